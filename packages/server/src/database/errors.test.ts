@@ -57,6 +57,18 @@ describe('what the database layer throws', () => {
     expect(translateDatabaseFailure(failure)).toBeUndefined()
   })
 
+  test('is an invalid value where an hstore cannot be read before PostgreSQL 16', () => {
+    const fault = { code: 'XX000', file: 'hstore_io.c', message: 'Unexpected end of string' }
+    expect(translateDatabaseFailure(databaseError(fault))).toMatchObject({
+      kind: 'invalid_value',
+      status: 400,
+      message: 'invalid value: Unexpected end of string',
+    })
+    expect(
+      translateDatabaseFailure(databaseError({ ...fault, where: 'PL/pgSQL function f()' })),
+    ).toBeUndefined()
+  })
+
   test('is named like its row of the table', () => {
     for (const [key, { status }] of Object.entries(databaseErrorTable)) {
       expect(errorKind(key)).toMatch(/^[a-z]+(_[a-z]+)*$/)

@@ -148,8 +148,8 @@ export function databaseErrorOf(failure: unknown): pg.DatabaseError | undefined 
 function translate(error: pg.DatabaseError): AppError | undefined {
   const code = error.code ?? ''
   if (isOfPostGis(error)) return invalidGeometry(error)
-  const translation = bySqlState[code] ?? byClass[code.slice(0, 2)] ?? (isRaised(error) ? raised : undefined)
-  return translation?.(error)
+  const translation = bySqlState[code] ?? byClass[code.slice(0, 2)]
+  return translation?.(error) ?? (isRaised(error) ? raised(error) : undefined)
 }
 
 /** Undefined: not for the client to know. */
@@ -241,6 +241,11 @@ const nameAsValue: Translation = (error) => {
   return isValue ? databaseErrors.invalidValue(describeInvalidValue(error.message)) : undefined
 }
 
+/** What is no hstore, which before PostgreSQL 16 is an internal error: only the source file tells it from one. */
+const hstoreFault = outsideFunctions(({ file, message }) =>
+  file === 'hstore_io.c' ? databaseErrors.invalidValue(describeInvalidValue(message)) : undefined,
+)
+
 const bySqlState: Readonly<Record<string, Translation>> = {
   // LIKE with some collations, a type that takes no values. A plan that has expired says the same.
   '0A000': outsideFunctions((error) =>
@@ -291,6 +296,7 @@ const bySqlState: Readonly<Record<string, Translation>> = {
   '57P03': unavailable,
   '57P04': unavailable,
   '57P05': unavailable,
+  XX000: hstoreFault,
 }
 
 const byClass: Readonly<Record<string, Translation>> = {
@@ -312,12 +318,18 @@ function constraintError(code: string, create: () => AppError): Translation {
     })
 }
 
+/** What PostgreSQL says of the character that its texts cannot hold, as a parameter and as `\u0000` in JSON. */
+const nulInText = 'invalid byte sequence for encoding "UTF8": 0x00'
+const nulInJson = 'unsupported Unicode escape sequence'
+
 /** `invalid input syntax for type integer: "abc"` → `invalid integer value "abc" — expected a whole number, …` */
 function describeInvalidValue(message: string): string {
   const found = /^invalid input syntax for type ([^:]+)(: .*)?$/s.exec(message)
   // Postgres names the function it reads JSON with.
   const mismatch = /^cannot call \w+ on (an? \w+)$/.exec(message)
   if (mismatch !== null) return `invalid value: expected a JSON object, not ${mismatch[1]}`
+  if (message === nulInText || message === nulInJson)
+    return 'invalid value: text cannot hold the character U+0000'
   if (found === null) return `invalid value: ${shorten(message)}`
   const [, type = '', value] = found
   const what = `invalid ${type} value${value === undefined ? '' : ` ${shorten(value.slice(2))}`}`

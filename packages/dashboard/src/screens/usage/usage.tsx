@@ -102,7 +102,11 @@ export function UsageScreen() {
   )
 }
 
-const periods = { day: 'today (UTC)', week: 'the last 7 days (UTC)', month: 'this month (UTC)' } as const
+const periods = {
+  day: 'today (UTC)',
+  week: 'the last 7 days (UTC)',
+  month: 'the last 30 days (UTC)',
+} as const
 
 const numeric = (title: string, cell: (app: AppUsage) => string) => ({
   key: title,

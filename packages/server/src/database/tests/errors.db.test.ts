@@ -165,8 +165,15 @@ describe('a code that Postgres or a function raises', () => {
     ['22P02', ...invalid],
     ['22P05', ...invalid],
     ['25006', 503, 'read_only_database', 'the database is read-only', '5'],
+    ['3F000', ...raised],
     ['40001', ...conflict],
     ['40P01', ...conflict],
+    ['42601', ...raised],
+    ['42602', ...raised],
+    ['42704', ...raised],
+    ['42725', ...raised],
+    ['42P01', ...raised],
+    ['42P02', ...raised],
     ['42501', 403, 'insufficient_permissions', 'insufficient permissions'],
     ['42883', 400, 'unsupported_operation', said],
     ['428C9', 400, 'read_only_column', said],
@@ -194,6 +201,7 @@ describe('a code that Postgres or a function raises', () => {
     ['P0002', ...raised],
     ['P0003', ...raised],
     ['P0004', ...raised],
+    ['XX000', ...raised],
     ['XY123', ...raised],
     ['PT404', ...raised],
   ])('%s is %i %s', async (code, status, error, message, retryAfter?: string) => {
@@ -288,9 +296,9 @@ describe('a value that does not fit', () => {
   })
 
   test.each([
-    ['{"doc":{"a":"\\u0000"}}', 'invalid value: unsupported Unicode escape sequence'],
-    ['{"raw":{"a":"\\u0000"}}', 'invalid value: unsupported Unicode escape sequence'],
-    ['{"body":"\\u0000"}', 'invalid value: unsupported Unicode escape sequence'],
+    ['{"doc":{"a":"\\u0000"}}', 'invalid value: text cannot hold the character U+0000'],
+    ['{"raw":{"a":"\\u0000"}}', 'invalid value: text cannot hold the character U+0000'],
+    ['{"body":"\\u0000"}', 'invalid value: text cannot hold the character U+0000'],
     ['{"doc":"\\ud800"}', 'invalid json value — expected valid JSON, e.g. {"key": "value"}'],
     ['{"doc":1e200000}', 'invalid value: value overflows numeric format'],
     ['{"real":1e400}', 'invalid value: "1e400" is out of range for type real'],

@@ -68,7 +68,7 @@ export function wireIdentity(
   defineUnfinishedHousekeeping(database, queue, config.auth.clean_up)
   defineOAuthHousekeeping(database, queue)
   defineSocialHousekeeping(database, queue)
-  const limiter = new AppLimiter(database)
+  const limiter = new AppLimiter(database, clock)
   if (!config.auth.enabled) {
     defineTokenRenewal(queue, undefined)
     return {

@@ -55,12 +55,11 @@ export const collectionErrorTable = {
   invalidFilter: {
     status: 400,
     message: (problem: string) => `invalid filter: ${problem}`,
-    help: 'The filter does not follow the grammar, or names an unknown column. Positions count characters from 0.',
+    help: 'The filter does not follow the grammar, or names an unknown column. `data` has the position, in characters from 0.',
   },
   unknownFilterColumn: {
     status: 400,
-    message: (name: string, position: number) =>
-      `invalid filter: unknown column: ${name} at position ${position}`,
+    message: (name: string) => `invalid filter: unknown column: ${name}`,
     help: 'The collection has no such column. Names are case-sensitive; others than plain ones go in double quotes.',
   },
   filterTooLong: {

@@ -130,7 +130,7 @@ function renderCopy(command: Sql): string {
     return renderConstants(sql`${command}`)
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw databaseErrors.invalidValue('invalid value: invalid byte sequence for encoding "UTF8": 0x00')
+    throw databaseErrors.invalidValue('invalid value: text cannot hold the character U+0000')
   }
 }
 

@@ -4,6 +4,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestLimiter } from '../../../http/authentication.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import type { AppLimit } from '../../../http/identity.ts'
+import type { Clock } from '../../../lib/clock.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { type LeaseAnswer, type LeaseRequest, leaseSeconds, Permits, type Refusal } from './permits.ts'
 
@@ -13,10 +14,12 @@ const sweepLimit = 1000
 /** The rate limits of apps, over all nodes (docs/guides/keys.md). */
 export class AppLimiter implements RequestLimiter {
   readonly #database: SystemDatabase
+  readonly #clock: Clock
   readonly #permits = new Map<string, Permits>()
 
-  constructor(database: SystemDatabase) {
+  constructor(database: SystemDatabase, clock: Clock) {
     this.#database = database
+    this.#clock = clock
   }
 
   admit({
@@ -28,6 +31,7 @@ export class AppLimiter implements RequestLimiter {
   }): AppError | undefined | Promise<AppError | undefined> {
     if (appLimit === undefined) return undefined
     const refusal = this.#permitsOf(appId, appLimit).take(appLimit)
+    const describe = (found: Refusal) => this.#describe(appLimit, found)
     return refusal instanceof Promise ? refusal.then(describe) : describe(refusal)
   }
 
@@ -61,10 +65,18 @@ export class AppLimiter implements RequestLimiter {
         ${moreWanted}::int, ${leaseSeconds}::float8, ${JSON.stringify(reports)}::jsonb)`)
     return { granted: granted ?? undefined, retryAfterMs: retry_after_ms ?? undefined }
   }
-}
 
-function describe(refusal: Refusal): AppError | undefined {
-  if (refusal === undefined) return undefined
-  const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000))
-  return httpErrors.appRateLimitExceeded().with({ headers: { 'retry-after': String(seconds) } })
+  /** Answers that are admitted do not say what remains: a node knows only the permits it has leased. */
+  #describe({ requests }: AppLimit, refusal: Refusal): AppError | undefined {
+    if (refusal === undefined) return undefined
+    const seconds = Math.max(1, Math.ceil(refusal.retryAfterMs / 1000))
+    return httpErrors.appRateLimitExceeded().with({
+      headers: {
+        'retry-after': String(seconds),
+        'x-app-ratelimit-limit': String(requests),
+        'x-app-ratelimit-remaining': '0',
+        'x-app-ratelimit-reset': String(Math.floor(this.#clock.now().getTime() / 1000) + seconds),
+      },
+    })
+  }
 }

@@ -61,7 +61,8 @@ export async function listAudit(
       operation, old_values, new_values, address, request_id
     from basalt.audit
     where ${sql.join(conditions, sql` and `)}
-    order by id desc
+    -- The column: an id alone would be the text that is selected.
+    order by audit.id desc
     limit ${limit}::int offset ${offset}::bigint`)
 }
 

@@ -68,12 +68,15 @@ export async function listLatency(
     select at, coalesce(requests, 0) as requests, coalesce(errors, 0) as errors, coalesce(bytes, 0) as bytes,
       round(p50_ms::numeric, 2)::float8 as p50_ms, round(p95_ms::numeric, 2)::float8 as p95_ms,
       round(p99_ms::numeric, 2)::float8 as p99_ms
-    from generate_series(
-      date_trunc(${step}, ${from}::timestamptz, 'UTC'),
-      ${to}::timestamptz - interval '1 microsecond',
-      ('1 ' || ${step})::interval,
-      'UTC'
-    ) at
+    -- Without a time zone, which generate_series takes from PostgreSQL 16 on.
+    from (
+      select local at time zone 'UTC' as at
+      from generate_series(
+        date_trunc(${step}, ${from}::timestamptz at time zone 'UTC'),
+        (${to}::timestamptz - interval '1 microsecond') at time zone 'UTC',
+        ('1 ' || ${step})::interval
+      ) local
+    ) step
     left join steps using (at)
     order by at`)
 }

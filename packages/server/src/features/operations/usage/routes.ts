@@ -1,18 +1,19 @@
 import type { FastifyRequest } from 'fastify'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors.ts'
-import { readChoice, readLimit, readOffset } from '../../../http/filters.ts'
+import { readLimit, readOffset } from '../../../http/filters.ts'
 import { defaultAppId } from '../../../http/identity.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import type { AppError } from '../../../lib/errors.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../audit/index.ts'
 import { usageErrors } from './errors.ts'
 import { isPlan, type limitedMetrics, limitsOf, type Plans } from './plans.ts'
 import * as queries from './queries.ts'
 import * as schemas from './schemas.ts'
-import { readSpan, type SpanParameters } from './span.ts'
+import { readPlanSpan, readSpan, type SpanParameters } from './span.ts'
 
 const path = '/api/admin/usage'
 
@@ -41,7 +42,7 @@ export function usageRoutes(app: HttpServer, { database, plans, clock }: UsageRo
   }
 
   async function tenantLimits(id: string, parameters: SpanParameters) {
-    const span = spanOf(parameters)
+    const span = readPlanSpan(parameters, clock.now())
     const { plan } = await requireApp(database, id)
     const used = totalOf(await queries.listDays(database, id, span))
     const limits = limitsOf(plans, plan)
@@ -89,7 +90,7 @@ export function usageRoutes(app: HttpServer, { database, plans, clock }: UsageRo
     { config: { guard: 'admin', operation: 'usage.trends' }, schema: schemas.usageTrendsSchema },
     async (request, reply) => {
       const metric = readMetric(request.query.metric)
-      const granularity = readChoice(
+      const granularity = readReportChoice(
         'granularity',
         request.query.granularity ?? 'day',
         queries.granularities.filter((name) => name !== 'hour' || metric === 'api_requests'),
@@ -105,7 +106,7 @@ export function usageRoutes(app: HttpServer, { database, plans, clock }: UsageRo
     { config: { guard: 'admin', operation: 'usage.breakdown' }, schema: schemas.usageBreakdownSchema },
     async (request, reply) => {
       const metric = readMetric(request.query.metric)
-      const groupBy = readChoice('group_by', request.query.group_by ?? 'tenant', [
+      const groupBy = readReportChoice('group_by', request.query.group_by ?? 'tenant', [
         'tenant',
         'endpoint',
         'status_code',
@@ -189,7 +190,22 @@ async function requireApp(database: SystemDatabase, id: string): Promise<queries
 
 function readMetric(text: string | undefined): queries.UsageMetric {
   if (text === undefined || text === '') throw usageErrors.metricRequired()
-  return readChoice('metric', text, queries.usageMetrics)
+  return readReportChoice('metric', text, queries.usageMetrics)
+}
+
+/** One of the options. @throws AppError invalid_list_parameter, with the options in `data` */
+function readReportChoice<const Option extends string>(
+  name: string,
+  text: string,
+  options: readonly Option[],
+): Option {
+  const found = options.find((option) => option === text)
+  if (found === undefined) throw invalidChoice(name, options)
+  return found
+}
+
+function invalidChoice(name: string, expected: readonly string[]): AppError {
+  return httpErrors.invalidListParameter(name, '').with({ data: { expected } })
 }
 
 const sortKeys: Readonly<Record<string, queries.AppUsageOrder['key']>> = {
@@ -208,7 +224,7 @@ function readOrder(text: string): queries.AppUsageOrder {
   const [, sign, name = '', direction] = /^([-+ ]?)([a-z_]+)(?::(asc|desc))?$/.exec(text) ?? []
   const key = Object.hasOwn(sortKeys, name) ? sortKeys[name] : undefined
   if (key === undefined || (sign !== '' && direction !== undefined))
-    throw httpErrors.invalidListParameter('sort', '')
+    throw invalidChoice('sort', Object.keys(sortKeys))
   return { key, isDescending: direction === undefined ? sign === '' || sign === '-' : direction === 'desc' }
 }
 

@@ -8,7 +8,7 @@ const security = bearerSecurity
 const span = {
   period: Type.Optional(
     Type.String({
-      description: 'day, week (seven days) or month (calendar month, UTC); month unless given.',
+      description: 'day, week (seven days) or month (thirty), which end today (UTC); month unless given.',
     }),
   ),
   from: Type.Optional(Type.String({ description: 'YYYY-MM-DD, with `to` instead of a period.' })),

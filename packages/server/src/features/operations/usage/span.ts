@@ -3,6 +3,7 @@ import { usageErrors } from './errors.ts'
 import type { Span } from './queries.ts'
 
 const dayMs = 24 * 3_600_000
+const periodDays: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30 }
 /** Longest span: a report of hours has a row for each. */
 const longestDays = 3660
 
@@ -18,12 +19,12 @@ export interface NamedSpan extends Span {
 }
 
 /**
- * `day` is today, `week` the seven days that end today, `month` the calendar month so far, by which plans count. In UTC.
+ * `day` is today, `week` the seven days that end today, `month` the thirty. In UTC.
  *
  * @throws AppError invalid_period
  */
 export function readSpan({ period, from, to }: SpanParameters, now: Date): NamedSpan {
-  const tomorrow = new Date(Math.floor(now.getTime() / dayMs) * dayMs + dayMs)
+  const tomorrow = dayAfter(now)
   if (from !== undefined || to !== undefined) {
     if (period !== undefined || from === undefined || to === undefined) throw usageErrors.invalidPeriod()
     const span = { from: readDay(from), to: new Date(readDay(to).getTime() + dayMs) }
@@ -31,17 +32,20 @@ export function readSpan({ period, from, to }: SpanParameters, now: Date): Named
     if (days < 1 || days > longestDays) throw usageErrors.invalidPeriod()
     return { period: 'custom', ...span }
   }
-  switch (period) {
-    case 'day':
-      return { period, from: new Date(tomorrow.getTime() - dayMs), to: tomorrow }
-    case 'week':
-      return { period, from: new Date(tomorrow.getTime() - 7 * dayMs), to: tomorrow }
-    case undefined:
-    case 'month':
-      return { period: 'month', from: monthOf(now), to: tomorrow }
-    default:
-      throw usageErrors.invalidPeriod()
-  }
+  const days = Object.hasOwn(periodDays, period ?? 'month') ? periodDays[period ?? 'month'] : undefined
+  if (days === undefined) throw usageErrors.invalidPeriod()
+  return { period: period ?? 'month', from: new Date(tomorrow.getTime() - days * dayMs), to: tomorrow }
+}
+
+/** What limits of plans are compared with unless a span is given: the calendar month so far. */
+export function readPlanSpan(parameters: SpanParameters, now: Date): Span {
+  const { period, from, to } = parameters
+  const isGiven = (period ?? from ?? to) !== undefined
+  return isGiven ? readSpan(parameters, now) : { from: monthOf(now), to: dayAfter(now) }
+}
+
+function dayAfter(now: Date): Date {
+  return new Date(Math.floor(now.getTime() / dayMs) * dayMs + dayMs)
 }
 
 /** When the calendar month begins. */

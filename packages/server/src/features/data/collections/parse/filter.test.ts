@@ -43,7 +43,6 @@ function expectFilterOrRefusal(text: string): void {
     const position = Number(error.extras.data?.position)
     expect(position).toBeGreaterThanOrEqual(0)
     expect(position).toBeLessThanOrEqual(text.length)
-    expect(error.message).toContain(` at position ${position}`)
     return
   }
   for (const position of positionsOf(parsed)) expect(text.charAt(position)).toMatch(/["_\p{L}\ud800-\udfff]/u)
@@ -116,7 +115,7 @@ describe('the words of the grammar', () => {
   test('NOT counts as a level', () => {
     expect(parse(`${'NOT '.repeat(50)}a=1`)).toMatchObject({ kind: 'not' })
     expect(refusalOf(`${'NOT '.repeat(51)}a=1`).message).toBe(
-      'invalid filter: filter expression too deeply nested (max 50 levels) at position 200',
+      'invalid filter: filter expression too deeply nested (max 50 levels)',
     )
     expect(refusalOf(`${'NOT('.repeat(26)}a=1${')'.repeat(26)}`).extras.data).toEqual({ position: 100 })
   })
@@ -183,9 +182,7 @@ describe('whatever is sent', () => {
   test.each([51, 52, 1000, 4990])('does not nest %i levels', (depth) => {
     for (const text of [`${'('.repeat(depth)}a=1${')'.repeat(depth)}`, '('.repeat(depth)]) {
       const error = refusalOf(text)
-      expect(error.message).toBe(
-        'invalid filter: filter expression too deeply nested (max 50 levels) at position 50',
-      )
+      expect(error.message).toBe('invalid filter: filter expression too deeply nested (max 50 levels)')
       expect(error.extras.data).toEqual({ position: 50 })
     }
   })
@@ -221,75 +218,53 @@ describe('whatever is sent', () => {
   })
 
   test.each([
-    ['a quote that is never closed', `a='${"''".repeat(4990)}`, 'unterminated string at position 2'],
-    ['an escape at the end', "a='x\\'", 'unterminated string at position 2'],
-    ['a doubled quote at the end', "a = 'O''", 'unterminated string at position 4'],
-    ['a name that is never closed', `"${'""'.repeat(4990)}`, 'unterminated name at position 0'],
-    ['a doubled quote at the end of a name', '"a"" = 1', 'unterminated name at position 0'],
-    ['a name of nothing', '"" = 1', 'empty name at position 0'],
-    ['half a pair', 'a = \ud800', "unexpected character '\ud800' at position 4"],
-    ['NUL', 'a = \0', "unexpected character '\0' at position 4"],
-    ['a comment', 'a = 1 /* x */', "unexpected character '/' at position 6"],
-    ['a placeholder', 'a = $1', "unexpected character '$' at position 4"],
-    ['a cast', "a = '1'::int", "unexpected character ':' at position 7"],
-    ['two statements', 'a = 1; select 1', "unexpected character ';' at position 5"],
-    ['a subquery', 'a = (select 1)', 'expected value, got ( at position 4'],
-    ['a function', 'a = now()', 'expected value, got now at position 4'],
-    ['a function of a column', 'lower(a) = 1', 'expected operator after column lower at position 5'],
-    ['a column twice', 'a = a', 'expected value, got a at position 4'],
-    ['a keyword as a column', 'in = 1', 'unexpected token at position 0: in'],
-    ['a keyword as a value', 'a = in', 'expected value, got in at position 4'],
-    ['null in a comparison', 'a ~ null', 'null can only be compared with = or != at position 2'],
-    ['null in ILIKE', 'a ~* null', 'null can only be compared with = or != at position 2'],
-    ['null in BETWEEN', 'a between 1 and null', 'null can only be compared with = or != at position 2'],
-    [
-      'null in CONTAINS',
-      "a not contains ('x', null)",
-      'null can only be compared with = or != at position 2',
-    ],
-    ['null in MATCHES', 'a MATCHES null', 'null can only be compared with = or != at position 2'],
-    [
-      'BETWEEN with one value',
-      'a BETWEEN 1',
-      'expected AND after BETWEEN and its first value at position 11',
-    ],
-    [
-      'BETWEEN with a comma',
-      'a BETWEEN 1, 2',
-      'expected AND after BETWEEN and its first value at position 11',
-    ],
-    ['IS without NULL', 'a IS true', 'expected NULL or NOT NULL after IS at position 5'],
-    ['IS NOT without NULL', 'a IS NOT', 'expected NULL or NOT NULL after IS at position 8'],
+    ['a quote that is never closed', `a='${"''".repeat(4990)}`, 'unterminated string at position 2', 2],
+    ['an escape at the end', "a='x\\'", 'unterminated string at position 2', 2],
+    ['a doubled quote at the end', "a = 'O''", 'unterminated string at position 4', 4],
+    ['a name that is never closed', `"${'""'.repeat(4990)}`, 'unterminated name at position 0', 0],
+    ['a doubled quote at the end of a name', '"a"" = 1', 'unterminated name at position 0', 0],
+    ['a name of nothing', '"" = 1', 'empty name at position 0', 0],
+    ['half a pair', 'a = \ud800', "unexpected character '\ud800' at position 4", 4],
+    ['NUL', 'a = \0', "unexpected character '\0' at position 4", 4],
+    ['a comment', 'a = 1 /* x */', "unexpected character '/' at position 6", 6],
+    ['a placeholder', 'a = $1', "unexpected character '$' at position 4", 4],
+    ['a cast', "a = '1'::int", "unexpected character ':' at position 7", 7],
+    ['two statements', 'a = 1; select 1', "unexpected character ';' at position 5", 5],
+    ['a subquery', 'a = (select 1)', 'expected value, got (', 4],
+    ['a function', 'a = now()', 'expected value, got now', 4],
+    ['a function of a column', 'lower(a) = 1', 'expected operator after column lower', 5],
+    ['a column twice', 'a = a', 'expected value, got a', 4],
+    ['a keyword as a column', 'in = 1', 'unexpected token at position 0: in', 0],
+    ['a keyword as a value', 'a = in', 'expected value, got in', 4],
+    ['null in a comparison', 'a ~ null', 'null can only be compared with = or !=', 2],
+    ['null in ILIKE', 'a ~* null', 'null can only be compared with = or !=', 2],
+    ['null in BETWEEN', 'a between 1 and null', 'null can only be compared with = or !=', 2],
+    ['null in CONTAINS', "a not contains ('x', null)", 'null can only be compared with = or !=', 2],
+    ['null in MATCHES', 'a MATCHES null', 'null can only be compared with = or !=', 2],
+    ['BETWEEN with one value', 'a BETWEEN 1', 'expected AND after BETWEEN and its first value', 11],
+    ['BETWEEN with a comma', 'a BETWEEN 1, 2', 'expected AND after BETWEEN and its first value', 11],
+    ['IS without NULL', 'a IS true', 'expected NULL or NOT NULL after IS', 5],
+    ['IS NOT without NULL', 'a IS NOT', 'expected NULL or NOT NULL after IS', 8],
     [
       'NOT before an operator',
       'a NOT = 1',
-      'expected IN, BETWEEN, CONTAINS, OVERLAPS, ADJACENT, MATCHES after NOT at position 6',
+      'expected IN, BETWEEN, CONTAINS, OVERLAPS, ADJACENT, MATCHES after NOT',
+      6,
     ],
-    ['NOT of nothing', 'NOT', 'unexpected end of filter expression at position 3'],
-    ['a list that does not open', 'a CONTAINS', 'unexpected end of filter expression at position 10'],
-    ['a list that does not close', "a OVERLAPS ('x'", "expected ')' to close OVERLAPS list at position 15"],
-    ['a list without commas', 'a CONTAINS (1 2)', "expected ',' or ')' in CONTAINS list at position 14"],
-    [
-      'an arrow to a name',
-      'a->b = 1',
-      'expected a key in quotes or a place in an array after -> at position 3',
-    ],
-    [
-      'an arrow to a fraction',
-      'a->>1.5 = 1',
-      'expected a key in quotes or a place in an array after ->> at position 4',
-    ],
-    ['an arrow behind a text', "a->>'b'->'c' = 1", 'expected operator after column a at position 7'],
-    [
-      'an arrow that leads nowhere',
-      'a-> = 1',
-      'expected a key in quotes or a place in an array after -> at position 4',
-    ],
-    ['a group of nothing', '()', 'unexpected token at position 1: )'],
-    ['two conditions side by side', 'a=1 b=2', 'unexpected token at position 4: b'],
-    ['two connectives', 'a=1 AND OR b=2', 'unexpected token at position 8: OR'],
-    ['half a connective', 'a=1 & b=2', "unexpected character '&' at position 4"],
-  ])('is refused where it goes wrong: %s', (_what, text, message) => {
-    expect(refusalOf(text).message).toBe(`invalid filter: ${message}`)
+    ['NOT of nothing', 'NOT', 'unexpected end of filter expression', 3],
+    ['a list that does not open', 'a CONTAINS', 'unexpected end of filter expression', 10],
+    ['a list that does not close', "a OVERLAPS ('x'", "expected ')' to close OVERLAPS list", 15],
+    ['a list without commas', 'a CONTAINS (1 2)', "expected ',' or ')' in CONTAINS list", 14],
+    ['an arrow to a name', 'a->b = 1', 'expected a key in quotes or a place in an array after ->', 3],
+    ['an arrow to a fraction', 'a->>1.5 = 1', 'expected a key in quotes or a place in an array after ->>', 4],
+    ['an arrow behind a text', "a->>'b'->'c' = 1", 'expected operator after column a', 7],
+    ['an arrow that leads nowhere', 'a-> = 1', 'expected a key in quotes or a place in an array after ->', 4],
+    ['a group of nothing', '()', 'unexpected token at position 1: )', 1],
+    ['two conditions side by side', 'a=1 b=2', 'unexpected token at position 4: b', 4],
+    ['two connectives', 'a=1 AND OR b=2', 'unexpected token at position 8: OR', 8],
+    ['half a connective', 'a=1 & b=2', "unexpected character '&' at position 4", 4],
+  ])('is refused where it goes wrong: %s', (_what, text, message, position) => {
+    const { message: found, extras } = refusalOf(text)
+    expect([found, extras.data]).toEqual([`invalid filter: ${message}`, { position }])
   })
 })

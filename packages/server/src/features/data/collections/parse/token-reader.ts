@@ -41,5 +41,5 @@ export class TokenReader {
 export function unexpected(token: Token): Error {
   return token.kind === 'end'
     ? filterFault(token.position, 'unexpected end of filter expression')
-    : filterFault(token.position, 'unexpected token', token.text)
+    : filterFault(token.position, `unexpected token at position ${token.position}: ${token.text}`)
 }

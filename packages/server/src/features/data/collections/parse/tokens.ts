@@ -111,11 +111,12 @@ function readToken(
   const punctuation = match(patterns.punctuation)?.[0]
   if (punctuation !== undefined) return { kind: punctuation as '(' | ')' | ',', position, text: punctuation }
   const character = String.fromCodePoint(text.codePointAt(position) ?? 0)
-  if (character === "'") throw filterFault(position, 'unterminated string')
+  if (character === "'") throw filterFault(position, `unterminated string at position ${position}`)
   if (character === '"') {
-    throw filterFault(position, /^""(?!")/.test(text.slice(position)) ? 'empty name' : 'unterminated name')
+    const problem = /^""(?!")/.test(text.slice(position)) ? 'empty name' : 'unterminated name'
+    throw filterFault(position, `${problem} at position ${position}`)
   }
-  throw filterFault(position, `unexpected character '${character}'`)
+  throw filterFault(position, `unexpected character '${character}' at position ${position}`)
 }
 
 /** `name`, `"a name"`, `relation.column`, `relation."a column"`: names joined by dots, each bare or in quotes. */

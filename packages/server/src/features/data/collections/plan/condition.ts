@@ -46,7 +46,7 @@ function planOperand(column: Column, { json, position }: Condition): Operand {
   if (column.type.base !== 'jsonb') {
     throw filterFault(
       position,
-      `-> does not apply to ${column.name}, which is ${column.typeName} and not jsonb,`,
+      `-> does not apply to ${column.name}, which is ${column.typeName} and not jsonb`,
     )
   }
   return { column, keys: json.keys, as: json.isText ? 'text' : 'jsonb' }
@@ -107,7 +107,7 @@ function planSet(column: Column, condition: Condition & { readonly kind: 'set' }
   if (!isRange && !(isDocument && operator === 'contains')) throw inapplicable(word, operand, condition)
   const [value] = values
   if (isList || value === undefined) {
-    throw filterFault(position, `expected one value after ${word}, as ${describe(operand)} is no array,`)
+    throw filterFault(position, `expected one value after ${word}, as ${describe(operand)} is no array`)
   }
   const text = range === undefined ? value : { ...value, text: rangeText(value, range) }
   return { kind: 'set', operand, operator, value: fitting(operand, text, condition) }
@@ -129,7 +129,7 @@ function fitting({ column, as, keys }: Operand, { kind, text }: Value, { positio
     if (fault !== undefined) throw filterFault(position, `${column.name}: ${fault}`)
   }
   if (as === 'jsonb' && kind === 'string' && !isJson(text)) {
-    const problem = `expected JSON beside ${describe({ column, as, keys })}, such as '{"key": 1}' or '"text"',`
+    const problem = `expected JSON beside ${describe({ column, as, keys })}, such as '{"key": 1}' or '"text"'`
     throw filterFault(position, problem)
   }
   return text
@@ -146,7 +146,7 @@ function isJson(text: string): boolean {
 
 function inapplicable(what: string, operand: Operand, { position }: Condition): Error {
   const type = operand.as === 'column' ? operand.column.typeName : operand.as
-  return filterFault(position, `${what} does not apply to ${describe(operand)}, which is ${type},`)
+  return filterFault(position, `${what} does not apply to ${describe(operand)}, which is ${type}`)
 }
 
 /** `doc->'items'->0` */

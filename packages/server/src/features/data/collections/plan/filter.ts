@@ -97,5 +97,5 @@ export function relationsOfFilter(filter: FilterPlan): readonly Relation[] {
 }
 
 function unknownColumn({ column, position }: Subject): Error {
-  return collectionErrors.unknownFilterColumn(column, position).with({ data: { position } })
+  return collectionErrors.unknownFilterColumn(column).with({ data: { position } })
 }

@@ -686,20 +686,12 @@ describe('an operation that fails', () => {
   })
 
   test.each([
-    [
-      'place',
-      { method: 'delete', id: 'a\0b,1' },
-      'invalid value: invalid byte sequence for encoding "UTF8": 0x00',
-    ],
-    [
-      'place',
-      { method: 'delete', id: 'a%00b,1' },
-      'invalid value: invalid byte sequence for encoding "UTF8": 0x00',
-    ],
+    ['place', { method: 'delete', id: 'a\0b,1' }, 'invalid value: text cannot hold the character U+0000'],
+    ['place', { method: 'delete', id: 'a%00b,1' }, 'invalid value: text cannot hold the character U+0000'],
     [
       'line',
       { method: 'create', body: { text: 'a\0b' } },
-      'invalid value: unsupported Unicode escape sequence',
+      'invalid value: text cannot hold the character U+0000',
     ],
   ])('is one with a value that text cannot hold: %s %j', async (table, operation, message) => {
     await expectFailure(table, [operation], {

@@ -487,7 +487,7 @@ describe('a cursor', () => {
   test.each([
     ['a word for a number', 'x', 'invalid integer value "x" — expected a whole number, e.g. 42'],
     ['SQL', '1) or true --', 'invalid integer value "1) or true --" — expected a whole number, e.g. 42'],
-    ['NUL', '\0', 'invalid value: invalid byte sequence for encoding "UTF8": 0x00'],
+    ['NUL', '\0', 'invalid value: text cannot hold the character U+0000'],
     ['too large a number', '1e9', 'invalid integer value "1e9" — expected a whole number, e.g. 42'],
   ])('with a value that does not fit is refused: %s', async (_what, value, message) => {
     const response = await list('note', {

@@ -202,9 +202,7 @@ describe('whatever is sent as a filter', () => {
     if (json.error === 'invalid_value') return
     expect(json.data.position).toBeGreaterThanOrEqual(0)
     expect(json.data.position).toBeLessThanOrEqual(filter.length)
-    expect(json.message).toMatch(
-      new RegExp(`^invalid filter: .* at position ${json.data.position}(?:: .*|,)?$`, 's'),
-    )
+    expect(json.message).toMatch(/^invalid filter: ./)
   }
 
   test('is answered or refused: any text', async () => {

@@ -177,32 +177,24 @@ describe('a filter by related records', () => {
     ])
   })
 
-  const levels = 'expected at most 4 levels of relations at position 0'
+  const levels = 'expected at most 4 levels of relations'
   const many = Array.from({ length: 21 }, () => 'album.id = 1').join(' OR ')
 
   test.each([
     ['folder', "parent.parent.parent.parent.parent.name = 'root'", refusal(levels, 0)],
-    ['track', many, refusal('expected at most 20 conditions on related records at position 320', 320)],
-    [
-      'track',
-      'albums.title = 1',
-      refusal('unknown column: albums.title at position 0', 0, 'unknown_filter_column'),
-    ],
-    [
-      'track',
-      'album.name = 1',
-      refusal('unknown column: album.name at position 0', 0, 'unknown_filter_column'),
-    ],
-    ['track', 'album. = 1', refusal('unknown column: album. at position 0', 0, 'unknown_filter_column')],
+    ['track', many, refusal('expected at most 20 conditions on related records', 320)],
+    ['track', 'albums.title = 1', refusal('unknown column: albums.title', 0, 'unknown_filter_column')],
+    ['track', 'album.name = 1', refusal('unknown column: album.name', 0, 'unknown_filter_column')],
+    ['track', 'album. = 1', refusal('unknown column: album.', 0, 'unknown_filter_column')],
     [
       'track',
       'id=1 AND "album.title" = 1',
-      refusal('unknown column: album.title at position 9', 9, 'unknown_filter_column'),
+      refusal('unknown column: album.title', 9, 'unknown_filter_column'),
     ],
     [
       'track',
       'album.title > 1 AND album.id ~ 1',
-      refusal('operator ~ does not apply to id, which is integer, at position 20', 20),
+      refusal('operator ~ does not apply to id, which is integer', 20),
     ],
   ])('%s: %s is refused', async (table, filter, expected) => {
     expect(envelope(await list(table, filter))).toEqual(expected)
@@ -257,22 +249,15 @@ describe('a filter by values in JSON', () => {
   })
 
   test.each([
-    ["plain->'n' = 5", '-> does not apply to plain, which is json and not jsonb, at position 0'],
-    ["tags->0 = 'a'", '-> does not apply to tags, which is text[] and not jsonb, at position 0'],
-    ["doc->'n' ~ '5'", "operator ~ does not apply to doc->'n', which is jsonb, at position 0"],
-    ["doc->'n'->>0 CONTAINS '5'", "CONTAINS does not apply to doc->'n'->>0, which is text, at position 0"],
-    ["doc->'n' MATCHES '5'", "MATCHES does not apply to doc->'n', which is jsonb, at position 0"],
-    ["doc->'n' OVERLAPS '[5]'", "OVERLAPS does not apply to doc->'n', which is jsonb, at position 0"],
-    [
-      "id=1 AND doc->'n' = 'ten'",
-      `expected JSON beside doc->'n', such as '{"key": 1}' or '"text"', at position 9`,
-    ],
-    [
-      "doc->'a' CONTAINS ('x', 'y')",
-      "expected one value after CONTAINS, as doc->'a' is no array, at position 0",
-    ],
-  ])('%s is refused', async (filter, message) => {
-    const position = Number(/ at position (\d+)$/.exec(message)?.[1])
+    ["plain->'n' = 5", '-> does not apply to plain, which is json and not jsonb', 0],
+    ["tags->0 = 'a'", '-> does not apply to tags, which is text[] and not jsonb', 0],
+    ["doc->'n' ~ '5'", "operator ~ does not apply to doc->'n', which is jsonb", 0],
+    ["doc->'n'->>0 CONTAINS '5'", "CONTAINS does not apply to doc->'n'->>0, which is text", 0],
+    ["doc->'n' MATCHES '5'", "MATCHES does not apply to doc->'n', which is jsonb", 0],
+    ["doc->'n' OVERLAPS '[5]'", "OVERLAPS does not apply to doc->'n', which is jsonb", 0],
+    ["id=1 AND doc->'n' = 'ten'", `expected JSON beside doc->'n', such as '{"key": 1}' or '"text"'`, 9],
+    ["doc->'a' CONTAINS ('x', 'y')", "expected one value after CONTAINS, as doc->'a' is no array", 0],
+  ])('%s is refused', async (filter, message, position) => {
     expect(envelope(await list('thing', filter))).toEqual(refusal(message, position))
   })
 })
@@ -310,11 +295,11 @@ describe('a filter by arrays and ranges', () => {
   })
 
   test.each([
-    ["body CONTAINS 'x'", 'CONTAINS does not apply to body, which is text, at position 0'],
-    ['id OVERLAPS (1, 2)', 'OVERLAPS does not apply to id, which is integer, at position 0'],
-    ["tags ADJACENT 'a'", 'ADJACENT does not apply to tags, which is text[], at position 0'],
-    ['span CONTAINS (1, 2)', 'expected one value after CONTAINS, as span is no array, at position 0'],
-    ["tags MATCHES 'a'", 'MATCHES does not apply to tags, which is text[], at position 0'],
+    ["body CONTAINS 'x'", 'CONTAINS does not apply to body, which is text'],
+    ['id OVERLAPS (1, 2)', 'OVERLAPS does not apply to id, which is integer'],
+    ["tags ADJACENT 'a'", 'ADJACENT does not apply to tags, which is text[]'],
+    ['span CONTAINS (1, 2)', 'expected one value after CONTAINS, as span is no array'],
+    ["tags MATCHES 'a'", 'MATCHES does not apply to tags, which is text[]'],
   ])('%s is refused', async (filter, message) => {
     expect(envelope(await list('thing', filter))).toEqual(refusal(message, 0))
   })

@@ -269,7 +269,7 @@ describe('import › JSON', () => {
         { row: 3, message: 'no column that can be written' },
         { row: 4, message: 'unknown column "nmae"; did you mean name?' },
         { row: 5, message: 'name: expected a text, not an object' },
-        { row: 7, message: 'invalid value: unsupported Unicode escape sequence' },
+        { row: 7, message: 'invalid value: text cannot hold the character U+0000' },
       ],
     })
   })

@@ -376,7 +376,7 @@ describe('a name that does not exist is named in the refusal', () => {
     })
     expect(envelope(await send('GET', `item${query({ filter: `${quoted} = 1` })}`))).toEqual({
       code: 400,
-      message: `invalid filter: unknown column: ${shown} at position 0`,
+      message: `invalid filter: unknown column: ${shown}`,
       error: 'unknown_filter_column',
       data: { position: 0 },
     })

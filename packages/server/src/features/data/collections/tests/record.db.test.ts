@@ -330,7 +330,7 @@ describe('create', () => {
       '{"name":"a\\u0000b"}',
       {
         code: 400,
-        message: expect.stringContaining('unsupported Unicode escape sequence'),
+        message: expect.stringContaining('text cannot hold the character U+0000'),
         error: 'invalid_value',
       },
     ],

@@ -143,16 +143,17 @@ describe('the same holds where values are compared', () => {
     send('GET', `${table}?filter=${encodeURIComponent(filter)}`)
 
   test.each([
-    ["at = '2026-01-02T03:04:05+02:00'", `at: ${notLocal('+02:00')} at position 0`],
-    ["id = 1 AND at > '2026-01-02 PST'", `at: ${notLocal('PST')} at position 11`],
-    ["clock IN ('03:04', '03:04+02')", `clock: ${notLocal('+02')} at position 0`],
-    ["bytes = 'hello'", `bytes: ${notBytes} at position 0`],
-    ["during = '[2026-01-02T00:00:00+02:00,)'", `during: ${notLocal('+02:00')} at position 0`],
-  ])('in a filter: %s', async (filter, message) => {
+    ["at = '2026-01-02T03:04:05+02:00'", `at: ${notLocal('+02:00')}`, 0],
+    ["id = 1 AND at > '2026-01-02 PST'", `at: ${notLocal('PST')}`, 11],
+    ["clock IN ('03:04', '03:04+02')", `clock: ${notLocal('+02')}`, 0],
+    ["bytes = 'hello'", `bytes: ${notBytes}`, 0],
+    ["during = '[2026-01-02T00:00:00+02:00,)'", `during: ${notLocal('+02:00')}`, 0],
+  ])('in a filter: %s', async (filter, message, position) => {
     expect((await filtered('thing', filter)).json).toMatchObject({
       code: 400,
       error: 'invalid_filter',
       message: `invalid filter: ${message}`,
+      data: { position },
     })
   })
 

@@ -631,4 +631,19 @@ describe('a preview of what a subscriber would have been sent', () => {
   ])('with %s is refused', async (query, code, message) => {
     expect(envelope(await preview(query))).toMatchObject({ code, message })
   })
+
+  test('continues after the rows that it has looked at where none is about its tables', async () => {
+    const [written] = await sql<{ before: string; end: string }>(`
+      with written as (
+        insert into basalt.outbox (action, table_name, record)
+        select 'create', 'elsewhere', '{}' from generate_series(1, 50001) returning id
+      )
+      select (min(id) - 1)::text as before, (max(id) - 1)::text as end from written`)
+    await send('POST', 'collections/mine', { id: 3, owner: alice, note: 'far away' })
+    const first = (await preview(`tables=mine&cursor=${written?.before}`)).json
+    expect(first).toEqual({ items: [], decided: 0, hasGap: false, nextCursor: written?.end })
+    expect(data(await preview(`tables=mine&cursor=${first.nextCursor}`))).toHaveLength(1)
+    await sql(`delete from basalt.outbox where table_name = 'elsewhere'`)
+    await sql('delete from mine')
+  })
 })

@@ -82,6 +82,11 @@ describe('apps › rate limit', () => {
       const seconds = Number(response.headers.get('retry-after'))
       expect(seconds).toBeGreaterThanOrEqual(1)
       expect(seconds).toBeLessThanOrEqual(3600)
+      expect(response.headers.get('x-app-ratelimit-limit')).toBe('10')
+      expect(response.headers.get('x-app-ratelimit-remaining')).toBe('0')
+      // In Unix time, by the clock of the same answer.
+      const reset = Number(response.headers.get('x-app-ratelimit-reset')) - seconds
+      expect(Math.abs(reset - Date.now() / 1000)).toBeLessThan(60)
     }
     // A batch that was refused wrote nothing.
     const [row] = await first.sql<{ count: number }>(`select count(*)::int from note where body = 'x'`)

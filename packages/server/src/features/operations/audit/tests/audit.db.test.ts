@@ -206,6 +206,18 @@ describe('audit › rows', () => {
       await expect(attempt(statement)).rejects.toThrow(/permission denied/)
   })
 
+  test('the newest come first, whatever the digits of their ids', async () => {
+    await app.sql(
+      `insert into note (owner_id, body) select '${alice}', 'row ' || n from generate_series(1, 12) n`,
+    )
+    const { items } = await list('action=rows.insert&actor=sql&table=note&limit=12')
+    expect(items.map(({ new_values }: { new_values: { body: string } }) => new_values.body)).toEqual(
+      Array.from({ length: 12 }, (_, index) => `row ${12 - index}`),
+    )
+    const ids: number[] = (await list('limit=500')).items.map(({ id }: { id: string }) => Number(id))
+    expect(ids).toEqual(ids.toSorted((one, other) => other - one))
+  })
+
   test('filters by user, operation, actor and time, in pages', async () => {
     expect((await list(`user_id=${bob}&operation=DELETE`)).count).toBe(0)
     const inserts = await list(`user_id=${alice}&operation=INSERT`)

@@ -24,7 +24,9 @@ insert into basalt.logs (logged_at, level, message, attrs, node, request_id) val
   ('2026-01-01T10:00:00Z', 30, 'stopping', '{"signal":"SIGTERM"}', 'one/1', null),
   ('2026-01-01T11:00:00Z', 40, 'request failed', '{"reason":"Disk FULL 100%"}', 'two/2', 'request-0001'),
   ('2026-01-01T11:00:00Z', 50, 'failed to look for jobs', '{}', 'two/2', null),
-  ('2026-01-02T12:00:00Z', 20, 'detail', '{}', 'one/1', 'request-0002')`
+  ('2026-01-02T12:00:00Z', 20, 'detail', '{}', 'one/1', 'request-0002');
+insert into basalt.logs (logged_at, level, message, node)
+select '2026-02-01T00:00:00Z', 30, 'at once ' || n, 'one/1' from generate_series(1, 12) n`
 
 describe('logs', () => {
   let app: TestApp
@@ -86,6 +88,13 @@ describe('logs', () => {
       cursor = json.nextCursor
     }
     expect(found).toEqual(['detail', 'failed to look for jobs', 'request failed', 'stopping'])
+  })
+
+  test('list › has entries of the same moment in the order they were written, whatever the digits of their ids', async () => {
+    const first = (await get('since=2026-02-01&until=2026-02-01&limit=7')).json
+    const second = (await get(`since=2026-02-01&until=2026-02-01&cursor=${first.nextCursor}`)).json
+    const found = [...first.entries, ...second.entries].map(({ message }: Entry) => message)
+    expect(found).toEqual(Array.from({ length: 12 }, (_, index) => `at once ${12 - index}`))
   })
 
   test.each([
@@ -193,9 +202,9 @@ describe('logs', () => {
     beforeAll(() =>
       app.sql(
         `
-        insert into basalt.requests (happened_at, method, path, operation, status, duration_ms, app_id, request_size,
-          response_size, request_id, node)
-        select '2026-03-01T10:00:30Z', 'GET', '/x', 'x.list', case when n > 95 then 500 else 200 end, n, $1::uuid, 1, 2,
+        insert into basalt.requests (id, happened_at, method, path, operation, status, duration_ms, app_id, request_size,
+          response_size, request_id, node) overriding system value
+        select 9950 + n, '2026-03-01T10:00:30Z', 'GET', '/x', 'x.list', case when n > 95 then 500 else 200 end, n, $1::uuid, 1, 2,
           'latency-' || n, 'one/1'
         from generate_series(1, 100) n`,
         [app1],
@@ -247,6 +256,13 @@ describe('logs', () => {
     ])('refuses %s', async (query, message) => {
       const response = await get(query, latencyPath)
       expect([response.status, envelope(response).message]).toEqual([400, message])
+    })
+
+    test('requests › of the same moment are listed in the order they were written', async () => {
+      const { items } = (await get('from=2026-03-01&to=2026-03-01', '/api/admin/analytics/requests')).json
+      expect(items.map(({ request_id }: { request_id: string }) => request_id)).toEqual(
+        Array.from({ length: 100 }, (_, index) => `latency-${100 - index}`),
+      )
     })
 
     test('requests › are those of a class of status and those that took long', async () => {
@@ -341,9 +357,14 @@ describe('logs › tail', () => {
     expect(tail.text()).not.toContain('too quiet')
     const id = [...tail.text().matchAll(/^id: (\S+)$/gm)].at(-1)?.[1]
     await tail.close()
-    await log(second, 50, 'while disconnected')
+    await second.sql(`
+      insert into basalt.logs (logged_at, level, message, node)
+      select now(), 50, 'missed ' || n || '.', 'x' from generate_series(1, 12) n`)
     const resumed = await openTail(first, token, 'level=warn', { 'last-event-id': id ?? '' })
-    await waitFor('the missed entry', () => resumed.text().includes('while disconnected'))
+    await waitFor('the missed entries', () => resumed.text().includes('missed 12.'))
+    expect(resumed.text().match(/missed \d+/g)).toEqual(
+      Array.from({ length: 12 }, (_, index) => `missed ${index + 1}`),
+    )
     expect(resumed.text()).not.toContain('first warning')
     await resumed.close()
   })

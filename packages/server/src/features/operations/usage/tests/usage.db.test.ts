@@ -84,17 +84,17 @@ describe('usage', () => {
 
   const get = (path: string) => app.request('GET', `/api/admin/usage${path}`, { token })
 
-  test('list › has the figures of every app in the calendar month', async () => {
+  test('list › has the figures of every app in the last thirty days', async () => {
     const { json } = await get('?sort=tenant_name:desc')
     expect(json).toMatchObject({ total: 2, limit: 50, offset: 0 })
     expect(json.items[0]).toEqual({
       tenantId: shop,
       tenantName: 'shop',
-      requestCount: 34,
+      requestCount: 35,
       storageBytesUsed: 4096,
-      bandwidthBytes: 34 * 1100,
-      bandwidthInBytes: 3400,
-      bandwidthOutBytes: 34_000,
+      bandwidthBytes: 35 * 1100,
+      bandwidthInBytes: 3500,
+      bandwidthOutBytes: 35_000,
       functionInvocations: 1,
       realtimePeakConnections: 0,
       jobRuns: 0,
@@ -122,6 +122,13 @@ describe('usage', () => {
       period: 'month',
       data: [
         {
+          date: '2026-02-28',
+          apiRequests: 1,
+          storageBytesUsed: 0,
+          bandwidthBytes: 1100,
+          functionInvocations: 0,
+        },
+        {
           date: '2026-03-14',
           apiRequests: 1,
           storageBytesUsed: 0,
@@ -137,9 +144,9 @@ describe('usage', () => {
         },
       ],
       totals: {
-        apiRequests: 34,
+        apiRequests: 35,
         storageBytesUsed: 4096,
-        bandwidthBytes: 34 * 1100,
+        bandwidthBytes: 35 * 1100,
         functionInvocations: 1,
       },
       limits: { apiRequests: 100, storageBytesUsed: 0, bandwidthBytes: 5_000_000, functionInvocations: 0 },
@@ -150,7 +157,7 @@ describe('usage', () => {
   test.each([
     ['period=day', 33],
     ['period=week', 34],
-    ['period=month', 34],
+    ['period=month', 35],
     ['from=2026-02-01&to=2026-02-28', 1],
     ['from=2026-02-28&to=2026-03-14', 2],
   ])('get › counts the days of %s in UTC', async (query, requests) => {
@@ -158,7 +165,12 @@ describe('usage', () => {
     expect(json.totals.apiRequests).toBe(requests)
   })
 
-  test('limits › has what was used and what remains', async () => {
+  test('limits › of a period has what was used in it', async () => {
+    const { json } = await get(`/${shop}/limits?period=month`)
+    expect(json.metrics.api_requests).toEqual({ limit: 100, used: 35, remaining: 65 })
+  })
+
+  test('limits › has what was used in the calendar month and what remains', async () => {
     const { json } = await get(`/${shop}/limits`)
     expect(json).toEqual({
       plan: 'free',
@@ -226,7 +238,12 @@ describe('usage', () => {
     ['/x/limits', 'invalid tenant_id format'],
   ])('%s › is 400 %s', async (path, message) => {
     const { status, json } = await get(path)
-    expect([status, json.message.split(';')[0]]).toEqual([400, message])
+    expect([status, json.message]).toEqual([400, message])
+  })
+
+  test('a choice that does not exist › is answered with those that do', async () => {
+    const { json } = await get('/breakdown?metric=api_requests&group_by=x')
+    expect(json.data).toEqual({ expected: ['tenant', 'endpoint', 'status_code'] })
   })
 
   test.each(['', '/limits'])('an id that is no app%s › is 404 and makes no counter', async (path) => {
