@@ -30,6 +30,7 @@ const current = join(target, 'current')
 const keptBuilds = 3
 /** A build that takes longer was killed. */
 const abandonedMs = 60 * 60 * 1000
+const notPermitted = new Set(['EACCES', 'EPERM', 'EROFS'])
 
 /** Files in the build's sources, sorted: not tests, and not what builds make. */
 function listSources() {
@@ -117,8 +118,13 @@ async function ensureBuilt() {
     mkdirSync(target, { recursive: true })
     await build(name)
   }
-  // Written anew, too, where it named this build: a server whose own build has failed looks for a later one.
-  publish(name)
+  try {
+    // Written anew, too, where it named this build: a server whose own build has failed looks for a later one.
+    publish(name)
+  } catch (error) {
+    // A server may run as an account that only reads the clone.
+    if (!notPermitted.has(error.code) || readFileSync(current, 'utf8') !== name) throw error
+  }
   return join(target, name)
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { type PgliteExtension, startPgliteServer } from './pglite-server.ts'
+import { extensionSetups, type PgliteExtension, startPgliteServer } from './pglite-server.ts'
 import type { TestDatabase } from './test-app.ts'
 
 /** A database that can have an extension, and what the configuration needs to use it. */
@@ -16,12 +16,13 @@ export const extensionEngine =
 export const extensionSetupMs = 300_000
 
 /**
- * An empty database on the server of BASALT_TEST_EXTENSIONS_URL, a superuser's URL without a database, whose
- * PostgreSQL has the extension; without it one on PGlite, which needs nothing installed.
+ * A database on the server of BASALT_TEST_EXTENSIONS_URL, a superuser's URL without a database, whose PostgreSQL has the
+ * extension; without it one on PGlite, which needs nothing installed. PostGIS is created, in the schema "Ext 1"; vector is
+ * left to the test.
  */
 export async function createExtensionDatabase(extension: PgliteExtension): Promise<ExtensionDatabase> {
   const server = process.env.BASALT_TEST_EXTENSIONS_URL
-  return server === undefined ? await createOnPglite(extension) : await createOn(server)
+  return server === undefined ? await createOnPglite(extension) : await createOn(server, extension)
 }
 
 async function createOnPglite(extension: PgliteExtension): Promise<ExtensionDatabase> {
@@ -44,11 +45,12 @@ async function createOnPglite(extension: PgliteExtension): Promise<ExtensionData
   }
 }
 
-async function createOn(server: string): Promise<ExtensionDatabase> {
+async function createOn(server: string, extension: PgliteExtension): Promise<ExtensionDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await using maintenance = connectTo(`${server}/postgres`)
   await maintenance.sql(`create database ${name}`)
   const database = connectTo(`${server}/${name}`)
+  await database.sql(extensionSetups[extension])
   return {
     ...database,
     config: {},

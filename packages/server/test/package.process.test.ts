@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDirectory, runCommand, startServer } from './server-process.ts'
+import { createDirectory, isRoot, nobody, runCommand, startServer } from './server-process.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const directory = createDirectory()
@@ -27,13 +27,11 @@ function run(program: string, args: readonly string[], cwd: string): string {
 
 // `npm pack` as a maintainer runs it, and its tarball where an installation would put it, beside the dependencies.
 beforeAll(() => {
-  const arguments_ = ['pack', '--workspace', 'basaltdb', '--pack-destination', directory.path, '--json']
-  run('npm', arguments_, root)
-  const [tarball = ''] = readdirSync(directory.path).filter((name) => name.endsWith('.tgz'))
-  run('tar', ['-xzf', tarball], directory.path)
+  const workspaces = ['--workspace', 'basaltdb', '--workspace', 'create-basaltdb']
+  run('npm', ['pack', ...workspaces, '--pack-destination', directory.path], root)
+  run('tar', ['-xzf', 'basaltdb-0.1.0.tgz'], directory.path)
   mkdirSync(dirname(installed))
   run('mv', ['package', installed], directory.path)
-  run('npm', ['pack', '--workspace', 'create-basaltdb', '--pack-destination', directory.path], root)
   run('tar', ['-xzf', 'create-basaltdb-0.1.0.tgz'], directory.path)
   run('mv', ['package', creator], directory.path)
   for (const name of readdirSync(join(root, 'node_modules'))) {
@@ -76,6 +74,12 @@ test('the package has the dashboard without what builds it', () => {
   const needed = Object.keys({ ...dependencies, ...optionalDependencies })
   expect(needed.filter((name) => /react|vite|codemirror|uplot|wouter/.test(name))).toEqual([])
   expect(listFiles(join(installed, 'dashboard')).filter((name) => name.endsWith('.js.br'))).not.toEqual([])
+})
+
+test.runIf(isRoot)('an account that may only read the clone finds the dashboard built', () => {
+  const script = join(root, 'scripts', 'build-dashboard.js')
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8', ...nobody })
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' })
 })
 
 test('packing leaves nothing behind in the checkout', () => {

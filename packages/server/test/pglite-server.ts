@@ -1,17 +1,19 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
-import { PGlite } from '@electric-sql/pglite'
+import { PGlite, type PGliteOptions } from '@electric-sql/pglite'
 import { vector } from '@electric-sql/pglite-pgvector'
 import { postgis } from '@electric-sql/pglite-postgis'
 import { inject } from 'vitest'
+import { codeOf } from '../src/lib/errors.ts'
 import { createReader, message } from './postgres-wire.ts'
 import { startTransactionPooler } from './transaction-pooler.ts'
+import { waitFor } from './wait-for.ts'
 
 const extensions = { postgis, vector }
 
 export type PgliteExtension = keyof typeof extensions
 
-/** PostgreSQL with an extension to create, in this process, for many clients. */
+/** PostgreSQL with an extension, or one to create, in this process, for many clients. */
 export interface PgliteServer extends AsyncDisposable {
   /** A superuser's URL. */
   readonly url: string
@@ -43,21 +45,60 @@ export async function startPgliteServer(extension: PgliteExtension): Promise<Pgl
 }
 
 /**
- * The first of a run leaves its initialized cluster to the others: initdb takes two seconds of processor time. Several that
- * begin at once each create one, and leave the same.
+ * What an extension's database has from the start. To create PostGIS takes PGlite five seconds of processor time: it lists
+ * all names of the library for each function.
  */
-async function createPglite(extension: PgliteExtension): Promise<PGlite> {
+export const extensionSetups: Readonly<Record<PgliteExtension, string>> = {
+  // Not on the search path, as many keep their extensions.
+  postgis: 'create schema "Ext 1"; create extension postgis schema "Ext 1"',
+  vector: '',
+}
+
+function createPglite(extension: PgliteExtension): Promise<PGlite> {
   const options = { extensions: { [extension]: extensions[extension] } }
   const template = inject('pgliteTemplate')
-  if (existsSync(template)) {
-    return await PGlite.create({ ...options, loadDataDir: new Blob([readFileSync(template)]) })
+  const setup = extensionSetups[extension]
+  const createEmpty = () => createOnce(template, options, () => PGlite.create(options))
+  if (setup === '') return createEmpty()
+  return createOnce(`${template}.${extension}`, options, async () => {
+    const pglite = await createEmpty()
+    await pglite.exec(setup)
+    return pglite
+  })
+}
+
+/**
+ * The first of a run leaves its files to the others, which wait for them: initdb alone takes two seconds of processor
+ * time.
+ */
+async function createOnce(
+  files: string,
+  options: PGliteOptions,
+  create: () => Promise<PGlite>,
+): Promise<PGlite> {
+  if (isFirst(files)) {
+    const pglite = await create()
+    const unfinished = `${files}.unfinished`
+    writeFileSync(unfinished, Buffer.from(await (await pglite.dumpDataDir('none')).arrayBuffer()))
+    renameSync(unfinished, files)
+    return pglite
   }
-  const pglite = await PGlite.create(options)
-  const files = await pglite.dumpDataDir('none')
-  const unfinished = `${template}.${process.pid}`
-  writeFileSync(unfinished, Buffer.from(await files.arrayBuffer()))
-  renameSync(unfinished, template)
-  return pglite
+  await waitFor(`${files}, which another test file makes`, () => existsSync(files), creationMs)
+  return await PGlite.create({ ...options, loadDataDir: new Blob([readFileSync(files)]) })
+}
+
+/** PGlite computes in the process of the test, and takes minutes on a busy machine. */
+const creationMs = 240_000
+
+/** Whether no other worker has asked for this file. */
+function isFirst(files: string): boolean {
+  try {
+    mkdirSync(`${files}.taken`)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false
+    throw error
+  }
 }
 
 /** Startup, Sync, Query and Terminate. */

@@ -84,6 +84,15 @@ describe.runIf(chromium !== undefined)("the server's pages", () => {
     await click('.btn-done')
     await openTag('table note')
     expect(await tryOut('list_note')).toContain('200')
+    // What a path declares for all its operations, and what is a component of the document.
+    const ofOne = '[id$="get_note"]'
+    await click(`${ofOne} .opblock-summary-control`)
+    await expect.poll(() => text(`${ofOne} .responses-inner`), wait).toContain('An error.')
+    expect(
+      await browser.evaluate(
+        `[...document.querySelectorAll('${ofOne} .parameters [data-param-name]')].map(({ dataset }) => dataset.paramName + ' ' + dataset.paramIn)`,
+      ),
+    ).toEqual(['fields query', 'id path'])
     await openTag('table odd name')
     expect(await tryOut('list_odd_name')).toContain('200')
     expect(await text('[id$="list_odd_name"] .live-responses-table')).toContain('"totalItems": 2')

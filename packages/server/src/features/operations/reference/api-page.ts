@@ -42,6 +42,23 @@ async function load(token) {
     : token ? 'There are no tables for this token.' : 'Authorize with a token to see the tables it may use.'
   return apiDocument
 }
+// Swagger UI's own function reads the whole document anew for each part that is opened, which takes seconds.
+// References of this document point to its components, by names that need no decoding.
+async function resolveSubtree(apiDocument, path) {
+  const at = (keys) => keys.reduce((value, key) => value?.[key], apiDocument)
+  const resolve = (value, open) => {
+    if (Array.isArray(value)) return value.map((item) => resolve(item, open))
+    if (typeof value !== 'object' || value === null) return value
+    if (typeof value.$ref === 'string' && !open.includes(value.$ref)) {
+      return resolve(at(value.$ref.split('/').slice(1)), [...open, value.$ref])
+    }
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, resolve(inner, open)]))
+  }
+  const spec = resolve(at(path), [])
+  const shared = path[0] === 'paths' ? apiDocument.paths[path[1]]?.parameters : undefined
+  if (path.length === 3 && shared) spec.parameters = [...(spec.parameters ?? []), ...resolve(shared, [])]
+  return { spec, errors: [] }
+}
 let shown
 function follow(ui, token) {
   if (token === shown) return
@@ -61,7 +78,7 @@ async function show() {
     docExpansion: 'none',
     defaultModelsExpandDepth: -1,
     validatorUrl: null,
-    plugins: [{ statePlugins: { auth: { wrapActions: {
+    plugins: [{ fn: { resolveSubtree }, statePlugins: { auth: { wrapActions: {
       authorize: (authorize) => (given) => { follow(ui, given.bearer?.value); return authorize(given) },
       logout: (logout) => (names) => { follow(ui, undefined); return logout(names) },
     } } } }],

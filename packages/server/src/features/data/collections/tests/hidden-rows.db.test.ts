@@ -522,13 +522,11 @@ describe('a program for one table', () => {
 /** Rows of an extension's types, and a column of the type that may not be read, as `doc` has them. */
 const extensionSetups = {
   postgis: `
-    create schema ext;
-    create extension postgis schema ext;
-    create table spot (id int primary key, owner uuid, name text, at ext.geometry(Point, 4326),
-      earth ext.geography(Point, 4326), secret ext.geometry(Point, 4326));
+    create table spot (id int primary key, owner uuid, name text, at "Ext 1".geometry(Point, 4326),
+      earth "Ext 1".geography(Point, 4326), secret "Ext 1".geometry(Point, 4326));
     insert into spot select n, (array['${alice}', '${bob}', null]::uuid[])[n],
-      (array['wombat', 'narwhal', 'public'])[n], p, p::ext.geography, p
-    from (select n, ext.st_setsrid(ext.st_makepoint(n, n), 4326) as p from generate_series(1, 3) n) s;
+      (array['wombat', 'narwhal', 'public'])[n], p, p::"Ext 1".geography, p
+    from (select n, "Ext 1".st_setsrid("Ext 1".st_makepoint(n, n), 4326) as p from generate_series(1, 3) n) s;
     create index on spot using gist (at);`,
   vector: `
     create schema ext;
@@ -542,8 +540,8 @@ const extensionSetups = {
     create index on spot using hnsw (at vector_cosine_ops);`,
 }
 const hiddenSpots = {
-  postgis: `insert into spot select 666000 + n, '${carol}', 'zebrine', p, p::ext.geography, p
-    from (select n, ext.st_setsrid(ext.st_makepoint(n * 0.1, 2), 4326) as p from generate_series(1, 40) n) s`,
+  postgis: `insert into spot select 666000 + n, '${carol}', 'zebrine', p, p::"Ext 1".geography, p
+    from (select n, "Ext 1".st_setsrid("Ext 1".st_makepoint(n * 0.1, 2), 4326) as p from generate_series(1, 40) n) s`,
   vector: `insert into spot select 666000 + n, '${carol}', 'zebrine', array[1, n * 0.01, 0]::ext.vector, '[1,1,1]', '[1,1]'
     from generate_series(1, 60) n`,
 }
@@ -609,7 +607,7 @@ describe.each(['postgis', 'vector'] as const)(
       })
       await database.sql(`
       create policy see on spot for select using (owner is null or owner = basalt.user_id());
-      grant usage on schema ext to basalt_authenticated, basalt_anonymous;
+      grant usage on schema ${extension === 'postgis' ? '"Ext 1"' : 'ext'} to basalt_authenticated, basalt_anonymous;
       revoke all on spot from basalt_authenticated;
       grant select (id, owner, name, at${extension === 'postgis' ? ', earth' : ''}) on spot
         to basalt_authenticated, basalt_anonymous;

@@ -22,9 +22,6 @@ beforeAll(async () => {
     database,
     config: database.config,
     setup: `
-      -- Not on the search path, as many keep their extensions.
-      create schema "Ext 1";
-      create extension postgis schema "Ext 1";
       create table city (id int primary key, name text);
       create table spot (
         id int primary key,

@@ -20,9 +20,6 @@ beforeAll(async () => {
     database,
     config: database.config,
     setup: `
-      -- Not on the search path, as many keep their extensions.
-      create schema "Ext 1";
-      create extension postgis schema "Ext 1";
       create domain spot as "Ext 1".geography(Point, 4326);
       create type visit as (at date, place "Ext 1".geography);
       create table city (id int primary key, name text, place "Ext 1".geography(Point, 4326));
