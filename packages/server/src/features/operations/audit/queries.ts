@@ -61,7 +61,7 @@ export async function listAudit(
       operation, old_values, new_values, address, request_id
     from basalt.audit
     where ${sql.join(conditions, sql` and `)}
-    order by id desc
+    order by audit.id desc
     limit ${limit}::int offset ${offset}::bigint`)
 }
 

@@ -140,7 +140,7 @@ export async function listLogs(
     from (${source}) log
     where ${matches(filter)}
       ${before === undefined ? sql.empty : sql`and (time, id) < (${before.time}::timestamptz, ${before.id}::bigint)`}
-    order by time desc, id desc
+    order by time desc, log.id desc
     limit ${limit}::int`)
 }
 
@@ -169,7 +169,7 @@ export async function listLogsSince(
           and not pg_visible_in_snapshot(transaction_id, ${snapshot}::pg_snapshot)
       ) log
       where ${matches(filter)}
-      order by time, id
+      order by time, log.id
     ) log on true`)
   return {
     snapshot: rows[0]?.snapshot ?? snapshot,
@@ -242,7 +242,7 @@ export async function listRequests(
       request_size::float8, response_size::float8, address, request_id, impersonated_by, node
     from basalt.requests
     where ${sql.join(conditions, sql` and `)}
-    order by happened_at desc, id desc
+    order by happened_at desc, requests.id desc
     limit ${limit}::int offset ${offset}::bigint`)
 }
 
