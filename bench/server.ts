@@ -17,7 +17,7 @@ export interface Server {
   readonly database: string
 }
 
-/** A directory that whichever account Postgres runs as can pass; removed by whoever made it. */
+/** A directory that whichever account Postgres runs as can pass; removed by the caller. */
 export function createDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'basalt-bench-'))
   chmodSync(directory, 0o755)

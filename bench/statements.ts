@@ -41,7 +41,7 @@ export async function createPlanner(
   } as unknown as Connection
   const pool = {
     use: <Result>({ run }: Work<Result>) => run(recorder, () => undefined),
-    shares: { admits: () => true, isAnyFull: false, onRoom: () => undefined },
+    quotas: { admits: () => true, isAnyExhausted: false, onCapacity: () => undefined },
     limits: { waitingLimit: 1000, acquireTimeoutMs: 1000 },
     networkMs: 0,
   } as unknown as Pool

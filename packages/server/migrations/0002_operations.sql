@@ -58,20 +58,21 @@ create index audit_blocks on basalt.audit
   using brin (happened_at, table_name text_bloom_ops, user_id text_bloom_ops, request_id text_bloom_ops)
   with (pages_per_range = 32, autosummarize = true);
 
--- Who writes, from a setting of the transaction: a JSON array of actor, user, API key, request, app and address.
--- `offset 0` has it read once for all rows of a statement.
-create view basalt.audit_origin as
-select
-  coalesce(
-    o ->> 0,
-    case when coalesce(current_setting('basalt.user_id', true), '') = '' then 'sql' else 'user' end) as actor,
-  coalesce(o ->> 1, nullif(current_setting('basalt.user_id', true), '')) as user_id,
-  o ->> 2 as api_key_id,
-  (o ->> 4)::uuid as app_id,
-  nullif(o ->> 5, '') as address,
-  o ->> 3 as request_id
-from (select nullif(current_setting('basalt.origin', true), '')::jsonb as o offset 0) s
-offset 0;
+-- Who writes plain SQL. Functions, which are not inlined: the expressions would be prepared for the writes of the API, too,
+-- whose transactions have a setting that says it.
+create function basalt.audit_actor() returns text
+language plpgsql stable set search_path = pg_catalog as $$
+begin
+  return case when coalesce(current_setting('basalt.user_id', true), '') = '' then 'sql' else 'user' end;
+end $$;
+revoke all on function basalt.audit_actor() from public;
+
+create function basalt.audit_user() returns text
+language plpgsql stable set search_path = pg_catalog as $$
+begin
+  return nullif(current_setting('basalt.user_id', true), '');
+end $$;
+revoke all on function basalt.audit_user() from public;
 
 -- The values of a primary key of several columns. Arguments as of the triggers, whose array begins at 0.
 create function basalt.audit_key(changed jsonb, arguments text[]) returns text
@@ -82,18 +83,21 @@ revoke all on function basalt.audit_key(jsonb, text[]) from public;
 
 -- The functions of the triggers. Arguments: the collection's name, then the columns of its primary key. They work as the
 -- owner of basalt.audit, because a caller has no privilege on it. One statement and few expressions each: a transaction
--- prepares every expression that it reaches.
+-- prepares every expression that it reaches. `origin` is a JSON array of actor, user, API key, request, app and address.
 
 -- Per statement, with the transition table `changed`: inserted, or deleted rows.
 create function basalt.audit_rows() returns trigger language plpgsql security definer set search_path = pg_catalog as $$
+declare
+  origin jsonb := nullif(current_setting('basalt.origin', true), '')::jsonb;
 begin
   insert into basalt.audit (actor, action, operation, table_name, record_id, old_values, new_values, user_id,
     api_key_id, app_id, address, request_id)
-  select o.actor, 'rows.' || lower(tg_op), tg_op, tg_argv[0],
+  select coalesce(origin ->> 0, basalt.audit_actor()), 'rows.' || lower(tg_op), tg_op, tg_argv[0],
     case when tg_nargs <= 2 then c.row ->> tg_argv[1] else basalt.audit_key(c.row, tg_argv) end,
     case tg_op when 'DELETE' then c.row end, case tg_op when 'INSERT' then c.row end,
-    o.user_id, o.api_key_id, o.app_id, o.address, o.request_id
-  from basalt.audit_origin o, (select to_jsonb(t.*) as row from changed t offset 0) c;
+    coalesce(origin ->> 1, basalt.audit_user()), origin ->> 2, (origin ->> 4)::uuid, nullif(origin ->> 5, ''),
+    origin ->> 3
+  from (select to_jsonb(t.*) as row from changed t offset 0) c;
   return null;
 end $$;
 revoke all on function basalt.audit_rows() from public;
@@ -102,6 +106,7 @@ revoke all on function basalt.audit_rows() from public;
 -- or inheritance children or are one, and truncations.
 create function basalt.audit_row() returns trigger language plpgsql security definer set search_path = pg_catalog as $$
 declare
+  origin jsonb := nullif(current_setting('basalt.origin', true), '')::jsonb;
   before jsonb;
   after jsonb;
 begin
@@ -109,13 +114,13 @@ begin
   if tg_op in ('INSERT', 'UPDATE') then after := to_jsonb(new); end if;
   insert into basalt.audit (actor, action, operation, table_name, record_id, old_values, new_values, user_id,
     api_key_id, app_id, address, request_id)
-  select o.actor, 'rows.' || lower(tg_op), tg_op, tg_argv[0],
+  select coalesce(origin ->> 0, basalt.audit_actor()), 'rows.' || lower(tg_op), tg_op, tg_argv[0],
     case
       when tg_nargs <= 2 then coalesce(after, before) ->> tg_argv[1]
       else basalt.audit_key(coalesce(after, before), tg_argv)
     end,
-    before, after, o.user_id, o.api_key_id, o.app_id, o.address, o.request_id
-  from basalt.audit_origin o;
+    before, after, coalesce(origin ->> 1, basalt.audit_user()), origin ->> 2, (origin ->> 4)::uuid,
+    nullif(origin ->> 5, ''), origin ->> 3;
   return null;
 end $$;
 revoke all on function basalt.audit_row() from public;

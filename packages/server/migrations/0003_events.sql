@@ -311,14 +311,14 @@ create unlogged table basalt.realtime_messages (
 create index realtime_messages_transaction_id on basalt.realtime_messages (transaction_id);
 
 -- Who shows presence on a channel. Nodes know their own and put back what a crash of the database takes. A node that
--- goes does not take them with it: every leave is told, by whoever removes the row.
+-- goes does not take them with it: every leave is delivered, by the transaction that removes the row.
 create unlogged table basalt.realtime_presence (
   channel text not null,
   connection_id uuid not null,
   node uuid not null,
   user_id text,
   presence json not null,
-  -- The connection has gone; it may still be shown for a while.
+  -- The connection is closed; it may still be shown for a while.
   left_at timestamptz,
   primary key (channel, connection_id)
 );

@@ -156,7 +156,7 @@ create index pending_sign_ins_expires_at on basalt.pending_sign_ins (expires_at)
 -- What a factor is asked for; used once, bound to user, method and purpose.
 create table basalt.mfa_challenges (
   id uuid primary key default gen_random_uuid(),
-  -- Null for a sign-in by passkey that has not told who it is.
+  -- Null for a sign-in by passkey that does not name its user yet.
   user_id uuid references basalt.users on delete cascade,
   method text not null check (method in ('totp', 'email', 'sms', 'webauthn')),
   purpose text not null check (purpose in ('enroll', 'verify', 'sign_in')),

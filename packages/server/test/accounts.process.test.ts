@@ -40,7 +40,7 @@ describe('a server that is killed', () => {
       ask('POST', `${url}/api/auth/${path}`, { body })
     const registered = await post(server.url, 'register', { email: hanging, password })
     expect(registered.status).toBe(201)
-    await waitFor('the mail to be under way', () => arrived(hanging).length === 1)
+    await waitFor('the mail to be in flight', () => arrived(hanging).length === 1)
     // The next one is killed with the server as soon as it is acknowledged.
     expect((await post(server.url, 'magic-link', { email: waiting })).status).toBe(200)
     server.signal('SIGKILL')

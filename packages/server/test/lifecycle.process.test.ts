@@ -139,7 +139,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres of one directory, 
     expect(await server.stop()).toEqual(clean)
   })
 
-  test('a lock file whose process id now belongs to somebody else is in nobody’s way', async () => {
+  test('a lock file whose process id belongs to another program now does not prevent a start', async () => {
     await using server = await startServer(options)
     const postmaster = postmasterOf(data) ?? 0
     server.signal('SIGKILL')
@@ -192,7 +192,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres of one directory, 
     expect(postmasterOf(data)).toBeUndefined()
   })
 
-  test('a first start that is killed is in nobody’s way, and commands at once create one cluster', async () => {
+  test('a first start that is killed does not prevent the next, and concurrent commands create one cluster', async () => {
     await using fresh = createDirectory(account)
     const beside = { config: { 'server.data_dir': fresh.path }, account }
     const unfinished = () => readdirSync(fresh.path).filter((name) => /^postgres\.\d+$/.test(name))

@@ -204,7 +204,7 @@ describe.runIf(chromium !== undefined)('the live table', () => {
     expect(countLists()).toBe(0)
   })
 
-  test('reads the table again when it cannot be told what it missed', async () => {
+  test('reads the table again after a gap that cannot be replayed', async () => {
     await create('first')
     await create('second')
     await openPage()

@@ -140,7 +140,7 @@ describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
     expect(json).toEqual({ id: 1, at: '2026-03-04T05:06:07+00:00', lasting: 'P1DT2H' })
   })
 
-  test('nobody is taken for somebody else on a shared session', async () => {
+  test('no caller gets the claims of another on a shared session', async () => {
     await database.sql('truncate note')
     const work = Array.from({ length: 60 }, async (_, turn) => {
       const [owner, theirs] = turn % 2 === 0 ? ([alice, token.alice] as const) : ([bob, token.bob] as const)
@@ -176,7 +176,7 @@ describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
     })
   })
 
-  test('a client that leaves has nobody’s statement cancelled', async () => {
+  test('a client that disconnects has no other statement cancelled', async () => {
     const path = `${app.url}/api/collections`
     for (let round = 0; round < 3; round += 1) {
       const leaving = new AbortController()

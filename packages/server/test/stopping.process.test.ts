@@ -44,7 +44,7 @@ async function sessions(): Promise<number> {
   return row?.count ?? 0
 }
 
-test('a stop answers what is under way, tells load balancers, and leaves no session', async () => {
+test('a stop answers requests in flight, fails the readiness check, and leaves no session', async () => {
   await using server = await start()
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   expect((await ask('GET', `${server.url}/health`, { agent })).headers.connection).toBe('keep-alive')
@@ -100,7 +100,7 @@ test('a stop cuts off what takes longer than server.shutdown_timeout, also in Po
   expect(await sessions()).toBe(0)
 })
 
-test('asked again, a stop does not wait for what is under way', async () => {
+test('asked again, a stop does not wait for requests in flight', async () => {
   await using server = await start()
   const slow = askSlowly(server, 'hibernation')
   await waitFor('the query', async () => (await running('hibernation')) === 1)

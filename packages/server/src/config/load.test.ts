@@ -479,7 +479,7 @@ describe('an unknown name', () => {
     expect(fault({ file })).toContain(`invalid configuration: ${message}`)
   })
 
-  test('in the environment is a fault, unless it is somebody else’s', () => {
+  test('in the environment is a fault, unless it belongs to another program', () => {
     expect(fault({ env: { BASALT_SERVER_PROT: '1' } })).toBe(
       'invalid configuration: BASALT_SERVER_PROT (environment): unknown variable; did you mean BASALT_SERVER_PORT?',
     )
@@ -675,7 +675,7 @@ describe('rules over several keys', () => {
   })
 })
 
-test('all faults are told at once, of every source and kind', () => {
+test('all faults are reported at once, of every source and kind', () => {
   const message = fault({
     file: '[server]\nprot = 1\nbody_limit = "big"\nhost = "0.0.0.0"\n',
     env: { BASALT_LOGGING_LEVEL: 'loud', BASALT_TYPO: 'x', BASALT_DATABASE_SCHEMAS: 'basalt' },

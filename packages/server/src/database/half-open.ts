@@ -15,11 +15,11 @@ const transitSeconds = 2
  * machine behind them is gone, which TCP alone notices after minutes. A new connection tells that from a slow
  * statement: either Postgres cannot be reached, or its backends do not work on what we wait for.
  *
- * @param suspects connections that owe an answer
+ * @param silent connections in use
  * @param knowsBackends false behind a pooler, which makes up the process ids
  */
 export async function findDead(
-  suspects: readonly Connection[],
+  silent: readonly Connection[],
   open: () => Promise<Connection>,
   knowsBackends: boolean,
 ): Promise<readonly Connection[]> {
@@ -27,18 +27,18 @@ export async function findDead(
   try {
     probe = await open()
   } catch (error) {
-    return isRefusal(error) ? [] : suspects
+    return isRefusal(error) ? [] : silent
   }
   const cancel = whenLate(answerTimeoutMs, () => probe.destroy())
   try {
     if (!knowsBackends) return []
     const working = await listWorking(
       probe,
-      suspects.map(({ backendPid }) => backendPid),
+      silent.map(({ backendPid }) => backendPid),
     )
-    return suspects.filter(({ backendPid }) => !working.has(backendPid))
+    return silent.filter(({ backendPid }) => !working.has(backendPid))
   } catch (error) {
-    return error instanceof pg.DatabaseError ? [] : suspects
+    return error instanceof pg.DatabaseError ? [] : silent
   } finally {
     cancel()
     void probe.close()

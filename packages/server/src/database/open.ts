@@ -311,7 +311,7 @@ function createPools(
     acquireTimeoutMs: config.acquire_timeout_ms,
     workTimeoutMs: config.statement_timeout_ms + transactionSlackMs,
     waitingLimit: 10_000,
-    findDead: (suspects: readonly Connection[]) => findDead(suspects, open, !isPooled),
+    findDead: (silent: readonly Connection[]) => findDead(silent, open, !isPooled),
   }
   const system = new Pool({
     ...common,

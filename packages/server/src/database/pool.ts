@@ -1,10 +1,10 @@
+import { type Checkout, type CheckoutOptions, Checkouts } from './checkouts.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionLost, PoolExhausted } from './failures.ts'
 import { longestWorkMs, PoolMeter } from './pool-sizing.ts'
-import { Shares } from './shares.ts'
-import { type Busy, UnderWay, type UnderWayOptions } from './under-way.ts'
+import { SubjectQuotas } from './subject-quotas.ts'
 
-export interface PoolOptions extends UnderWayOptions {
+export interface PoolOptions extends CheckoutOptions {
   readonly open: () => Promise<Connection>
   /** Connections at most. */
   readonly size: number
@@ -17,9 +17,9 @@ export interface PoolOptions extends UnderWayOptions {
 }
 
 export interface Work<Result> {
-  /** @param claim names what the connection works on from now on, where `subject` does not */
-  readonly run: (connection: Connection, claim: (subject: string | undefined) => void) => Promise<Result>
-  /** What the work is about, of which no more than a share of the connections may be: a relation. */
+  /** @param assign names what the connection works on from now on, where `subject` does not */
+  readonly run: (connection: Connection, assign: (subject: string | undefined) => void) => Promise<Result>
+  /** What the work is about, a relation: its connections are limited to a quota. */
   readonly subject?: string | undefined
   /** Whether the caller has disconnected; asked while the work waits and runs. */
   readonly isAbandoned?: (() => boolean) | undefined
@@ -29,7 +29,7 @@ interface Waiter {
   readonly since: number
   readonly subject: string | undefined
   readonly isAbandoned: (() => boolean) | undefined
-  readonly resolve: (busy: Busy) => void
+  readonly resolve: (checkout: Checkout) => void
   readonly reject: (error: Error) => void
   readonly timer: NodeJS.Timeout
 }
@@ -49,22 +49,22 @@ export class Pool {
   readonly #options: PoolOptions
   /** Last in, first out: few connections stay warm, the rest may idle out at the server. */
   readonly #idle: Connection[] = []
-  readonly #underWay: UnderWay
+  readonly #checkouts: Checkouts
   readonly #waiting: Waiter[] = []
-  readonly #shares: Shares
+  readonly #quotas: SubjectQuotas
   readonly #meter: PoolMeter
   #opening = 0
   #openFailedAt = Number.NEGATIVE_INFINITY
   /** When a connection was opened or given back. */
   #answeredAt = Number.NEGATIVE_INFINITY
-  #patience: NodeJS.Timeout | undefined
+  #growTimer: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
   #drained: (() => void) | undefined
 
   constructor(options: PoolOptions) {
     this.#options = options
-    this.#shares = new Shares(options.size)
-    this.#underWay = new UnderWay(options)
+    this.#quotas = new SubjectQuotas(options.size)
+    this.#checkouts = new Checkouts(options)
     this.#meter = new PoolMeter(options.size, options.cores)
   }
 
@@ -78,12 +78,12 @@ export class Pool {
   }
 
   /** Which connections work on what. */
-  get shares(): Pick<Shares, 'admits' | 'isAnyFull' | 'onRoom'> {
-    return this.#shares
+  get quotas(): Pick<SubjectQuotas, 'admits' | 'isAnyExhausted' | 'onCapacity'> {
+    return this.#quotas
   }
 
   get stats(): { readonly busy: number; readonly idle: number; readonly waiting: number } {
-    return { busy: this.#underWay.count, idle: this.#idle.length, waiting: this.#waiting.length }
+    return { busy: this.#checkouts.count, idle: this.#idle.length, waiting: this.#waiting.length }
   }
 
   /**
@@ -93,26 +93,26 @@ export class Pool {
    * @throws ConnectionLost when Postgres is unavailable
    */
   async use<Result>({ run, subject, isAbandoned }: Work<Result>): Promise<Result> {
-    const idle = this.#shares.admits(subject) && this.#hasRoom() ? this.#takeIdle() : undefined
-    const busy =
+    const idle = this.#quotas.admits(subject) && this.#hasCapacity() ? this.#takeIdle() : undefined
+    const checkout =
       idle === undefined ? await this.#wait(subject, isAbandoned) : this.#begin(idle, subject, isAbandoned)
-    let claimed = subject
-    const claim = (next: string | undefined): void => {
-      if (next === claimed) return
-      this.#shares.enter(next)
-      this.#shares.leave(claimed)
-      claimed = next
-      this.#beImpatient()
+    let assigned = subject
+    const assign = (next: string | undefined): void => {
+      if (next === assigned) return
+      this.#quotas.acquire(next)
+      this.#quotas.release(assigned)
+      assigned = next
+      this.#scheduleGrowth()
     }
     try {
-      return await run(busy.connection, claim)
+      return await run(checkout.connection, assign)
     } finally {
-      const settling = this.#underWay.settling(busy)
+      const settling = this.#checkouts.settling(checkout)
       if (settling !== undefined) await settling
-      this.#underWay.end(busy)
-      this.#meter.addWork(performance.now() - busy.since)
-      this.#shares.leave(claimed)
-      this.#release(busy.connection)
+      this.#checkouts.end(checkout)
+      this.#meter.addWork(performance.now() - checkout.since)
+      this.#quotas.release(assigned)
+      this.#release(checkout.connection)
     }
   }
 
@@ -129,7 +129,7 @@ export class Pool {
       clearTimeout(timer)
       reject(new ConnectionLost('the server is stopping'))
     }
-    this.#underWay.disconnect()
+    this.#checkouts.disconnect()
     for (const connection of [...this.#idle]) connection.destroy()
     this.#noticeUnused()
   }
@@ -140,16 +140,16 @@ export class Pool {
         this.#drained = resolve
       })
     }
-    this.#underWay.close()
+    this.#checkouts.close()
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()))
   }
 
   #isFull(): boolean {
-    return this.#underWay.count + this.#idle.length + this.#opening >= this.#options.size
+    return this.#checkouts.count + this.#idle.length + this.#opening >= this.#options.size
   }
 
   #isUnused(): boolean {
-    return this.#underWay.count === 0 && this.#waiting.length === 0 && this.#opening === 0
+    return this.#checkouts.count === 0 && this.#waiting.length === 0 && this.#opening === 0
   }
 
   #takeIdle(): Connection | undefined {
@@ -163,12 +163,12 @@ export class Pool {
     connection: Connection,
     subject: string | undefined,
     isAbandoned: (() => boolean) | undefined,
-  ): Busy {
-    this.#shares.enter(subject)
-    return this.#underWay.begin(connection, isAbandoned)
+  ): Checkout {
+    this.#quotas.acquire(subject)
+    return this.#checkouts.begin(connection, isAbandoned)
   }
 
-  #wait(subject: string | undefined, isAbandoned: (() => boolean) | undefined): Promise<Busy> {
+  #wait(subject: string | undefined, isAbandoned: (() => boolean) | undefined): Promise<Checkout> {
     if (this.#closing !== undefined) return Promise.reject(new ConnectionLost('the server is stopping'))
     if (this.#waiting.length >= this.#options.waitingLimit) {
       return Promise.reject(new PoolExhausted('too many requests wait for the database'))
@@ -181,8 +181,8 @@ export class Pool {
       }, this.#options.acquireTimeoutMs)
       const waiter: Waiter = { since: performance.now(), subject, isAbandoned, resolve, reject, timer }
       this.#waiting.push(waiter)
-      if (this.#shares.admits(subject) && this.#hasRoom(this.#opening)) this.#grow()
-      else this.#beImpatient()
+      if (this.#quotas.admits(subject) && this.#hasCapacity(this.#opening)) this.#grow()
+      else this.#scheduleGrowth()
     })
   }
 
@@ -193,38 +193,38 @@ export class Pool {
       : new PoolExhausted('no database connection became free in time')
   }
 
-  /** While a request waits that another connection would serve. */
-  #beImpatient(): void {
-    if (this.#patience !== undefined || !this.#waiting.some(this.#isAdmitted)) return
+  /** While a waiter could be served by another connection. */
+  #scheduleGrowth(): void {
+    if (this.#growTimer !== undefined || !this.#waiting.some(this.#isAdmitted)) return
     if (this.#idle.length === 0 && this.#isFull()) return
-    const isTooSoon = this.#underWay.count > 0 && performance.now() - this.#openFailedAt < openAgainMs
+    const isTooSoon = this.#checkouts.count > 0 && performance.now() - this.#openFailedAt < openAgainMs
     const delayMs = isTooSoon && this.#idle.length === 0 ? openAgainMs : this.#meter.sizing.growDelayMs
-    this.#patience = setTimeout(() => this.#losePatience(), delayMs)
+    this.#growTimer = setTimeout(() => this.#growForOverdue(), delayMs)
   }
 
-  /** Those who have waited a moment in vain get another connection each, idle or new. */
-  #losePatience(): void {
-    this.#patience = undefined
+  /** Waiters beyond the grow delay get another connection each, idle or new. */
+  #growForOverdue(): void {
+    this.#growTimer = undefined
     const now = performance.now()
     const { growDelayMs } = this.#meter.sizing
-    const impatient = this.#waiting.filter(
+    const overdue = this.#waiting.filter(
       (waiter) => now - waiter.since >= growDelayMs && this.#isAdmitted(waiter),
     ).length
-    for (let count = 0; count < impatient; count += 1) {
+    for (let count = 0; count < overdue; count += 1) {
       const idle = this.#takeIdle()
       if (idle !== undefined) this.#release(idle)
       else if (!this.#grow()) break
     }
-    this.#beImpatient()
+    this.#scheduleGrowth()
   }
 
-  readonly #isAdmitted = ({ subject }: Waiter): boolean => this.#shares.admits(subject)
+  readonly #isAdmitted = ({ subject }: Waiter): boolean => this.#quotas.admits(subject)
 
-  /** Opens a connection for those who wait, if there is room and need. */
+  /** Opens a connection for the waiters, within the size and as long as they outnumber those being opened. */
   #grow(): boolean {
     if (this.#opening >= this.#waiting.length) return false
     if (this.#isFull()) return false
-    if (this.#underWay.count > 0 && performance.now() - this.#openFailedAt < openAgainMs) return false
+    if (this.#checkouts.count > 0 && performance.now() - this.#openFailedAt < openAgainMs) return false
     this.#opening += 1
     this.#options.open().then(
       async (connection) => {
@@ -236,9 +236,9 @@ export class Pool {
       (error) => {
         this.#opening -= 1
         this.#openFailedAt = performance.now()
-        // While other connections work, this may be a momentary limit: those who wait may get one of them.
-        if (this.#underWay.count > 0) {
-          this.#beImpatient()
+        // While other connections work, this may be a momentary limit: the waiters may get one of them.
+        if (this.#checkouts.count > 0) {
+          this.#scheduleGrowth()
           return
         }
         for (const waiter of this.#waiting.splice(0)) {
@@ -272,12 +272,12 @@ export class Pool {
       this.#grow()
     } else {
       this.#answeredAt = performance.now()
-      const waiter = this.#hasRoom() || this.#isOverdue(this.#waiting[0]) ? this.#nextWaiter() : undefined
+      const waiter = this.#hasCapacity() || this.#isOverdue(this.#waiting[0]) ? this.#nextWaiter() : undefined
       if (waiter !== undefined) {
         waiter.resolve(this.#begin(connection, waiter.subject, waiter.isAbandoned))
       } else {
         this.#idle.push(connection)
-        if (this.#waiting.length > 0) this.#beImpatient()
+        if (this.#waiting.length > 0) this.#scheduleGrowth()
       }
     }
     this.#noticeUnused()
@@ -288,8 +288,8 @@ export class Pool {
   }
 
   /** Whether the database has processors for the work of another connection. */
-  #hasRoom(opening = 0): boolean {
-    const computing = this.#underWay.countBegunSince(performance.now() - longestWorkMs)
+  #hasCapacity(opening = 0): boolean {
+    const computing = this.#checkouts.countBegunSince(performance.now() - longestWorkMs)
     return computing < this.#meter.sizing.eagerSize - opening
   }
 
@@ -305,7 +305,7 @@ export class Pool {
       this.#waiting.splice(index, 1)
       clearTimeout(waiter.timer)
       if (waiter.isAbandoned?.() !== true) return waiter
-      waiter.reject(new ConnectionLost('the caller has gone'))
+      waiter.reject(new ConnectionLost('the caller has disconnected'))
     }
   }
 

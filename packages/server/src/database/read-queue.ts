@@ -15,7 +15,7 @@ interface Read extends Receiver {
 }
 
 /** Names what a connection works on. */
-type Claim = (subject: string | undefined) => void
+type Assign = (subject: string | undefined) => void
 
 /** Reads that travel together at most. */
 const groupLimit = 8
@@ -39,8 +39,8 @@ const looksPerTimeout = 10
 export class ReadQueue {
   readonly #pool: Pool
   #waiting: Read[] = []
-  /** Turns at a connection that have been asked for and not come yet. */
-  #turns = 0
+  /** Connections that have been requested and not been assigned yet. */
+  #requested = 0
   #gathering: NodeJS.Immediate | undefined
   #gatheredAt = 0
   #expiry: NodeJS.Timeout | undefined
@@ -49,7 +49,7 @@ export class ReadQueue {
 
   constructor(pool: Pool) {
     this.#pool = pool
-    pool.shares.onRoom(() => this.#takeTurns())
+    pool.quotas.onCapacity(() => this.#requestConnections())
   }
 
   /** Runs the calls in one transaction. @throws StatementFailed, ConnectionLost, PoolExhausted */
@@ -78,49 +78,49 @@ export class ReadQueue {
     this.#gatheredAt = performance.now()
     this.#gathering = setImmediate(() => {
       this.#gathering = undefined
-      this.#takeTurns()
+      this.#requestConnections()
       this.#expectExpiry()
     })
   }
 
-  /** As many turns as those who may go make groups; looked at again whenever a turn took fewer than it might. */
-  #takeTurns(): void {
-    // One that comes at once takes its group away.
-    while (this.#turns < Math.ceil(this.#countReady() / this.#groupSize())) void this.#takeTurn()
+  /** One for each group of the reads that are admitted; computed again whenever a connection took fewer than a group. */
+  #requestConnections(): void {
+    // One that is assigned at once takes its group off the queue.
+    while (this.#requested < Math.ceil(this.#countReady() / this.#groupSize())) void this.#requestConnection()
   }
 
   #countReady(): number {
-    const { shares } = this.#pool
-    if (!shares.isAnyFull) return this.#waiting.length
-    return this.#waiting.filter(({ subject }) => shares.admits(subject)).length
+    const { quotas } = this.#pool
+    if (!quotas.isAnyExhausted) return this.#waiting.length
+    return this.#waiting.filter(({ subject }) => quotas.admits(subject)).length
   }
 
   #groupSize(): number {
     return this.#averageMs < quickMs ? groupLimit : 1
   }
 
-  /** Waits for a connection and sends on it all that wait then. */
-  async #takeTurn(): Promise<void> {
-    this.#turns += 1
+  /** Waits for a connection and sends a group of what waits then on it. */
+  async #requestConnection(): Promise<void> {
+    this.#requested += 1
     const since = performance.now()
     let group: readonly Read[] = []
     try {
       await this.#pool.use({
-        isAbandoned: () => group.length > 0 && group.every(isUnwanted),
-        run: (connection, claim) => {
-          this.#turns -= 1
-          group = this.#take(this.#groupSize(), claim)
-          this.#takeTurns()
-          return this.#sendGroup(connection, group, claim)
+        isAbandoned: () => group.length > 0 && group.every(isObsolete),
+        run: (connection, assign) => {
+          this.#requested -= 1
+          group = this.#take(this.#groupSize(), assign)
+          this.#requestConnections()
+          return this.#sendGroup(connection, group, assign)
         },
       })
     } catch (error) {
       // Only waiting for a connection fails here.
-      this.#turns -= 1
+      this.#requested -= 1
       // Each read has its own time to wait.
       if (error instanceof PoolExhausted) return
       this.#failWaiting((read) => read.since <= since, error)
-      this.#takeTurns()
+      this.#requestConnections()
     }
   }
 
@@ -131,7 +131,7 @@ export class ReadQueue {
       const longest = performance.now() - this.#pool.limits.acquireTimeoutMs
       const error = new PoolExhausted('no database connection became free in time')
       this.#failWaiting((read) => read.since <= longest, error)
-      this.#takeTurns()
+      this.#requestConnections()
       this.#expectExpiry()
     }, this.#pool.limits.acquireTimeoutMs / looksPerTimeout).unref()
   }
@@ -143,7 +143,7 @@ export class ReadQueue {
   }
 
   /** Never throws: each read learns of its own failure. */
-  async #sendGroup(connection: Connection, reads: readonly Read[], claim: Claim): Promise<void> {
+  async #sendGroup(connection: Connection, reads: readonly Read[], assign: Assign): Promise<void> {
     if (reads.length === 0) return
     const startedAt = performance.now()
     const { networkMs } = this.#pool
@@ -155,7 +155,7 @@ export class ReadQueue {
         settle(read, outcome, value)
         open -= 1
         if (open === 0) resolve()
-        else claim(reads[reads.length - open]?.subject)
+        else assign(reads[reads.length - open]?.subject)
       }
       connection.sendEach(
         reads.map((read) => ({
@@ -177,30 +177,30 @@ export class ReadQueue {
     if (overdue.length > 0) this.#gather()
   }
 
-  /** Those who wait longest, passing over what has its share of connections, unless it may ride along. */
-  #take(limit: number, claim: Claim): Read[] {
+  /** The oldest, without those whose subject has reached its quota, unless they share that of the first. */
+  #take(limit: number, assign: Assign): Read[] {
     const taken: Read[] = []
-    const passed: Read[] = []
+    const deferred: Read[] = []
     while (taken.length < limit) {
       const read = this.#waiting.shift()
       if (read === undefined) break
       if (read.isSettled) continue
       if (read.isAbandoned?.() === true) {
-        settle(read, 'fail', new ConnectionLost('the caller has gone'))
-      } else if (this.#pool.shares.admits(read.subject) || read.subject === taken[0]?.subject) {
-        if (taken.length === 0) claim(read.subject)
+        settle(read, 'fail', new ConnectionLost('the caller has disconnected'))
+      } else if (this.#pool.quotas.admits(read.subject) || read.subject === taken[0]?.subject) {
+        if (taken.length === 0) assign(read.subject)
         taken.push(read)
       } else {
-        passed.push(read)
+        deferred.push(read)
       }
     }
-    if (passed.length > 0) this.#waiting.unshift(...passed)
+    if (deferred.length > 0) this.#waiting.unshift(...deferred)
     return taken
   }
 }
 
 /** Answered elsewhere, or no caller waits for the answer. */
-function isUnwanted(read: Read): boolean {
+function isObsolete(read: Read): boolean {
   return read.isSettled || read.isAbandoned?.() === true
 }
 

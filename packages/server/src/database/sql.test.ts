@@ -35,7 +35,7 @@ describe('a fragment', () => {
     expect(render(sql`${one} ${one}`)).toEqual({ text: '$1 $2', values: ['a', 'a'] })
   })
 
-  test('is told from values that look like one', () => {
+  test('is distinguished from values that look like one', () => {
     expect(isSql(sql``)).toBe(true)
     for (const value of [null, undefined, 'x', {}, { strings: ['x'], parts: [] }])
       expect(isSql(value)).toBe(false)

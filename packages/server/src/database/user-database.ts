@@ -308,7 +308,7 @@ export class UserDatabase {
       (answers) => message.places.map((place) => answers[place] ?? noAnswer),
       async (error) => {
         if (!isWorthAnotherAttempt(error, attempt, options)) throw locateFailure(error, message)
-        // Those who collided must not meet again at once.
+        // Transactions that collided must not do so again at once.
         if (!options.isRead || attempt > 1) await delay(Math.random() * 20 * attempt)
         return await this.#attempt(message, options, attempt + 1, send)
       },
@@ -415,7 +415,7 @@ function createContext(fixed: Readonly<Record<string, string>>, variables: reado
   }
 }
 
-/** As the column `origin` of `basalt.outbox` and the view `basalt.audit_origin` read it. */
+/** As the column `origin` of `basalt.outbox` and the triggers of `basalt.audit` read it. */
 function describeOrigin(scope: CallerScope, { actor, keyId, requestId, appId, address }: Origin): string {
   const userId = scope.kind === 'caller' ? scope.userId : null
   return JSON.stringify([actor, userId, keyId === '' ? null : keyId, requestId, appId, address])
@@ -487,6 +487,6 @@ function isWorthAnotherAttempt(
   const code = error.error.code ?? ''
   if (conflictCodes.has(code)) return attempt < conflictAttempts
   if (endingCodes.has(code)) return isRead && attempt === 1
-  // Those who travel together share a statement: when its Parse fails for the first, the others find none.
+  // The calls of a message share a statement: when its Parse fails for the first, the others find none.
   return code === missingStatement && attempt < conflictAttempts
 }

@@ -73,7 +73,7 @@ function expectUnavailable(response: TestResponse): void {
 }
 
 describe('when the connection breaks before the answer has come', () => {
-  test('a write that was done is not done again, and the client is told to find out', async () => {
+  test('a write that was done is not done again, and its answer says that the outcome is unknown', async () => {
     await using behind = await startBehindProxy()
     const { app, proxy } = behind
     const isCut = proxy.cutReply((reply) => reply.includes('lost'))

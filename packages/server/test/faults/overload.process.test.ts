@@ -71,7 +71,7 @@ describe('more slow requests than connections', () => {
     await expectIdle()
   })
 
-  test('are told in time when there is no end to it; health and other tables are well', async () => {
+  test('are refused in time when the queue does not drain; health and other tables are well', async () => {
     const slow = Array.from({ length: 200 }, () => get('/api/collections/long_nap?skipTotal=true'))
     await waitFor('the queries', async () => (await activeOn('long_nap')) > 0)
     for (let turn = 0; turn < 5; turn += 1) {
@@ -88,7 +88,7 @@ describe('more slow requests than connections', () => {
   })
 })
 
-test('a locked table keeps nobody from the others, and answers when its time is over', async () => {
+test('a locked table delays no request of another, and answers after its timeout', async () => {
   const locker = new pg.Client({ connectionString: app.database.url })
   await locker.connect()
   await locker.query('begin; lock table item in access exclusive mode')
@@ -110,7 +110,7 @@ test('a locked table keeps nobody from the others, and answers when its time is 
   expect((await get('/api/collections/item?filter=name=%27locked out%27')).json.totalItems).toBe(0)
 })
 
-test('queries whose clients have gone are cancelled, and no others', async () => {
+test('queries of disconnected clients are cancelled, and no others', async () => {
   await using patient = await createTestApp({
     database: app.database,
     config: { 'database.max_conns': '10' },
@@ -195,7 +195,7 @@ describe('connections that do nothing good', () => {
     agent.destroy()
   })
 
-  test('those that send a byte now and then are cut off, while good ones are served', async () => {
+  test('those that send a byte now and then are cut off, while others are served', async () => {
     const slow = await openSockets(200, 'GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ')
     const answers = slow.map(
       (socket) => new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data)))),

@@ -70,7 +70,7 @@ function expectUnavailable(reply: Reply): void {
 }
 
 test.each(['immediate', 'fast'] as const)(
-  'while Postgres restarts (%s) requests are told to come back; then all is as before',
+  'while Postgres restarts (%s) requests get 503 with Retry-After; then all is as before',
   async (mode) => {
     const load = startLoad({ urls: [server.url], token, clients: 6, prefix: mode })
     await waitFor('some load', () => load.count(201) > 50)

@@ -10,7 +10,7 @@ import { Loaded } from '../../ui/states.tsx'
 import { type AuthSettings, listProviders, type Provider, readSettings, writeSettings } from './api.ts'
 import { ProviderPanel } from './provider-panel.tsx'
 
-/** What each switch means, for those who decide. */
+/** What each switch means. */
 const switches: readonly (readonly [keyof AuthSettings, string, string])[] = [
   [
     'magic_link_enabled',

@@ -230,7 +230,7 @@ function prepareSocketDirectory(home: string, user: OsUser | undefined): string 
   const found = lstatSync(directory)
   if (!found.isDirectory() || (found.uid !== owner && found.uid !== process.getuid?.())) {
     throw new OperatorError(
-      `${directory} belongs to somebody else: remove it or choose another server.data_dir`,
+      `${directory} belongs to another account: remove it or choose another server.data_dir`,
     )
   }
   giveTo(user, directory)

@@ -27,13 +27,13 @@ function deadPid(): number {
   return spawnSync('true').pid
 }
 
-test('without a lock file nobody serves the directory', () => {
+test('without a lock file no process serves the directory', () => {
   expect(postmasterPid(directory)).toBeUndefined()
   expect(isServed(directory)).toBe(false)
   disownLockFile(directory)
 })
 
-test('a lock file that is just being written names nobody', () => {
+test('a lock file that is still being written names no process', () => {
   writeFileSync(join(directory, 'postmaster.pid'), '')
   expect(postmasterPid(directory)).toBeUndefined()
 })

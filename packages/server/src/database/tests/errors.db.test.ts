@@ -137,7 +137,7 @@ const privilegeHint =
   'the role of the caller lacks a privilege (grant) on the table, on a column of it, or on what its defaults, triggers and policies use'
 const hint = 'the record must pass a policy for the write, and one that lets the caller read it back'
 
-describe('a code that Postgres or somebody raises', () => {
+describe('a code that Postgres or a function raises', () => {
   const said = 'said the trigger'
   const unavailable = [503, 'database_unavailable', 'the database is unavailable', '1'] as const
   const busy = [503, 'database_busy', 'the database is busy', '1'] as const
@@ -316,7 +316,7 @@ describe('a value that does not fit', () => {
     })
   })
 
-  test('in a list or an id is told alike', async () => {
+  test('in a list or an id gets the same answer', async () => {
     const message = 'invalid integer value "x" — expected a whole number, e.g. 42'
     for (const path of ['thing/x', 'thing?filter=id=%27x%27', 'thing?filter=id+in+(1,%27x%27)']) {
       expect(bodyOf(await send('GET', path))).toEqual(invalidValue(message))
@@ -396,12 +396,12 @@ describe('a rule of the table', () => {
         'Key (int4range(small::integer, small::integer + 1))=([7,8)) conflicts with existing key (int4range(small::integer, small::integer + 1))=([7,8)).',
       ),
     ],
-  ])('is told by name: %s', async (_what, body, code, error, message, data) => {
+  ])('is reported by its name: %s', async (_what, body, code, error, message, data) => {
     expect(bodyOf(await send('POST', 'thing', body))).toEqual({ code, message, error, data })
     expect(await app.sql('select id from thing')).toEqual([{ id: 100 }])
   })
 
-  test('is told when others refer to the record', async () => {
+  test('is reported when others refer to the record', async () => {
     expect(bodyOf(await send('DELETE', 'parent/1'))).toEqual({
       code: 400,
       message: 'foreign key violation',

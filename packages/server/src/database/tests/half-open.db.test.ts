@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => database[Symbol.asyncDispose]())
 
-test('those whose backends work are alive, those whose backends rest or are gone are dead', async () => {
+test('connections whose backends work are alive, those whose backends idle or have ended are dead', async () => {
   const [working, resting, gone] = [
     await connectTo(database),
     await connectTo(database),
@@ -28,9 +28,9 @@ test('those whose backends work are alive, those whose backends rest or are gone
     )
     return row?.rests
   })
-  const suspects = [working, resting, gone]
-  expect(await findDead(suspects, () => connectTo(database), true)).toEqual([resting, gone])
-  expect(await findDead(suspects, () => connectTo(database), false)).toEqual([])
+  const silent = [working, resting, gone]
+  expect(await findDead(silent, () => connectTo(database), true)).toEqual([resting, gone])
+  expect(await findDead(silent, () => connectTo(database), false)).toEqual([])
   working.destroy()
   expect(await nap).toBe('ended')
   await resting.close()

@@ -218,7 +218,7 @@ describe('a statement', () => {
     expect(await preparedCount()).toBeLessThanOrEqual(201)
   })
 
-  test('that somebody else deallocated is missed once', async () => {
+  test('that another client deallocated is missed once', async () => {
     await connection.send([call('select 7::text')])
     await connection.query({ text: 'deallocate all', values: [] })
     expect(await failureOf([call('select 7::text')])).toMatchObject({ error: { code: '26000' } })

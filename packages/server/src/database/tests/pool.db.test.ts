@@ -55,8 +55,8 @@ async function served(connections: readonly Connection[]): Promise<number> {
 
 const nothing = { busy: 0, idle: 0, waiting: 0 }
 
-describe('those who wait', () => {
-  test('are served in turn, by no more connections than allowed', async () => {
+describe('pool › waiters', () => {
+  test('are served in order, by no more connections than allowed', async () => {
     await using created = createPool({ size: 3 })
     const { pool, opened } = created
     const order: number[] = []
@@ -102,7 +102,7 @@ describe('those who wait', () => {
     })
   })
 
-  test('are told when it takes too long', async () => {
+  test('fail with PoolExhausted after the acquire timeout', async () => {
     await using created = createPool({ size: 1, acquireTimeoutMs: 50 })
     const { pool } = created
     // On a busy machine to open the connection takes longer than that, and the holder itself would give up.
@@ -116,7 +116,7 @@ describe('those who wait', () => {
     await expect(pool.use({ run: quick })).resolves.toHaveLength(1)
   })
 
-  test('are told at once when there are too many', async () => {
+  test('fail at once beyond the waiting limit', async () => {
     await using created = createPool({ size: 1, waitingLimit: 2 })
     const { pool } = created
     const holder = occupy(pool)
@@ -129,7 +129,7 @@ describe('those who wait', () => {
     await Promise.all([holder.done, ...waiting])
   })
 
-  test('and have gone meanwhile are not served', async () => {
+  test('whose callers have disconnected are not served', async () => {
     await using created = createPool({ size: 1 })
     const { pool } = created
     const holder = occupy(pool)
@@ -142,7 +142,7 @@ describe('those who wait', () => {
       isAbandoned: () => true,
     })
     holder.end()
-    await expect(gone).rejects.toEqual(new ConnectionLost('the caller has gone'))
+    await expect(gone).rejects.toEqual(new ConnectionLost('the caller has disconnected'))
     expect(hasRun).toBe(false)
   })
 
@@ -178,11 +178,11 @@ describe('those who wait', () => {
     expect(attempts).toBeLessThan(20)
   })
 
-  test('for something that has its share let others pass', async () => {
+  test('for a relation that has reached its quota let others pass', async () => {
     await using created = createPool({ size: 4 })
     const { pool } = created
     const holders = Array.from({ length: 3 }, () => occupy(pool, 'locked'))
-    await waitFor('the share to be used up', () => pool.stats.busy === 3)
+    await waitFor('the quota to be reached', () => pool.stats.busy === 3)
     let hasRun = false
     const further = pool.use({
       run: async () => {
@@ -197,11 +197,11 @@ describe('those who wait', () => {
     await further
     for (const holder of holders) holder.end()
     await Promise.all(holders.map(({ done }) => done))
-    expect(pool.shares.isAnyFull).toBe(false)
+    expect(pool.quotas.isAnyExhausted).toBe(false)
   })
 })
 
-describe('work', () => {
+describe('pool › work', () => {
   test('that fails gives its connection back, in order', async () => {
     await using created = createPool({ size: 1 })
     const { pool, opened } = created
@@ -235,7 +235,7 @@ describe('work', () => {
     }
   })
 
-  test('whose caller goes is cancelled, again when the first time came too early', async () => {
+  test('whose caller disconnects is cancelled, again when the first request came too early', async () => {
     let calls = 0
     await using created = createPool({
       async cancel(connection) {
@@ -258,7 +258,7 @@ describe('work', () => {
     expect(opened).toHaveLength(1)
   })
 
-  test('does not get a connection on which somebody else is being cancelled', async () => {
+  test('does not get a connection whose statement is still being cancelled', async () => {
     const { promise: cancelled, resolve: finishCancelling } = Promise.withResolvers<void>()
     const { promise: cancelling, resolve: beginCancelling } = Promise.withResolvers<void>()
     let isGone = false
@@ -303,9 +303,9 @@ describe('work', () => {
   test('on a dead connection is cut off, and only that', async () => {
     const asked: number[] = []
     await using created = createPool({
-      async findDead(suspects) {
-        asked.push(suspects.length)
-        return suspects.slice(0, 1)
+      async findDead(silent) {
+        asked.push(silent.length)
+        return silent.slice(0, 1)
       },
     })
     const { pool } = created
@@ -321,7 +321,7 @@ describe('work', () => {
   })
 })
 
-describe('closing', () => {
+describe('pool › closing', () => {
   test('lets work finish, refuses more, and leaves no session', async () => {
     const { pool, opened } = createPool()
     const work = [pool.use({ run: nap(0.1) }), pool.use({ run: nap(0.1) })]

@@ -68,7 +68,7 @@ test('quick reads travel together, however far the database is', async () => {
   })
 })
 
-test('one that fails leaves those that travel with it alone', async () => {
+test('a read that fails leaves the others of its group alone', async () => {
   await using queue = createQueue({ size: 1 })
   await warmUp(queue.reads)
   const results = await Promise.allSettled(
@@ -80,7 +80,7 @@ test('one that fails leaves those that travel with it alone', async () => {
   })
 })
 
-test('nobody reads in the name of somebody else', async () => {
+test('reads of several callers in one packet keep their own roles and claims', async () => {
   await using queue = createQueue({ size: 2 })
   await warmUp(queue.reads)
   const settings = [
@@ -104,7 +104,7 @@ test('nobody reads in the name of somebody else', async () => {
   )
 })
 
-test('those behind a slow one are answered on another connection', async () => {
+test('reads behind a slow one are answered on another connection', async () => {
   await using queue = createQueue({ size: 2 })
   await warmUp(queue.reads)
   const order: string[] = []
@@ -116,7 +116,7 @@ test('those behind a slow one are answered on another connection', async () => {
   expect(order).toEqual(['quick', 'slow'])
 })
 
-test('nobody is forgotten when reads turn slow while many wait', async () => {
+test('every read is answered when reads turn slow while many wait', async () => {
   await using queue = createQueue({ size: 1, acquireTimeoutMs: 100_000 })
   await warmUp(queue.reads)
   const slow = read(queue.reads, 'select pg_sleep(0.2)')
@@ -143,7 +143,7 @@ test('each waits no longer than the acquire timeout', async () => {
   expect(await read(queue.reads, 'select 2::text')).toBe('2')
 })
 
-test('when too many wait the next is told at once', async () => {
+test('a read beyond the waiting limit fails at once', async () => {
   await using queue = createQueue({ size: 1, waitingLimit: 5 })
   const { promise, resolve } = Promise.withResolvers<void>()
   const holder = queue.pool.use({ run: () => promise })
@@ -156,7 +156,7 @@ test('when too many wait the next is told at once', async () => {
   expect(await Promise.all(waiting)).toEqual(['1', '1', '1', '1', '1'])
 })
 
-test('all who wait learn that the database is away, and those who ask later are served', async () => {
+test('waiting reads fail when the database is unavailable, and later ones are answered', async () => {
   let isAway = true
   await using queue = createQueue({
     open: () => (isAway ? Promise.reject(new ConnectionLost('away')) : connectTo(database)),
@@ -167,7 +167,7 @@ test('all who wait learn that the database is away, and those who ask later are 
   expect(await read(queue.reads, 'select 3::text')).toBe('3')
 })
 
-test('those whose callers have gone are not sent, or cancelled', async () => {
+test('reads of disconnected callers are not sent, or are cancelled', async () => {
   await using queue = createQueue({ size: 1 })
   await warmUp(queue.reads)
   let isGone = false
@@ -188,17 +188,17 @@ test('a locked table leaves connections to the others, and is served when it can
   const waiting = Array.from({ length: 30 }, () =>
     read(queue.reads, 'select count(*)::text from "public"."locked"'),
   )
-  await waitFor('its share to be used up', () => queue.pool.shares.isAnyFull)
+  await waitFor('its share to be used up', () => queue.pool.quotas.isAnyExhausted)
   for (let turn = 0; turn < 20; turn += 1) {
     expect(await read(queue.reads, 'select count(*)::text from "public"."other"')).toBe('0')
   }
   await locker.close()
   expect(await Promise.all(waiting)).toEqual(Array.from({ length: 30 }, () => '0'))
   await waitFor('an idle pool', () => queue.pool.stats.busy === 0)
-  expect(queue.pool.shares.isAnyFull).toBe(false)
+  expect(queue.pool.quotas.isAnyExhausted).toBe(false)
 })
 
-test('a write that gives room back lets reads of its table go on', async () => {
+test('a write that releases its quota resumes the reads of its table', async () => {
   await using queue = createQueue({ size: 4 })
   const releases: (() => void)[] = []
   const writes = Array.from({ length: 3 }, () => {
@@ -206,7 +206,7 @@ test('a write that gives room back lets reads of its table go on', async () => {
     releases.push(resolve)
     return queue.pool.use({ run: (_: Connection) => promise, subject: '"public"."other"' })
   })
-  await waitFor('the writes', () => queue.pool.shares.isAnyFull)
+  await waitFor('the writes', () => queue.pool.quotas.isAnyExhausted)
   const waiting = read(queue.reads, 'select count(*)::text from "public"."other"')
   for (const release of releases) release()
   expect(await waiting).toBe('0')

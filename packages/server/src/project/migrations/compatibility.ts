@@ -1,7 +1,7 @@
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
 
-/** What a statement takes from those who still work as before it: nodes and clients of the release before. */
+/** What a statement takes from nodes and clients of the release before. */
 export interface Break {
   readonly line: number
   readonly what: string

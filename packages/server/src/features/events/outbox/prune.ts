@@ -34,7 +34,7 @@ export async function pruneOutbox(database: SystemDatabase, retentionHours: numb
         ))
         returning transaction_id
       ),
-      -- For those who come back to a place in the log.
+      -- For consumers that resume at a position of the log.
       noted as (
         update basalt.outbox_pruned p set transaction_id = greatest(p.transaction_id, d.newest)
         from (select transaction_id as newest from deleted order by transaction_id desc limit 1) d

@@ -203,7 +203,7 @@ export class Permits {
     const heldMs = Math.max(50, this.#shareMs(heldShare))
     const now = this.#options.now()
     const isLate = now - begunAt >= leaseSeconds * 1000
-    // Those who wait use theirs at once, however long the answer took, as long as the lease lasts.
+    // Waiting requests use theirs at once, however long the answer took, as long as the lease lasts.
     const heldUntil = isLate ? now : Math.min(now + heldMs, begunAt + leaseSeconds * 1000)
     this.#leases.push({ id, begunAt, heldUntil, remaining: granted, used: 0, lastUsedAt: begunAt })
   }

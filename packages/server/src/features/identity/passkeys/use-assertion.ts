@@ -92,7 +92,7 @@ function requireAsked(
     throw new Error('the passkey does not tell whom it belongs to')
   }
   if (userHandle !== undefined && userHandle !== userHandleOf(passkey.user_id)) {
-    throw new Error('the passkey says that it belongs to somebody else')
+    throw new Error('the passkey says that it belongs to another user')
   }
   // Whoever holds a key that never verified its user may have taught it to (WebAuthn L3 §4, uvInitialized).
   if (use.kind !== 'second_factor' && !passkey.is_user_verified) {

@@ -177,7 +177,7 @@ export function createImporter(deps: ImportDeps): Importer {
         const { code = '' } = error.error
         // Nothing has happened yet, and the rows are still there.
         if (conflictCodes.has(code) && number < attempts && !signal.aborted) {
-          // Those who collided must not meet again at once.
+          // Transactions that collided must not do so again at once.
           await delay(Math.random() * 50 * number)
           continue
         }

@@ -732,7 +732,7 @@ describe('an operation that fails', () => {
     expect((await batch('document', { method: 'create', body: { id: 1, data: wide } })).status).toBe(200)
   })
 
-  test('at the commit is nobody in particular', async () => {
+  test('at the commit names no operation', async () => {
     await expectFailure('later', [{ method: 'create', body: { id: 1, other: 2 } }], {
       code: 400,
       message: 'foreign key violation',

@@ -100,7 +100,7 @@ function by(collection: string, action: string, ...rows: readonly unknown[]) {
 const one = { id: 1, name: 'one', price: 1.5, secret: 'hush' }
 const two = { id: 2, name: 'two', price: null, secret: 'hush' }
 
-describe('a change that somebody listens to', () => {
+describe('a change that has a consumer', () => {
   test('is handed on as the login role: the new record', async () => {
     const response = await send('POST', 'collections/item', { id: 3, name: 'three' })
     const three = { id: 3, name: 'three', price: null, secret: 'hush' }
@@ -289,7 +289,7 @@ describe('nothing is handed on', () => {
     expect(await heard()).toEqual([])
   })
 
-  test('of actions nobody listens to', async () => {
+  test('of actions without a consumer', async () => {
     interests.clear()
     interests.add('item update')
     await send('POST', 'collections/item', { id: 3 })

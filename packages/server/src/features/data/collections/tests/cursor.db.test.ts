@@ -524,7 +524,7 @@ describe('a cursor', () => {
     )
   })
 
-  test('needs rows that can be told apart', async () => {
+  test('needs rows that can be distinguished', async () => {
     const response = await list('shown', { cursor: '' })
     expect(envelope(response)).toEqual({
       code: 400,

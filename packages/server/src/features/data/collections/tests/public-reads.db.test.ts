@@ -255,7 +255,7 @@ describe('a request without a token', () => {
     )
   })
 
-  test('leaves whole rows to those who listen', async () => {
+  test('delivers whole rows to subscribers', async () => {
     await using stream = await openEventStream(app.url, 'tables=message', { token })
     const { json } = await send('POST', 'collections/message', { body: 'heard' })
     expect(await stream.next(1)).toMatchObject([

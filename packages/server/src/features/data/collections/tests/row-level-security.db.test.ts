@@ -902,7 +902,7 @@ test('each of many callers at once sees its own, on connections they share', asy
   expect(counted).toEqual({ count: users.length * (3 + rounds * 3), owners: users.length })
 })
 
-test('a login role that policies apply to is told so, instead of seeing less', async () => {
+test('a login role that policies apply to gets an error, instead of fewer rows', async () => {
   const role = `login_${randomUUID().replaceAll('-', '')}`
   const cluster = inject('clusterUrl')
   const superuser = new pg.Client({ connectionString: `${cluster}/postgres` })

@@ -321,7 +321,7 @@ describe('an upsert', () => {
     })
   })
 
-  test('is handed on to those who listen to one of its actions', async () => {
+  test('is delivered to subscribers of one of its actions', async () => {
     recordedChanges.add('item update')
     await post('item?onConflict=sku', { id: 3, sku: 'c' })
     expect((await eventsOf(app)).flatMap(({ rows }) => rows ?? [])).toEqual([])

@@ -262,7 +262,7 @@ describe('refreshing', () => {
     expect(await get(id)).toMatchObject({ lastRefreshStatus: 'success', lastRefreshError: null })
   })
 
-  test('goes on when whoever asked has gone, and takes no connection of the requests', async () => {
+  test('continues when its client has disconnected, and takes no connection of the requests', async () => {
     await using small = await createTestApp({ database, config: { 'database.max_conns': '4' } })
     const names = [await createView(), await createView(), await createView()]
     const registrations = await Promise.all(names.map((name) => register(name)))
@@ -417,7 +417,7 @@ describe('every route', () => {
   })
 })
 
-test('an ordinary owner refreshes its own views, and is told about those of others', async () => {
+test('an ordinary owner refreshes its own views, and gets a reason for those of others', async () => {
   const name = `owner_${randomUUID().replaceAll('-', '')}`
   await database.sql(`create role ${name} login createrole password 'secret'`)
   await database.sql(`grant basalt_authenticated to ${name} with admin option`)

@@ -71,7 +71,7 @@ function logged() {
 const item = (id: number, name: string) => ({ id, name, secret: 'kept', owner_id: alice })
 
 describe('rpc › X-Notify-Table', () => {
-  test('announces each row of a set as an event of its own, to those who may read it', async () => {
+  test('announces each row of a set as an event of its own, to subscribers that may read it', async () => {
     const { status } = await call('add_items', { p_first: 1, p_count: 2 }, 'item', 'create')
     expect(status).toBe(200)
     expect(await logged()).toEqual([

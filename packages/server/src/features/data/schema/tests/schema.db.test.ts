@@ -281,7 +281,7 @@ describe('for the administrator', () => {
     })
   })
 
-  test('keys of several columns, identities and actions are told', async () => {
+  test('keys of several columns, identities and actions are listed', async () => {
     const { tables } = await read(admin)
     expect(tables['public.order_line']).toMatchObject({
       primaryKey: ['order_no', 'line'],
@@ -338,7 +338,7 @@ describe('for the administrator', () => {
     )
   })
 
-  test('a key into a schema that is not exposed is not told', async () => {
+  test('a key into a schema that is not exposed is not listed', async () => {
     const lead = (await read(admin)).tables['crm.lead']
     expect(lead).toMatchObject({ collection: 'crm.lead', schema: 'crm' })
     expect(lead.foreignKeys.map((key: { columns: string[] }) => key.columns)).toEqual([['customer_id']])
@@ -367,7 +367,7 @@ describe('for the administrator', () => {
     ])
   })
 
-  test('functions are told with all their forms, triggers and those of extensions are not', async () => {
+  test('functions are listed with all their forms, triggers and those of extensions are not', async () => {
     expect((await read(admin)).functions).toEqual({
       'public.every': {
         schema: 'public',
@@ -411,7 +411,7 @@ describe('for the administrator', () => {
     })
   })
 
-  test('the system schema is never part of it, whoever asks', async () => {
+  test('the system schema is never part of it, for any caller', async () => {
     for (const token of [admin, user]) {
       const text = JSON.stringify(await read(token))
       expect(text).not.toMatch(
@@ -440,7 +440,7 @@ describe('for a caller', () => {
     )
   })
 
-  test('a table is told without columns, keys and relations that lead to what it may not read', async () => {
+  test('a table is listed without columns, keys and relations that lead to what it may not read', async () => {
     const { tables } = await read(user)
     const customer = tables['public.customer']
     const names = customer.columns.map((column: { name: string }) => column.name)
@@ -491,7 +491,7 @@ describe('for a caller', () => {
     })
   })
 
-  test('functions it may not call are not told', async () => {
+  test('functions it may not call are not listed', async () => {
     expect(Object.keys((await read(user)).functions)).toEqual([
       'public.every',
       'public.nothing',

@@ -291,7 +291,7 @@ describe('basalt events', () => {
     ])
   })
 
-  test('capture logs nothing that nobody listens to, and nothing that is rolled back', async () => {
+  test('capture logs nothing without a consumer, and nothing that is rolled back', async () => {
     await capture('open')
     await app.sql(`begin; insert into open values (1, 'x'); rollback`)
     await app.sql(`update basalt.webhooks set events = '{delete}', tables = '{hidden}'`)

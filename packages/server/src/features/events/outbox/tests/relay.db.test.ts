@@ -76,7 +76,7 @@ test('takes every event once, in their order, however many there are', async () 
   expect(await waitForTaken(4503)).toEqual(Array.from({ length: 4503 }, (_, index) => index + 1))
 })
 
-test('takes what was written while nobody read', async () => {
+test('takes what was written while no relay ran', async () => {
   const first = await startRelay()
   await app.sql(append, [1])
   await waitForTaken(1)

@@ -244,9 +244,9 @@ describe('the claims', () => {
     ['of an issuer that is a list', { iss: ['basalt'] }],
     ['for another audience', { aud: 'other' }],
     ['for other audiences', { aud: ['other', 'third'] }],
-    ['for nobody', { aud: [] }],
+    ['without an audience', { aud: [] }],
     ['for audience null', { aud: null }],
-    ['of nobody', { sub: undefined }],
+    ['without a subject', { sub: undefined }],
     ['of an empty user', { sub: '' }],
     ['of a user that is no uuid', { sub: 'alice' }],
     ['of a uuid in capitals', { sub: alice.toUpperCase() }],
@@ -289,7 +289,7 @@ describe('the claims', () => {
     expect(verify(forgeJwt({ payload }))).toEqual(refused)
   })
 
-  test('named __proto__ are nobody’s', () => {
+  test('named __proto__ are not read', () => {
     const payload = `{"__proto__":{"sub":"${alice}","exp":${seconds + 900}}}`
     expect(verify(forgeJwt({ payload }))).toEqual(refused)
   })

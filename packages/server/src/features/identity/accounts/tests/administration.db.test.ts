@@ -253,7 +253,7 @@ describe('users', () => {
     ['DELETE', '/sessions'],
     ['POST', '/disable'],
     ['POST', '/enable'],
-  ])('%s %s of nobody is 404, and only for administrators', async (method, suffix) => {
+  ])('%s %s of an unknown user is 404, and only for administrators', async (method, suffix) => {
     for (const id of ['7b0b1c1e-0000-4000-8000-000000000000', 'nobody', "x' or true --"]) {
       expect(envelope(await call(method, `users/${encodeURIComponent(id)}${suffix}`))).toEqual(userNotFound)
     }

@@ -43,7 +43,7 @@ describe('wrong passwords', () => {
   const logIn = (node: AccountNodes['first'], email: string, password: string) =>
     node.post('login', { email, password })
 
-  test.each(['of an account', 'of an address that nobody has'])(
+  test.each(['of an account', 'of an unknown address'])(
     '%s are looked at ten times, however many come at once and wherever, also after a restart',
     async (kind) => {
       const { email } =
@@ -72,7 +72,7 @@ describe('wrong passwords', () => {
     }
   })
 
-  test('do not keep out whoever has reset the password', async () => {
+  test('do not apply to a sign-in after the password was reset', async () => {
     const { email } = await insertUser(nodes, { password: goodPassword })
     const wrong = await together(nodes, 12, (node) => logIn(node, email, 'a wrong password'))
     expect(countStatuses(wrong)).toEqual({ 401: 10, 429: 2 })

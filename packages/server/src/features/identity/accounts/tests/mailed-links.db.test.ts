@@ -207,7 +207,7 @@ describe('magic link', () => {
     ).toEqual([{ count: 1 }])
   })
 
-  test('does not turn an anonymous caller into somebody else, and keeps the token', async () => {
+  test('does not turn an anonymous caller into another user, and keeps the token', async () => {
     const email = newEmail()
     const { user } = await accounts.register(email)
     const anonymous = (await accounts.post('anonymous')).json

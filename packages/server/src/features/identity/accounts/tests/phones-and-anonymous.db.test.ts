@@ -196,7 +196,7 @@ describe('anonymous sign-in', () => {
     })
   })
 
-  test('is not linked to an address that somebody has', async () => {
+  test('is not linked to an address that is taken', async () => {
     const { user } = await accounts.register()
     const anonymous = (await accounts.post('anonymous')).json
     expect(

@@ -367,7 +367,7 @@ describe('while an account is locked by another transaction', () => {
     await waitUntilDead(nodes, token)
   })
 
-  test('everything at once is answered, and nobody waits in a circle', async () => {
+  test('everything at once is answered, without a deadlock', async () => {
     const admin = await nodes.first.app.adminToken()
     for (let round = 0; round < 6; round += 1) {
       const { user, token } = await nodes.first.register()

@@ -115,7 +115,7 @@ describe('a token from signing in', () => {
     ])
   })
 
-  test('of a phone or of nobody has no address', async () => {
+  test('of a phone or an anonymous user has no address', async () => {
     const guest: SignedIn = (await nodes.first.post('anonymous')).json
     expect(await callerOf(guest.token)).toEqual([
       {

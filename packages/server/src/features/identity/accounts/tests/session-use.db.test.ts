@@ -313,7 +313,7 @@ describe('sessions', () => {
     expect((await list(first.token)).json).toHaveLength(1)
   })
 
-  test('of others and of nobody are refused', async () => {
+  test('of other users and unknown ones are refused', async () => {
     const [mine, theirs] = [await accounts.register(), await accounts.register()]
     expect(envelope(await remove(`/${claimsOf(theirs.token).sid}`, mine.token))).toEqual({
       code: 403,

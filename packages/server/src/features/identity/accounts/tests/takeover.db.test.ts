@@ -43,7 +43,7 @@ const ownersPassword = 'juniper-lantern-77'
 const stored = (id: string) => nodes.sql('select * from basalt.users where id = $1', [id])
 const logIn = (email: string, password: string) => nodes.second.post('login', { email, password })
 
-describe('whoever registered an address before its owner', () => {
+describe('an account registered before the owner of its address', () => {
   /** Everything an attacker can hold of an account that is not theirs. */
   async function hijack(email: string) {
     const first = await nodes.first.register(email)
@@ -532,7 +532,7 @@ describe('a user agent', () => {
   })
 })
 
-test('a session id of somebody else is of no use', async () => {
+test('a session id of another user is of no use', async () => {
   const [mine, theirs] = [await nodes.first.register(), await nodes.first.register()]
   const end = (id: string) =>
     nodes.second.app.request('DELETE', `/api/auth/sessions/${id}`, { token: mine.token })

@@ -77,7 +77,7 @@ describe('backup codes', () => {
     expect(envelope(await accounts.post('mfa/backup/verify', { code: codes[0] }, pending))).toEqual(invalid)
   })
 
-  test("are nobody else's, and made only in a session of the second level", async () => {
+  test('belong to one user, and are made only in a session of the second level', async () => {
     const { codes } = await userWithCodes()
     const another = await totpUser(accounts)
     const pending = await pendingToken(accounts, another.user.email)
@@ -142,9 +142,9 @@ describe('factors', () => {
         [user.user.id],
       ),
     ).toHaveLength(1)
-    const nobody = '/api/admin/users/7b0b1c1e-0000-4000-8000-000000000000/factors'
-    expect((await accounts.app.request('GET', nobody, { token: admin })).status).toBe(404)
-    expect((await accounts.app.request('DELETE', nobody, { token: admin })).status).toBe(404)
+    const unknown = '/api/admin/users/7b0b1c1e-0000-4000-8000-000000000000/factors'
+    expect((await accounts.app.request('GET', unknown, { token: admin })).status).toBe(404)
+    expect((await accounts.app.request('DELETE', unknown, { token: admin })).status).toBe(404)
   })
 
   test('that are passed still leave a token that was not verified with nothing but them', async () => {

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(async () => accounts[Symbol.asyncDispose]())
 
-test('removes what nobody finished, when it is old, and nothing else', async () => {
+test('removes old anonymous users and unfinished enrolments, and nothing else', async () => {
   const sql = accounts.app.sql
   const old = (await accounts.post('anonymous')).json
   const young = (await accounts.post('anonymous')).json

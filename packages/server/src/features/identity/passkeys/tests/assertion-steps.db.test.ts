@@ -153,7 +153,7 @@ describe.each(ways)('%s', (name, refusal, assert) => {
     await expectRefusal({ signature }, /./)
   })
 
-  test('by the passkey of somebody else is refused', async () => {
+  test('by the passkey of another user is refused', async () => {
     const passkey = stranger.authenticator.passkeys[0] ?? expect.fail()
     if (name === 'a discoverable sign-in') {
       // There it is the right one: no user in particular was asked.
@@ -163,18 +163,18 @@ describe.each(ways)('%s', (name, refusal, assert) => {
     }
   })
 
-  test('by a passkey nobody has is refused', async () => {
+  test('by an unknown passkey is refused', async () => {
     await expectRefusal({ id: randomBytes(32) }, /signature is wrong/)
   })
 
   test.each([
-    ['somebody else', () => stranger.user.id],
-    ['nobody', () => crypto.randomUUID()],
+    ['another user', () => stranger.user.id],
+    ['an unknown user', () => crypto.randomUUID()],
     ['the same in capitals', () => user.user.id.toUpperCase()],
     ['the bytes of the id', () => Buffer.from(user.user.id.replaceAll('-', ''), 'hex')],
   ])('that says that it belongs to %s is refused', async (_name, id) => {
     const userHandle = Buffer.from(id()).toString('base64url')
-    await expectRefusal({ userHandle }, /belongs to somebody else/)
+    await expectRefusal({ userHandle }, /belongs to another user/)
   })
 
   test('that does not say whom it belongs to passes where that is known', async () => {

@@ -212,7 +212,7 @@ describe('further passkeys', () => {
     expect(await passkeysOf(user.user.id)).toHaveLength(50)
   })
 
-  test('of the same id are refused, whoever has it', async () => {
+  test('of the same id are refused, whichever account has it', async () => {
     const taken = { code: 409, message: 'passkey already registered', error: 'passkey_registered' }
     const user = await passkeyUser(accounts)
     const id = Buffer.from(user.credentialId, 'base64url')
@@ -301,7 +301,7 @@ test('a sign-in that waits for its second factor cannot add one by its challenge
 })
 
 describe('is refused', () => {
-  test('to whoever is not signed in, or only half', async () => {
+  test('without a session, or with a pending one', async () => {
     const user = await passkeyUser(accounts)
     const { json } = await accounts.post('login', {
       email: user.user.email,

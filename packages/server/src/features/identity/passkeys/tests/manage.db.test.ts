@@ -140,7 +140,7 @@ describe('one passkey', () => {
     expect((await passSecondFactor(accounts, user.user.email, user.authenticator)).status).toBe(200)
   })
 
-  test('of somebody else is not found', async () => {
+  test('of another user is not found', async () => {
     const user = await userOfTwo()
     expect(envelope(await remove(user.strong, stranger.credentialId))).toEqual(notFound)
     expect(await list(stranger.token)).toHaveLength(1)
@@ -199,7 +199,7 @@ const endpoints = [
   ['DELETE', base],
 ] as const
 
-test.each(endpoints)('%s %s is for whoever is signed in', async (method, path) => {
+test.each(endpoints)('%s %s needs a session', async (method, path) => {
   const body = method === 'GET' ? undefined : { display_name: 'x' }
   expect(envelope(await accounts.app.request(method, path, { body })).error).toBe('missing_authorization')
   const token = await pendingToken(accounts, stranger.user.email)

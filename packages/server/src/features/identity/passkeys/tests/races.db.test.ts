@@ -160,8 +160,8 @@ test('of two passkeys deleted at the same time one stays', async () => {
   expect(await countOf('passkeys', user.user.id)).toBe(1)
 })
 
-describe('a sign-in under way', () => {
-  test('waits for whoever changes the account, and is refused when its passkey is gone', async () => {
+describe('a sign-in in flight', () => {
+  test('waits for a change of the account, and is refused when its passkey is deleted', async () => {
     const user = await passkeyUser(nodes.first)
     await using change = await openTransaction(nodes.first.app.database)
     await change.sql('select 1 from basalt.users where id = $1 for update', [user.user.id])
@@ -174,7 +174,7 @@ describe('a sign-in under way', () => {
     expect(await countOf('sessions', user.user.id)).toBe(1)
   })
 
-  test('waits for whoever changes the account, and goes on when its passkey stays', async () => {
+  test('waits for a change of the account, and succeeds when its passkey stays', async () => {
     const user = await passkeyUser(nodes.first)
     await using change = await openTransaction(nodes.first.app.database)
     await change.sql('select 1 from basalt.users where id = $1 for update', [user.user.id])

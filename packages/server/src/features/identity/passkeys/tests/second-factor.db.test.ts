@@ -109,7 +109,7 @@ describe('a passkey as second factor', () => {
     expect(stored).toEqual([{ sign_count: '0' }])
   })
 
-  test('that has meanwhile become that of somebody else is refused', async () => {
+  test('that has meanwhile become that of another user is refused', async () => {
     const [who, heir] = [await passkeyUser(accounts), await accounts.register()]
     const token = await pendingToken(accounts, who.user.email)
     const { challenge_id, options } = (await challenge(token)).json

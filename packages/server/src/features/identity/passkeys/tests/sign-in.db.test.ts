@@ -89,7 +89,7 @@ describe('a sign-in by email', () => {
     })
   })
 
-  test('asks nobody for another factor that is enrolled, and opens nothing that needs one', async () => {
+  test('asks for no other enrolled factor, and opens nothing that needs one', async () => {
     const totp = await totpUser(accounts)
     const session = await aal2Session(accounts, totp)
     const authenticator = newAuthenticator()
@@ -113,7 +113,7 @@ describe('a sign-in by email', () => {
 
 describe('an address without passkeys', () => {
   const cases: readonly [string, () => Promise<string>][] = [
-    ['of nobody', async () => newEmail()],
+    ['of no account', async () => newEmail()],
     ['of a user without', async () => (await accounts.register()).user.email],
     [
       'of a user whose passkey does not verify its user',
@@ -163,7 +163,7 @@ describe('an address without passkeys', () => {
     expect(idsOf(await begin(email))).toEqual(here)
   })
 
-  test('cannot be told from one with passkeys by trying', async () => {
+  test('cannot be distinguished from one with passkeys by trying', async () => {
     const [passkey = expect.fail()] = user.authenticator.passkeys
     const attempts = async (email: string) => {
       const { challenge_id, options } = (await begin(email)).json

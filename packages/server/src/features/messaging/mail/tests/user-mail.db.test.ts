@@ -291,7 +291,7 @@ describe('email › send', () => {
     expect(envelope(await app.request('POST', path, { token, body: mail }))).toEqual(notPermitted)
   })
 
-  test('is for those whom the operator names', async () => {
+  test('is for the users that the operator names', async () => {
     const { key: token } = await createApiKey(app, { userId: ann })
     await using keys = await createTestApp({
       config: { ...config(), 'email.policy.senders': 'keys' },

@@ -32,7 +32,7 @@ export async function requestMail(
 }
 
 /**
- * Does what a mail to verify the address comes with, and says whether the address may get one more: whoever signs up
+ * Does what a mail to verify the address comes with, and says whether the address may get one more: a client that signs up
  * with an address, deletes the account and signs up again fills no mailbox.
  */
 export async function withVerificationMail<Result>(

@@ -1,0 +1,49 @@
+/** One connection of so many is reserved for other subjects; quick work needs few. */
+const reservedOf = 8
+
+/**
+ * A quota of connections for each subject: a relation that is locked or slow holds its connections for long, so it may
+ * not hold all of them.
+ */
+export class SubjectQuotas {
+  readonly #limit: number
+  readonly #held = new Map<string, number>()
+  readonly #exhausted = new Set<string>()
+  readonly #listeners: (() => void)[] = []
+
+  /** @param size of the pool */
+  constructor(size: number) {
+    this.#limit = size < 4 ? size : size - Math.max(1, Math.floor(size / reservedOf))
+  }
+
+  /** Whether another connection may work on the subject. */
+  admits(subject: string | undefined): boolean {
+    return this.#exhausted.size === 0 || subject === undefined || !this.#exhausted.has(subject)
+  }
+
+  /** Whether a subject has reached its quota. */
+  get isAnyExhausted(): boolean {
+    return this.#exhausted.size > 0
+  }
+
+  /** Calls the listener when a subject is below its quota again. */
+  onCapacity(listener: () => void): void {
+    this.#listeners.push(listener)
+  }
+
+  acquire(subject: string | undefined): void {
+    if (subject === undefined) return
+    const held = (this.#held.get(subject) ?? 0) + 1
+    this.#held.set(subject, held)
+    if (held >= this.#limit) this.#exhausted.add(subject)
+  }
+
+  release(subject: string | undefined): void {
+    if (subject === undefined) return
+    const held = (this.#held.get(subject) ?? 0) - 1
+    if (held > 0) this.#held.set(subject, held)
+    else this.#held.delete(subject)
+    if (held >= this.#limit || !this.#exhausted.delete(subject)) return
+    for (const listener of this.#listeners) listener()
+  }
+}
