@@ -21,7 +21,7 @@ journeys('the frame of the dashboard', () => {
     const { page } = dashboard
     await page.setViewportSize({ width: 390, height: 800 })
     for (const [path, text] of [
-      ['/storage', 'Storage is not enabled. storage.enabled = true in the configuration'],
+      ['/storage', 'Storage is not enabled. Set storage.enabled = true in the configuration'],
       ['/schedules', 'Jobs that are added at certain times.'],
     ] as const) {
       await dashboard.open(path)

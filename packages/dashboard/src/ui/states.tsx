@@ -37,8 +37,8 @@ export function Failure({ error, onRetry }: FailureProps) {
   if (key !== undefined) {
     return (
       <Notice>
-        {message.charAt(0).toUpperCase() + message.slice(1)}. <code>{key} = true</code> in the configuration
-        turns it on with the next start.
+        {message.charAt(0).toUpperCase() + message.slice(1)}. Set <code>{key} = true</code> in the
+        configuration, and restart the server.
       </Notice>
     )
   }

@@ -118,7 +118,10 @@ journeys('what happened', () => {
     await dashboard.screenshot('webhooks-replay')
     // Further attempts at the first ones make them no part of the rest.
     await dialog.getByRole('button', { name: 'Continue' }).click()
-    await page.getByText('4 events queued.').waitFor()
+    await dialog.getByText('4 events queued.').waitFor()
+    await dialog.getByText('0 events more.').waitFor()
+    await dialog.getByRole('button', { name: 'Close', exact: true }).last().click()
+    await expect.poll(() => dialog.count()).toBe(0)
     await expect.poll(numbers).toEqual([1, 2, 3])
     expect(receiver.received).toHaveLength(4)
   })

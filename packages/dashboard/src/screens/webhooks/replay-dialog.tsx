@@ -51,6 +51,7 @@ export function ReplayDialog({
       setReached(undefined)
     }
   const rest = reached === undefined ? '' : ' more'
+  const isDone = reached !== undefined && count.data?.queued === 0
   return (
     <Dialog title="Deliver events again" isOpen onClose={onClose}>
       <Form onSubmit={() => action.run({ id: webhookId, ...range })}>
@@ -89,14 +90,20 @@ export function ReplayDialog({
         </div>
         {action.error !== null && <Failure error={action.error} />}
         <div>
-          <Button
-            type="submit"
-            look="primary"
-            isPending={action.isPending}
-            disabled={count.data === undefined || count.data.queued === 0}
-          >
-            {reached === undefined ? 'Deliver again' : 'Continue'}
-          </Button>
+          {isDone ? (
+            <Button look="primary" onClick={onClose}>
+              Close
+            </Button>
+          ) : (
+            <Button
+              type="submit"
+              look="primary"
+              isPending={action.isPending}
+              disabled={count.data === undefined || count.data.queued === 0}
+            >
+              {reached === undefined ? 'Deliver again' : 'Continue'}
+            </Button>
+          )}
         </div>
       </Form>
     </Dialog>
