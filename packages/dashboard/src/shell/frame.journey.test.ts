@@ -29,6 +29,10 @@ journeys('the frame of the dashboard', () => {
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
     }
     await dashboard.expectAccessible()
+    // The links of a sentence stand in it, not each in a line of its own.
+    await dashboard.open('/tables')
+    const link = page.getByRole('link', { name: 'Create one' })
+    expect(await link.evaluate((element) => getComputedStyle(element).display)).toBe('inline')
     await page.setViewportSize({ width: 1280, height: 800 })
   })
 })
