@@ -69,7 +69,7 @@ export function ReplayDialog({
         <TextField label="To" type="datetime-local" value={until} onChange={enter(setUntil)} />
         <TextField
           label="At a time"
-          hint="The oldest come first; the others are continued with."
+          hint="The oldest come first; Continue queues the next ones."
           type="number"
           min={1}
           max={10_000}

@@ -75,12 +75,14 @@ export function explainRow(findings: Findings): ExplainedRow {
   }
 }
 
-/** A row that is not found is one that the caller does not see. */
+/** Undefined where the database says of the row itself whether the caller sees it. */
 function answerOfRead(sight: Sight, outcome: Outcome | undefined): ExplainedRow['answer'] {
-  if (outcome !== undefined && outcome.status >= 300 && outcome.error !== 'record_not_found') {
-    return withoutBody(outcome)
-  }
-  if (sight === undefined || typeof sight === 'boolean') return undefined
+  const { status = 200, error } = outcome ?? {}
+  if (refusals.has(status) && error !== 'record_not_found') return withoutBody(outcome)
+  // A list may fail at another row.
+  if (typeof sight === 'boolean') return undefined
+  if (status >= 300) return withoutBody(outcome)
+  if (sight === undefined) return undefined
   return { status: sight.sqlState === '57014' ? 504 : 500, error: sight.sqlState, message: sight.message }
 }
 
