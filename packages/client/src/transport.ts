@@ -175,9 +175,17 @@ export function randomId(): string {
   ).join('')
 }
 
+/** Answered with 503 until an operator installs or switches on what is missing. */
+const lasting: ReadonlySet<string> = new Set([
+  'images_unavailable',
+  'jobs_disabled',
+  'push_disabled',
+  'query_statistics_unavailable',
+])
+
 /** @internal Whether another attempt may fare better. */
 export function isPassing({ error, status, retryAfterSeconds = 0 }: BasaltError): boolean {
-  if (retryAfterSeconds > longestPauseSeconds) return false
+  if (retryAfterSeconds > longestPauseSeconds || lasting.has(error)) return false
   return (
     error === 'network_error' ||
     error === 'timeout' ||

@@ -16,8 +16,7 @@ create index apps_created_at on basalt.apps (created_at desc, id);
 create index apps_owner_user_id on basalt.apps (owner_user_id);
 
 -- The app of requests that belong to no other.
-insert into basalt.apps (id, name, created_at)
-  values ('00000000-0000-0000-0000-000000000000', 'default', 'epoch');
+insert into basalt.apps (id, name) values ('00000000-0000-0000-0000-000000000000', 'default');
 
 -- Without it, requests that belong to no app could not be counted.
 create function basalt.keep_default_app() returns trigger language plpgsql set search_path = pg_catalog as $$

@@ -435,6 +435,15 @@ describe('a request whose connection breaks', () => {
     expect(network.requests).toHaveLength(5)
   })
 
+  test('is sent once where an operator has to install or switch on what it needs', async () => {
+    const network = createNetwork()
+    const impatient = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch })
+    const body = { code: 503, error: 'push_disabled', message: 'push notifications are not enabled' }
+    network.answer('/api/collections/task', new Response(JSON.stringify(body), { status: 503 }))
+    await expect(impatient.from('task').list()).rejects.toMatchObject({ error: 'push_disabled', status: 503 })
+    expect(network.requests).toHaveLength(1)
+  })
+
   test('has the key that the caller gives it', async () => {
     const idempotencyKey = randomUUID()
     const first = await client.from('task').create({ title: 'keyed' }, {}, { idempotencyKey })

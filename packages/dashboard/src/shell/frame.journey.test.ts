@@ -16,4 +16,23 @@ journeys('the frame of the dashboard', () => {
     await dashboard.expectAccessible()
     await dashboard.screenshot('settings')
   })
+
+  test('says how a part of the server is switched on, and is no wider than a phone', async () => {
+    const { page } = dashboard
+    await page.setViewportSize({ width: 390, height: 800 })
+    for (const [path, text] of [
+      ['/storage', 'Storage is not enabled. Set storage.enabled = true in the configuration'],
+      ['/schedules', 'Jobs that are added at certain times.'],
+    ] as const) {
+      await dashboard.open(path)
+      await page.getByText(text).waitFor()
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    }
+    await dashboard.expectAccessible()
+    // The links of a sentence stand in it, not each in a line of its own.
+    await dashboard.open('/tables')
+    const link = page.getByRole('link', { name: 'Create one' })
+    expect(await link.evaluate((element) => getComputedStyle(element).display)).toBe('inline')
+    await page.setViewportSize({ width: 1280, height: 800 })
+  })
 })

@@ -2,6 +2,7 @@ import { isBasaltError } from '@basaltdb/client'
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Button } from './button.tsx'
+import { Notice } from './layout.tsx'
 import styles from './states.module.css'
 
 /** Nothing there: why, and what can be done. */
@@ -22,9 +23,25 @@ interface FailureProps {
   readonly onRetry?: () => void
 }
 
+/** What turns on a part of the server that answers with this error. */
+const switches: Readonly<Record<string, string>> = {
+  jobs_disabled: 'jobs.enabled',
+  push_disabled: 'push.enabled',
+  storage_not_enabled: 'storage.enabled',
+}
+
 /** What the server said, with what its log can be searched for. */
 export function Failure({ error, onRetry }: FailureProps) {
   const message = error instanceof Error ? error.message : String(error)
+  const key = isBasaltError(error) ? switches[error.error] : undefined
+  if (key !== undefined) {
+    return (
+      <Notice>
+        {message.charAt(0).toUpperCase() + message.slice(1)}. Set <code>{key} = true</code> in the
+        configuration, and restart the server.
+      </Notice>
+    )
+  }
   return (
     <div className={styles.failure} role="alert">
       <p>

@@ -125,10 +125,8 @@ journeys('access', () => {
     const { page } = dashboard
     await page.setViewportSize({ width: 390, height: 800 })
     await dashboard.open('/access?as=anonymous&table=project&id=1')
-    await page
-      .getByText('3 checks stop the request')
-      .or(page.getByText('2 of 4 checks stop the request'))
-      .waitFor()
+    await page.getByText('2 of 4 checks stop the request').waitFor()
+    await page.getByRole('cell', { name: '401 missing or invalid authorization header' }).waitFor()
     const width = await page.evaluate(() => document.documentElement.scrollWidth)
     expect(width).toBeLessThanOrEqual(390)
     await dashboard.screenshot('access-phone')

@@ -111,8 +111,12 @@ journeys('logs, requests, audit, usage and statements', () => {
 
   test('statements say how the statistics are installed, and lead to their plan', async () => {
     const { page, app } = dashboard
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
     await dashboard.open('/statements')
     await page.getByText('does not count statements').waitFor()
+    // Another attempt would find no more of it, and keep the page loading.
+    expect(asked.filter((path) => path === '/api/admin/analytics/queries')).toHaveLength(1)
     await dashboard.expectAccessible()
     // As the extension has it, which the test cluster does not load.
     await app.sql(`

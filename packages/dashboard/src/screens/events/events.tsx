@@ -126,7 +126,7 @@ export function EventsScreen() {
               </Notice>
             )}
             {reached?.keptSince != null && (
-              <p>
+              <p className={styles.kept}>
                 The log begins at <Time value={reached.keptSince} />.
               </p>
             )}

@@ -99,6 +99,33 @@ journeys('what happened', () => {
     await expect.poll(() => receiver.received.length).toBe(1)
   })
 
+  test('a range that exceeds one request is continued where it ended', async () => {
+    const { page } = dashboard
+    await sql(`insert into basalt.webhook_deliveries
+        (webhook_id, event_id, event_action, event_table, log_id, success, attempt, duration_ms, request_body)
+      select w.id, gen_random_uuid(), 'create', 'note', 1000 + n, true, 1, 1, json_build_object('n', n)
+      from basalt.webhooks w, generate_series(1, 3) n`)
+    receiver.received.length = 0
+    const numbers = () => receiver.received.flatMap(({ json: { n } }) => n ?? []).sort()
+    await page.getByRole('button', { name: 'Deliver again…' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Which').selectOption('delivered')
+    await dialog.getByLabel('At a time').fill('2')
+    await dialog.getByText('At least 2 events.').waitFor()
+    await dialog.getByRole('button', { name: 'Deliver again' }).click()
+    await dialog.getByText('2 events queued.').waitFor()
+    await dialog.getByText('2 events more.').waitFor()
+    await dashboard.screenshot('webhooks-replay')
+    // Further attempts at the first ones make them no part of the rest.
+    await dialog.getByRole('button', { name: 'Continue' }).click()
+    await dialog.getByText('4 events queued.').waitFor()
+    await dialog.getByText('0 events more.').waitFor()
+    await dialog.getByRole('button', { name: 'Close', exact: true }).last().click()
+    await expect.poll(() => dialog.count()).toBe(0)
+    await expect.poll(numbers).toEqual([1, 2, 3])
+    expect(receiver.received).toHaveLength(4)
+  })
+
   test('an event shows which streams were sent it and which jobs it added', async () => {
     const { app, page } = dashboard
     const open = (user: string) =>

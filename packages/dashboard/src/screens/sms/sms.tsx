@@ -59,7 +59,7 @@ export function SmsScreen() {
                     key: 'rate',
                     title: 'Delivered of sent',
                     align: 'end',
-                    cell: ({ conversion_rate }) => `${conversion_rate.toFixed(1)} %`,
+                    cell: ({ sent, conversion_rate: rate }) => (sent === 0 ? '–' : `${rate.toFixed(1)} %`),
                   },
                 ]}
               />

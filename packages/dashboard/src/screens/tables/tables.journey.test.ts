@@ -159,6 +159,53 @@ journeys('tables', () => {
     await page.unroute('**/api/admin/tables/book/changes')
   })
 
+  test('a row that another administrator writes while changes are written stays a conflict', async () => {
+    const { app, page } = dashboard
+    const type = async (row: number, column: number, text: string) => {
+      await cell(row, column).click()
+      await page.keyboard.type(text)
+      await page.keyboard.press('Enter')
+    }
+    await open('/tables/book')
+    await type(1, 2, 'First')
+    await type(2, 2, 'First')
+    const gate = Promise.withResolvers<void>()
+    await page.route('**/api/admin/tables/book/changes', async (route) => {
+      await gate.promise
+      const response = await route.fetch()
+      // Between the write and its answer.
+      if (response.ok()) await app.sql(`update book set title = 'Theirs' where id = 2`)
+      await route.fulfill({ response })
+    })
+    const apply = page.getByRole('button', { name: 'Apply', exact: true }).last()
+    await apply.click()
+    await expect.poll(() => apply.isDisabled()).toBe(true)
+    // Before the write: another cell, which is none of what is in flight, and is edited here by now.
+    await app.sql('update book set price = 99 where id = 1')
+    await type(1, 4, '5')
+    await type(2, 2, 'Second')
+    gate.resolve()
+    await page.getByText('2 changes written.').waitFor()
+    await page.unroute('**/api/admin/tables/book/changes')
+    const written = () => app.sql('select title, price from book where id <= 2 order by id')
+    const theirs = [
+      { title: 'First', price: '99.00' },
+      { title: 'Theirs', price: '2.10' },
+    ]
+    expect(await written()).toEqual(theirs)
+    await page.getByText('2 rows staged, not written yet: 2 edited.').waitFor()
+    await apply.click()
+    const first = page.getByRole('dialog', { name: 'Row 1 has changed' })
+    await first.getByRole('cell', { name: '99.00' }).waitFor()
+    expect(await written()).toEqual(theirs)
+    await first.getByRole('button', { name: 'Write mine over it' }).click()
+    const second = page.getByRole('dialog', { name: 'Row 2 has changed' })
+    await second.getByRole('cell', { name: 'Theirs' }).waitFor()
+    expect(await written()).toEqual(theirs)
+    await second.getByRole('button', { name: 'Drop my change' }).click()
+    await expect.poll(written).toEqual([{ title: 'First', price: '5.00' }, theirs[1]])
+  })
+
   test('a change is not taken back where another administrator has written the row since', async () => {
     const { app, page } = dashboard
     await open('/tables/book')

@@ -16,7 +16,7 @@ export function TablesScreen() {
     <div className={styles.screen} data-open={table !== undefined || undefined}>
       <TableList current={table} />
       {table === undefined ? (
-        <p className={styles.hint}>Pick a table to see its rows.</p>
+        <p className={styles.hint}>The rows of a table are shown here.</p>
       ) : (
         <OpenTable key={table} table={table} />
       )}

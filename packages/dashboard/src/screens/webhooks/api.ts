@@ -53,6 +53,8 @@ export interface ReplayRange {
   readonly which: 'failed' | 'delivered' | 'missed'
   readonly since?: string | undefined
   readonly until?: string | undefined
+  /** `nextCursor` of the request before. */
+  readonly cursor?: string | undefined
   readonly limit?: number
   readonly dryRun?: boolean
 }
@@ -99,4 +101,4 @@ export const tryDelivery = ({
 }) => post<Trial>(`${deliveryPath(webhookId, id)}/try`, body)
 
 export const replayRange = ({ id, ...range }: ReplayRange & { readonly id: string }) =>
-  post<{ queued: number; hasMore: boolean }>(`${webhookPath(id)}/replays`, range)
+  post<{ queued: number; hasMore: boolean; nextCursor?: string }>(`${webhookPath(id)}/replays`, range)

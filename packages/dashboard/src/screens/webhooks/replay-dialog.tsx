@@ -6,11 +6,13 @@ import { Select, TextField } from '../../ui/field.tsx'
 import { countOf } from '../../ui/format.ts'
 import { Form } from '../../ui/layout.tsx'
 import { Failure, Loaded } from '../../ui/states.tsx'
+import { showToast } from '../../ui/toasts.ts'
 import { type ReplayRange, replayRange } from './api.ts'
 
-const limit = 1000
+/** Events of one request, unless another number is entered. */
+const usual = '1000'
 
-/** Delivers a range of events again, after it has said how many. */
+/** Delivers a range of events again, after it has said how many; what exceeds one request is continued. */
 export function ReplayDialog({
   webhookId,
   onClose,
@@ -21,49 +23,87 @@ export function ReplayDialog({
   const [which, setWhich] = useState<ReplayRange['which']>('failed')
   const [since, setSince] = useState('')
   const [until, setUntil] = useState('')
-  const range = { which, since: toInstant(since), until: toInstant(until), limit }
+  const [limit, setLimit] = useState(usual)
+  /** Of the range as it is entered: how many events are queued already, and where to continue. */
+  const [reached, setReached] = useState<{ readonly queued: number; readonly cursor: string }>()
+  const range = {
+    ...{ which, since: toInstant(since), until: toInstant(until), cursor: reached?.cursor },
+    limit: Number(limit) || Number(usual),
+  }
   const count = useApi(['webhooks', webhookId, 'replay', range], () =>
     replayRange({ id: webhookId, ...range, dryRun: true }),
   )
   const action = useAction(replayRange, {
     invalidates: [['webhooks'], ['events']],
     failure: 'view',
-    done: ({ queued }) => `${countOf(queued, 'event')} queued.`,
-    onDone: onClose,
+    onDone({ queued, nextCursor }) {
+      const total = (reached?.queued ?? 0) + queued
+      if (nextCursor !== undefined) return setReached({ queued: total, cursor: nextCursor })
+      showToast(`${countOf(total, 'event')} queued.`)
+      onClose()
+    },
   })
+  /** Another range begins at its own start. */
+  const enter =
+    <Value,>(set: (value: Value) => void) =>
+    (value: Value) => {
+      set(value)
+      setReached(undefined)
+    }
+  const rest = reached === undefined ? '' : ' more'
+  const isDone = reached !== undefined && count.data?.queued === 0
   return (
     <Dialog title="Deliver events again" isOpen onClose={onClose}>
       <Form onSubmit={() => action.run({ id: webhookId, ...range })}>
         <Select
           label="Which"
           value={which}
-          onChange={setWhich}
+          onChange={enter(setWhich)}
           choices={[
             { value: 'failed', label: 'Failed: no attempt has succeeded' },
             { value: 'delivered', label: 'All that were tried' },
             { value: 'missed', label: 'Missed: in the log, never queued for this webhook' },
           ]}
         />
-        <TextField label="From" type="datetime-local" value={since} onChange={setSince} />
-        <TextField label="To" type="datetime-local" value={until} onChange={setUntil} />
-        <Loaded query={count}>
-          {({ queued, hasMore }) => (
-            <p role="status">
-              {countOf(queued, 'event')}
-              {hasMore ? ', and there are more: the oldest come first' : ''}.
-            </p>
-          )}
-        </Loaded>
+        <TextField label="From" type="datetime-local" value={since} onChange={enter(setSince)} />
+        <TextField label="To" type="datetime-local" value={until} onChange={enter(setUntil)} />
+        <TextField
+          label="At a time"
+          hint="The oldest come first; Continue queues the next ones."
+          type="number"
+          min={1}
+          max={10_000}
+          value={limit}
+          onChange={setLimit}
+        />
+        <div role="status">
+          {reached !== undefined && <p>{countOf(reached.queued, 'event')} queued.</p>}
+          <Loaded query={count}>
+            {({ queued, hasMore }) => (
+              <p>
+                {hasMore ? 'At least ' : ''}
+                {countOf(queued, 'event')}
+                {rest}.
+              </p>
+            )}
+          </Loaded>
+        </div>
         {action.error !== null && <Failure error={action.error} />}
         <div>
-          <Button
-            type="submit"
-            look="primary"
-            isPending={action.isPending}
-            disabled={count.data === undefined || count.data.queued === 0}
-          >
-            Deliver again
-          </Button>
+          {isDone ? (
+            <Button look="primary" onClick={onClose}>
+              Close
+            </Button>
+          ) : (
+            <Button
+              type="submit"
+              look="primary"
+              isPending={action.isPending}
+              disabled={count.data === undefined || count.data.queued === 0}
+            >
+              {reached === undefined ? 'Deliver again' : 'Continue'}
+            </Button>
+          )}
         </div>
       </Form>
     </Dialog>

@@ -1,3 +1,4 @@
+import { naturally } from '../../../database/natural-order.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
@@ -23,7 +24,9 @@ const columns = sql`
   last_refresh_error, created_at, updated_at`
 
 export async function listMatviews(database: Queryable): Promise<MatviewRow[]> {
-  return await database.many<Row>(sql`select ${columns} from basalt.matviews order by schema_name, view_name`)
+  return await database.many<Row>(sql`
+    select ${columns} from basalt.matviews
+    order by ${naturally(sql`schema_name`)}, ${naturally(sql`view_name`)}`)
 }
 
 export async function findMatview(database: Queryable, id: string): Promise<MatviewRow | undefined> {

@@ -1,4 +1,5 @@
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
+import { compareNaturally } from '../../../database/natural-order.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { toSettings } from './definitions.ts'
@@ -97,7 +98,7 @@ export function createIndexing({ database, indexer, config }: IndexingDeps) {
           const wanted = wantedIndexes(catalog, relation, toSettings(row), config())
           return [showStatus(relation, row, own, wanted)]
         })
-        .sort((one, other) => (one.collection < other.collection ? -1 : 1))
+        .sort((one, other) => compareNaturally(one.collection, other.collection))
     },
   }
 }

@@ -1,4 +1,5 @@
 import { unlessLocked } from '../../../database/catalog/queries/exclusive-locks.ts'
+import { naturally } from '../../../database/natural-order.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
@@ -35,7 +36,8 @@ export async function listVectorIndexes(
   schemas: readonly string[],
 ): Promise<VectorIndexRow[]> {
   return await database.many<VectorIndexRow & Record<string, unknown>>(sql`
-    ${vectorIndexes} where n.nspname = any (${schemas}) order by n.nspname, c.relname, x.relname`)
+    ${vectorIndexes} where n.nspname = any (${schemas})
+    order by ${naturally(sql`n.nspname`)}, ${naturally(sql`c.relname`)}, ${naturally(sql`x.relname`)}`)
 }
 
 export async function findVectorIndex(

@@ -30,6 +30,13 @@ export async function enqueueEvents(ids: readonly string[], transaction: Queryab
   )
 }
 
+/** A place in the order of a replay. */
+export interface ReplayPosition {
+  /** Null of events that have no place in the log of changes; they come last. */
+  readonly logId: string | null
+  readonly eventId: string
+}
+
 /** What is to be delivered once more. */
 export interface Replay {
   readonly webhookId: string
@@ -38,6 +45,8 @@ export interface Replay {
   readonly from: Date | undefined
   /** Exclusive. */
   readonly to: Date | undefined
+  /** Where the request before it ended. */
+  readonly after: ReplayPosition | undefined
   readonly limit: number
   /** Whether the events are only counted. */
   readonly isDryRun: boolean
@@ -47,29 +56,40 @@ export interface Replay {
  * Puts events of a webhook into its queue again, the oldest first; what is in the queue already is left out. The caller
  * has locked the webhook, so that two replays do not queue the same.
  *
- * @returns how many
+ * @returns those that it has queued, or would queue: how many, and the last one
  */
-export async function enqueueAgain(transaction: Queryable, replay: Replay): Promise<number> {
+export async function enqueueAgain(
+  transaction: Queryable,
+  replay: Replay,
+): Promise<{ readonly count: number; readonly last: ReplayPosition | undefined }> {
   const { which, from, isDryRun } = replay
   const source =
     which === 'missed'
       ? missedEvents(replay, from && (await findIdAt(transaction, from, 'before')))
       : triedEvents(replay)
   const content = which === 'missed' ? contentOfLog : contentOfDelivery
-  if (!isDryRun)
-    return await transaction.count(
-      enqueue({ before: sql`event as materialized (${source})`, fresh, content }),
-    )
-  const { count } = await transaction.one<{ count: number }>(
-    sql`select count(*)::int as count from (${source}) s`,
+  const queued = enqueue({ before: sql`event as materialized (${source})`, fresh, content })
+  const rows = await transaction.many<{ log_id: string | null; event_id: string }>(
+    isDryRun
+      ? sql`select log_id::text, event_id from (${source}) s`
+      : sql`${queued} returning log_id::text, event_id`,
   )
-  return count
+  const last = rows.at(-1)
+  return { count: rows.length, last: last && { logId: last.log_id, eventId: last.event_id } }
+}
+
+/** After the position, in the order of {@link triedEvents} and {@link missedEvents}. */
+function compileAfter(after: ReplayPosition | undefined, logId: Sql, eventId: Sql): Sql {
+  if (after === undefined) return sql.empty
+  const last = sql`9223372036854775807`
+  return sql`
+    and (coalesce(${logId}, ${last}), ${eventId}) > (coalesce(${after.logId}::bigint, ${last}), ${after.eventId}::uuid)`
 }
 
 const fresh = sql`select * from event order by log_id, event_id`
 
 /** Of the log of deliveries: each event once, as it was sent. */
-function triedEvents({ webhookId, which, from, to, limit }: Replay): Sql {
+function triedEvents({ webhookId, which, from, to, after, limit }: Replay): Sql {
   const isFailed = sql`
     and not exists (
       select from basalt.webhook_deliveries s
@@ -86,6 +106,7 @@ function triedEvents({ webhookId, which, from, to, limit }: Replay): Sql {
         select from basalt.webhook_queue q where q.log_id = d.log_id and q.webhook_id = d.webhook_id
       )
       ${which === 'failed' ? isFailed : sql.empty}
+      ${compileAfter(after, sql`d.log_id`, sql`d.event_id`)}
     group by d.event_id, d.log_id
     order by d.log_id, d.event_id
     limit ${limit}::int`
@@ -96,7 +117,7 @@ function triedEvents({ webhookId, which, from, to, limit }: Replay): Sql {
  *
  * @param first the id that the range begins at
  */
-function missedEvents({ webhookId, from, to, limit }: Replay, first: string | undefined): Sql {
+function missedEvents({ webhookId, from, to, after, limit }: Replay, first: string | undefined): Sql {
   return sql`
     select ${webhookId}::uuid as webhook_id, o.id as log_id,
       coalesce(
@@ -112,6 +133,7 @@ function missedEvents({ webhookId, from, to, limit }: Replay, first: string | un
     where o.action = any (w.events) and (w.tables = '{}' or o.table_name = any (w.tables))
       ${first === undefined ? sql.empty : sql`and o.id >= ${first}::bigint`}
       ${within(sql`o.happened_at`, from, to)}
+      ${after === undefined ? sql.empty : sql`and o.id > ${after.logId}::bigint`}
       -- What the relay has yet to take is not missed.
       and pg_visible_in_snapshot(o.transaction_id, c.passed)
       and not exists (

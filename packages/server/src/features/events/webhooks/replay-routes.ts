@@ -1,6 +1,9 @@
+import { httpErrors } from '../../../http/errors.ts'
 import { readChoice, readLimit, readTimeRange } from '../../../http/filters.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
+import { isUuid } from '../../../lib/uuid.ts'
+import type { ReplayPosition } from './enqueue.ts'
 import * as schemas from './replay-schemas.ts'
 import { mostReplayed, type WebhookReplays } from './replays.ts'
 
@@ -12,14 +15,19 @@ export function webhookReplayRoutes(app: HttpServer, replays: WebhookReplays): v
     `${path}/replays`,
     { config: { guard: 'admin', operation: 'webhooks.replayRange' }, schema: schemas.replayRangeSchema },
     async (request, reply) => {
-      const { which = 'failed', since, until, limit, dryRun = false } = request.body
+      const { which = 'failed', since, until, cursor, limit, dryRun = false } = request.body
       const range = {
         which: readChoice('which', which, schemas.replayChoices),
         ...readTimeRange({ from: since, to: until }, ['since', 'until']),
+        after: cursor === undefined ? undefined : readPosition(cursor),
         limit: readLimit(limit === undefined ? undefined : String(limit), 1000, mostReplayed),
         isDryRun: dryRun,
       }
-      return reply.send(await replays.replayRange(request.params.id, range, originOf(request)))
+      const { last, ...result } = await replays.replayRange(request.params.id, range, originOf(request))
+      return reply.send({
+        ...result,
+        ...(last === undefined ? {} : { nextCursor: `${last.logId ?? ''}_${last.eventId}` }),
+      })
     },
   )
 
@@ -31,4 +39,13 @@ export function webhookReplayRoutes(app: HttpServer, replays: WebhookReplays): v
       return reply.send(await replays.try(id, deliveryId, request.body, originOf(request)))
     },
   )
+}
+
+/** @throws AppError invalid_list_parameter */
+function readPosition(cursor: string): ReplayPosition {
+  const [, logId = '', eventId = ''] = /^(\d{0,18})_(.+)$/.exec(cursor) ?? []
+  if (!isUuid(eventId)) {
+    throw httpErrors.invalidListParameter('cursor', 'expected nextCursor of the request before')
+  }
+  return { logId: logId === '' ? null : logId, eventId }
 }

@@ -25,6 +25,9 @@ export const replayRangeSchema = {
       Type.String({ description: 'RFC 3339, or YYYY-MM-DD: attempts, or missed events, from then on.' }),
     ),
     until: Type.Optional(Type.String({ description: 'RFC 3339, or YYYY-MM-DD, which is included.' })),
+    cursor: Type.Optional(
+      Type.String({ description: '`nextCursor` of the request before: continues where it ended.' }),
+    ),
     limit: Type.Optional(
       Type.Integer({
         description: `At most so many, the oldest; 1000 unless given, at most ${mostReplayed}.`,
@@ -36,6 +39,9 @@ export const replayRangeSchema = {
     200: Type.Object({
       queued: Type.Integer({ description: 'Events that are queued now; with `dryRun`, that would be.' }),
       hasMore: Type.Boolean({ description: 'Whether the limit was reached.' }),
+      nextCursor: Type.Optional(
+        Type.String({ description: 'With `hasMore`: where the next request continues.' }),
+      ),
     }),
   }),
 }

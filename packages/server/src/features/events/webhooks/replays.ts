@@ -4,7 +4,7 @@ import type { Outbound } from '../../../http/outbound.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
-import { enqueueAgain, type Replay } from './enqueue.ts'
+import { enqueueAgain, type Replay, type ReplayPosition } from './enqueue.ts'
 import { webhookErrors } from './errors.ts'
 import { readSecret, readUrl } from './fields.ts'
 import * as queries from './queries.ts'
@@ -22,6 +22,8 @@ export interface ReplayResult {
   readonly queued: number
   /** Whether there may be more of them. */
   readonly hasMore: boolean
+  /** Where the next request continues, if there may be more. */
+  readonly last: ReplayPosition | undefined
 }
 
 /** How an attempt at another receiver went; it is not in the log of deliveries. */
@@ -59,13 +61,13 @@ export function createWebhookReplays(deps: WebhookReplaysDeps): WebhookReplays {
   const { database, outbound, secrets, send, onQueued } = deps
   return {
     async replayRange(id, range, origin) {
-      const queued = await database.transaction(async (transaction) => {
+      const { count: queued, last } = await database.transaction(async (transaction) => {
         // Locked, so that of two replays at once the second finds what the first has queued.
         const lock = range.isDryRun ? queries.findWebhook : queries.noteReplay
         const { enabled } = await requireWebhook(transaction, id, lock)
         if (!enabled && !range.isDryRun) throw webhookErrors.webhookDisabled()
-        const count = await enqueueAgain(transaction, { ...range, webhookId: id })
-        if (range.isDryRun) return count
+        const found = await enqueueAgain(transaction, { ...range, webhookId: id })
+        if (range.isDryRun) return found
         await recordAudit(transaction, {
           actor: 'admin',
           action: 'webhooks.replay_range',
@@ -74,14 +76,15 @@ export function createWebhookReplays(deps: WebhookReplaysDeps): WebhookReplays {
             which: range.which,
             since: range.from?.toISOString() ?? null,
             until: range.to?.toISOString() ?? null,
-            queued: count,
+            queued: found.count,
           },
           origin,
         })
-        return count
+        return found
       })
       if (!range.isDryRun) onQueued()
-      return { queued, hasMore: queued === range.limit }
+      const hasMore = queued === range.limit
+      return { queued, hasMore, last: hasMore ? last : undefined }
     },
 
     async try(id, deliveryId, trial, origin) {

@@ -1,6 +1,7 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { CallerScope } from '../../../database/user-database.ts'
+import { httpErrors } from '../../../http/errors.ts'
 import type { UserIdentity } from '../../../http/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { isUuid } from '../../../lib/uuid.ts'
@@ -115,7 +116,7 @@ export class Callers {
     const inForce = key.revoked_at === null && !key.is_expired
     const state = key.revoked_at === null ? 'has expired' : 'is revoked'
     const gates = [
-      gate('key', inForce, `the key ${inForce ? 'is in force' : state}`),
+      gateOfToken('key', inForce, `the key ${inForce ? 'is in force' : state}`),
       gateOfAccount(key.disabled_at, key.email ?? 'its user'),
       gateOfLimit(key),
     ]
@@ -136,7 +137,11 @@ export class Callers {
     const forWhom = user === undefined ? 'for itself' : `for ${user.email ?? `user ${user.id}`}`
     const label = `OAuth client "${found.name}" ${forWhom}`
     const gates = [
-      gate('client', !found.is_revoked, `the client ${found.is_revoked ? 'is revoked' : 'is in force'}`),
+      gateOfToken(
+        'client',
+        !found.is_revoked,
+        `the client ${found.is_revoked ? 'is revoked' : 'is in force'}`,
+      ),
       gate(
         'consent',
         found.is_granted,
@@ -197,7 +202,13 @@ function sessionClaims({ aal = 'aal1', sessionId }: As) {
 
 function gateOfAccount(disabledAt: Date | null, label: string): Gate {
   const isEnabled = disabledAt === null
-  return gate('account', isEnabled, `the account of ${label} is ${isEnabled ? 'enabled' : 'disabled'}`)
+  const sentence = `the account of ${label} is ${isEnabled ? 'enabled' : 'disabled'}`
+  return gateOfToken('account', isEnabled, sentence)
+}
+
+/** Of what ends every token of the caller. */
+function gateOfToken(name: string, inForce: boolean, sentence: string): Gate {
+  return gate(name, inForce, sentence, httpErrors.invalidToken())
 }
 
 function gateOfLimit(program: Pick<OpenedProgram, 'rate_limit' | 'rate_limit_window_seconds'>): Gate {

@@ -45,9 +45,14 @@ export async function explain(look: Look, request: ExplainRequest): Promise<Expl
   const subjects = await findSubjects(look, request)
   const candidates = subjects.rows.flatMap(({ candidate }) => candidate ?? [])
   const sights = action === 'select' ? await findVisible(rehearsal, relation, candidates) : []
+  const refusal = stopping(gates)?.refusal
   const runs: ProductionRun[] = []
   for (const { send } of subjects.requests) {
-    runs.push(await runRequest({ open: context.openCollections, rehearsal }, caller.scope, send))
+    runs.push(
+      refusal === undefined
+        ? await runRequest({ open: context.openCollections, rehearsal }, caller.scope, send)
+        : { outcome: refusal, statement: undefined },
+    )
   }
   const verdicts = await evaluateStages(look, stages, subjects.rows)
   const rows: ExplainedRow[] = []
@@ -62,7 +67,7 @@ export async function explain(look: Look, request: ExplainRequest): Promise<Expl
       explainRow({
         ...{ label: caller.label, action, gates, stages, subject, verdicts: ofRow },
         sight: sights[index],
-        outcome: action === 'select' ? undefined : runs[index]?.outcome,
+        outcome: runs[action === 'select' ? 0 : index]?.outcome,
         closest: isFirst ? closest : undefined,
       }),
     )

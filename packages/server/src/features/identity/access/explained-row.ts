@@ -16,9 +16,9 @@ export interface ExplainedRow {
   }[]
   /** What the policies come to; undefined where some could not be asked. */
   readonly allowed: boolean | 'error' | undefined
-  /** What the database answered: undefined where it could not be asked. */
+  /** Whether it happened: undefined where something else than the policies decided. */
   readonly actual: boolean | undefined
-  /** Of a row that the database could not be asked about, or a write: what it answered. */
+  /** Of a write, and of a read that is refused whatever the row: what the data API answered. */
   readonly answer: Omit<Outcome, 'body'> | undefined
   /** Whether both say the same; undefined where one of them does not say. */
   readonly agrees: boolean | undefined
@@ -36,7 +36,7 @@ export interface Findings {
   readonly verdicts: readonly (readonly Verdict[] | undefined)[]
   /** Of a select: whether the database shows the row. */
   readonly sight: Sight
-  /** Of a write: what the data API answered. */
+  /** What the data API answered: of a write for this row, of a read for all of them. */
   readonly outcome: Outcome | undefined
   readonly closest: { readonly policy: string; readonly part: ValuedPart } | undefined
 }
@@ -55,7 +55,8 @@ export function explainRow(findings: Findings): ExplainedRow {
   const { candidate, after } = subject
   const outcomes = outcomesOf(findings)
   const allowed = combineStages(outcomes)
-  const actual = action === 'select' ? (typeof sight === 'boolean' ? sight : undefined) : happened(outcome)
+  const answer = action === 'select' ? answerOfRead(sight, outcome) : withoutBody(outcome)
+  const actual = answer === undefined ? (typeof sight === 'boolean' ? sight : undefined) : happened(answer)
   const isDecided = stopping(gates) === undefined && typeof allowed === 'boolean' && actual !== undefined
   return {
     id: candidate?.id,
@@ -63,7 +64,7 @@ export function explainRow(findings: Findings): ExplainedRow {
     stages: outcomes.map((each, place) => ({ outcome: each, verdicts: verdicts[place] ?? [] })),
     allowed,
     actual,
-    answer: action === 'select' ? describeSight(sight) : withoutBody(outcome),
+    answer,
     agrees: isDecided ? allowed === actual : undefined,
     sentence: describeRow({
       ...{ label, action, gates, stages, outcomes, closest, actual },
@@ -74,16 +75,21 @@ export function explainRow(findings: Findings): ExplainedRow {
   }
 }
 
-function describeSight(sight: Sight): ExplainedRow['answer'] {
-  if (sight === undefined || typeof sight === 'boolean') return undefined
-  return { status: 500, error: sight.sqlState, message: sight.message }
+/** Undefined where the database says of the row itself whether the caller sees it. */
+function answerOfRead(sight: Sight, outcome: Outcome | undefined): ExplainedRow['answer'] {
+  const { status = 200, error } = outcome ?? {}
+  if (refusals.has(status) && error !== 'record_not_found') return withoutBody(outcome)
+  // A list may fail at another row.
+  if (typeof sight === 'boolean') return undefined
+  if (status >= 300) return withoutBody(outcome)
+  if (sight === undefined) return undefined
+  return { status: sight.sqlState === '57014' ? 504 : 500, error: sight.sqlState, message: sight.message }
 }
 
 const refusals = new Set([401, 403, 404])
 
-/** Undefined where something else than the policies refused the write. */
-function happened(outcome: Outcome | undefined): boolean | undefined {
-  if (outcome === undefined) return undefined
+/** Undefined where something else than the policies refused it. */
+function happened(outcome: Omit<Outcome, 'body'>): boolean | undefined {
   if (outcome.status < 300) return true
   return refusals.has(outcome.status) ? false : undefined
 }

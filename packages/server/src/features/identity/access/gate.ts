@@ -1,12 +1,20 @@
+import type { AppError } from '../../../lib/errors.ts'
+
 /** Something that a request passes before policies are asked. */
 export interface Gate {
   readonly name: string
   readonly verdict: 'passes' | 'stops'
   readonly sentence: string
+  /** Of one that stops the request before a statement is sent: what the API answers. */
+  readonly refusal?: { readonly status: number; readonly error: string; readonly message: string }
 }
 
-export function gate(name: string, passes: boolean, sentence: string): Gate {
-  return { name, verdict: passes ? 'passes' : 'stops', sentence }
+/** @param refused what the API answers where it does not pass, if that needs no statement */
+export function gate(name: string, passes: boolean, sentence: string, refused?: AppError): Gate {
+  if (passes) return { name, verdict: 'passes', sentence }
+  if (refused === undefined) return { name, verdict: 'stops', sentence }
+  const { status, kind: error, message } = refused
+  return { name, verdict: 'stops', sentence, refusal: { status, error, message } }
 }
 
 /** The first that stops the request. */

@@ -1,5 +1,5 @@
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
-import { requireTable, requireWriteScope } from '../../../http/grants.ts'
+import { requireTable, requireWriteScope, tokenRequired } from '../../../http/grants.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { privilegesOf, requireRelation, requireWritable } from '../../data/collections/index.ts'
 import type { ExaminedCaller } from './callers.ts'
@@ -25,9 +25,11 @@ export function gatesOfTable(
           ),
         ]
       : []),
-    check('exposed', `${collection} is ${isWrite ? 'a table of the API' : 'in the API'}`, () =>
-      (isWrite ? requireWritable : requireRelation)(catalog, collection, reader),
-    ),
+    check('exposed', `${collection} is ${isWrite ? 'a table of the API' : 'in the API'}`, () => {
+      // As the routes admit requests without a token.
+      if (reader === 'anonymous' && !privilegesOf(relation, reader)[action]) throw tokenRequired()
+      ;(isWrite ? requireWritable : requireRelation)(catalog, collection, reader)
+    }),
     privilege(relation, reader, action, label),
     ...(action === 'select' ? [hiddenColumns(relation, reader)] : []),
     gate('row-level security', true, describeSecurity(relation)),
@@ -51,7 +53,7 @@ function check(name: string, sentence: string, require: () => unknown): Gate {
     return gate(name, true, sentence)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return gate(name, false, `${error.status} ${error.message}`)
+    return gate(name, false, `${error.status} ${error.message}`, error)
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
+import { compareNaturally } from '../../../database/natural-order.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
@@ -7,7 +8,8 @@ import { Type } from '../../../lib/type.ts'
 export const tableListSchema = {
   tags: ['admin'],
   summary: 'The tables and views that are served, with their estimated size and who can read them',
-  description: 'Sorted by name; those whose name begins with the first part searched for come first.',
+  description:
+    'Sorted by name, `shop_2` before `shop_10`; those whose name begins with the first part searched for come first.',
   security: bearerSecurity,
   querystring: Type.Object({
     search: Type.Optional(Type.String({ description: 'Parts of the name; it has all of them.' })),
@@ -91,7 +93,7 @@ function sortedEntries(catalog: Catalog): readonly Entry[] {
   const known = sorted.get(catalog)
   if (known !== undefined) return known
   const entries = [...catalog.relations.values()]
-    .sort((a, b) => compareNames(a.collection, b.collection))
+    .sort((a, b) => compareNaturally(a.collection, b.collection))
     .map((relation) => ({
       relation,
       name: relation.name.toLowerCase(),
@@ -99,11 +101,6 @@ function sortedEntries(catalog: Catalog): readonly Entry[] {
     }))
   sorted.set(catalog, entries)
   return entries
-}
-
-function compareNames(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
 }
 
 interface EstimateRow extends Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { ownTable } from './relations.ts'
+import { byName, ownTable } from './relations.ts'
 
 /** Tables and the foreign keys between them. */
 export interface Diagram {
@@ -56,7 +56,7 @@ export async function readDiagram(database: Queryable, filter: DiagramFilter): P
       from (${chosen}) chosen
       join pg_class c on c.oid = chosen.oid
       join pg_namespace n on n.oid = c.relnamespace
-      order by n.nspname, c.relname`),
+      order by ${byName}`),
     // What partitions have of it belongs to their table.
     database.many<DiagramReference & Record<string, unknown>>(sql`
       with chosen as materialized (${chosen})

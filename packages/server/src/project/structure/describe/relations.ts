@@ -1,3 +1,4 @@
+import { naturally } from '../../../database/natural-order.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { anonymousRole, callerRole } from '../../../database/user-database.ts'
@@ -45,6 +46,9 @@ const kindOf = sql`
   case c.relkind when 'r' then 'table' when 'p' then 'partitioned table' when 'v' then 'view'
     when 'm' then 'materialized view' when 'f' then 'foreign table' end`
 
+/** The order of lists, of `c` in the schema `n`. */
+export const byName = sql`${naturally(sql`n.nspname`)}, ${naturally(sql`c.relname`)}`
+
 /** Of a role that may lack the schema, too. */
 const privilegesOf = (role: string): Sql => sql`
   case when has_schema_privilege(${role}::name, c.relnamespace, 'usage') then array_remove(array[
@@ -73,6 +77,7 @@ export async function listRelations(
   { schema, q, after, limit }: RelationFilter,
   served: readonly string[],
 ): Promise<RelationSummary[]> {
+  const [afterSchema, afterName] = [0, 1].map((index) => naturally(sql`${after?.[index] ?? null}`))
   return await database.many<RelationSummary & Record<string, unknown>>(sql`
     select ${summaryOf(served)}
     from pg_class c
@@ -80,7 +85,7 @@ export async function listRelations(
     where c.relkind in ('r', 'p', 'v', 'm', 'f') and ${ownTable}
       and (${schema ?? null}::text is null or n.nspname = ${schema ?? null})
       and (${q ?? null}::text is null or position(lower(${q ?? null}) in lower(c.relname)) > 0)
-      and (${after?.[0] ?? null}::text is null or (n.nspname, c.relname) > (${after?.[0] ?? null}, ${after?.[1] ?? null}))
-    order by n.nspname, c.relname
+      and (${after?.[0] ?? null}::text is null or (${byName}) > (${afterSchema}, ${afterName}))
+    order by ${byName}
     limit ${limit}`)
 }

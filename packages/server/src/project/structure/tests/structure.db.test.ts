@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApp, envelope, type TestApp, type TestResponse } from '../../../../test/test-app.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
+import { compareNaturally } from '../../../database/natural-order.ts'
 
 let app: TestApp
 /** Another server on the same database and the same folder. */
@@ -49,6 +50,12 @@ beforeEach(async () => {
     delete from basalt.audit where action = 'structure.apply'; ${fixture}`)
   rmSync(folder, { recursive: true, force: true })
 })
+
+/** Names of tables in the order of lists. */
+const inOrder = [
+  ...['2x', '10', '10x', 'Shop', 'shop', 'shop_01', 'shop_1', 'shop_2', 'shop_2_9', 'shop_2_10', 'shop_10'],
+  ...['shop_99999999999999999999', 'shops'],
+]
 
 const path = '/api/admin/structure'
 const get = (rest: string) => app.request('GET', `${path}/${rest}`, { token })
@@ -110,6 +117,22 @@ describe('structure › relations', () => {
     ])
     expect((await get('relations?schema=basalt')).json).toEqual({ items: [], next: null })
     expect((await get('relations?limit=x')).status).toBe(400)
+  })
+
+  test('lists names as a person counts, and so does the diagram', async () => {
+    const names = inOrder.map((name) => `create table "${name}" (id int);`)
+    await app.sql(`drop schema public cascade; create schema public; ${names.toReversed().join(' ')}`)
+    const listed: string[] = []
+    for (let next = ''; ; ) {
+      const { items, next: after } = (await get(`relations?limit=2${next}`)).json
+      listed.push(...items.map(({ name }: { name: string }) => name))
+      if (after === null) break
+      next = `&afterSchema=${after.schema}&afterName=${after.name}`
+    }
+    expect(listed).toEqual(inOrder)
+    const { tables } = (await get('diagram')).json
+    expect(tables.map(({ name }: { name: string }) => name)).toEqual(inOrder)
+    expect(inOrder.toReversed().toSorted(compareNaturally)).toEqual(inOrder)
   })
 
   test('draws tables and the foreign keys between them: of all, of a schema, around a table', async () => {

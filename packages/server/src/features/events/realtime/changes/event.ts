@@ -103,6 +103,7 @@ export async function readPast(
   const last = events.at(-1)
   if (last !== undefined) return { events, next: last.id }
   const end = await database.maybeOne<{ id: string }>(sql`
-    select o.id::text from basalt.outbox o where o.id > ${after}::bigint order by o.id limit 1 offset ${scanLimit - 1}::int`)
+    select o.id::text from basalt.outbox o where o.id > ${after}::bigint
+    order by o.id limit 1 offset ${scanLimit - 1}::int`)
   return { events, next: end?.id }
 }

@@ -472,7 +472,7 @@ describe('a replay', () => {
     expect((await replay({ which: 'missed', since: '2200-01-01', dryRun: true })).json.queued).toBe(0)
     // Nodes learn of it before the answer, as later writes are to be logged.
     await send('PATCH', `webhooks/${webhook.id}`, { enabled: true })
-    expect((await replay({ which: 'missed', limit: 2 })).json).toEqual({ queued: 2, hasMore: true })
+    expect((await replay({ which: 'missed', limit: 2 })).json).toMatchObject({ queued: 2, hasMore: true })
     expect((await replay({ which: 'missed' })).json).toEqual({ queued: 1, hasMore: false })
     expect((await replay({ which: 'missed' })).json).toEqual({ queued: 0, hasMore: false })
     await hooks.settle()
@@ -485,8 +485,13 @@ describe('a replay', () => {
       select 'create', 'item', json_build_array(n)::text, json_build_object('id', n) from generate_series(1, 11000) n`)
     await hooks.settle()
     const queue = async (body: object) => (await replay({ which: 'missed', ...body })).json
-    expect(await queue({ dryRun: true })).toEqual({ queued: 1000, hasMore: true })
-    expect(await queue({ dryRun: true, limit: 1_000_000 })).toEqual({ queued: 10_000, hasMore: true })
+    expect(await queue({ dryRun: true })).toMatchObject({ queued: 1000, hasMore: true })
+    const most = await queue({ dryRun: true, limit: 1_000_000 })
+    const nextCursor = expect.stringMatching(/^\d+_/)
+    expect(most).toEqual({ queued: 10_000, hasMore: true, nextCursor })
+    // The rest of eleven thousand.
+    const rest = { dryRun: true, limit: 10_000, cursor: most.nextCursor }
+    expect(await queue(rest)).toEqual({ queued: 1000, hasMore: false })
     await sql('delete from basalt.outbox')
     await send('PATCH', `webhooks/${webhook.id}`, { enabled: true })
   })
@@ -499,6 +504,26 @@ describe('a replay', () => {
     await hooks.settle()
     expect(delivered()).toEqual([1])
     expect((await replay(until)).json.queued).toBe(0)
+  })
+
+  test('continues where the request before it ended, though that was delivered meanwhile', async () => {
+    for (const id of [1, 2, 3]) await create(id)
+    await hooks.settle()
+    // Without a place in the log it comes last.
+    await sql(`update basalt.webhook_deliveries set log_id = null where request_body ~ 'item 1'`)
+    const taken: number[][] = []
+    for (let cursor: string | undefined; taken.length < 4; ) {
+      receiver.received.length = 0
+      const { json } = await replay({
+        which: 'delivered',
+        limit: 1,
+        ...(cursor === undefined ? {} : { cursor }),
+      })
+      await hooks.settle()
+      taken.push(delivered())
+      cursor = json.nextCursor
+    }
+    expect(taken).toEqual([[2], [3], [1], []])
   })
 
   test('is bounded by time', async () => {
@@ -514,6 +539,8 @@ describe('a replay', () => {
     [{ which: 'some' }, 'invalid which; must be one of: failed, delivered, missed'],
     [{ since: 'x' }, 'invalid since filter; expected RFC3339 or YYYY-MM-DD'],
     [{ limit: 0 }, 'invalid limit'],
+    [{ cursor: '1_x' }, 'invalid cursor; expected nextCursor of the request before'],
+    [{ cursor: `9999999999999999999_${alice}` }, 'invalid cursor; expected nextCursor of the request before'],
   ])('with %j is refused', async (body, message) => {
     expect(envelope(await replay(body))).toMatchObject({ code: 400, message })
   })

@@ -20,6 +20,13 @@ create table pair (a int, b text, primary key (a, b));
 alter table pair enable row level security;
 create policy of_a on pair using (a = 1);
 insert into pair values (1, 'x,y'), (2, 'z');
+create table unruled (id int primary key);
+alter table unruled enable row level security;
+insert into unruled values (1);
+insert into withheld values (1, 'x');
+create table addable (id int primary key);
+insert into addable values (1);
+grant insert on addable to basalt_anonymous;
 `
 
 let app: TestApp
@@ -203,7 +210,7 @@ describe('access › gates', () => {
   })
 
   test('say that the role lacks a privilege, and what the policies would say', async () => {
-    const answer = await explain({ as: asAda, table: 'withheld', action: 'insert', values: { id: 1 } })
+    const answer = await explain({ as: asAda, table: 'withheld', action: 'insert', values: { id: 2 } })
     expect(stopsOf(answer)).toEqual([
       'grant: basalt_authenticated, the role of ada@example.com, lacks a privilege: grant select, insert on public.withheld to basalt_authenticated',
     ])
@@ -246,6 +253,71 @@ describe('access › gates', () => {
     const answer = await explain({ as: asBen, table: 'project' })
     await app.sql(`update basalt.users set disabled_at = null where id = '${ben}'`)
     expect(stopsOf(answer)).toEqual(['account: the account of ben@example.com is disabled'])
+  })
+})
+
+describe('access › answers', () => {
+  const methods = { list: 'GET', get: 'GET', insert: 'POST', update: 'PATCH', delete: 'DELETE' } as const
+  type Sent = keyof typeof methods
+  const actions: readonly Sent[] = ['list', 'get', 'insert', 'update', 'delete']
+  const values = { id: 1 }
+  /** What the API answers to the same by a token, in short. */
+  async function requestItself(table: string, action: Sent, token: string | undefined): Promise<object> {
+    const isOne = action !== 'list' && action !== 'insert'
+    const answer = await app.request(methods[action], `/api/collections/${table}${isOne ? '/1' : ''}`, {
+      ...(token === undefined ? {} : { token }),
+      ...(action === 'insert' || action === 'update' ? { body: values } : {}),
+    })
+    const { status, json } = answer
+    return status < 300 ? { status: 200 } : { status, error: json.error, message: json.message }
+  }
+  const bodyOf = (action: Sent) => ({
+    action: action === 'list' || action === 'get' ? 'select' : action,
+    ...(action === 'list' || action === 'insert' ? {} : { ids: ['1'] }),
+    ...(action === 'insert' || action === 'update' ? { values } : {}),
+  })
+
+  /** Of each action: what the API answered, after the explanation has said the same of the request and of its row. */
+  async function answersOf(as: object, table: string, token: string | undefined): Promise<number[]> {
+    const statuses: number[] = []
+    for (const action of actions) {
+      const explained = await explain({ as, table, ...bodyOf(action) })
+      const { data: _, ...outcome } = explained.json.statement.outcome
+      const asked = `${table} ${action}`
+      const expected = await requestItself(table, action, token)
+      expect({ asked, ...outcome }).toEqual({ asked, ...expected })
+      const { data: __, ...answer } = explained.json.rows[0].answer ?? outcome
+      expect({ asked, ...answer }).toEqual({ asked, ...expected })
+      statuses.push(outcome.status)
+    }
+    return statuses
+  }
+
+  test('are those of the request itself: without a token, without a grant, without a policy', async () => {
+    const token = userToken({ sub: ada })
+    expect(await answersOf(anonymous, 'unruled', undefined)).toEqual([401, 401, 401, 401, 401])
+    expect(await answersOf(asAda, 'withheld', token)).toEqual([403, 403, 403, 403, 403])
+    expect(await answersOf(asAda, 'unruled', token)).toEqual([200, 404, 403, 404, 404])
+    const read = await explain({ as: asAda, table: 'unruled' })
+    expect(read.json.rows[0]).toMatchObject({ actual: false, agrees: true })
+    expect(read.json.rows[0].answer).toBeUndefined()
+  })
+
+  test('are those of the request itself where the grant is for another action', async () => {
+    expect(await answersOf(anonymous, 'addable', undefined)).toEqual([401, 401, 403, 401, 401])
+  })
+
+  test('are those of the request itself for a key that may not write, of another table, or revoked', async () => {
+    const make = (scope: string, tables: string[]) =>
+      createApiKey(app, { userId: ada, scope, allowedTables: tables })
+    const reading = await make('readonly', [])
+    const readingAs = { kind: 'key', id: reading.apiKey.id }
+    expect(await answersOf(readingAs, 'unruled', reading.key)).toEqual([200, 404, 403, 403, 403])
+    const other = await make('readwrite', ['team'])
+    const otherAs = { kind: 'key', id: other.apiKey.id }
+    expect(await answersOf(otherAs, 'unruled', other.key)).toEqual([403, 403, 403, 403, 403])
+    await app.request('DELETE', `/api/admin/api-keys/${other.apiKey.id}`, { token: await app.adminToken() })
+    expect(await answersOf(otherAs, 'unruled', other.key)).toEqual([401, 401, 401, 401, 401])
   })
 })
 

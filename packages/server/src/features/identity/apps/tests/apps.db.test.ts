@@ -111,7 +111,12 @@ describe('apps', () => {
   })
 
   test('the default app is there and stays', async () => {
-    expect((await ask('GET', `/${defaultAppId}`)).json).toMatchObject({ name: 'default', ownerUserId: null })
+    const { json } = await ask('GET', `/${defaultAppId}`)
+    const [migrated] = await app.sql(
+      `select max(applied_at) as at from basalt.migrations where name ~ 'programs'`,
+    )
+    expect(json).toMatchObject({ name: 'default', ownerUserId: null })
+    expect([json.createdAt, json.updatedAt]).toEqual([migrated?.at.toISOString(), migrated?.at.toISOString()])
     expect(envelope(await ask('DELETE', `/${defaultAppId}`))).toEqual({
       code: 409,
       message: 'the default app cannot be deleted',

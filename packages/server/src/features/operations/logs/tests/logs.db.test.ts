@@ -79,15 +79,23 @@ describe('logs', () => {
   })
 
   test('list › pages by cursor, through entries of the same moment', async () => {
-    const found: string[] = []
-    let cursor = ''
-    for (let page = 0; page < 5; page += 1) {
-      const { json } = await get(`${january}&limit=1${cursor === '' ? '' : `&cursor=${cursor}`}`)
-      found.push(...json.entries.map(({ message }: Entry) => message))
-      if (json.nextCursor === undefined) break
-      cursor = json.nextCursor
+    // Their ids have one digit and two.
+    await app.sql(`insert into basalt.logs (logged_at, level, message, attrs, node)
+      select '2026-02-01T10:00:00Z', 30, 'entry ' || n, '{}', 'one/1' from generate_series(1, 12) n`)
+    const pagesOf = async (query: string) => {
+      const found: string[] = []
+      for (let cursor = ''; ; ) {
+        const page = await get(`${query}${cursor}`)
+        found.push(...messages(page))
+        if (page.json.nextCursor === undefined) return found
+        cursor = `&cursor=${page.json.nextCursor}`
+      }
     }
-    expect(found).toEqual(['detail', 'failed to look for jobs', 'request failed', 'stopping'])
+    const ofJanuary = ['detail', 'failed to look for jobs', 'request failed', 'stopping']
+    expect(await pagesOf(`${january}&limit=1`)).toEqual(ofJanuary)
+    expect(await pagesOf('since=2026-02-01&until=2026-02-01&limit=5')).toEqual(
+      Array.from({ length: 12 }, (_, index) => `entry ${12 - index}`),
+    )
   })
 
   test('list › has entries of the same moment in the order they were written, whatever the digits of their ids', async () => {

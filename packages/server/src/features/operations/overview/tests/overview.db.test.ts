@@ -12,6 +12,7 @@ revoke all on internal from basalt_authenticated;
 create view names as select id from open_to_all;
 create table reading (day date) partition by range (day);
 create table reading_2026 partition of reading for values from ('2026-01-01') to ('2027-01-01');
+create view reading_9 as select * from reading;
 insert into reading select '2026-01-01'::date + each from generate_series(0, 99) each;
 analyze open_to_all, reading_2026;
 `
@@ -116,6 +117,7 @@ describe('GET /api/admin/tables', () => {
       (await ask(query)).items.map(({ collection }: { collection: string }) => collection)
     expect(await named('search=_2026%20READ')).toEqual(['reading_2026'])
     expect(await named('search=e&limit=2')).toEqual(['internal', 'names'])
+    expect(await named('search=reading')).toEqual(['reading', 'reading_9', 'reading_2026'])
   })
 
   test('estimates a table that was never analyzed by the rows written', async () => {
