@@ -30,10 +30,11 @@ export async function insertAddress(database: Queryable, address: NewAddress): P
 const isInForce = sql`
   s.expires_at > now()
   and not exists (select from basalt.users u where u.id = s.user_id and u.disabled_at is not null)
-  and not exists (
-    select from basalt.api_keys k where k.id = s.key_id and (k.revoked_at is not null or k.expires_at <= now()))
-  and not exists (
-    select from basalt.oauth_clients c where c.id = s.client_id and c.revoked_at is not null)`
+  and (s.key_id is null or exists (
+    select from basalt.api_keys k
+    where k.id = s.key_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())))
+  and (s.client_id is null or exists (
+    select from basalt.oauth_clients c where c.id = s.client_id and c.revoked_at is null))`
 
 /** The object that an address opens, if it is still of that name. */
 export async function findDownload(

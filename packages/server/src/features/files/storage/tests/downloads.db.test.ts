@@ -435,6 +435,11 @@ describe('storage › signed addresses', () => {
     await apps.app.sql('update basalt.oauth_clients set revoked_at = now() where client_id = $1', [clientId])
     expect(await opened(ofClient)).toEqual(ended)
     expect(problem(await open(ofClient[0]))).toEqual(invalid)
+    const deleted = await createApiKey(apps.app, { userId: id, scope: 'readwrite' })
+    const ofDeleted = await signed(deleted.key)
+    expect(await opened(ofDeleted)).toEqual([200, 200])
+    await apps.app.sql('delete from basalt.api_keys where id = $1', [deleted.apiKey.id])
+    expect(await opened(ofDeleted)).toEqual(ended)
   })
 
   test('for uploads work under the policies of who signed', async () => {

@@ -79,9 +79,6 @@ describe('logs', () => {
   })
 
   test('list › pages by cursor, through entries of the same moment', async () => {
-    // Their ids have one digit and two.
-    await app.sql(`insert into basalt.logs (logged_at, level, message, attrs, node)
-      select '2026-02-01T10:00:00Z', 30, 'entry ' || n, '{}', 'one/1' from generate_series(1, 12) n`)
     const pagesOf = async (query: string) => {
       const found: string[] = []
       for (let cursor = ''; ; ) {
@@ -94,15 +91,8 @@ describe('logs', () => {
     const ofJanuary = ['detail', 'failed to look for jobs', 'request failed', 'stopping']
     expect(await pagesOf(`${january}&limit=1`)).toEqual(ofJanuary)
     expect(await pagesOf('since=2026-02-01&until=2026-02-01&limit=5')).toEqual(
-      Array.from({ length: 12 }, (_, index) => `entry ${12 - index}`),
+      Array.from({ length: 12 }, (_, index) => `at once ${12 - index}`),
     )
-  })
-
-  test('list › has entries of the same moment in the order they were written, whatever the digits of their ids', async () => {
-    const first = (await get('since=2026-02-01&until=2026-02-01&limit=7')).json
-    const second = (await get(`since=2026-02-01&until=2026-02-01&cursor=${first.nextCursor}`)).json
-    const found = [...first.entries, ...second.entries].map(({ message }: Entry) => message)
-    expect(found).toEqual(Array.from({ length: 12 }, (_, index) => `at once ${12 - index}`))
   })
 
   test.each([
