@@ -155,8 +155,8 @@ export class Message implements Submittable {
     }
     // What was parsed before the error stays prepared; the rest was skipped up to the Sync.
     const prepared = preparedNamesOf(wire)
-    for (const parsed of this.#parsed) if (parsed.index >= index) prepared.doubt(parsed.name)
-    if (error.code === missingStatement) prepared.doubt(this.#calls[index]?.statement.name ?? '')
+    for (const parsed of this.#parsed) if (parsed.index >= index) prepared.invalidate(parsed.name)
+    if (error.code === missingStatement) prepared.invalidate(this.#calls[index]?.statement.name ?? '')
     this.#receiver.fail(new StatementFailed(error, index))
     this.#expectNext()
   }

@@ -284,7 +284,7 @@ function locate({ database }: Config): string {
 }
 
 /** Connections kept apart for sign-in, health and housekeeping, whatever the data requests do. */
-function systemShare(maxConns: number): number {
+function systemPoolSize(maxConns: number): number {
   return Math.max(2, Math.floor(maxConns / 5))
 }
 
@@ -317,13 +317,13 @@ function createPools(
     ...common,
     open: () =>
       Connection.open({ ...target, settings: isPooled ? {} : { ...target.settings, ...systemSettings } }),
-    size: systemShare(config.max_conns),
+    size: systemPoolSize(config.max_conns),
     cancel: async () => undefined,
   })
   const systemDatabase = new SystemDatabase(system)
   const user = new Pool({
     ...common,
-    size: config.max_conns - systemShare(config.max_conns),
+    size: config.max_conns - systemPoolSize(config.max_conns),
     async cancel(connection) {
       // A pooler makes up the process id, and it could be that of any client; the statement timeout ends the work.
       if (isPooled) return

@@ -19,18 +19,18 @@ test('the surplus is what was used least recently', () => {
   expect(names.takeSurplus()).toEqual(['b'])
 })
 
-test('a doubtful name counts as unknown, and is still closed when its time comes', () => {
+test('an invalidated name counts as unknown, and is still closed as surplus', () => {
   const names = new PreparedNames(1)
   names.add('a')
-  names.doubt('a')
+  names.invalidate('a')
   expect(names.has('a')).toBe(false)
   names.add('b')
   expect(names.takeSurplus()).toEqual(['a'])
 })
 
-test('doubting an unknown name does not make it known', () => {
+test('invalidating an unknown name does not make it known', () => {
   const names = new PreparedNames(1)
-  names.doubt('a')
+  names.invalidate('a')
   names.add('b')
   expect(names.takeSurplus()).toEqual([])
 })

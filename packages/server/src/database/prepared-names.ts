@@ -28,7 +28,7 @@ export class PreparedNames {
   }
 
   /** The statement may or may not exist. */
-  doubt(name: string): void {
+  invalidate(name: string): void {
     if (this.#names.has(name)) this.#names.set(name, false)
   }
 

@@ -102,7 +102,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       requestTimeout: server.request_timeout * 1000,
       // Node looks for slow clients only this often.
       connectionsCheckingInterval: 1000,
-      shouldUpgradeCallback: (request) => upgrades.isWanted(request),
+      shouldUpgradeCallback: (request) => upgrades.accepts(request),
     },
     // A path that is not valid percent-encoding never reaches a route or a hook.
     frameworkErrors: (_error, request, reply) => {

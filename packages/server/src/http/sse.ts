@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import { noteStream } from './request-observer.ts'
 
-/** How long a client has to take the last words of a stream. */
-const farewellMs = 2000
+/** How long a client has to read the last bytes of a stream. */
+const drainTimeoutMs = 2000
 
 /** Server-sent events (HTML Standard, Server-sent events) on the connection of a request. */
 export class EventStream {
@@ -55,7 +55,7 @@ export class EventStream {
   /** Sends the last words and ends; a client that does not take them in time is cut off. */
   end(text: string): void {
     this.#response.end(text)
-    const timer = setTimeout(() => this.#response.destroy(), farewellMs).unref()
+    const timer = setTimeout(() => this.#response.destroy(), drainTimeoutMs).unref()
     this.#response.once('close', () => clearTimeout(timer))
   }
 }

@@ -21,14 +21,14 @@ export function upgradeOfferOf(request: FastifyRequest): UpgradeOffer | undefine
 
 /**
  * Requests for WebSockets, on the routes that declare `upgrade` only: everywhere else a server may pass over the
- * header (RFC 9110 §7.8), and so do we. They go through hooks and handlers like any other request, so that a refusal
+ * header (RFC 9110 §7.8), and this one does. They go through hooks and handlers like any other request, so that a refusal
  * is an ordinary answer.
  */
 export class Upgrades {
   readonly #paths = new Set<string>()
 
   /** For Node, before it takes a connection out of HTTP. */
-  isWanted(request: IncomingMessage): boolean {
+  accepts(request: IncomingMessage): boolean {
     const [path = ''] = (request.url ?? '').split('?', 1)
     const protocol = request.headers.upgrade?.toLowerCase()
     return request.method === 'GET' && protocol === 'websocket' && this.#paths.has(path)

@@ -20,7 +20,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../../lib/errors.ts'
 import { type Binaries, locateBinaries, sharedDirectory } from './binaries.ts'
-import { disownLockFile, isProcessAlive, isServed, listeningOf } from './lock-file.ts'
+import { isProcessAlive, isServed, listeningOf, releaseStaleLockFile } from './lock-file.ts'
 import { canReach, findUnprivilegedUser, type OsUser } from './os-user.ts'
 import { finishRestore } from './restore-journal.ts'
 import { hostBasedAuthentication, loopbackAddresses } from './tcp-access.ts'
@@ -106,7 +106,7 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
  * @throws OperatorError with Postgres' own reason
  */
 export async function startCluster(cluster: Cluster, signal?: AbortSignal): Promise<void> {
-  disownLockFile(cluster.directory)
+  releaseStaleLockFile(cluster.directory)
   writeSettings(cluster, cluster.settings)
   rotateLog(cluster)
   const logged = existsSync(cluster.logFile) ? statSync(cluster.logFile).size : 0

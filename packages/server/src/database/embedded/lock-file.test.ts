@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { disownLockFile, isProcessAlive, isServed, postmasterPid } from './lock-file.ts'
+import { isProcessAlive, isServed, postmasterPid, releaseStaleLockFile } from './lock-file.ts'
 
 let directory: string
 
@@ -30,7 +30,7 @@ function deadPid(): number {
 test('without a lock file no process serves the directory', () => {
   expect(postmasterPid(directory)).toBeUndefined()
   expect(isServed(directory)).toBe(false)
-  disownLockFile(directory)
+  releaseStaleLockFile(directory)
 })
 
 test('a lock file that is still being written names no process', () => {
@@ -43,7 +43,7 @@ test('a process that has ended serves nothing; Postgres knows what to do with it
   write(pid)
   expect(isProcessAlive(pid)).toBe(false)
   expect(isServed(directory)).toBe(false)
-  disownLockFile(directory)
+  releaseStaleLockFile(directory)
   expect(read()).toBe(`${pid}\n${rest}`)
 })
 
@@ -53,6 +53,6 @@ test('a process that works elsewhere is none of Postgres: its file becomes ours'
   // Only Linux shows where a process works.
   if (process.platform !== 'linux') return
   expect(isServed(directory)).toBe(false)
-  disownLockFile(directory)
+  releaseStaleLockFile(directory)
   expect(read()).toBe(`${process.pid}\n${rest}`)
 })

@@ -48,9 +48,9 @@ export function isProcessAlive(pid: number): boolean {
 /**
  * In a container that starts again, the process id of a killed Postgres soon belongs to another process, and the
  * next Postgres would refuse to start. It takes a lock file that names the parent of pg_ctl, which this process
- * is, as left over, and still makes sure that no backend of the killed one is there; so we sign it.
+ * is, as left over, and still makes sure that no backend of the killed one runs; so the file gets this process id.
  */
-export function disownLockFile(directory: string): void {
+export function releaseStaleLockFile(directory: string): void {
   const pid = postmasterPid(directory)
   if (pid === undefined || !isProcessAlive(pid) || mayBePostmaster(pid, directory)) return
   const [, ...rest] = readFileSync(lockFile(directory), 'utf8').split('\n')

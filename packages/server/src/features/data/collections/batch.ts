@@ -83,7 +83,7 @@ export function createBatchRunner({
       return statements.template(
         isJoined(run)
           ? compileCreates(record, columns, isCaptured)
-          : compileWrite(method, record, columns, { isCaptured, mustTouch: true }),
+          : compileWrite(method, record, columns, { isCaptured, requiresRow: true }),
       )
     })
     return surround(run, fill(template, slots), capture)
@@ -93,7 +93,7 @@ export function createBatchRunner({
   function compileUpsertRun(catalog: Catalog, reader: Reader, run: BatchRun, plan: UpsertPlan): RunStep[] {
     const { relation, columns } = run
     const body = { json: slotsOf(run).json ?? '', columns }
-    const shared = { catalog, reader, relation, body, plan, mustTouch: true, shape: '' }
+    const shared = { catalog, reader, relation, body, plan, requiresRow: true, shape: '' }
     const { write, capture, read } = upsertSteps({ statements, findCapture }, shared)
     return [
       ...surround(run, write, capture),

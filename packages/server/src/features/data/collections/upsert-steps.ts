@@ -20,7 +20,7 @@ export interface UpsertWrite {
   /** What is answered; undefined: the whole record. */
   readonly answer?: RecordPlan | undefined
   /** Whether the statements fail when no record comes of it. */
-  readonly mustTouch: boolean
+  readonly requiresRow: boolean
   /** What else the text of the statements depends on. */
   readonly shape: string
 }
@@ -35,7 +35,7 @@ export interface UpsertSteps {
 /** The statements of an upsert, compiled once for their shape. */
 export function upsertSteps(
   { statements, findCapture }: { readonly statements: StatementCache; readonly findCapture: FindCapture },
-  { catalog, reader, relation, body, plan, answer, mustTouch, shape }: UpsertWrite,
+  { catalog, reader, relation, body, plan, answer, requiresRow, shape }: UpsertWrite,
 ): UpsertSteps {
   const slots = writeSlots(body.json, [])
   const names = plan.key.map(({ name }) => `${name.length} ${name}`).join()
@@ -46,12 +46,14 @@ export function upsertSteps(
   const isCaptured = capture !== undefined
   const positions = body.columns.map(({ position }) => position).join()
   const { collection } = relation
-  const key = `upsert ${isCaptured} ${mustTouch} ${plan.action} ${reader} ${positions} ${names} ${collection.length} ${collection}${shape}`
+  const key = `upsert ${isCaptured} ${requiresRow} ${plan.action} ${reader} ${positions} ${names} ${collection.length} ${collection}${shape}`
   const templates = statements.remember(catalog, key, () => {
     const whole = planWholeRecord(relation, reader)
     return {
-      write: statements.template(compileUpsert(whole, body.columns, plan, { isCaptured, mustTouch, answer })),
-      read: statements.template(compileGetConflicting(answer ?? whole, plan.key, { mustTouch })),
+      write: statements.template(
+        compileUpsert(whole, body.columns, plan, { isCaptured, requiresRow, answer }),
+      ),
+      read: statements.template(compileGetConflicting(answer ?? whole, plan.key, { requiresRow })),
     }
   })
   return {

@@ -120,7 +120,7 @@ export function createWrites(deps: WriteDeps): Writes {
           statements.template(
             compileWrite(action, planWholeRecord(relation, reader), body.columns, {
               isCaptured,
-              mustTouch: false,
+              requiresRow: false,
               answer,
             }),
           ),
@@ -139,7 +139,7 @@ export function createWrites(deps: WriteDeps): Writes {
 
     async upsert(context, { relation, body, answer, plan }) {
       const { catalog, reader, shape } = context
-      const steps = { catalog, reader, relation, body, plan, answer, mustTouch: false, shape }
+      const steps = { catalog, reader, relation, body, plan, answer, requiresRow: false, shape }
       const { write, capture, read } = upsertSteps(deps, steps)
       const work = { relations: answer === undefined ? [relation] : relationsOf(answer), body }
       const attempt = () =>

@@ -21,7 +21,7 @@ export interface UpsertOptions {
    * Whether a record must come of it: an update fails without one, and a create that ignores leaves a note for
    * {@link compileGetConflicting}. `isRowMissing` recognizes the failure.
    */
-  readonly mustTouch: boolean
+  readonly requiresRow: boolean
   readonly answer?: RecordPlan | undefined
 }
 
@@ -37,7 +37,7 @@ export function compileUpsert(
   record: RecordPlan,
   columns: readonly Column[],
   plan: UpsertPlan,
-  { isCaptured, mustTouch, answer }: UpsertOptions,
+  { isCaptured, requiresRow, answer }: UpsertOptions,
 ): Sql {
   const keys = sql.join(plan.key.map(({ name }) => sql.id(name)))
   const source = sql`${compileRowSource(body, columns)} where ${note(sql`''`)}`
@@ -55,11 +55,11 @@ export function compileUpsert(
     returning ${list}`
   const shown = answer === undefined ? sql`w.record` : sql`w.answer`
   const required = (record: Sql) => {
-    if (!mustTouch) return sql.empty
+    if (!requiresRow) return sql.empty
     if (plan.action === 'update') return sql`, ${failWithout(record)}`
     return sql`, case when ${record} is not null then ${note(sql`'created'`)} end`
   }
-  if (!isCaptured && !mustTouch) {
+  if (!isCaptured && !requiresRow) {
     return sql`with w as (${write}) select ${shown}, ${conflicting} is null from w`
   }
   if (!isCaptured) {
@@ -81,12 +81,12 @@ export function compileUpsert(
 /**
  * The record with the key that the body holds: at most one row, whose first column it is.
  *
- * @param mustTouch whether it fails where there is none, unless the upsert before it has created one
+ * @param requiresRow whether it fails where there is none, unless the upsert before it has created one
  */
 export function compileGetConflicting(
   record: RecordPlan,
   key: readonly Column[],
-  { mustTouch }: { readonly mustTouch: boolean },
+  { requiresRow }: { readonly requiresRow: boolean },
 ): Sql {
   const found = sql`
     select row_to_json(r.*) as record
@@ -96,7 +96,7 @@ export function compileGetConflicting(
       where ${compileSameKey(key, row)}
       limit 1
     ) r`
-  if (!mustTouch) return found
+  if (!requiresRow) return found
   return sql`
     select f.record, case when ${conflicting} is null then ${failWithout(sql`f.record`)} end
     from (select) one left join (${found}) f on true`

@@ -46,7 +46,7 @@ export interface WriteOptions {
    * Whether the statement fails when it touches no row, which undoes everything it shares its transaction with;
    * {@link isRowMissing} recognizes that.
    */
-  readonly mustTouch: boolean
+  readonly requiresRow: boolean
   /** What is answered of a create or update; undefined: the record. */
   readonly answer?: RecordPlan | undefined
 }
@@ -144,7 +144,7 @@ function compileDelete(record: RecordPlan, options: WriteOptions): Sql {
     const write = sql`${remove} returning ${compileSelectList(record, row)}`
     return compileAnswer({ ...written, write, record: wholeRow }, options)
   }
-  if (!options.mustTouch) return remove
+  if (!options.requiresRow) return remove
   return compileAnswer({ ...written, write: sql`${remove} returning 1`, record: sql`'null'::json` }, options)
 }
 
@@ -209,9 +209,9 @@ interface Written {
  */
 function compileAnswer(
   { of, action, write, record, answer, oldRecord: old }: Written,
-  { isCaptured, mustTouch }: WriteOptions,
+  { isCaptured, requiresRow }: WriteOptions,
 ): Sql {
-  if (!isCaptured && !mustTouch) return sql`with w as (${write}) select ${answer ?? record} from w`
+  if (!isCaptured && !requiresRow) return sql`with w as (${write}) select ${answer ?? record} from w`
   // Made once, however often it is named.
   const touched = sql`(
     select ${record} as record, ${answer ?? sql`null`} as answer, ${old ?? sql`null`} as old_record
