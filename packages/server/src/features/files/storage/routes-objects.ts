@@ -92,24 +92,26 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
   ): Promise<FastifyReply> {
     const place = placeOf({ params, url: request.url })
     const signature = signatureOf(query)
-    const replaced = new Set<string>()
-    // Bytes that were replaced between the look at the row and the opening of the file: the row has others by now.
-    while (replaced.size < maxReplacements) {
+    const missing = new Set<string>()
+    // Bytes that were replaced or evicted between the look at the row and the opening of the file: there are others by now.
+    while (missing.size < maxReplacements) {
       const { object, isPublic } = await open(request, place, signature)
-      if (replaced.has(object.key)) {
-        throw storageErrors.storageUnavailable().with({ detail: `no bytes under the key ${object.key}` })
-      }
-      replaced.add(object.key)
       const transform = readTransform(query, object.contentType, request.headers.accept)
       const served =
         transform === undefined
           ? { object, cacheControl: isPublic ? publicCacheControl : 'private, no-cache' }
           : await images.serve(object, transform, isPublic)
-      if (served === undefined) continue
-      // A shared cache asks the server about a service worker.
-      addVary(reply, 'Service-Worker')
-      if (isNegotiated(query)) addVary(reply, 'Accept')
-      if (await serveObject(store, { ...served, download: query.download }, request, reply)) return reply
+      if (served !== undefined) {
+        // A shared cache asks the server about a service worker.
+        addVary(reply, 'Service-Worker')
+        if (isNegotiated(query)) addVary(reply, 'Accept')
+        if (await serveObject(store, { ...served, download: query.download }, request, reply)) return reply
+      }
+      const { key } = served?.object ?? object
+      if (missing.has(key)) {
+        throw storageErrors.storageUnavailable().with({ detail: `no bytes under the key ${key}` })
+      }
+      missing.add(key)
     }
     throw storageErrors.storageUnavailable().retryAfter(1)
   }
