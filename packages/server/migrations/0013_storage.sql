@@ -339,6 +339,8 @@ create table basalt.resumable_uploads (
 );
 create index resumable_uploads_bucket on basalt.resumable_uploads (bucket);
 create index resumable_uploads_user_id on basalt.resumable_uploads (user_id);
+-- For the sum of what is reserved: those that are complete stay for a day.
+create index resumable_uploads_unfinished on basalt.resumable_uploads (user_id) where completed_at is null;
 create index resumable_uploads_expires_at on basalt.resumable_uploads (expires_at);
 
 -- What a request added to an upload, from this byte on.
