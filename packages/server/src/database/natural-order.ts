@@ -1,8 +1,10 @@
 import { type Sql, sql } from './sql.ts'
 
-/** Names as a person counts: `shop_2` before `shop_10`. */
-export function compareNaturally(one: string, other: string): number {
-  return compareText(keyOf(one), keyOf(other)) || compareText(one, other)
+/** Sorted by name as a person counts: `shop_2` before `shop_10`. */
+export function sortNaturally<Item>(items: Iterable<Item>, nameOf: (item: Item) => string): Item[] {
+  return Array.from(items, (item) => ({ item, name: nameOf(item), key: keyOf(nameOf(item)) }))
+    .sort((one, other) => compareText(one.key, other.key) || compareText(one.name, other.name))
+    .map(({ item }) => item)
 }
 
 /** The same in the database, for ORDER BY and for comparing rows. @param name an expression */

@@ -1,5 +1,5 @@
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
-import { compareNaturally } from '../../../database/natural-order.ts'
+import { sortNaturally } from '../../../database/natural-order.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { toSettings } from './definitions.ts'
@@ -90,15 +90,14 @@ export function createIndexing({ database, indexer, config }: IndexingDeps) {
         queries.listSearchRows(database),
         listIndexes(database, catalog.schemas),
       ])
-      return [...catalog.relations.values()]
-        .flatMap((relation) => {
-          const row = rows.find((each) => isOf(relation, each))
-          const own = indexes.filter((each) => isOf(relation, each))
-          if (row === undefined && own.length === 0 && !named.has(relation.collection)) return []
-          const wanted = wantedIndexes(catalog, relation, toSettings(row), config())
-          return [showStatus(relation, row, own, wanted)]
-        })
-        .sort((one, other) => compareNaturally(one.collection, other.collection))
+      const statuses = [...catalog.relations.values()].flatMap((relation) => {
+        const row = rows.find((each) => isOf(relation, each))
+        const own = indexes.filter((each) => isOf(relation, each))
+        if (row === undefined && own.length === 0 && !named.has(relation.collection)) return []
+        const wanted = wantedIndexes(catalog, relation, toSettings(row), config())
+        return [showStatus(relation, row, own, wanted)]
+      })
+      return sortNaturally(statuses, ({ collection }) => collection)
     },
   }
 }

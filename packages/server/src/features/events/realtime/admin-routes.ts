@@ -1,4 +1,4 @@
-import { compareNaturally } from '../../../database/natural-order.ts'
+import { sortNaturally } from '../../../database/natural-order.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { adminOf } from '../../../http/authentication.ts'
 import { httpErrors } from '../../../http/errors.ts'
@@ -123,7 +123,7 @@ export function realtimeAdminRoutes(
 
 function countNames(names: readonly string[]): Record<string, number> {
   const counts = new Map<string, number>()
-  for (const name of names.toSorted(compareNaturally)) counts.set(name, (counts.get(name) ?? 0) + 1)
+  for (const name of sortNaturally(names, (name) => name)) counts.set(name, (counts.get(name) ?? 0) + 1)
   return Object.fromEntries(counts)
 }
 

@@ -1,5 +1,5 @@
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
-import { compareNaturally } from '../../../database/natural-order.ts'
+import { sortNaturally } from '../../../database/natural-order.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
@@ -92,13 +92,12 @@ const sorted = new WeakMap<Catalog, readonly Entry[]>()
 function sortedEntries(catalog: Catalog): readonly Entry[] {
   const known = sorted.get(catalog)
   if (known !== undefined) return known
-  const entries = [...catalog.relations.values()]
-    .sort((a, b) => compareNaturally(a.collection, b.collection))
-    .map((relation) => ({
-      relation,
-      name: relation.name.toLowerCase(),
-      text: relation.collection.toLowerCase(),
-    }))
+  const relations = sortNaturally(catalog.relations.values(), ({ collection }) => collection)
+  const entries = relations.map((relation) => ({
+    relation,
+    name: relation.name.toLowerCase(),
+    text: relation.collection.toLowerCase(),
+  }))
   sorted.set(catalog, entries)
   return entries
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApp, envelope, type TestApp, type TestResponse } from '../../../../test/test-app.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
-import { compareNaturally } from '../../../database/natural-order.ts'
+import { sortNaturally } from '../../../database/natural-order.ts'
 
 let app: TestApp
 /** Another server on the same database and the same folder. */
@@ -132,7 +132,7 @@ describe('structure › relations', () => {
     expect(listed).toEqual(inOrder)
     const { tables } = (await get('diagram')).json
     expect(tables.map(({ name }: { name: string }) => name)).toEqual(inOrder)
-    expect(inOrder.toReversed().toSorted(compareNaturally)).toEqual(inOrder)
+    expect(sortNaturally(inOrder.toReversed(), (name) => name)).toEqual(inOrder)
   })
 
   test('draws tables and the foreign keys between them: of all, of a schema, around a table', async () => {
