@@ -1,29 +1,39 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { whenLate } from './timer.ts'
 
-/** Answers each request as soon as it comes, on a thread of its own. */
+/** Answers each request as soon as it comes, on a thread of its own, and says when it has. */
 const echo = `
-  const server = require('node:net').createServer((socket) => socket.pipe(socket))
-  server.listen(0, '127.0.0.1', () => require('node:worker_threads').parentPort.postMessage(server.address().port))`
+  const { parentPort, workerData } = require('node:worker_threads')
+  const server = require('node:net').createServer((socket) => {
+    socket.on('data', (data) => socket.write(data, () => {
+      Atomics.store(workerData, 0, 1)
+      Atomics.notify(workerData, 0)
+    }))
+  })
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))`
 
 test('what came while the process was busy is not late', async () => {
-  const worker = new Worker(echo, { eval: true })
+  const hasAnswered = new Int32Array(new SharedArrayBuffer(4))
+  const worker = new Worker(echo, { eval: true, workerData: hasAnswered })
   const [port] = await once(worker, 'message')
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
   const outcomes: string[] = []
-  const cancel = whenLate(10, () => outcomes.push('late'))
+  const cancel = whenLate(1, () => outcomes.push('late'))
   const answered = once(socket, 'data').then(() => {
     cancel()
     outcomes.push('answered')
   })
   socket.write('x')
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+  // Busy until the answer is there and the delay is over.
+  Atomics.wait(hasAnswered, 0, 0)
+  for (const since = performance.now(); performance.now() - since < 5; );
   await answered
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  for (let turn = 0; turn < 3; turn += 1) await nextTurn()
   expect(outcomes).toEqual(['answered'])
   socket.destroy()
   await worker.terminate()
@@ -32,13 +42,8 @@ test('what came while the process was busy is not late', async () => {
 test('what does not come is late, once, and not after it was cancelled', async () => {
   const outcomes: string[] = []
   const cancel = whenLate(1, () => outcomes.push('cancelled'))
-  const { promise, resolve } = Promise.withResolvers<void>()
-  whenLate(5, () => {
-    outcomes.push('late')
-    resolve()
-  })
+  whenLate(2, () => outcomes.push('late'))
   cancel()
-  await promise
-  await new Promise((resolve) => setTimeout(resolve, 10))
+  await new Promise<void>((resolve) => whenLate(10, resolve))
   expect(outcomes).toEqual(['late'])
 })
