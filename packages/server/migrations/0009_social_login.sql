@@ -7,7 +7,7 @@ create table basalt.social_identities (
   -- As the provider reported them at the latest sign-in.
   email text,
   name text,
-  -- False while it was linked by an access token whose audience the provider does not report: it signs nobody in.
+  -- False while it was linked by an access token whose audience the provider does not report: it starts no session.
   is_proven bool not null default true,
   -- Tokens of the provider, encrypted; null unless the provider is configured to keep them.
   tokens text,

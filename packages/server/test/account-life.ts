@@ -529,7 +529,7 @@ async function followLink(life: Life): Promise<void> {
   const account = owner ?? newAccount(response.json.user.id, { email, isVerified: true })
   if (owner === undefined) life.accounts.push(account)
   if (!account.isVerified) {
-    // Whoever registered the address is thrown out.
+    // The account registered before is locked out.
     Object.assign(account, { isVerified: true, password: undefined })
     life.end(life.sessionsOf(account), node)
   }

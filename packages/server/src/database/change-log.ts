@@ -27,7 +27,7 @@ export type WriteAction = ChangeAction | 'upsert'
  */
 export type ChangeForm = 'record' | 'array' | 'upsert'
 
-/** Nobody listens. */
+/** Without consumers. */
 export const silentChangeLog: ChangeLog = { capture: () => undefined, committed: () => undefined }
 
 const changesSetting = 'basalt.changed_rows'

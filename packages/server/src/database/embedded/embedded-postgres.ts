@@ -53,7 +53,7 @@ const watchIntervalMs = 500
 
 /**
  * The embedded Postgres as one process uses it. It outlives a killed process: the next one finds it running and
- * takes it over. Whoever leaves last stops it; that is agreed by session locks, which end with their process.
+ * takes it over. The last process to leave stops it; that is agreed by session locks, which end with their process.
  */
 export class EmbeddedPostgres {
   readonly #cluster: Cluster

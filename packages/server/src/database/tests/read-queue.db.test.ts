@@ -188,7 +188,7 @@ test('a locked table leaves connections to the others, and is served when it can
   const waiting = Array.from({ length: 30 }, () =>
     read(queue.reads, 'select count(*)::text from "public"."locked"'),
   )
-  await waitFor('its share to be used up', () => queue.pool.quotas.isAnyExhausted)
+  await waitFor('its quota to be reached', () => queue.pool.quotas.isAnyExhausted)
   for (let turn = 0; turn < 20; turn += 1) {
     expect(await read(queue.reads, 'select count(*)::text from "public"."other"')).toBe('0')
   }

@@ -74,7 +74,7 @@ export const accountErrorTable = {
   noCurrentSession: {
     status: 400,
     message: 'current session id is unavailable',
-    help: 'The token has no session of its own, so the others cannot be told apart.',
+    help: 'The token has no session of its own, so it cannot be distinguished from the others.',
   },
   invalidResetToken: {
     status: 400,

@@ -52,7 +52,7 @@ export async function findUserById(database: Queryable, id: string): Promise<Use
 }
 
 /**
- * The user, locked until the transaction ends. Whoever changes an account takes this lock first and its tokens and
+ * The user, locked until the transaction ends. A change of an account takes this lock first and its tokens and
  * sessions after it: in one order they cannot deadlock.
  */
 export async function lockUser(database: Queryable, id: string): Promise<User | undefined> {

@@ -24,7 +24,7 @@ export const mostPasskeys = 50
 const notWaiting = 'no enrolment of the user waits for this challenge'
 
 /**
- * Begins to add a passkey. Whoever has a factor already must have passed it.
+ * Begins to add a passkey. A user with a factor must have passed it.
  *
  * @returns what the browser makes the passkey of
  * @throws AppError webauthn_disabled, passkeys_need_domain, link_account_first, enrollment_needs_aal2, too_many_passkeys

@@ -94,7 +94,7 @@ function requireAsked(
   if (userHandle !== undefined && userHandle !== userHandleOf(passkey.user_id)) {
     throw new Error('the passkey says that it belongs to another user')
   }
-  // Whoever holds a key that never verified its user may have taught it to (WebAuthn L3 §4, uvInitialized).
+  // The holder of a key that never verified its user may have set it up to (WebAuthn L3 §4, uvInitialized).
   if (use.kind !== 'second_factor' && !passkey.is_user_verified) {
     throw new Error('the passkey has never verified its user beside another factor')
   }

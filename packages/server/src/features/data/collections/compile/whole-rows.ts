@@ -19,8 +19,8 @@ import { compileSameKey } from './upsert.ts'
 import { compileIdentity, compileJson } from './write.ts'
 
 /**
- * A write of a caller leaves its changes with the columns that the caller may read. Where there are others, whoever
- * listens still gets whole rows: the login role reads them, before the write and after it.
+ * A write of a caller leaves its changes with the columns that the caller may read. Where there are others, subscribers
+ * still get whole rows: the login role reads them, before the write and after it.
  */
 export interface WholeRowStatements {
   /** As the caller, so that an id of the wrong form or a missing right is a fault of the request. */

@@ -232,7 +232,7 @@ function compileAnswer(
     limit 1`
 }
 
-/** Nobody outside knows it, so no value sent by a caller can look like it. */
+/** Random for each process, so no value sent by a caller can look like it. */
 const missingToken = `missing ${randomBytes(9).toString('base64url')} `
 
 /**
