@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import pg from 'pg'
 import sharp from 'sharp'
@@ -277,6 +279,27 @@ describe('storage › images', () => {
     await expect.poll(() => apps.listFiles(), { timeout: 20_000 }).not.toContain(key)
     const rows = () => apps.app.sql('select from basalt.stored_bytes where key = $1', [key])
     await expect.poll(rows, { timeout: 20_000 }).toEqual([])
+  })
+
+  test('evicted between the look at the cache and the opening of the file are made again', async () => {
+    const path = `/${bucket}/photo.jpg?w=61`
+    const made = await getImage(path)
+    const [variant] = (await variants()).filter(({ parameters }) => parameters.startsWith('61 '))
+    const key = variant?.key ?? ''
+    await apps.app.sql(
+      `update basalt.image_variants set used_at = now() - interval '2 days' where key = $1`,
+      [key],
+    )
+    // The use of one that was not used for a day is noted; here that is when it is evicted.
+    await apps.app.sql(`
+      create function evict() returns trigger language plpgsql as $$
+      begin delete from basalt.image_variants where key = new.key; return null; end $$;
+      create trigger evict after update on basalt.image_variants for each row execute function evict()`)
+    await rm(join(apps.directory, key.slice(0, 2), key))
+    const again = await getImage(path)
+    await apps.app.sql('drop function evict cascade')
+    expect([again.status, again.bytes.equals(made.bytes)]).toEqual([200, true])
+    expect((await variants()).map((each) => each.key)).not.toContain(key)
   })
 
   test('beyond the limit of the cache end, those first that were asked for longest ago', async () => {
