@@ -3,7 +3,11 @@ import { usageErrors } from './errors.ts'
 import type { Span } from './queries.ts'
 
 const dayMs = 24 * 3_600_000
-const periodDays: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30 }
+const periodDays: ReadonlyMap<string, number> = new Map([
+  ['day', 1],
+  ['week', 7],
+  ['month', 30],
+])
 /** Longest span: a report of hours has a row for each. */
 const longestDays = 3660
 
@@ -32,9 +36,10 @@ export function readSpan({ period, from, to }: SpanParameters, now: Date): Named
     if (days < 1 || days > longestDays) throw usageErrors.invalidPeriod()
     return { period: 'custom', ...span }
   }
-  const days = Object.hasOwn(periodDays, period ?? 'month') ? periodDays[period ?? 'month'] : undefined
+  const name = period ?? 'month'
+  const days = periodDays.get(name)
   if (days === undefined) throw usageErrors.invalidPeriod()
-  return { period: period ?? 'month', from: new Date(tomorrow.getTime() - days * dayMs), to: tomorrow }
+  return { period: name, from: new Date(tomorrow.getTime() - days * dayMs), to: tomorrow }
 }
 
 /** What limits of plans are compared with unless a span is given: the calendar month so far. */
