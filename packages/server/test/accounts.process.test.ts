@@ -6,16 +6,16 @@ import {
   createDirectory,
   failToStart,
   isRoot,
-  nobody,
   type ProcessOptions,
   runCommand,
   startServer,
+  unprivileged,
 } from './server-process.ts'
 import { createTestDatabase } from './test-app.ts'
 import { waitFor } from './wait-for.ts'
 
 const password = 'tangerine-harbour-42'
-const account = isRoot ? nobody : undefined
+const account = isRoot ? unprivileged : undefined
 
 describe('a server that is killed', () => {
   test('between an answer and its mail sends the mail after the next start, and every session goes on', async () => {

@@ -13,10 +13,10 @@ import {
   type FinishedCommand,
   isRoot,
   launchCommand,
-  nobody,
   postmasterOf,
   runCommand,
   startServer,
+  unprivileged,
 } from './server-process.ts'
 import { findFreePort } from './throw-away-cluster.ts'
 import { waitFor } from './wait-for.ts'
@@ -24,7 +24,7 @@ import { waitFor } from './wait-for.ts'
 const password = 'tangerine-harbour-42'
 const accounts: [string, Account | undefined][] = [
   ['the account of the tests', undefined],
-  ...(isRoot ? [['an ordinary account', nobody] as [string, Account]] : []),
+  ...(isRoot ? [['an ordinary account', unprivileged] as [string, Account]] : []),
 ]
 const clean = { code: 0, signal: null }
 

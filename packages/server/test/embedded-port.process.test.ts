@@ -12,10 +12,10 @@ import {
   failToStart,
   isRoot,
   launchCommand,
-  nobody,
   postmasterOf,
   runCommand,
   startServer,
+  unprivileged,
 } from './server-process.ts'
 import { userToken } from './test-app.ts'
 import { findFreePort } from './throw-away-cluster.ts'
@@ -24,7 +24,7 @@ import { waitFor } from './wait-for.ts'
 const clean = { code: 0, signal: null }
 const accounts: [string, Account | undefined][] = [
   ['the account of the tests', undefined],
-  ...(isRoot ? [['an ordinary account', nobody] as [string, Account]] : []),
+  ...(isRoot ? [['an ordinary account', unprivileged] as [string, Account]] : []),
 ]
 
 function optionsOf(data: string, port: number, account?: Account) {

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { command, inheritedEnvironment } from './command.ts'
-import { createDirectory, isRoot, nobody } from './server-process.ts'
+import { createDirectory, isRoot, unprivileged } from './server-process.ts'
 import { waitFor } from './wait-for.ts'
 
 /** What a block of commands has printed, as a terminal would show it, and which of its commands failed. */
@@ -35,7 +35,7 @@ const blockTimeoutMs = 60_000
 
 export async function openShell(): Promise<Shell> {
   // For root, PostgreSQL would keep its files outside of the directory.
-  const account = isRoot ? nobody : undefined
+  const account = isRoot ? unprivileged : undefined
   const own = createDirectory(account, '.basalt')
   const directory = own.path
   const port = await findFreePort()

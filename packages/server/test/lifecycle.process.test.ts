@@ -11,19 +11,19 @@ import {
   failToStart,
   isRoot,
   launchServer,
-  nobody,
   type ProcessOptions,
   postmasterOf,
   readFirstSignIn,
   runCommand,
   startServer,
+  unprivileged,
 } from './server-process.ts'
 import { userToken } from './test-app.ts'
 import { waitFor } from './wait-for.ts'
 
 const accounts: [string, Account | undefined][] = [
   ['the account of the tests', undefined],
-  ...(isRoot ? [['an ordinary account', nobody] as [string, Account]] : []),
+  ...(isRoot ? [['an ordinary account', unprivileged] as [string, Account]] : []),
 ]
 const token = userToken({ sub: alice })
 /** Five seconds are promised (quality); a busy machine gets some more. */
@@ -147,7 +147,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres of one directory, 
     await server.ended
     await waitFor('Postgres to end', () => postmasterOf(data) === undefined)
     const stranger = spawn('sleep', ['60'], {
-      ...(isRoot ? nobody : {}),
+      ...(isRoot ? unprivileged : {}),
       stdio: 'ignore',
     })
     try {

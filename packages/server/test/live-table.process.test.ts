@@ -4,16 +4,16 @@ import { type Browser, chromium, startBrowser } from './chromium.ts'
 import {
   createDirectory,
   isRoot,
-  nobody,
   type ProcessOptions,
   runCommand,
   type ServerProcess,
   startServer,
+  unprivileged,
 } from './server-process.ts'
 import { createTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 const page = new URL('../../../examples/live-table/index.html', import.meta.url)
-const account = isRoot ? nobody : undefined
+const account = isRoot ? unprivileged : undefined
 const password = 'tangerine-harbour-42'
 
 /** The example in a browser, opened from its file, beside a server as a user starts it. */

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDirectory, isRoot, nobody, runCommand, startServer } from './server-process.ts'
+import { createDirectory, isRoot, runCommand, startServer, unprivileged } from './server-process.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const directory = createDirectory()
@@ -78,7 +78,10 @@ test('the package has the dashboard without what builds it', () => {
 
 test.runIf(isRoot)('an account that may only read the clone finds the dashboard built', () => {
   const script = join(root, 'scripts', 'build-dashboard.js')
-  const { status, stdout, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8', ...nobody })
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
+    encoding: 'utf8',
+    ...unprivileged,
+  })
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' })
 })
 

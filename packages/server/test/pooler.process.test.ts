@@ -5,7 +5,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask } from './ask.ts'
 import { alice, bob, notes } from './fixtures.ts'
-import { createDirectory, isRoot, nobody } from './server-process.ts'
+import { createDirectory, isRoot, unprivileged } from './server-process.ts'
 import {
   createTestApp,
   createTestDatabase,
@@ -35,7 +35,7 @@ function startOurs(database: URL): Promise<Pooler> {
 }
 
 async function startPgBouncer(database: URL): Promise<Pooler> {
-  const account = isRoot ? nobody : undefined
+  const account = isRoot ? unprivileged : undefined
   const directory = createDirectory(account)
   const port = await findFreePort()
   const file = join(directory.path, 'pgbouncer.ini')

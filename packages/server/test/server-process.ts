@@ -15,7 +15,7 @@ const command = fileURLToPath(new URL('../bin/basalt.js', import.meta.url))
 export const isRoot = process.getuid?.() === 0
 
 /** An account without rights, for tests that run as root. */
-export const nobody = { uid: 65_534, gid: 65_534 }
+export const unprivileged = { uid: 65_534, gid: 65_534 }
 
 export interface Account {
   readonly uid: number

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask } from './ask.ts'
 import { startFakePostgres } from './fake-postgres.ts'
-import { createDirectory, failToStart, isRoot, nobody, startServer } from './server-process.ts'
+import { createDirectory, failToStart, isRoot, startServer, unprivileged } from './server-process.ts'
 import { createTestDatabase, type TestDatabase } from './test-app.ts'
 
 const password = 'a-password-nobody-may-see'
@@ -146,7 +146,7 @@ describe('a start is refused in one line and without a password', () => {
     test('that does not let it write', async () => {
       await using directory = createDirectory()
       const data = join(directory.path, 'data')
-      expect(await refusal({ config: { 'server.data_dir': data }, account: nobody })).toBe(
+      expect(await refusal({ config: { 'server.data_dir': data }, account: unprivileged })).toBe(
         `cannot use ${data} as data directory: EACCES: permission denied, mkdir '${data}'`,
       )
     })

@@ -11,9 +11,9 @@ import {
   isRoot,
   launchCommand,
   launchServer,
-  nobody,
   postmasterOf,
   type ServerProcess,
+  unprivileged,
 } from './server-process.ts'
 import { createTestDatabase, type TestDatabase } from './test-app.ts'
 import { waitFor } from './wait-for.ts'
@@ -21,7 +21,7 @@ import { waitFor } from './wait-for.ts'
 const clean = { code: 0, signal: null }
 const accounts: [string, Account | undefined][] = [
   ['the account of the tests', undefined],
-  ...(isRoot ? [['an ordinary account', nobody] as [string, Account]] : []),
+  ...(isRoot ? [['an ordinary account', unprivileged] as [string, Account]] : []),
 ]
 const signals = ['SIGTERM', 'SIGINT'] as const
 /** A busy machine takes its time to start a process. */

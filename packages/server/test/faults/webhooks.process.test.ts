@@ -96,7 +96,7 @@ test('with nodes that are killed under load every acknowledged write arrives, ea
   const there = new Set(present.map(({ key }) => key))
   expect([...seen.keys()].filter((key) => !there.has(key))).toEqual([])
   expect([...seen].filter(([, ids]) => ids.size !== 1)).toEqual([])
-  // What nobody was told of but is there was an event all the same.
+  // A row without an acknowledged answer was an event all the same.
   expect([...there].filter((key) => !seen.has(key))).toEqual([])
   const endings = await Promise.all(nodes.map((node) => node.stop()))
   expect(endings).toEqual(nodes.map(() => ({ code: 0, signal: null })))
