@@ -144,7 +144,7 @@ begin
     update basalt.stored_bytes set state = 'doomed' where key = old.key;
   end if;
 
-  -- In the order of users, so that none waits in a circle.
+  -- In the order of users: in one order no deadlock arises.
   for owner, delta, gained in
     select c.user_id, sum(c.bytes), sum(c.objects)
     from (values
@@ -276,7 +276,7 @@ create index signed_addresses_expires_at on basalt.signed_addresses (expires_at)
 create function basalt.delete_storage_of_users() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
-  -- In the order in which uploads and deletions of objects lock rows, so that none waits in a circle.
+  -- In the order in which uploads and deletions of objects lock rows: in one order no deadlock arises.
   perform from basalt.resumable_uploads r join ended e on e.id = r.user_id order by r.id for update of r;
   perform from basalt.objects o join ended e on e.id = o.user_id order by o.id for update of o;
   -- An upload of the user either has its object by now, which is deleted below, or finds this row.

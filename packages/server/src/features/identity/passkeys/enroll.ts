@@ -87,7 +87,7 @@ export async function confirmPasskey(
     if (factor !== undefined) await confirmFactor(transaction, factor)
     const added = await insertPasskey(transaction, userId, { ...passkey, transports, displayName })
     if (added === undefined) throw passkeyErrors.passkeyRegistered()
-    // Last, in the order in which all factors are removed: so neither waits for the other in a circle.
+    // Last, in the order in which all factors are removed: in one order no deadlock arises.
     if (!(await takeEnrollment(transaction, userId, clientData.challenge))) throw refuse(notWaiting)
   })
 }

@@ -410,7 +410,7 @@ describe('storage › resumable uploads › at once', () => {
     expect(left).toEqual([{ bytes: stored.length * size, reserved: 0, uploads: 0 }])
   })
 
-  test('the account of their owner is deleted amid uploads: it waits for none in a circle, and nothing stays', async () => {
+  test('the account of their owner is deleted amid uploads: without a deadlock, and nothing stays', async () => {
     const { id: user, token } = newUser()
     await apps.app.sql('insert into basalt.users (id) values ($1)', [user])
     await put(apps.app, `/${own}/${user}/a`, token, 'before')
