@@ -58,21 +58,15 @@ create index audit_blocks on basalt.audit
   using brin (happened_at, table_name text_bloom_ops, user_id text_bloom_ops, request_id text_bloom_ops)
   with (pages_per_range = 32, autosummarize = true);
 
--- Who writes plain SQL. Functions, which are not inlined: the expressions would be prepared for the writes of the API, too,
--- whose transactions have a setting that says it.
-create function basalt.audit_actor() returns text
+-- The origin of a write without one, of plain SQL. A function, which is not inlined: its expressions would be prepared for
+-- the writes of the API, too, whose transactions have a setting that says it.
+create function basalt.audit_origin() returns text
 language plpgsql stable set search_path = pg_catalog as $$
 begin
-  return case when coalesce(current_setting('basalt.user_id', true), '') = '' then 'sql' else 'user' end;
+  return case when coalesce(current_setting('basalt.user_id', true), '') = '' then '["sql"]'
+    else json_build_array('user', current_setting('basalt.user_id'))::text end;
 end $$;
-revoke all on function basalt.audit_actor() from public;
-
-create function basalt.audit_user() returns text
-language plpgsql stable set search_path = pg_catalog as $$
-begin
-  return nullif(current_setting('basalt.user_id', true), '');
-end $$;
-revoke all on function basalt.audit_user() from public;
+revoke all on function basalt.audit_origin() from public;
 
 -- The values of a primary key of several columns. Arguments as of the triggers, whose array begins at 0.
 create function basalt.audit_key(changed jsonb, arguments text[]) returns text
@@ -82,31 +76,45 @@ $$;
 revoke all on function basalt.audit_key(jsonb, text[]) from public;
 
 -- The functions of the triggers. Arguments: the collection's name, then the columns of its primary key. They work as the
--- owner of basalt.audit, because a caller has no privilege on it. One statement and few expressions each: a transaction
--- prepares every expression that it reaches. `origin` is a JSON array of actor, user, API key, request, app and address.
+-- owner of basalt.audit, because a caller has no privilege on it. One statement and few expressions each, which is why
+-- there is a function per operation: a transaction prepares every expression that it reaches. `origin` is a JSON array of
+-- actor, user, API key, request, app and address.
 
--- Per statement, with the transition table `changed`: inserted, or deleted rows.
-create function basalt.audit_rows() returns trigger language plpgsql security definer set search_path = pg_catalog as $$
+-- Per statement, with the inserted rows in the transition table `changed`.
+create function basalt.audit_inserts() returns trigger language plpgsql security definer set search_path = pg_catalog as $$
 declare
-  origin jsonb := nullif(current_setting('basalt.origin', true), '')::jsonb;
+  origin jsonb := coalesce(nullif(current_setting('basalt.origin', true), ''), basalt.audit_origin())::jsonb;
 begin
-  insert into basalt.audit (actor, action, operation, table_name, record_id, old_values, new_values, user_id,
+  insert into basalt.audit (actor, action, operation, table_name, record_id, new_values, user_id,
     api_key_id, app_id, address, request_id)
-  select coalesce(origin ->> 0, basalt.audit_actor()), 'rows.' || lower(tg_op), tg_op, tg_argv[0],
-    case when tg_nargs <= 2 then c.row ->> tg_argv[1] else basalt.audit_key(c.row, tg_argv) end,
-    case tg_op when 'DELETE' then c.row end, case tg_op when 'INSERT' then c.row end,
-    coalesce(origin ->> 1, basalt.audit_user()), origin ->> 2, (origin ->> 4)::uuid, nullif(origin ->> 5, ''),
-    origin ->> 3
+  select origin ->> 0, 'rows.insert', 'INSERT', tg_argv[0],
+    case when tg_nargs <= 2 then c.row ->> tg_argv[1] else basalt.audit_key(c.row, tg_argv) end, c.row, origin ->> 1,
+    origin ->> 2, (origin ->> 4)::uuid, origin ->> 5, origin ->> 3
   from (select to_jsonb(t.*) as row from changed t offset 0) c;
   return null;
 end $$;
-revoke all on function basalt.audit_rows() from public;
+revoke all on function basalt.audit_inserts() from public;
+
+-- Per statement, with the deleted rows in the transition table `changed`.
+create function basalt.audit_deletes() returns trigger language plpgsql security definer set search_path = pg_catalog as $$
+declare
+  origin jsonb := coalesce(nullif(current_setting('basalt.origin', true), ''), basalt.audit_origin())::jsonb;
+begin
+  insert into basalt.audit (actor, action, operation, table_name, record_id, old_values, user_id,
+    api_key_id, app_id, address, request_id)
+  select origin ->> 0, 'rows.delete', 'DELETE', tg_argv[0],
+    case when tg_nargs <= 2 then c.row ->> tg_argv[1] else basalt.audit_key(c.row, tg_argv) end, c.row, origin ->> 1,
+    origin ->> 2, (origin ->> 4)::uuid, origin ->> 5, origin ->> 3
+  from (select to_jsonb(t.*) as row from changed t offset 0) c;
+  return null;
+end $$;
+revoke all on function basalt.audit_deletes() from public;
 
 -- Per row: updates, as two transition tables do not pair old and new rows, all changes of tables that have partitions
 -- or inheritance children or are one, and truncations.
 create function basalt.audit_row() returns trigger language plpgsql security definer set search_path = pg_catalog as $$
 declare
-  origin jsonb := nullif(current_setting('basalt.origin', true), '')::jsonb;
+  origin jsonb := coalesce(nullif(current_setting('basalt.origin', true), ''), basalt.audit_origin())::jsonb;
   before jsonb;
   after jsonb;
 begin
@@ -114,13 +122,12 @@ begin
   if tg_op in ('INSERT', 'UPDATE') then after := to_jsonb(new); end if;
   insert into basalt.audit (actor, action, operation, table_name, record_id, old_values, new_values, user_id,
     api_key_id, app_id, address, request_id)
-  select coalesce(origin ->> 0, basalt.audit_actor()), 'rows.' || lower(tg_op), tg_op, tg_argv[0],
+  select origin ->> 0, 'rows.' || lower(tg_op), tg_op, tg_argv[0],
     case
       when tg_nargs <= 2 then coalesce(after, before) ->> tg_argv[1]
       else basalt.audit_key(coalesce(after, before), tg_argv)
     end,
-    before, after, coalesce(origin ->> 1, basalt.audit_user()), origin ->> 2, (origin ->> 4)::uuid,
-    nullif(origin ->> 5, ''), origin ->> 3;
+    before, after, origin ->> 1, origin ->> 2, (origin ->> 4)::uuid, origin ->> 5, origin ->> 3;
   return null;
 end $$;
 revoke all on function basalt.audit_row() from public;

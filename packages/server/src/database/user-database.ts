@@ -418,7 +418,7 @@ function createContext(fixed: Readonly<Record<string, string>>, variables: reado
 /** As the column `origin` of `basalt.outbox` and the triggers of `basalt.audit` read it. */
 function describeOrigin(scope: CallerScope, { actor, keyId, requestId, appId, address }: Origin): string {
   const userId = scope.kind === 'caller' ? scope.userId : null
-  return JSON.stringify([actor, userId, keyId === '' ? null : keyId, requestId, appId, address])
+  return JSON.stringify([actor, userId, keyId || null, requestId, appId, address || null])
 }
 
 function claimsOf(scope: CallerScope): string[] {

@@ -34,8 +34,9 @@ export interface FamilyRow extends TableName {
 }
 
 const recordRow = sql.id('basalt', 'audit_row')
-/** Reads the transition table `changed`. */
-const recordRows = sql.id('basalt', 'audit_rows')
+/** These read the transition table `changed`. */
+const recordInserts = sql.id('basalt', 'audit_inserts')
+const recordDeletes = sql.id('basalt', 'audit_deletes')
 
 const truncate = {
   name: 'basalt_audit_truncate',
@@ -59,13 +60,13 @@ const perStatement = [
     name: 'basalt_audit_delete',
     event: sql`after delete`,
     scope: sql`referencing old table as changed for each statement`,
-    run: recordRows,
+    run: recordDeletes,
   },
   {
     name: 'basalt_audit_insert',
     event: sql`after insert`,
     scope: sql`referencing new table as changed for each statement`,
-    run: recordRows,
+    run: recordInserts,
   },
   truncate,
   { name: 'basalt_audit_update', event: sql`after update`, scope: sql`for each row`, run: recordRow },

@@ -66,7 +66,10 @@ export const joinCheck: Sql = sql`
       from pg_trigger t
       join pg_proc p on p.oid = t.tgfoid
       where t.tgrelid = any (${familyOids}) and not t.tgisinternal
-        and (p.pronamespace <> 'basalt'::regnamespace or p.proname not in ('audit_row', 'audit_rows'))
+        and (
+          p.pronamespace <> 'basalt'::regnamespace
+          or p.proname not in ('audit_row', 'audit_inserts', 'audit_deletes')
+        )
     )
     or exists (select from pg_rewrite where ev_class = any (${familyOids}))
     or exists (
