@@ -114,9 +114,9 @@ async function measure(): Promise<void> {
   })
   const same: (readonly Call[])[] = []
   for (const request of requests) same.push(await plan(request))
-  const context = same[0]?.[0]
-  if (context === undefined) throw new Error('no message')
-  const plain = vectors.map((vector) => [context, { statement: plainQuery, values: [vector] }])
+  // With the settings by which the page is full under the policy: without, the index answers with fewer rows.
+  const before = same[0]?.slice(0, -1) ?? []
+  const plain = vectors.map((vector) => [...before, { statement: plainQuery, values: [vector] }])
 
   const base = new URL(server.url)
   const clients = connections.map(() => new RawConnection(base))
