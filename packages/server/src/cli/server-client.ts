@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { Check } from 'typebox/schema'
 import type { LoadedConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
+import { isOf } from '../lib/is-of.ts'
 import { type RetryPolicy, secondsBeforeRetry } from '../lib/retry-policy.ts'
 import { type Static, type TSchema, Type } from '../lib/type.ts'
 import { createAdminSession } from './admin-session.ts'
@@ -214,7 +214,7 @@ const envelopeSchema = Type.Object({ message: Type.String() })
 function messageIn(text: string): string | undefined {
   try {
     const answer: unknown = JSON.parse(text)
-    return Check(envelopeSchema, answer) ? answer.message : undefined
+    return isOf(envelopeSchema, answer) ? answer.message : undefined
   } catch {
     // A proxy's page.
     return undefined
@@ -229,6 +229,6 @@ function reasonOf(error: unknown): string {
 
 /** What the server answers, as the command needs it. @throws OperatorError for another kind of server */
 export function expectShape<Schema extends TSchema>(schema: Schema, answer: unknown): Static<Schema> {
-  if (Check(schema, answer)) return answer
+  if (isOf(schema, answer)) return answer
   throw new OperatorError('the server answers something else than expected: is it a Basalt of this version?')
 }

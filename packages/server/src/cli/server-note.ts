@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Check } from 'typebox/schema'
 import { isProcessAlive } from '../database/embedded/lock-file.ts'
 import { codeOf } from '../lib/errors.ts'
+import { isOf } from '../lib/is-of.ts'
 import { type Static, Type } from '../lib/type.ts'
 
 /** What a server writes down in its data directory, so that commands find it wherever it listens. */
@@ -106,7 +106,7 @@ function listNames(directory: string): string[] {
 function readNote(path: string): Note | undefined {
   try {
     const note: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    return Check(noteSchema, note) ? note : undefined
+    return isOf(noteSchema, note) ? note : undefined
   } catch (error) {
     // Removed meanwhile, or written by hand.
     if (codeOf(error) === 'ENOENT' || error instanceof SyntaxError) return undefined

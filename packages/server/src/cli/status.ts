@@ -1,7 +1,7 @@
 import { Command } from 'commander'
-import { Check } from 'typebox/schema'
 import { findRunningCluster } from '../database/embedded/cluster.ts'
 import { postmasterPid } from '../database/embedded/lock-file.ts'
+import { isOf } from '../lib/is-of.ts'
 import { type Static, Type } from '../lib/type.ts'
 import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 import { findServers, type NotedServer } from './server-note.ts'
@@ -82,7 +82,7 @@ async function askHealth(url: string): Promise<Static<typeof healthSchema> | und
   try {
     const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(timeoutMs) })
     const answer: unknown = await response.json()
-    return Check(healthSchema, answer) ? answer : undefined
+    return isOf(healthSchema, answer) ? answer : undefined
   } catch {
     return undefined
   }

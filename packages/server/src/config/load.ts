@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parse as parseToml, TomlError } from 'smol-toml'
-import { Check } from 'typebox/schema'
 import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
+import { isOf } from '../lib/is-of.ts'
 import { suggestion } from '../lib/suggestion.ts'
 import { configRules } from './rules.ts'
 import { type Config, listSettings, type Setting } from './schema.ts'
@@ -59,7 +59,7 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   for (const setting of settings) {
     const candidate = candidates.get(setting.key)
     let value = candidate === undefined ? setting.default : coerce(setting, candidate.value)
-    if (candidate !== undefined && !Check(setting.schema, value)) {
+    if (candidate !== undefined && !isOf(setting.schema, value)) {
       const shown = setting.secret ? 'the value' : JSON.stringify(candidate.value)
       faults.push(`${setting.key} (${candidate.source}): ${shown} is not ${setting.expects}`)
       unusable.add(setting.key)
