@@ -1,4 +1,4 @@
-import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto'
+import { createECDH, createHash, createPrivateKey, type KeyObject } from 'node:crypto'
 import type { Outbound } from '../../../../http/outbound.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { signJwt } from '../../../../lib/signed-jwt.ts'
@@ -91,9 +91,9 @@ function describe({ message: { title, body, data, options } }: Outgoing): string
   return JSON.stringify({ title, body, data, ...options })
 }
 
-/** At most 32 characters of base64url (RFC 8030 §5.4). */
+/** At most 32 characters of base64url (RFC 8030 §5.4), others for another key: a push service drops the earlier message. */
 function topicOf(collapseKey: string): string {
-  return Buffer.from(collapseKey).toString('base64url').slice(-32)
+  return createHash('sha256').update(collapseKey).digest('base64url').slice(0, 32)
 }
 
 function judge(

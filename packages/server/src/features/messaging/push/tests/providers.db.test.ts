@@ -434,7 +434,7 @@ describe('push › web push', () => {
     expect(message?.headers).toMatchObject({
       'content-encoding': 'aes128gcm',
       urgency: 'high',
-      topic: Buffer.from('orders').toString('base64url'),
+      topic: expect.stringMatching(/^[\w-]{32}$/),
       ttl: expect.stringMatching(/^(60|5\d)$/),
     })
     expect(subscription.read(message?.body ?? Buffer.of())).toEqual({
@@ -467,6 +467,20 @@ describe('push › web push', () => {
         Buffer.from(signature ?? '', 'base64url'),
       ),
     ).toBe(true)
+  })
+
+  test('keeps messages apart whose collapse keys end alike', async () => {
+    const { id } = await subscribe()
+    const keys = ['chat-1', 'chat-2', 'chat-1'].map((chat) => `${chat}-of-the-application-for-customers`)
+    const topics = []
+    for (const collapse_key of keys) {
+      await attempted(await send(id, { options: { collapse_key } }))
+      topics.push(browser.received.at(-1)?.headers.topic)
+    }
+    const [first, second, third] = topics
+    expect([first === third, first === second]).toEqual([true, false])
+    // RFC 8030 §5.4.
+    expect(topics).toEqual(Array(3).fill(expect.stringMatching(/^[\w-]{1,32}$/)))
   })
 
   test('ends a subscription that its push service does not know', async () => {
