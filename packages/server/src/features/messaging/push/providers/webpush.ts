@@ -24,6 +24,8 @@ const tokenLifeSeconds = 12 * 3600
 
 /** @param privateKey 32 bytes. @throws Error when they are no key of P-256 */
 export function readVapidKeys(privateKey: Buffer): VapidKeys {
+  // OpenSSL takes fewer bytes for a small number.
+  if (privateKey.length !== 32) throw new Error('expected 32 bytes')
   const ecdh = createECDH('prime256v1')
   ecdh.setPrivateKey(privateKey)
   const point = ecdh.getPublicKey()

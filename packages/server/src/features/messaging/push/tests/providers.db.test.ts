@@ -548,6 +548,13 @@ describe('push › credentials', () => {
   const rsa = String(
     generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }),
   )
+  const p384 = String(
+    generateKeyPairSync('ec', { namedCurve: 'secp384r1' }).privateKey.export({
+      type: 'pkcs8',
+      format: 'pem',
+    }),
+  )
+  const notP256 = 'private_key: expected a private key of P-256, 32 bytes as base64url'
   test.each([
     ['pigeon', {}, 'invalid push provider: "pigeon"'],
     ['fcm', {}, 'project_id is required'],
@@ -561,8 +568,16 @@ describe('push › credentials', () => {
       { key: rsa, team_id: 't', key_id: 'k', bundle_id: 'b' },
       'key: expected a private P-256 key in PEM',
     ],
+    [
+      'apns',
+      { key: p384, team_id: 't', key_id: 'k', bundle_id: 'b' },
+      'key: expected a private P-256 key in PEM',
+    ],
     ['apns', { environment: 'moon' }, 'environment: expected production or sandbox'],
-    ['webpush', { private_key: 'AA' }, 'private_key: expected a private key of P-256, 32 bytes as base64url'],
+    ['webpush', { private_key: 'AA' }, notP256],
+    ['webpush', { private_key: 'password' }, notP256],
+    ['webpush', { private_key: Buffer.alloc(31, 1).toString('base64url') }, notP256],
+    ['webpush', { private_key: Buffer.alloc(33, 1).toString('base64url') }, notP256],
   ])('of %s that cannot be used are refused', async (provider, body, message) => {
     expect(envelope(await ask('PUT', `/providers/${provider}`, body))).toEqual({
       code: 400,
