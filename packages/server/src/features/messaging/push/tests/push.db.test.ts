@@ -349,6 +349,11 @@ describe('push › send', () => {
       { ...valid, send_at: 'tomorrow' },
       'send_at: expected RFC 3339, such as 2026-01-02T03:04:05Z',
     ],
+    [
+      'before the years that the database counts',
+      { ...valid, send_at: '0000-12-31T23:59:59Z' },
+      'send_at: expected RFC 3339, such as 2026-01-02T03:04:05Z',
+    ],
     ['with an empty idempotency key', { ...valid, idempotency_key: '' }, 'idempotency_key: expected a text'],
   ])('%s is refused', async (_, body, message) => {
     const response = await asAdmin('POST', '/send', { app_id: shop, user_id: alice, ...body })
