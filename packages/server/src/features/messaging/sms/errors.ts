@@ -26,10 +26,10 @@ export const smsErrorTable = {
     message: 'body exceeds maximum length',
     help: 'A text message has at most 1600 characters.',
   },
-  smsBodyHasNul: {
+  invalidSmsBody: {
     status: 400,
-    message: 'body: NUL is not allowed',
-    help: 'Neither telephones nor PostgreSQL take the character U+0000.',
+    message: 'body: expected Unicode text without NUL',
+    help: 'Neither telephones nor PostgreSQL take the character U+0000 or half of a surrogate pair.',
   },
   smsMessageNotFound: {
     status: 404,

@@ -4,6 +4,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../http/schemas.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import { isStorableText } from '../../../lib/storable-text.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { type AttemptLimit, requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
@@ -105,7 +106,7 @@ export class SmsService {
     }
     if (body.trim() === '') throw smsErrors.missingSmsField('body')
     if (Array.from(body).length > longestBody) throw smsErrors.smsBodyTooLong()
-    if (body.includes('\0')) throw smsErrors.smsBodyHasNul()
+    if (!isStorableText(body)) throw smsErrors.invalidSmsBody()
     return { to: phone.number, body }
   }
 

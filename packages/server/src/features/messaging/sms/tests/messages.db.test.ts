@@ -56,7 +56,13 @@ const invalid: [string, object, string, string][] = [
   ['no body', { to }, 'missing_sms_field', 'body is required'],
   ['a blank body', { to, body: ' \n' }, 'missing_sms_field', 'body is required'],
   ['a long body', { to, body: 'x'.repeat(1601) }, 'sms_body_too_long', 'body exceeds maximum length'],
-  ['NUL in the body', { to, body: 'a\0b' }, 'sms_body_has_nul', 'body: NUL is not allowed'],
+  ['NUL in the body', { to, body: 'a\0b' }, 'invalid_sms_body', 'body: expected Unicode text without NUL'],
+  [
+    'half a surrogate pair in the body',
+    { to, body: 'a\ud800' },
+    'invalid_sms_body',
+    'body: expected Unicode text without NUL',
+  ],
 ]
 
 describe('sms › send of the administration', () => {
