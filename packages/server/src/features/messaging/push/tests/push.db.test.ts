@@ -319,6 +319,20 @@ describe('push › send', () => {
     expect(job).toEqual({ state: 'queued', run_at: new Date('2999-01-01T00:00:00Z') })
   })
 
+  test('to a topic later than the retention is kept until then', async () => {
+    const message = { app_id: shop, topic: 'anniversary', title: 'a', body: 'b' }
+    const later = (await asAdmin('POST', '/send', { ...message, send_at: '2999-01-01T00:00:00Z' })).json
+    const past = (await asAdmin('POST', '/send', message)).json
+    await app.sql(`update basalt.push_sends set created_at = '2020-01-01' where topic = 'anniversary'`)
+    await app.sql(`update basalt.push_sends set send_at = '2020-01-01' where id = $1`, [past.send_id])
+    const job = { type: 'push_retention', payload: { retention_days: 1 } }
+    await app.request('POST', '/api/admin/jobs', { token: admin, body: job })
+    await waitFor('the removal of the past one', async () => {
+      return (await asAdmin('GET', `/sends/${past.send_id}`)).status === 404
+    })
+    expect((await asAdmin('GET', `/sends/${later.send_id}`)).json).toMatchObject({ id: later.send_id })
+  })
+
   const valid = { title: 'a', body: 'b' }
   test.each([
     ['without a title', { ...valid, title: ' ' }, 'title is required'],
