@@ -61,8 +61,8 @@ const kinds = {
   apns: { provider: 'apns', platform: 'ios' },
 } as const
 
-async function register(kind: keyof typeof kinds): Promise<string> {
-  const body = { ...kinds[kind], app_id: shop, user_id: alice, token: `token-${randomUUID()}` }
+async function register(kind: keyof typeof kinds, topics: readonly string[] = []): Promise<string> {
+  const body = { ...kinds[kind], app_id: shop, user_id: alice, token: `token-${randomUUID()}`, topics }
   const response = await ask('POST', '/devices', body)
   expect(response.status).toBe(201)
   return response.json.id
@@ -376,6 +376,16 @@ describe('push › apns', () => {
     const ids = await Promise.all(Array.from({ length: 5 }, () => send(device)))
     for (const id of ids) expect(await attempted(id)).toMatchObject({ status: 'sent' })
     expect(apns.opened).toBeGreaterThan(opened)
+  })
+
+  test('opens one session for messages that wait for it together', async () => {
+    for (let count = 0; count < 10; count += 1) await register('apns', ['burst'])
+    const opened = apns.opened
+    for (const session of apns.sessions) session.goaway()
+    const body = { app_id: shop, topic: 'burst', title: 'Hi', body: 'there' }
+    const { send_id: id } = (await ask('POST', '/send', body)).json
+    await waitFor('the deliveries', async () => (await ask('GET', `/sends/${id}`)).json.counts.sent === 10)
+    expect(apns.opened - opened).toBe(1)
   })
 
   test('pauses the device alone of which there were too many', async () => {
