@@ -124,6 +124,15 @@ describe('billing › events', () => {
     expect(await state()).toEqual(['free', 'canceled'])
   })
 
+  test('of a subscription whose first payment never came end it without its plan', async () => {
+    await report(checkout(0))
+    await report(updated(1, 'price_pro', 'incomplete'))
+    await report(updated(2, 'price_pro', 'incomplete_expired'))
+    expect(await state()).toEqual(['free', 'canceled'])
+    await report(updated(3, 'price_pro'))
+    expect(await state()).toEqual(['free', 'canceled'])
+  })
+
   test('count by the time at which they happened, in whatever order they are reported', async () => {
     const events = [
       checkout(0),
