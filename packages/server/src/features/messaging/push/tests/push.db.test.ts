@@ -333,6 +333,18 @@ describe('push › send', () => {
     expect((await asAdmin('GET', `/sends/${later.send_id}`)).json).toMatchObject({ id: later.send_id })
   })
 
+  test.each([
+    ['push_delivery', { delivery_ids: ['x'] }, 'delivery_ids must be a list of ids'],
+    ['push_fan_out', { send_id: unknown, after: 'x' }, 'send_id and after must be ids'],
+  ])('the job %s of an administrator is refused for what is no id', async (type, payload, problem) => {
+    const job = { type, payload }
+    expect(envelope(await app.request('POST', '/api/admin/jobs', { token: admin, body: job }))).toEqual({
+      code: 400,
+      message: `invalid payload: ${problem}`,
+      error: 'invalid_job_payload',
+    })
+  })
+
   const valid = { title: 'a', body: 'b' }
   test.each([
     ['without a title', { ...valid, title: ' ' }, 'title is required'],

@@ -325,6 +325,15 @@ describe('support › administration', () => {
     expect(envelope(await asAdmin(method, rest, body))).toEqual({ code, error, message })
   })
 
+  test('refuses a job that mails the answer of no id', async () => {
+    const job = { type: 'support_answer_mail', payload: { message_id: 'x' } }
+    expect(envelope(await app.request('POST', '/api/admin/jobs', { token: admin, body: job }))).toEqual({
+      code: 400,
+      message: 'invalid payload: message_id must be an id',
+      error: 'invalid_job_payload',
+    })
+  })
+
   test('removes tickets that were closed long ago, and no others', async () => {
     const [old, recent, unclosed] = [await open(), await open(), await open()]
     for (const ticket of [old, recent]) await asAdmin('PUT', `/${ticket}`, { status: 'closed' })
