@@ -402,6 +402,7 @@ export type ErrorSlug =
   | 'sms_mfa_enrolled'
   | 'sms_not_enabled'
   | 'sms_not_sent'
+  | 'sms_sender_not_permitted'
   | 'sql_failed'
   | 'sql_run_canceled'
   | 'sql_run_exists'

@@ -6,6 +6,11 @@ export const smsErrorTable = {
     message: 'SMS is not enabled',
     help: 'Text messages are off: `auth.sms_enabled`, which administrators can switch while the server runs.',
   },
+  smsSenderNotPermitted: {
+    status: 403,
+    message: 'sending text messages is not permitted',
+    help: 'Anonymous users send none: anyone can have any number of such accounts, and messages cost money.',
+  },
   missingSmsField: {
     status: 400,
     message: (field: string) => `${field} is required`,

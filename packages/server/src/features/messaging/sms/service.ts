@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { UserIdentity } from '../../../http/identity.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../http/schemas.ts'
 import { messageOf } from '../../../lib/errors.ts'
@@ -52,8 +53,10 @@ export class SmsService {
     return { id, message_id, status, to }
   }
 
-  async sendAsUser(given: Given, userId: string) {
+  /** @throws AppError sms_sender_not_permitted and those of a message */
+  async sendAsUser(given: Given, { userId, isAnonymous }: UserIdentity) {
     const message = this.#requireMessage(given)
+    if (isAnonymous) throw smsErrors.smsSenderNotPermitted()
     const limit = { attempts: this.#deps.config.limits.sms_messages_per_hour, windowSeconds: 3600 }
     await this.#requireAttempt({ name: 'sms.user', ...limit }, userId)
     return await this.#send(message, userId)

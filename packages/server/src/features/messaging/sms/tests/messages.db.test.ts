@@ -227,6 +227,17 @@ describe('sms › messages of a user', () => {
     expect(envelope(await as(alice, 'POST', '/send', body))).toEqual({ code: 400, error, message })
   })
 
+  test('are not for anonymous users, who cost nothing to make', async () => {
+    const token = userToken({ sub: alice, amr: ['anonymous'], is_anonymous: true })
+    const body = { to, body: 'Hi' }
+    expect(envelope(await app.request('POST', '/api/messaging/sms/send', { token, body }))).toEqual({
+      code: 403,
+      error: 'sms_sender_not_permitted',
+      message: 'sending text messages is not permitted',
+    })
+    expect(twilio.requests).toHaveLength(0)
+  })
+
   test('are limited: of ten at once the quota is sent', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => as(alice, 'POST', '/send', { to, body: 'Hi' })),
