@@ -55,6 +55,9 @@ create table basalt.webhooks (
   url text not null,
   -- Encrypted.
   secret text,
+  -- The one before, which signs beside it until this time.
+  previous_secret text,
+  previous_secret_until timestamptz,
   events text[] not null,
   -- Empty: all.
   tables text[] not null,

@@ -33,7 +33,7 @@ export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOpti
       answerUnrouted(request, reply, options)
       return
     }
-    const error = toAppError(thrown, options)
+    const error = toAppError(thrown, request.routeOptions.bodyLimit ?? options.bodyLimit)
     if (error.status >= 500) options.failures.add(request, error, thrown)
     sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
   })
@@ -99,7 +99,8 @@ export function sendError(error: AppError, { request, reply, referenceUrl, bodyL
   sendEarly(request, reply, JSON.stringify(errorEnvelope(error, referenceUrl)), bodyLimit)
 }
 
-function toAppError(thrown: FastifyError, { bodyLimit }: ErrorHandlerOptions): AppError {
+/** @param bodyLimit bytes that the route takes */
+function toAppError(thrown: FastifyError, bodyLimit: number): AppError {
   if (thrown instanceof AppError) return thrown
   const database = translateDatabaseFailure(thrown)
   if (database !== undefined) return database

@@ -2,6 +2,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { parseInstant } from '../../../lib/instant.ts'
+import { isStorableJson } from '../../../lib/storable-text.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { jobErrors } from './errors.ts'
@@ -143,7 +144,9 @@ export function requireJobType(
   if (name === undefined || name === '') throw jobErrors.missingJobField(field)
   const type = queue.findType(name)
   if (type === undefined) throw jobErrors.unknownJobType(name)
-  const problem = type.findProblem?.(payload)
+  const problem = isStorableJson(payload)
+    ? type.findProblem?.(payload)
+    : 'texts must be well-formed Unicode without NUL'
   if (problem !== undefined) throw jobErrors.invalidJobPayload(problem)
 }
 

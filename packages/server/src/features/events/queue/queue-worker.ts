@@ -119,7 +119,11 @@ export class QueueWorker<Claim, Outcome> {
     for (;;) {
       try {
         const isLatest = await settle(claim, outcome)
-        if (!isLatest) log.warn(describe(claim), `rejected a stale completion of ${what}: the lease ran out`)
+        if (!isLatest)
+          log.warn(
+            describe(claim),
+            `rejected a stale completion of ${what}: the lease ran out, or the row was removed`,
+          )
         return
       } catch (error) {
         const detail = { ...describe(claim), reason: messageOf(error) }

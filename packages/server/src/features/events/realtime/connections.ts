@@ -1,6 +1,6 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import type { Stream } from './stream.ts'
+import type { Listener, Stream } from './stream.ts'
 
 /** A node that was not seen for so long is dead, and so are its streams. */
 export const nodeLifeSeconds = 10
@@ -22,6 +22,13 @@ export interface ConnectionLimits {
   readonly perAddress: number
 }
 
+/** In `user_id`, which the streams of a user or app are counted by. */
+const appPrefix = 'app '
+
+function accountOf({ userId, appId }: Listener): string | null {
+  return userId ?? (appId === undefined ? null : `${appPrefix}${appId}`)
+}
+
 /** Inserts a stream unless its user, or without a token its address, has reached the limit. @returns whether it was inserted */
 export async function insertConnection(
   database: Queryable,
@@ -31,7 +38,7 @@ export async function insertConnection(
 ): Promise<boolean> {
   const { is_open } = await database.one<{ is_open: boolean }>(sql`
     select basalt.open_realtime_connection(
-      ${id}::uuid, ${node}::uuid, ${transport.name}, ${listener.userId ?? null}, ${address}, ${perUser}::int,
+      ${id}::uuid, ${node}::uuid, ${transport.name}, ${accountOf(listener)}, ${address}, ${perUser}::int,
       ${listener.scope.kind === 'anonymous' ? perAddress : null}::int
     ) as is_open`)
   return is_open
@@ -46,7 +53,7 @@ export async function saveConnections(
   const rows = streams.map(({ stream, channels }) => ({
     id: stream.id,
     transport: stream.transport.name,
-    user_id: stream.listener.userId ?? null,
+    user_id: accountOf(stream.listener),
     address: stream.address,
     tables: [...stream.subscriptions.keys()],
     channels,
@@ -94,7 +101,8 @@ export async function deleteNode(database: Queryable, node: string): Promise<voi
 /** Those of nodes that are alive, the oldest first. */
 export function listConnections(database: SystemDatabase): Promise<ConnectionRow[]> {
   return database.many<ConnectionRow & Record<string, unknown>>(sql`
-    select c.id, c.node, c.transport, c.user_id as "userId", c.address, c.tables, c.channels,
+    select c.id, c.node, c.transport,
+      case when not starts_with(c.user_id, ${appPrefix}) then c.user_id end as "userId", c.address, c.tables, c.channels,
       c.connected_at as "connectedAt"
     from basalt.realtime_connections c
     join basalt.realtime_nodes n on n.id = c.node

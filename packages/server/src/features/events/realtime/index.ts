@@ -23,7 +23,7 @@ import { Channels } from './channels/channels.ts'
 import { Presences } from './channels/presences.ts'
 import { createPreview } from './preview.ts'
 import { type OpenPopup, realtimeRoutes } from './routes.ts'
-import type { Listener } from './stream.ts'
+import { type Listener, listenerOf } from './stream.ts'
 import { Streams } from './streams.ts'
 import { WebSocketHandshake } from './websocket/websocket-handshake.ts'
 import { websocketRoute } from './websocket/websocket-route.ts'
@@ -134,10 +134,9 @@ export function realtime({
     authenticate: async (token) => {
       const verdict = await verify(token)
       if (!('identity' in verdict) || verdict.identity.kind !== 'user') return undefined
-      const { scope, userId } = verdict.identity
       const refusal = verdict.identity.appLimit && (await limiter.admit(verdict.identity))
       if (refusal !== undefined) throw refusal
-      return { scope, userId, token }
+      return listenerOf(verdict.identity, token)
     },
     anonymous: isAuthRequired ? undefined : anonymous,
     log,

@@ -11,7 +11,7 @@ import { parseTables, type SubscriptionPlanner } from './changes/subscriptions.t
 import { realtimeErrors } from './errors.ts'
 import { adminStreamSchema, streamSchema } from './schemas.ts'
 import { SseTransport } from './sse-transport.ts'
-import { type Listener, Stream } from './stream.ts'
+import { type Listener, listenerOf, Stream } from './stream.ts'
 import type { Streams } from './streams.ts'
 
 /** Opens a stream that waits for the tokens of a sign-in in another window of the browser. */
@@ -77,7 +77,7 @@ async function openStream(
   reply: FastifyReply,
   { tables = '', filter, lastEventId }: StreamQuery,
 ): Promise<FastifyReply> {
-  const listener = listenerOf(request)
+  const listener = readListener(request)
   const names = parseTables(tables)
   if (tables === '') throw realtimeErrors.tablesRequired()
   if (names.length === 0) throw realtimeErrors.noValidTable()
@@ -114,11 +114,11 @@ async function openStream(
     : httpErrors.shuttingDown().retryAfter(1)
 }
 
-function listenerOf(request: FastifyRequest): Listener {
+function readListener(request: FastifyRequest): Listener {
   const identity = identityOf(request)
   if (identity.kind === 'admin') return { scope: identity.scope, userId: undefined, token: request.token }
   if (identity.kind !== 'user') return { scope: identity.scope, userId: undefined, token: undefined }
-  return { scope: identity.scope, userId: identity.userId, token: request.token }
+  return listenerOf(identity, request.token)
 }
 
 /** Browsers send the header when they reconnect; another client can name the event as a parameter. */

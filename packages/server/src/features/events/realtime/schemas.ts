@@ -81,7 +81,8 @@ const connection = Type.Object({
   id: Type.String({ description: 'The `clientId` of `connected`.' }),
   transport: Type.Union([Type.Literal('sse'), Type.Literal('ws')]),
   userId: Type.Union([Type.String(), Type.Null()], {
-    description: 'null of an administrator, without a token, and while auth is off.',
+    description:
+      'null of an administrator, of a program that acts for no user, without a token, and while auth is off.',
   }),
   address: Type.String(),
   node: Type.String(),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { CallerScope } from '../../../database/user-database.ts'
+import type { UserIdentity } from '../../../http/identity.ts'
 import type { Subscriptions } from './changes/audience.ts'
 import { formatPosition, type Position } from './changes/position.ts'
 
@@ -28,10 +29,17 @@ export interface Transport {
 /** The caller, as far as streams need to know. */
 export interface Listener {
   readonly scope: CallerScope
-  /** Undefined while auth is off. */
+  /** Undefined while auth is off, and of a program that acts for no user. */
   readonly userId: string | undefined
+  /** The app of such a program: its streams are counted together. */
+  readonly appId?: string | undefined
   /** Verified twice a second: the stream ends when it is no longer valid. */
   readonly token: string | undefined
+}
+
+/** The caller of a token. */
+export function listenerOf({ scope, userId, appId }: UserIdentity, token: string | undefined): Listener {
+  return userId === '' ? { scope, userId: undefined, appId, token } : { scope, userId, token }
 }
 
 /** What may be pending for a slow client before it is disconnected; it resumes where it was. */

@@ -16,6 +16,11 @@ export const scheduleErrorTable = {
     message: 'name must be at most 100 characters',
     help: 'Names of schedules are for people; put more into the payload.',
   },
+  invalidScheduleName: {
+    status: 400,
+    message: 'name: expected Unicode text without NUL',
+    help: 'The name holds the character U+0000 or half of a surrogate pair, which PostgreSQL cannot store.',
+  },
   invalidCronExpression: {
     status: 400,
     message: 'invalid cron expression',

@@ -1,6 +1,7 @@
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
+import { isStorableText } from '../../../lib/storable-text.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { requireJobType } from '../jobs/index.ts'
@@ -100,6 +101,7 @@ export function createScheduleService(database: SystemDatabase, queue: JobQueue)
       const { maxAttempts = defaultMaxAttempts } = input
       if (name.trim() === '') throw scheduleErrors.missingScheduleField('name')
       if ([...name].length > longestName) throw scheduleErrors.scheduleNameTooLong()
+      if (!isStorableText(name)) throw scheduleErrors.invalidScheduleName()
       requireJobType(queue, jobType, payload, 'jobType')
       if (cronExpr.trim() === '') throw scheduleErrors.missingScheduleField('cronExpr')
       return await database.transaction(async (transaction) => {

@@ -37,6 +37,7 @@ export function readSecret(text: string | null): string | undefined {
   if (text === null || text === '') return undefined
   if (text.length > secretLimit)
     throw webhookErrors.invalidWebhook(`secret: at most ${secretLimit} characters`)
+  requireWellFormed('secret', text)
   if (isBrokenSecret(text)) throw webhookErrors.invalidWebhook('secret: expected base64 after whsec_')
   return text
 }
@@ -65,5 +66,10 @@ export function readTables(tables: readonly string[]): string[] {
 /** Postgres has no NUL in texts. */
 function storable(field: string, text: string): string {
   if (text.includes('\0')) throw webhookErrors.invalidWebhook(`${field}: NUL is not allowed`)
+  return requireWellFormed(field, text)
+}
+
+function requireWellFormed(field: string, text: string): string {
+  if (!text.isWellFormed()) throw webhookErrors.invalidWebhook(`${field}: expected well-formed Unicode`)
   return text
 }

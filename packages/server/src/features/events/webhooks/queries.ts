@@ -5,6 +5,8 @@ export interface WebhookRow {
   readonly id: string
   readonly url: string
   readonly secret: string | null
+  /** While it still signs. */
+  readonly previous_secret: string | null
   readonly events: string[]
   readonly tables: string[]
   readonly enabled: boolean
@@ -39,7 +41,14 @@ export type WebhookFields = Pick<WebhookRow, 'url' | 'secret' | 'events' | 'tabl
 
 type Row<Type> = Type & Record<string, unknown>
 
-const columns = sql`id, url, secret, events, tables, enabled, paused_at, paused_reason, created_at, updated_at`
+/** @param webhook its row, or an alias of it */
+export function previousSecretOf(webhook: string): Sql {
+  const column = (name: string) => sql.id(webhook, name)
+  return sql`case when ${column('previous_secret_until')} > now() then ${column('previous_secret')} end`
+}
+
+const columns = sql`id, url, secret, ${previousSecretOf('webhooks')} as previous_secret, events, tables, enabled,
+  paused_at, paused_reason, created_at, updated_at`
 
 export const deliveryColumns = sql`id, webhook_id, event_id, event_action, event_table, log_id::text, record_key,
   old_record_key, success, status_code, attempt, duration_ms, error, request_body, response_body, delivered_at`
@@ -81,7 +90,14 @@ export async function insertWebhook(
     returning ${columns}`)
 }
 
-/** @param isResumed whether a pause ends, and with it the count of its hours */
+/** How long a secret that was replaced signs beside its successor. */
+const previousSecretHours = 24
+
+/**
+ * A secret that is replaced still signs for a while, one that is removed does not.
+ *
+ * @param isResumed whether a pause ends, and with it the count of its hours
+ */
 export async function updateWebhook(
   database: Queryable,
   id: string,
@@ -91,7 +107,12 @@ export async function updateWebhook(
   const resumed = isResumed ? sql`, paused_at = null, paused_reason = null, failing_since = null` : sql.empty
   return await database.one<Row<WebhookRow>>(sql`
     update basalt.webhooks
-    set url = ${url}, secret = ${secret}, events = ${events}::text[], tables = ${tables}::text[],
+    set url = ${url}, secret = ${secret},
+      previous_secret = case when ${secret}::text is null then null
+        when secret <> ${secret} then secret else previous_secret end,
+      previous_secret_until = case when secret <> ${secret}
+        then now() + make_interval(hours => ${previousSecretHours}::int) else previous_secret_until end,
+      events = ${events}::text[], tables = ${tables}::text[],
       enabled = ${enabled}, updated_at = now() ${resumed}
     where id = ${id}::uuid
     returning ${columns}`)

@@ -1,7 +1,7 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { Claims } from '../queue/index.ts'
-import type { Outcome } from './queries.ts'
+import { type Outcome, previousSecretOf } from './queries.ts'
 
 /** An attempt that is this node's to make, until its lease runs out. */
 export interface Claim {
@@ -12,6 +12,7 @@ export interface Claim {
   readonly url: string
   /** Encrypted. */
   readonly secret: string | null
+  readonly previous_secret: string | null
   readonly event_id: string
   /** Attempts that ended before. */
   readonly attempts: number
@@ -41,7 +42,7 @@ export async function claimAttempts(
 ): Promise<Claims<Claim>> {
   const rows = await database.many<(Claim | { id: null }) & { next_ms: number | null }>(sql`
     with receiver as materialized (
-      select w.id, w.url, w.secret,
+      select w.id, w.url, w.secret, ${previousSecretOf('w')} as previous_secret,
         case when w.failing_since is null then ${perReceiver}::int
           else least(${perReceiver}::int, ${failingConcurrency}::int) end as width
       from basalt.webhooks w
@@ -97,7 +98,8 @@ export async function claimAttempts(
       ) q
       where w.enabled
     )
-    select q.id::text, q.claim::text, q.webhook_id, r.url, r.secret, q.event_id, q.attempts, q.body, next.next_ms
+    select q.id::text, q.claim::text, q.webhook_id, r.url, r.secret, r.previous_secret,
+      q.event_id, q.attempts, q.body, next.next_ms
     from next left join (claimed q join receiver r on r.id = q.webhook_id) on true`)
   const nextMs = rows[0]?.next_ms ?? undefined
   return {

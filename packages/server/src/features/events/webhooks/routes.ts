@@ -60,7 +60,7 @@ export function webhookRoutes(app: HttpServer, service: WebhookService): void {
         await service.listDeliveries(request.params.id, {
           page: readInteger('page', page, { default: 1, max: 1_000_000_000 }),
           perPage: readInteger('perPage', perPage, { default: 20, max: 100 }),
-          failedOnly: failed_only === 'true',
+          failedOnly: readFlag('failed_only', failed_only),
         }),
       )
     },
@@ -92,4 +92,12 @@ function readInteger(
   if (text === undefined) return fallback
   if (!/^-?\d{1,12}$/.test(text)) throw webhookErrors.invalidWebhook(`${name}: expected an integer`)
   return Math.min(Math.max(Number(text), 1), max)
+}
+
+/** @throws AppError invalid_webhook */
+function readFlag(name: string, text = 'false'): boolean {
+  if (text !== 'true' && text !== 'false') {
+    throw webhookErrors.invalidWebhook(`${name}: expected true or false`)
+  }
+  return text === 'true'
 }

@@ -13,6 +13,8 @@ export interface Message {
   readonly url: string
   /** Encrypted. */
   readonly secret: string | null
+  /** The one before, encrypted, while it still signs. */
+  readonly previousSecret?: string | null
   /** The header `webhook-id`. */
   readonly id: string
   readonly body: string
@@ -31,8 +33,10 @@ export interface SendDeps {
 }
 
 export function createSend({ outbound, secrets, clock }: SendDeps): Send {
-  return async ({ webhookId, url, secret, id, body }, signal) => {
-    const opened = secret === null ? undefined : secrets().open(secret, secretContext(webhookId))
+  return async ({ webhookId, url, secret, previousSecret = null, id, body }, signal) => {
+    const open = (sealed: string | null) =>
+      sealed === null ? undefined : secrets().open(sealed, secretContext(webhookId))?.toString('utf8')
+    const opened = open(secret)
     if (secret !== null && opened === undefined) {
       // Unsigned it must not go: the receiver could not tell it from a forgery.
       const error = 'the secret cannot be decrypted: set it again, or restore auth.encryption_key'
@@ -51,7 +55,7 @@ export function createSend({ outbound, secrets, clock }: SendDeps): Send {
       headers: {
         'content-type': 'application/json',
         'user-agent': 'Basalt',
-        ...signatureHeaders(opened?.toString('utf8'), { id, at: clock.now(), body }),
+        ...signatureHeaders([opened, open(previousSecret)], { id, at: clock.now(), body }),
       },
       body,
       timeoutMs,

@@ -176,11 +176,11 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     },
 
     async test(id, origin) {
-      const { url, secret } = await requireWebhook(database, id)
+      const { url, secret, previous_secret: previousSecret } = await requireWebhook(database, id)
       await recordAudit(database, { actor: 'admin', action: 'webhooks.test', target: id, origin })
       const message = `Test of webhook ${id}`
       const body = JSON.stringify({ action: 'test', table: '_basalt_test', record: { message } })
-      const outcome = await send({ webhookId: id, url, secret, id: randomUUID(), body })
+      const outcome = await send({ webhookId: id, url, secret, previousSecret, id: randomUUID(), body })
       const { success, statusCode, durationMs, error } = outcome
       return {
         success,
@@ -205,7 +205,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
 
     async replay(id, deliveryId, origin) {
       const delivery = await requireDelivery(database, id, deliveryId)
-      const { url, secret } = await requireWebhook(database, id)
+      const { url, secret, previous_secret: previousSecret } = await requireWebhook(database, id)
       await recordAudit(database, {
         actor: 'admin',
         action: 'webhooks.replay',
@@ -213,7 +213,8 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         detail: { deliveryId, eventId: delivery.event_id },
         origin,
       })
-      const message = { webhookId: id, url, secret, id: delivery.event_id, body: delivery.request_body }
+      const { event_id: eventId, request_body: body } = delivery
+      const message = { webhookId: id, url, secret, previousSecret, id: eventId, body }
       const row = await queries.insertReplay(database, delivery, await send(message))
       // Deleted while the replay was in flight.
       if (row === undefined) throw webhookErrors.webhookNotFound()

@@ -10,7 +10,7 @@ const parts = {
 }
 
 test('a secret of the standard signs as the standard says', () => {
-  expect(signatureHeaders(secret, parts)).toEqual({
+  expect(signatureHeaders([secret], parts)).toEqual({
     'webhook-id': parts.id,
     'webhook-timestamp': '1614265330',
     'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
@@ -21,14 +21,14 @@ test('a secret of the standard signs as the standard says', () => {
 
 test('a plain secret signs with its bytes', () => {
   // RFC 4231, test case 2.
-  const headers = signatureHeaders('Jefe', { ...parts, body: 'what do ya want for nothing?' })
+  const headers = signatureHeaders(['Jefe'], { ...parts, body: 'what do ya want for nothing?' })
   expect(headers['x-basalt-signature']).toBe(
     '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
   )
 })
 
 test('without a secret nothing is signed', () => {
-  expect(signatureHeaders(undefined, parts)).toEqual({
+  expect(signatureHeaders([undefined, 'before'], parts)).toEqual({
     'webhook-id': parts.id,
     'webhook-timestamp': '1614265330',
   })

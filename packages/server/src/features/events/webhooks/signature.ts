@@ -12,16 +12,26 @@ export interface SignedParts {
   readonly body: string
 }
 
-/** The headers that let a receiver know message and sender; without a secret only the message. */
-export function signatureHeaders(secret: string | undefined, parts: SignedParts): Record<string, string> {
+/**
+ * The headers that let a receiver know message and sender; without a secret only the message.
+ *
+ * @param secrets the one in force, and the one before it while that still signs
+ */
+export function signatureHeaders(
+  [secret, previous = secret]: readonly [string | undefined, (string | undefined)?],
+  parts: SignedParts,
+): Record<string, string> {
   const timestamp = String(Math.floor(parts.at.getTime() / 1000))
   const headers = { 'webhook-id': parts.id, 'webhook-timestamp': timestamp }
   if (secret === undefined) return headers
   const signed = `${parts.id}.${timestamp}.${parts.body}`
+  const standard = [...new Set([secret, previous])].map(
+    (text = '') => `v1,${createHmac('sha256', standardKey(text)).update(signed).digest('base64')}`,
+  )
   return {
     ...headers,
     'x-basalt-signature': createHmac('sha256', secret).update(parts.body).digest('hex'),
-    'webhook-signature': `v1,${createHmac('sha256', standardKey(secret)).update(signed).digest('base64')}`,
+    'webhook-signature': standard.join(' '),
   }
 }
 

@@ -41,8 +41,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): QueueWorke
   const { database, send, clock, log, concurrency, pauseAfterHours, onPause } = options
 
   async function perform(claim: Claim, stopping: AbortSignal): Promise<Attempt | undefined> {
-    const { webhook_id: webhookId, url, secret, event_id: id, body } = claim
-    const { headers, ...outcome } = await send({ webhookId, url, secret, id, body }, stopping)
+    const { webhook_id: webhookId, url, secret, previous_secret: previousSecret, event_id: id, body } = claim
+    const { headers, ...outcome } = await send({ webhookId, url, secret, previousSecret, id, body }, stopping)
     // Cut off by the stop of this node, not by the receiver.
     if (stopping.aborted && !outcome.success) return undefined
     if (outcome.success) return { outcome, next: { kind: 'done' } }

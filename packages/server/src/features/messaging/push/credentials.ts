@@ -27,7 +27,7 @@ export const readCredentials: { readonly [Name in keyof Credentials]: (given: Gi
         token_uri: requireMember({ token_uri: 'https://oauth2.googleapis.com/token', ...given }, 'token_uri'),
         ...(typeof given.private_key_id === 'string' ? { private_key_id: given.private_key_id } : {}),
       }
-      requireKey('private_key', account.private_key, 'rsa')
+      requireKey('private_key', account.private_key, 'RSA')
       if (!URL.canParse(account.token_uri)) throw new Error('token_uri: expected a URL')
       return account
     },
@@ -44,7 +44,7 @@ export const readCredentials: { readonly [Name in keyof Credentials]: (given: Gi
         bundle_id: requireMember(given, 'bundle_id'),
         environment,
       } as const
-      requireKey('key', credentials.key, 'ec')
+      requireKey('key', credentials.key, 'P-256')
       return credentials
     },
 
@@ -131,11 +131,13 @@ function requireMember(given: Given, name: string): string {
   return value
 }
 
-function requireKey(name: string, pem: string, type: 'rsa' | 'ec'): void {
+function requireKey(name: string, pem: string, type: 'RSA' | 'P-256'): void {
   try {
-    if (createPrivateKey(pem).asymmetricKeyType === type) return
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pem)
+    if (type === 'RSA' ? asymmetricKeyType === 'rsa' : asymmetricKeyDetails?.namedCurve === 'prime256v1')
+      return
   } catch {
     // What it says may quote the key.
   }
-  throw new Error(`${name}: expected a private ${type === 'ec' ? 'P-256' : 'RSA'} key in PEM`)
+  throw new Error(`${name}: expected a private ${type} key in PEM`)
 }

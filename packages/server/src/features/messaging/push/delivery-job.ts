@@ -5,6 +5,7 @@ import type { JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { Lru } from '../../../lib/lru.ts'
+import { isUuid } from '../../../lib/uuid.ts'
 import {
   type Attempt,
   type AttemptEnd,
@@ -49,7 +50,7 @@ export function defineDeliveryJobs(deps: DeliveryJobDeps): void {
     retry: { attempts: 3, delay: 5, delayMax: 300, backoff: 6 },
     timeout: 300,
     findProblem: ({ delivery_ids: ids }) =>
-      isListOfTexts(ids) ? undefined : 'delivery_ids must be a list of ids',
+      isListOfIds(ids) ? undefined : 'delivery_ids must be a list of ids',
     async handle({ delivery_ids: ids }, { signal }) {
       const failures: string[] = []
       for (let start = 0; start < ids.length; start += flightSize) {
@@ -84,7 +85,7 @@ export function defineDeliveryJobs(deps: DeliveryJobDeps): void {
     retry: { attempts: 10, delay: 5, delayMax: 300, backoff: 3 },
     timeout: 300,
     findProblem: ({ send_id: id, after }) =>
-      isListOfTexts([id, after]) ? undefined : 'send_id and after must be ids',
+      isListOfIds([id, after]) ? undefined : 'send_id and after must be ids',
     async handle({ send_id: sendId, after }) {
       await database.transaction(async (transaction) => {
         const devices = await findDevicesOfTopic(transaction, sendId, { after, limit: fanOutSize })
@@ -194,6 +195,6 @@ function nameOf(error: unknown): string {
   return cause instanceof Error && 'code' in cause ? `${name}: ${String(cause.code)}` : name
 }
 
-function isListOfTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+function isListOfIds(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string' && isUuid(item))
 }

@@ -191,7 +191,8 @@ function readStatus(status: string | undefined): deliveries.DeliveryState | unde
 function readInstant(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const instant = parseInstant(text)
-  if (instant === undefined || instant.getUTCFullYear() > 9000) {
+  const year = instant?.getUTCFullYear() ?? 0
+  if (instant === undefined || year < 1 || year > 9000) {
     throw pushErrors.invalidPush('send_at: expected RFC 3339, such as 2026-01-02T03:04:05Z')
   }
   return instant

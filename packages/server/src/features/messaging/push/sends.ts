@@ -96,9 +96,11 @@ export function findDevicesOfTopic(
     order by d.id limit ${limit}`)
 }
 
-/** Removes messages of so many days ago that wait for nothing, with their deliveries. */
+/** Removes messages that were due so many days ago and wait for nothing, with their deliveries. */
 export function deleteSends(database: Queryable, days: number): Promise<number> {
   return database.count(sql`
     delete from basalt.push_sends s where created_at < now() - make_interval(days => ${days})
+      -- Before its time a message to a topic has no deliveries.
+      and send_at < now() - make_interval(days => ${days})
       and not exists (select from basalt.push_deliveries d where d.send_id = s.id and d.status = 'pending')`)
 }

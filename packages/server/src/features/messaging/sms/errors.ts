@@ -6,6 +6,11 @@ export const smsErrorTable = {
     message: 'SMS is not enabled',
     help: 'Text messages are off: `auth.sms_enabled`, which administrators can switch while the server runs.',
   },
+  smsSenderNotPermitted: {
+    status: 403,
+    message: 'sending text messages is not permitted',
+    help: 'Anonymous users send none: anyone can have any number of such accounts, and messages cost money.',
+  },
   missingSmsField: {
     status: 400,
     message: (field: string) => `${field} is required`,
@@ -26,10 +31,10 @@ export const smsErrorTable = {
     message: 'body exceeds maximum length',
     help: 'A text message has at most 1600 characters.',
   },
-  smsBodyHasNul: {
+  invalidSmsBody: {
     status: 400,
-    message: 'body: NUL is not allowed',
-    help: 'Neither telephones nor PostgreSQL take the character U+0000.',
+    message: 'body: expected Unicode text without NUL',
+    help: 'Neither telephones nor PostgreSQL take the character U+0000 or half of a surrogate pair.',
   },
   smsMessageNotFound: {
     status: 404,

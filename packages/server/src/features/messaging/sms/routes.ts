@@ -11,8 +11,7 @@ export function ownSmsRoutes(app: HttpServer, service: SmsService): void {
   app.post(
     `${path}/send`,
     { config: { guard: 'bearer', operation: 'sms.sendOwn' }, schema: ownSchemas.send },
-    async (request, reply) =>
-      reply.code(201).send(await service.sendAsUser(request.body, userOf(request).userId)),
+    async (request, reply) => reply.code(201).send(await service.sendAsUser(request.body, userOf(request))),
   )
   app.get(
     `${path}/messages`,

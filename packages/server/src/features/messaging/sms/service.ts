@@ -1,9 +1,11 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { UserIdentity } from '../../../http/identity.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../http/schemas.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import { isStorableText } from '../../../lib/storable-text.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { type AttemptLimit, requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
@@ -51,8 +53,10 @@ export class SmsService {
     return { id, message_id, status, to }
   }
 
-  async sendAsUser(given: Given, userId: string) {
+  /** @throws AppError sms_sender_not_permitted and those of a message */
+  async sendAsUser(given: Given, { userId, isAnonymous }: UserIdentity) {
     const message = this.#requireMessage(given)
+    if (isAnonymous) throw smsErrors.smsSenderNotPermitted()
     const limit = { attempts: this.#deps.config.limits.sms_messages_per_hour, windowSeconds: 3600 }
     await this.#requireAttempt({ name: 'sms.user', ...limit }, userId)
     return await this.#send(message, userId)
@@ -105,7 +109,7 @@ export class SmsService {
     }
     if (body.trim() === '') throw smsErrors.missingSmsField('body')
     if (Array.from(body).length > longestBody) throw smsErrors.smsBodyTooLong()
-    if (body.includes('\0')) throw smsErrors.smsBodyHasNul()
+    if (!isStorableText(body)) throw smsErrors.invalidSmsBody()
     return { to: phone.number, body }
   }
 

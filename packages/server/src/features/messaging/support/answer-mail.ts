@@ -1,6 +1,7 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { JobRefused, type JobType } from '../../../job-queue.ts'
 import { escapeHtml } from '../../../lib/page.ts'
+import { isUuid } from '../../../lib/uuid.ts'
 import { type MailBackend, MailRefused } from '../mail/index.ts'
 import * as queries from './queries.ts'
 
@@ -23,7 +24,8 @@ export function answerJob({
     name: answerJobName,
     retry: { attempts: 11, delay: 5, delayMax: 900, backoff: 2 },
     timeout: 60,
-    findProblem: ({ message_id: id }) => (typeof id === 'string' ? undefined : 'message_id must be an id'),
+    findProblem: ({ message_id: id }) =>
+      typeof id === 'string' && isUuid(id) ? undefined : 'message_id must be an id',
     async handle({ message_id: id }) {
       const answer = await queries.findUnmailedAnswer(database, id)
       if (answer === undefined) return

@@ -71,13 +71,15 @@ export function readStripeEvent(body: Buffer, names: PlanNames): BillingEvent {
   return said?.subscriptionId === undefined ? base : { ...base, ...said }
 }
 
-function readSubscription(subscription: unknown, { plans }: PlanNames): Partial<BillingEvent> {
+function readSubscription(subscription: unknown, { plans, free }: PlanNames): Partial<BillingEvent> {
   const price = textAt(subscription, 'items', 'data', 0, 'price', 'id')
-  const status = textAt(subscription, 'status')
+  const given = textAt(subscription, 'status')
+  const status = given !== undefined && Object.hasOwn(statuses, given) ? statuses[given] : undefined
+  const plan = price !== undefined && Object.hasOwn(plans, price) ? plans[price] : undefined
   return {
     subscriptionId: textAt(subscription, 'id'),
-    plan: price !== undefined && Object.hasOwn(plans, price) ? plans[price] : undefined,
-    status: status !== undefined && Object.hasOwn(statuses, status) ? statuses[status] : undefined,
+    plan: status === 'canceled' ? free : plan,
+    status,
   }
 }
 

@@ -156,10 +156,17 @@ describe('POST /api/admin/jobs', () => {
     expect(envelope(response)).toEqual({ code: 400, message, error })
   })
 
-  test('refuses a payload that JSON of the database cannot hold', async () => {
-    const response = await ask('POST', '', '{"type": "job_retention", "payload": {"a": "\\u0000"}}')
-    expect(response.status).toBe(400)
-  })
+  test.each(['{"a": "\\u0000"}', '{"a": "\\ud800"}', '{"\\u0000": 1}', '{"a": [{"b": {"\\udc00": null}}]}'])(
+    'refuses the payload %s, which JSON of the database cannot hold',
+    async (payload) => {
+      const response = await ask('POST', '', `{"type": "job_retention", "payload": ${payload}}`)
+      expect(envelope(response)).toEqual({
+        code: 400,
+        message: 'invalid payload: texts must be well-formed Unicode without NUL',
+        error: 'invalid_job_payload',
+      })
+    },
+  )
 })
 
 describe('GET /api/admin/jobs', () => {

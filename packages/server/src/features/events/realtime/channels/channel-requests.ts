@@ -1,4 +1,5 @@
 import type { Config } from '../../../../config/schema.ts'
+import type { CallerScope } from '../../../../database/user-database.ts'
 import { httpErrors } from '../../../../http/errors.ts'
 import { requireWriteScope } from '../../../../http/grants.ts'
 import { realtimeErrors } from '../errors.ts'
@@ -44,6 +45,11 @@ export class ChannelRequests {
 
   isOnAny(stream: Stream): boolean {
     return this.#deps.channels.namesOf(stream).length > 0
+  }
+
+  /** @throws AppError insufficient_scope when the stream is on a channel and the caller may use none */
+  requireGrant(stream: Stream, scope: CallerScope): void {
+    if (this.isOnAny(stream)) requireChannelGrant(scope)
   }
 
   /** Another token came for the stream. */
@@ -152,11 +158,15 @@ export class ChannelRequests {
   }
 }
 
-/** A program that may touch some tables joins no channels; one that only reads does not send. */
-function requireChannels({ listener: { scope } }: Stream, { type }: ClientMessage): void {
-  if (scope.kind !== 'caller' || scope.grant === undefined) return
-  if (scope.grant.tables !== undefined)
+/** A program that may touch some tables joins no channels. */
+function requireChannelGrant(scope: CallerScope): void {
+  if (scope.kind === 'caller' && scope.grant?.tables !== undefined)
     throw httpErrors.insufficientScope('scope does not permit access to channels')
+}
+
+/** One that only reads does not send. */
+function requireChannels({ listener: { scope } }: Stream, { type }: ClientMessage): void {
+  requireChannelGrant(scope)
   if (type === 'broadcast' || type === 'presence_track') requireWriteScope(scope)
 }
 

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openTransaction } from '../../../../../test/account-nodes.ts'
 import { createTestNotifications } from '../../../../../test/notifications.ts'
 import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import { testConfig } from '../../../../../test/test-config.ts'
@@ -131,6 +132,26 @@ test('realtime › a client that does not answer a ping is disconnected, and cou
   await waitFor('it to be counted', async () => (await heartbeatFailures()) > before)
   await waitFor('two more pings', () => alive.pings >= 3)
   expect(alive.closed).toBeUndefined()
+})
+
+test('realtime › a client whose messages wait to be handled is not taken for dead', async () => {
+  await using node = await startNode({ pongMs: 100 })
+  await using busy = await openWebSocket(node.url, { token: 'alice' })
+  await using held = await openTransaction(app.database)
+  await held.sql('lock table basalt.realtime_tables in access exclusive mode')
+  // More than the server reads ahead, so that it reads no answers either.
+  const count = 300
+  for (let ref = 0; ref < count; ref += 1) {
+    const type = ref % 2 === 0 ? 'subscribe' : 'unsubscribe'
+    busy.send({ type, tables: ['item'], ref })
+  }
+  // Opened later, pinged later, and dead.
+  await using dead = await openWebSocket(node.url, { token: 'bob', autoPong: false })
+  expect((await dead.ended()).code).toBe(1006)
+  expect(busy.closed).toBeUndefined()
+  await held.commit()
+  const replies = await busy.next('reply', count)
+  expect(replies.map(({ ref }) => ref)).toEqual(Array.from({ length: count }, (_, index) => index))
 })
 
 test('realtime › a client without subscriptions is disconnected', async () => {

@@ -194,8 +194,10 @@ export class WebSocketSession {
         return
       }
       if (stream.listener === withoutToken) throw realtimeErrors.streamWithoutToken()
-      if (stream.listener.userId !== listener.userId) throw realtimeErrors.authenticationFailed()
+      const { userId, appId } = stream.listener
+      if (userId !== listener.userId || appId !== listener.appId) throw realtimeErrors.authenticationFailed()
       for (const table of stream.subscriptions.keys()) requireTable(listener.scope, table)
+      channels.requireGrant(stream, listener.scope)
       stream.listener = listener
       // To the policies it may be another identity: another session, a second factor.
       if (stream.subscriptions.size > 0) await streams.rejoin(stream)

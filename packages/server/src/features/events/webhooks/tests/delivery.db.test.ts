@@ -102,6 +102,50 @@ describe('a change', () => {
     ])
   })
 
+  test('is signed with the secret before, too, for a day after it was replaced', async () => {
+    const receiver = await hooks.receiver()
+    const { id } = await hooks.webhook({ url: receiver.url, secret: 'first' })
+    /** The secrets that have signed the next event. */
+    async function signers(): Promise<readonly string[]> {
+      const count = receiver.received.length + 1
+      await write('POST', 'item', { id: count })
+      const { headers, raw } = await one(receiver, count)
+      await hooks.settle()
+      const mac = (secret: string) => createHmac('sha256', secret)
+      const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${raw}`
+      const nameOf = (signature: string) =>
+        ['first', 'second', 'third'].find(
+          (secret) => signature === `v1,${mac(secret).update(signed).digest('base64')}`,
+        ) ?? signature
+      const names = String(headers['webhook-signature'] ?? '')
+        .split(' ')
+        .map(nameOf)
+      const [newest = ''] = names
+      const simple = newest === '' ? undefined : mac(newest).update(raw).digest('hex')
+      expect(headers['x-basalt-signature']).toBe(simple)
+      return names
+    }
+    const change = async (secret: string | null) => {
+      expect((await hooks.send('PATCH', `webhooks/${id}`, { secret })).status).toBe(200)
+    }
+    expect(await signers()).toEqual(['first'])
+    await change('second')
+    await hooks.send('PATCH', `webhooks/${id}`, { events: ['create'] })
+    expect(await signers()).toEqual(['second', 'first'])
+    await change('second')
+    expect(await signers()).toEqual(['second'])
+    await change('third')
+    expect(await signers()).toEqual(['third', 'second'])
+    await sql('update basalt.webhooks set previous_secret_until = now()')
+    expect(await signers()).toEqual(['third'])
+    // One that others know is removed at once.
+    await change('second')
+    await change(null)
+    expect(await signers()).toEqual([''])
+    await change('first')
+    expect(await signers()).toEqual(['first'])
+  })
+
   test('is delivered with the record before an update, and with the whole deleted record', async () => {
     const receiver = await hooks.receiver()
     await hooks.webhook({ url: receiver.url })

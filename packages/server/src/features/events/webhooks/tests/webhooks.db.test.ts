@@ -185,6 +185,9 @@ describe('a wrong field', () => {
     [{ url, events: ['CREATE'] }, 'invalid event: CREATE (must be create, update, or delete)'],
     [{ url, tables: [''] }, 'tables: "" is not the name of a collection'],
     [{ url, tables: ['a\0b'] }, 'tables: NUL is not allowed'],
+    [{ url, tables: ['a\ud800'] }, 'tables: expected well-formed Unicode'],
+    [{ url: `${url}/\ud800` }, 'url: expected well-formed Unicode'],
+    [{ url, secret: 'a\ud800' }, 'secret: expected well-formed Unicode'],
     [{ url, secret: 'whsec_§' }, 'secret: expected base64 after whsec_'],
     [{ url, secret: 'x'.repeat(1025) }, 'secret: at most 1024 characters'],
   ]
@@ -332,6 +335,8 @@ describe('the log of deliveries', () => {
   test.each([
     ['page=x', 'page: expected an integer'],
     ['perPage=1.5', 'perPage: expected an integer'],
+    ['failed_only=1', 'failed_only: expected true or false'],
+    ['failed_only=', 'failed_only: expected true or false'],
   ])('with %s is refused', async (query, message) => {
     const response = await send('GET', `webhooks/${await stored()}/deliveries?${query}`)
     expect(envelope(response)).toEqual(invalid(message))

@@ -146,6 +146,14 @@ test('api keys › a WebSocket subscribes to the tables of its key, also after a
   await using wide = await openWebSocket(first.url, { token: all })
   expect(await wide.ask({ type: 'subscribe', tables: ['note', 'item'] })).toMatchObject({ status: 'ok' })
   expect(await wide.ask({ type: 'auth', token: key })).toMatchObject({ status: 'error', message: refused })
+  await using member = await openWebSocket(first.url, { token: all })
+  expect(await member.ask({ type: 'channel_subscribe', channel: 'room' })).toMatchObject({ status: 'ok' })
+  expect(await member.ask({ type: 'auth', token: key })).toMatchObject({
+    status: 'error',
+    message: 'api key scope does not permit access to channels',
+  })
+  expect(await member.ask({ type: 'channel_unsubscribe', channel: 'room' })).toMatchObject({ status: 'ok' })
+  expect(await member.ask({ type: 'auth', token: key })).toMatchObject({ status: 'ok' })
 })
 
 test('api keys › a readonly key listens on channels and does not send', async () => {

@@ -96,6 +96,31 @@ describe('oauth server › access tokens', () => {
     expect((await socket.ended()).code).toBe(4401)
   })
 
+  test('of client credentials open as many streams of an app as a user may', async () => {
+    await using node = await createOAuthApp({
+      database: first.database,
+      config: { 'realtime.max_connections_per_user': '1' },
+    })
+    const tokenOf = async ({ clientId: client_id, clientSecret: client_secret }: TestClient) => {
+      const form = { grant_type: 'client_credentials', scope: 'readonly', client_id, client_secret }
+      return (await askToken(first, form)).json.access_token as string
+    }
+    const [shop, blog] = [await createClient(first), await createClient(first)]
+    const neighbour = await createClient(first, { appId: shop.client.appId })
+    const open = (token: string) => openEventStream(node.url, `tables=item&token=${token}`)
+    await using ofShop = await open(await tokenOf(shop))
+    await using another = await open(await tokenOf(neighbour))
+    await using ofBlog = await open(await tokenOf(blog))
+    expect([ofShop.status, another.status, ofBlog.status]).toEqual([200, 429, 200])
+    await using socket = await openWebSocket(node.url)
+    expect(await socket.ask({ type: 'auth', token: await tokenOf(blog) })).toMatchObject({
+      message: 'connection limit exceeded',
+    })
+    const token = await node.adminToken()
+    const { items } = (await node.request('GET', '/api/admin/realtime/connections', { token })).json
+    expect(items.map(({ userId }: { userId: string | null }) => userId)).toEqual([null, null])
+  })
+
   test('that expired or were mistyped are refused', async () => {
     const { access_token } = await obtainTokens(first, user, client)
     await first.sql(`update basalt.oauth_access_tokens set expires_at = now() - interval '1 s'`)

@@ -203,27 +203,18 @@ function createSessions(origin: string) {
   function open(): Promise<ClientHttp2Session> {
     return new Promise((resolve, reject) => {
       const session = connect(origin)
-      const opening = current
-      const retire = () => {
-        if (current === opening || current === undefined) current = undefined
-      }
       const timer = setTimeout(() => session.destroy(new Error('no connection to APNs')), exchangeTimeoutMs)
       session.on('connect', () => {
         clearTimeout(timer)
         resolve(session)
       })
-      session.on('goaway', () => {
-        retire()
-        session.close()
-      })
+      session.on('goaway', () => session.close())
       session.on('error', (error) => {
         clearTimeout(timer)
-        retire()
         reject(error)
       })
       session.on('close', () => {
         clearTimeout(timer)
-        retire()
         reject(new Error('the connection to APNs was closed'))
       })
       // An idle session does not keep the process from ending.
@@ -235,10 +226,12 @@ function createSessions(origin: string) {
     async get(): Promise<ClientHttp2Session> {
       const isIdle = Date.now() - usedAt > idleMs
       usedAt = Date.now()
-      const known = await current?.catch(() => undefined)
-      if (known !== undefined && !known.closed && !known.destroyed && (!isIdle || (await answers(known))))
-        return known
-      current = open()
+      if (isIdle) current = current?.then(requireAnswer)
+      const known = current
+      const session = await known?.catch(() => undefined)
+      if (session !== undefined && !session.closed && !session.destroyed) return session
+      // One for all messages that wait for it.
+      if (current === known || current === undefined) current = open()
       return await current
     },
     close() {
@@ -251,17 +244,18 @@ function createSessions(origin: string) {
   }
 }
 
-/** Whether the other side answers a PING. */
-function answers(session: ClientHttp2Session): Promise<boolean> {
+/** The session once the other side has answered a PING; one that does not answer is destroyed. */
+function requireAnswer(session: ClientHttp2Session): Promise<ClientHttp2Session> {
   return new Promise((resolve) => {
+    if (session.closed || session.destroyed) return resolve(session)
     const timer = setTimeout(() => {
       session.destroy()
-      resolve(false)
+      resolve(session)
     }, 2000)
-    const isSent = session.ping((error) => {
+    session.ping((error) => {
       clearTimeout(timer)
-      resolve(error === null)
+      if (error !== null) session.destroy()
+      resolve(session)
     })
-    if (!isSent) resolve(false)
   })
 }

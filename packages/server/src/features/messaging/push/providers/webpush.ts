@@ -1,4 +1,4 @@
-import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto'
+import { createECDH, createHash, createPrivateKey, type KeyObject } from 'node:crypto'
 import type { Outbound } from '../../../../http/outbound.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { signJwt } from '../../../../lib/signed-jwt.ts'
@@ -24,6 +24,8 @@ const tokenLifeSeconds = 12 * 3600
 
 /** @param privateKey 32 bytes. @throws Error when they are no key of P-256 */
 export function readVapidKeys(privateKey: Buffer): VapidKeys {
+  // OpenSSL takes fewer bytes for a small number.
+  if (privateKey.length !== 32) throw new Error('expected 32 bytes')
   const ecdh = createECDH('prime256v1')
   ecdh.setPrivateKey(privateKey)
   const point = ecdh.getPublicKey()
@@ -91,9 +93,9 @@ function describe({ message: { title, body, data, options } }: Outgoing): string
   return JSON.stringify({ title, body, data, ...options })
 }
 
-/** At most 32 characters of base64url (RFC 8030 §5.4). */
+/** At most 32 characters of base64url (RFC 8030 §5.4), others for another key: a push service drops the earlier message. */
 function topicOf(collapseKey: string): string {
-  return Buffer.from(collapseKey).toString('base64url').slice(-32)
+  return createHash('sha256').update(collapseKey).digest('base64url').slice(0, 32)
 }
 
 function judge(

@@ -61,8 +61,8 @@ const kinds = {
   apns: { provider: 'apns', platform: 'ios' },
 } as const
 
-async function register(kind: keyof typeof kinds): Promise<string> {
-  const body = { ...kinds[kind], app_id: shop, user_id: alice, token: `token-${randomUUID()}` }
+async function register(kind: keyof typeof kinds, topics: readonly string[] = []): Promise<string> {
+  const body = { ...kinds[kind], app_id: shop, user_id: alice, token: `token-${randomUUID()}`, topics }
   const response = await ask('POST', '/devices', body)
   expect(response.status).toBe(201)
   return response.json.id
@@ -378,6 +378,16 @@ describe('push › apns', () => {
     expect(apns.opened).toBeGreaterThan(opened)
   })
 
+  test('opens one session for messages that wait for it together', async () => {
+    for (let count = 0; count < 10; count += 1) await register('apns', ['burst'])
+    const opened = apns.opened
+    for (const session of apns.sessions) session.goaway()
+    const body = { app_id: shop, topic: 'burst', title: 'Hi', body: 'there' }
+    const { send_id: id } = (await ask('POST', '/send', body)).json
+    await waitFor('the deliveries', async () => (await ask('GET', `/sends/${id}`)).json.counts.sent === 10)
+    expect(apns.opened - opened).toBe(1)
+  })
+
   test('pauses the device alone of which there were too many', async () => {
     const [busy, idle] = [await register('apns'), await register('apns')]
     apns.answer = () => [429, { reason: 'TooManyRequests' }, { 'retry-after': '600' }]
@@ -434,7 +444,7 @@ describe('push › web push', () => {
     expect(message?.headers).toMatchObject({
       'content-encoding': 'aes128gcm',
       urgency: 'high',
-      topic: Buffer.from('orders').toString('base64url'),
+      topic: expect.stringMatching(/^[\w-]{32}$/),
       ttl: expect.stringMatching(/^(60|5\d)$/),
     })
     expect(subscription.read(message?.body ?? Buffer.of())).toEqual({
@@ -467,6 +477,20 @@ describe('push › web push', () => {
         Buffer.from(signature ?? '', 'base64url'),
       ),
     ).toBe(true)
+  })
+
+  test('keeps messages apart whose collapse keys end alike', async () => {
+    const { id } = await subscribe()
+    const keys = ['chat-1', 'chat-2', 'chat-1'].map((chat) => `${chat}-of-the-application-for-customers`)
+    const topics = []
+    for (const collapse_key of keys) {
+      await attempted(await send(id, { options: { collapse_key } }))
+      topics.push(browser.received.at(-1)?.headers.topic)
+    }
+    const [first, second, third] = topics
+    expect([first === third, first === second]).toEqual([true, false])
+    // RFC 8030 §5.4.
+    expect(topics).toEqual(Array(3).fill(expect.stringMatching(/^[\w-]{1,32}$/)))
   })
 
   test('ends a subscription that its push service does not know', async () => {
@@ -534,6 +558,13 @@ describe('push › credentials', () => {
   const rsa = String(
     generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }),
   )
+  const p384 = String(
+    generateKeyPairSync('ec', { namedCurve: 'secp384r1' }).privateKey.export({
+      type: 'pkcs8',
+      format: 'pem',
+    }),
+  )
+  const notP256 = 'private_key: expected a private key of P-256, 32 bytes as base64url'
   test.each([
     ['pigeon', {}, 'invalid push provider: "pigeon"'],
     ['fcm', {}, 'project_id is required'],
@@ -547,8 +578,16 @@ describe('push › credentials', () => {
       { key: rsa, team_id: 't', key_id: 'k', bundle_id: 'b' },
       'key: expected a private P-256 key in PEM',
     ],
+    [
+      'apns',
+      { key: p384, team_id: 't', key_id: 'k', bundle_id: 'b' },
+      'key: expected a private P-256 key in PEM',
+    ],
     ['apns', { environment: 'moon' }, 'environment: expected production or sandbox'],
-    ['webpush', { private_key: 'AA' }, 'private_key: expected a private key of P-256, 32 bytes as base64url'],
+    ['webpush', { private_key: 'AA' }, notP256],
+    ['webpush', { private_key: 'password' }, notP256],
+    ['webpush', { private_key: Buffer.alloc(31, 1).toString('base64url') }, notP256],
+    ['webpush', { private_key: Buffer.alloc(33, 1).toString('base64url') }, notP256],
   ])('of %s that cannot be used are refused', async (provider, body, message) => {
     expect(envelope(await ask('PUT', `/providers/${provider}`, body))).toEqual({
       code: 400,

@@ -319,6 +319,32 @@ describe('push › send', () => {
     expect(job).toEqual({ state: 'queued', run_at: new Date('2999-01-01T00:00:00Z') })
   })
 
+  test('to a topic later than the retention is kept until then', async () => {
+    const message = { app_id: shop, topic: 'anniversary', title: 'a', body: 'b' }
+    const later = (await asAdmin('POST', '/send', { ...message, send_at: '2999-01-01T00:00:00Z' })).json
+    const past = (await asAdmin('POST', '/send', message)).json
+    await app.sql(`update basalt.push_sends set created_at = '2020-01-01' where topic = 'anniversary'`)
+    await app.sql(`update basalt.push_sends set send_at = '2020-01-01' where id = $1`, [past.send_id])
+    const job = { type: 'push_retention', payload: { retention_days: 1 } }
+    await app.request('POST', '/api/admin/jobs', { token: admin, body: job })
+    await waitFor('the removal of the past one', async () => {
+      return (await asAdmin('GET', `/sends/${past.send_id}`)).status === 404
+    })
+    expect((await asAdmin('GET', `/sends/${later.send_id}`)).json).toMatchObject({ id: later.send_id })
+  })
+
+  test.each([
+    ['push_delivery', { delivery_ids: ['x'] }, 'delivery_ids must be a list of ids'],
+    ['push_fan_out', { send_id: unknown, after: 'x' }, 'send_id and after must be ids'],
+  ])('the job %s of an administrator is refused for what is no id', async (type, payload, problem) => {
+    const job = { type, payload }
+    expect(envelope(await app.request('POST', '/api/admin/jobs', { token: admin, body: job }))).toEqual({
+      code: 400,
+      message: `invalid payload: ${problem}`,
+      error: 'invalid_job_payload',
+    })
+  })
+
   const valid = { title: 'a', body: 'b' }
   test.each([
     ['without a title', { ...valid, title: ' ' }, 'title is required'],
@@ -347,6 +373,11 @@ describe('push › send', () => {
     [
       'at no time',
       { ...valid, send_at: 'tomorrow' },
+      'send_at: expected RFC 3339, such as 2026-01-02T03:04:05Z',
+    ],
+    [
+      'before the years that the database counts',
+      { ...valid, send_at: '0000-12-31T23:59:59Z' },
       'send_at: expected RFC 3339, such as 2026-01-02T03:04:05Z',
     ],
     ['with an empty idempotency key', { ...valid, idempotency_key: '' }, 'idempotency_key: expected a text'],

@@ -56,7 +56,13 @@ const invalid: [string, object, string, string][] = [
   ['no body', { to }, 'missing_sms_field', 'body is required'],
   ['a blank body', { to, body: ' \n' }, 'missing_sms_field', 'body is required'],
   ['a long body', { to, body: 'x'.repeat(1601) }, 'sms_body_too_long', 'body exceeds maximum length'],
-  ['NUL in the body', { to, body: 'a\0b' }, 'sms_body_has_nul', 'body: NUL is not allowed'],
+  ['NUL in the body', { to, body: 'a\0b' }, 'invalid_sms_body', 'body: expected Unicode text without NUL'],
+  [
+    'half a surrogate pair in the body',
+    { to, body: 'a\ud800' },
+    'invalid_sms_body',
+    'body: expected Unicode text without NUL',
+  ],
 ]
 
 describe('sms › send of the administration', () => {
@@ -219,6 +225,17 @@ describe('sms › messages of a user', () => {
 
   test.each(invalid)('are refused with %s', async (_case, body, error, message) => {
     expect(envelope(await as(alice, 'POST', '/send', body))).toEqual({ code: 400, error, message })
+  })
+
+  test('are not for anonymous users, who cost nothing to make', async () => {
+    const token = userToken({ sub: alice, amr: ['anonymous'], is_anonymous: true })
+    const body = { to, body: 'Hi' }
+    expect(envelope(await app.request('POST', '/api/messaging/sms/send', { token, body }))).toEqual({
+      code: 403,
+      error: 'sms_sender_not_permitted',
+      message: 'sending text messages is not permitted',
+    })
+    expect(twilio.requests).toHaveLength(0)
   })
 
   test('are limited: of ten at once the quota is sent', async () => {

@@ -124,6 +124,15 @@ describe('billing › events', () => {
     expect(await state()).toEqual(['free', 'canceled'])
   })
 
+  test('of a subscription whose first payment never came end it without its plan', async () => {
+    await report(checkout(0))
+    await report(updated(1, 'price_pro', 'incomplete'))
+    await report(updated(2, 'price_pro', 'incomplete_expired'))
+    expect(await state()).toEqual(['free', 'canceled'])
+    await report(updated(3, 'price_pro'))
+    expect(await state()).toEqual(['free', 'canceled'])
+  })
+
   test('count by the time at which they happened, in whatever order they are reported', async () => {
     const events = [
       checkout(0),
@@ -261,7 +270,11 @@ describe('billing › signature', () => {
 
   test('is asked of bodies up to 64 KiB; larger ones are too large', async () => {
     expect(envelope(await post('x'.repeat(65_536), 't=1,v1=a'))).toEqual(forged)
-    expect((await post('x'.repeat(65_537), 't=1,v1=a')).status).toBe(413)
+    expect(envelope(await post('x'.repeat(65_537), 't=1,v1=a'))).toEqual({
+      code: 413,
+      message: 'the request body is larger than 65536 bytes',
+      error: 'body_too_large',
+    })
   })
 })
 
