@@ -188,6 +188,30 @@ describe('refresh', () => {
     expect((await waiting).status).toBe(200)
   })
 
+  test('detects the replay of an old token that is rotated together with the current one', async () => {
+    const { refreshToken, user } = await accounts.register()
+    const current = (await refreshOn(accounts.app, refreshToken)).json
+    await ageRotations(user.id)
+    const others = [await accounts.register(), await accounts.register()]
+    await using holder = await openTransaction(accounts.app.database)
+    // The rotations that the node may have in flight wait, and those after them form one statement.
+    await holder.sql('lock table basalt.sessions in exclusive mode')
+    const inFlight = others.map((session) => refreshOn(accounts.app, session.refreshToken))
+    await holder.waitForBlocked()
+    // What is answered without the database has arrived after the refresh before it.
+    const waitForArrival = () => accounts.app.request('GET', '/api/auth/me')
+    await waitForArrival()
+    const replay = refreshOn(accounts.app, refreshToken)
+    await waitForArrival()
+    const latest = refreshOn(accounts.app, current.refreshToken)
+    await waitForArrival()
+    await holder.commit()
+    expect(envelope(await replay)).toEqual(invalidRefreshToken)
+    expect((await latest).status).toBe(200)
+    expect(await accounts.app.sql('select 1 from basalt.sessions where user_id = $1', [user.id])).toEqual([])
+    for (const { status } of await Promise.all(inFlight)) expect(status).toBe(200)
+  })
+
   test('refuses tokens that were never issued without ending anything', async () => {
     const { refreshToken, token, user } = await accounts.register()
     const sid = String(claimsOf(token).sid)
