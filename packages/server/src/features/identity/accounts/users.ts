@@ -123,8 +123,9 @@ export async function markEmailVerified(
 
 /**
  * The owner of an address signs in to an account that was registered with it but never verified: its password, phone,
- * API keys and identities at providers go, which may be those of a stranger (pre-hijacking). Second factors stay, and while there is one the address is not yet
- * verified: a stranger's passkey would open an account with a verified address.
+ * API keys, identities at providers and the programs it let in go, which may be those of a stranger (pre-hijacking). Second
+ * factors stay, and while there is one the address is not yet verified: a stranger's passkey would open an account with a
+ * verified address.
  */
 export async function takeOverUnverified(
   database: Queryable,
@@ -133,12 +134,15 @@ export async function takeOverUnverified(
 ): Promise<User> {
   await revokeApiKeysOf(database, userId)
   await database.count(sql`delete from basalt.social_identities where user_id = ${userId}`)
-  return await database.one<User>(sql`
+  const user = await database.one<User>(sql`
     update basalt.users
     set password_hash = null, phone = null, updated_at = now(),
       email_verified_at = case when not ${hasFactor}::bool then now() end
     where id = ${userId} and email_verified_at is null
     returning *`)
+  // With them codes and tokens. Last: transactions change the version of API keys before that of OAuth tokens.
+  await database.count(sql`delete from basalt.oauth_consents where user_id = ${userId}`)
+  return user
 }
 
 /** Makes an anonymous user one whom a provider signs in. Undefined when the account is not anonymous or already linked. */
