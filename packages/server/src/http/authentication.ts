@@ -105,13 +105,16 @@ function createGuard(
   { isRequired, verifiers, limiter, resourceMetadataUrl }: AuthenticationOptions,
   origins: Origins,
 ): GuardHook {
-  const challenge = createChallenge(programs === undefined ? undefined : resourceMetadataUrl)
+  const metadataUrl = programs === undefined ? undefined : resourceMetadataUrl
+  const challenge = createChallenge(metadataUrl)
+  // RFC 6750 §3.1: the answer to a request without a token has no error code.
+  const challengeToken = createChallenge(metadataUrl, 'invalid_token')
   return (request, reply, done) => {
     reply.header('cache-control', 'no-store')
     const settle = (verdict: Verdict, isInCookie = false) => {
       const refusal = isInCookie
         ? judgeCookieSession(guard, verdict, challenge)
-        : judge(guard, programs, verdict, challenge)
+        : judge(guard, programs, verdict, challengeToken)
       if (refusal === undefined && 'identity' in verdict) request.identity = verdict.identity
       if (refusal === undefined && 'pending' in verdict) request.pending = verdict.pending
       const { identity } = request
@@ -290,10 +293,16 @@ function hasOneAuthorization(rawHeaders: readonly string[]): boolean {
 /** Names the scheme of a 401 (RFC 9110 §11.6.1). */
 type Challenge = (error: AppError) => AppError
 
-/** @param resourceMetadataUrl of a route that programs may call (RFC 9728 §5.1) */
-function createChallenge(resourceMetadataUrl: (() => string) | undefined): Challenge {
+/**
+ * @param resourceMetadataUrl of a route that programs may call (RFC 9728 §5.1)
+ * @param code what is wrong with the token (RFC 6750 §3.1)
+ */
+function createChallenge(resourceMetadataUrl: (() => string) | undefined, code?: string): Challenge {
   return (error) => {
-    const parameter = resourceMetadataUrl === undefined ? '' : ` resource_metadata="${resourceMetadataUrl()}"`
-    return error.with({ headers: { 'www-authenticate': `Bearer${parameter}` } })
+    const parameters = [
+      ...(code === undefined ? [] : [`error="${code}"`]),
+      ...(resourceMetadataUrl === undefined ? [] : [`resource_metadata="${resourceMetadataUrl()}"`]),
+    ]
+    return error.with({ headers: { 'www-authenticate': `Bearer ${parameters.join(', ')}`.trimEnd() } })
   }
 }
