@@ -92,14 +92,15 @@ export async function changePassword(
   for (const id of ended) endedSessions.add(id)
 }
 
-/** Deletes the caller with sessions, tokens and codes. @throws AppError invalid_token, insufficient_aal */
+/** Deletes the caller with sessions, tokens and codes. @throws AppError invalid_token, insufficient_aal, account_referenced */
 export async function deleteSelf(context: AccountContext, identity: UserIdentity): Promise<void> {
   const { database, endedSessions } = context
   const ended = await database.transaction(async (transaction) => {
     await lockSelf(transaction, identity)
     await requirePassedFactor(context, transaction, identity)
     const sessions = await endSessionsOf(transaction, identity.userId)
-    return (await deleteUser(transaction, identity.userId)) ? sessions : undefined
+    const isDeleted = await deleteUser(transaction, identity.userId, accountErrors.accountReferenced)
+    return isDeleted ? sessions : undefined
   })
   if (ended === undefined) throw httpErrors.invalidToken()
   for (const id of ended) endedSessions.add(id)

@@ -1,6 +1,6 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { codeOf } from '../../../lib/errors.ts'
+import { type AppError, codeOf } from '../../../lib/errors.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { revokeApiKeysOf } from '../api-keys/index.ts'
 import { accountErrors } from './errors.ts'
@@ -174,8 +174,22 @@ export async function linkEmail(
   })
 }
 
-/** Sessions, tokens and codes go with the user. */
-export async function deleteUser(database: Queryable, userId: string): Promise<boolean> {
+/**
+ * Sessions, tokens and codes go with the user.
+ *
+ * @param refuse makes the error when rows of this table keep the user
+ * @throws what `refuse` makes
+ */
+export async function deleteUser(
+  database: Queryable,
+  userId: string,
+  refuse: (table: string) => AppError,
+): Promise<boolean> {
   if (!isUuid(userId)) return false
-  return (await database.count(sql`delete from basalt.users where id = ${userId}`)) > 0
+  const deletion = database.count(sql`delete from basalt.users where id = ${userId}`)
+  const count = await deletion.catch((error) => {
+    if (codeOf(error) !== '23503' && codeOf(error) !== '23001') throw error
+    throw refuse(`${error.schema}.${error.table}`)
+  })
+  return count > 0
 }
