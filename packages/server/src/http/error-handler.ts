@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { translateDatabaseFailure } from '../database/errors.ts'
 import { AppError, codeOf } from '../lib/errors.ts'
+import { jsonType } from './body.ts'
 import { httpErrors } from './errors.ts'
 import { isBodyAwaited } from './expectation.ts'
 import type { FailureLog } from './failure-log.ts'
@@ -106,7 +107,7 @@ function toAppError(thrown: FastifyError, { bodyLimit }: ErrorHandlerOptions): A
   if (thrown.validation !== undefined) return httpErrors.invalidRequest(describeValidation(thrown))
   switch (codeOf(thrown)) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return httpErrors.unsupportedMediaType()
+      return httpErrors.unsupportedMediaType(jsonType)
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return httpErrors.bodyTooLarge(bodyLimit)
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
