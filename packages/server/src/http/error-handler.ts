@@ -120,9 +120,22 @@ function toAppError(thrown: FastifyError, { bodyLimit }: ErrorHandlerOptions): A
 }
 
 /** `email: must be string` — the field by its name, the body itself by its part of the request. */
-function describeValidation(error: FastifyError): string {
-  const [first] = error.validation ?? []
-  const field = (first?.instancePath ?? '').slice(1).replaceAll('/', '.')
-  const problem = first?.keyword === 'boolean' ? 'is not a known member' : (first?.message ?? 'is not valid')
-  return field === '' ? `${error.validationContext ?? 'request'} ${problem}` : `${field}: ${problem}`
+export function describeValidation({
+  validation = [],
+  validationContext,
+}: Pick<FastifyError, 'validation' | 'validationContext'>): string {
+  const [first] = validation
+  const path = first?.instancePath ?? ''
+  const field = path.slice(1).replaceAll('/', '.')
+  // Of a choice there is an error for each of its texts.
+  const texts = validation
+    .filter(({ keyword, instancePath }) => keyword === 'const' && instancePath === path)
+    .map(({ params }) => params.allowedValue)
+  const problem =
+    first?.keyword === 'boolean'
+      ? 'is not a known member'
+      : texts.length > 0
+        ? `expected one of ${texts.join(', ')}`
+        : (first?.message ?? 'is not valid')
+  return field === '' ? `${validationContext ?? 'request'} ${problem}` : `${field}: ${problem}`
 }
