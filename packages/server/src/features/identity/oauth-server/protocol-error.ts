@@ -1,5 +1,6 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyError, FastifyReply } from 'fastify'
 import { formType, jsonType } from '../../../http/body.ts'
+import { describeValidation } from '../../../http/error-handler.ts'
 import { AppError, codeOf } from '../../../lib/errors.ts'
 
 /** The codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2 that are answered here. */
@@ -65,6 +66,9 @@ function translate(thrown: unknown, { contentType, code }: BodyErrors): unknown 
   if (thrown instanceof AppError && thrown.kind === 'invalid_json') {
     return new ProtocolError(code, thrown.message)
   }
-  if (!(thrown instanceof Error) || !('validation' in thrown)) return thrown
-  return new ProtocolError(code, thrown.message)
+  return isInvalid(thrown) ? new ProtocolError(code, describeValidation(thrown)) : thrown
+}
+
+function isInvalid(thrown: unknown): thrown is FastifyError {
+  return thrown instanceof Error && 'validation' in thrown
 }
