@@ -9,6 +9,7 @@ import { recordAudit } from '../../../operations/audit/index.ts'
 import { clientIdPrefix, clientSecretPrefix } from '../context.ts'
 import { oauthServerErrors } from '../errors.ts'
 import { isScope } from '../scopes.ts'
+import { isStorable } from './client-metadata.ts'
 import type { ClientRow, CountedClientRow } from './queries.ts'
 import * as queries from './queries.ts'
 import { findRedirectUriProblem } from './redirect-uri.ts'
@@ -182,8 +183,7 @@ function readName(given = ''): string {
   const name = given.trim()
   if (name === '') throw invalid('name is required')
   if (name.length > nameLimit) throw invalid(`name: at most ${nameLimit} characters`)
-  // Postgres has no NUL in texts.
-  if (name.includes('\0')) throw invalid('name: NUL is not allowed')
+  if (!isStorable(name)) throw invalid('name: expected well-formed Unicode without NUL')
   return name
 }
 

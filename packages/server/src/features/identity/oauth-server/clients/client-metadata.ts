@@ -25,8 +25,11 @@ export function readClientMetadata(
   permitted: readonly string[],
 ): ClientMetadata {
   const name = readText(given, 'client_name')?.trim()
-  if (name !== undefined && (name.length > nameLimit || name.includes('\0'))) {
+  if (name !== undefined && name.length > nameLimit) {
     throw invalid(`client_name: expected at most ${nameLimit} characters`)
+  }
+  if (name !== undefined && !isStorable(name)) {
+    throw invalid('client_name: expected well-formed Unicode without NUL')
   }
   requireMember(given, 'response_types', 'code')
   const grantTypes = requireMember(given, 'grant_types', 'authorization_code')
@@ -39,6 +42,11 @@ export function readClientMetadata(
     scopes: readScopes(readText(given, 'scope'), permitted),
     authentication: readText(given, 'token_endpoint_auth_method'),
   }
+}
+
+/** Whether PostgreSQL can hold a text, in JSON too (PostgreSQL manual, JSON Types). */
+export function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
 }
 
 function readRedirectUris(given: unknown): readonly string[] {
