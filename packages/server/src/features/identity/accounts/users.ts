@@ -123,9 +123,9 @@ export async function markEmailVerified(
 
 /**
  * The owner of an address signs in to an account that was registered with it but never verified: its password, phone,
- * API keys, identities at providers and the programs it let in go, which may be those of a stranger (pre-hijacking). Second
- * factors stay, and while there is one the address is not yet verified: a stranger's passkey would open an account with a
- * verified address.
+ * API keys, identities at providers, push devices and the programs it let in go, which may be those of a stranger
+ * (pre-hijacking). Second factors stay, and while there is one the address is not yet verified: a stranger's passkey would
+ * open an account with a verified address.
  */
 export async function takeOverUnverified(
   database: Queryable,
@@ -134,6 +134,9 @@ export async function takeOverUnverified(
 ): Promise<User> {
   await revokeApiKeysOf(database, userId)
   await database.count(sql`delete from basalt.social_identities where user_id = ${userId}`)
+  await database.count(sql`
+    update basalt.push_devices set is_active = false, inactive_reason = 'revoked', updated_at = now()
+    where user_id = ${userId} and is_active`)
   const user = await database.one<User>(sql`
     update basalt.users
     set password_hash = null, phone = null, updated_at = now(),
