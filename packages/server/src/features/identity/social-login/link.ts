@@ -57,7 +57,8 @@ export async function linkByAccessToken(
   return await accounts.database.transaction(async (transaction) => {
     await lockIdentity(transaction, { provider, profile })
     await requireFree(transaction, provider, profile.subject, caller.userId)
-    const user = await makePermanent(transaction, caller.userId, isProven ? profile : undefined)
+    const { id } = await lockSelf(transaction, caller)
+    const user = await makePermanent(transaction, id, isProven ? profile : undefined)
     await saveIdentity(transaction, {
       provider,
       subject: profile.subject,

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   type AccountNodes,
   createAccountNodes,
+  mailedToken,
   openTransaction,
   waitForJobs,
 } from '../../../../../test/account-nodes.ts'
-import { claimsOf, type SignedIn } from '../../../../../test/accounts.ts'
+import { claimsOf, goodPassword, newEmail, type SignedIn } from '../../../../../test/accounts.ts'
 import {
   approveClient,
   askWith,
@@ -124,22 +125,52 @@ const requests: Record<
   ],
 }
 
+/** Sends the request while another transaction holds the user and ends the session. */
+async function askAsSessionEnds(session: SignedIn, request: () => ReturnType<typeof ask>) {
+  // A mail to the user would wait too.
+  await waitForJobs(nodes)
+  await using ending = await openTransaction(nodes.database)
+  await ending.sql('select from basalt.users where id = $1 for update', [session.user.id])
+  const answer = request()
+  await ending.waitForBlocked()
+  await ending.sql('delete from basalt.sessions where id = $1', [claimsOf(session.token).sid])
+  await ending.commit()
+  return envelope(await answer)
+}
+
+const invalidToken = { code: 401, message: 'invalid or expired token', error: 'invalid_token' }
+
 test.each(Object.entries(requests))(
   'a session that ends before the request is done does not %s',
   async (_name, [table, prepare]) => {
     const session = await aal2Session(nodes.first, await totpUser(nodes.first))
     const request = await prepare(session)
     const before = await rowsOf(table, session)
-    // A mail to the user would wait too.
-    await waitForJobs(nodes)
-    await using ending = await openTransaction(nodes.database)
-    await ending.sql('select from basalt.users where id = $1 for update', [session.user.id])
-    const answer = request()
-    await ending.waitForBlocked()
-    await ending.sql('delete from basalt.sessions where id = $1', [claimsOf(session.token).sid])
-    await ending.commit()
-    const invalidToken = { code: 401, message: 'invalid or expired token', error: 'invalid_token' }
-    expect(envelope(await answer)).toEqual(invalidToken)
+    expect(await askAsSessionEnds(session, request)).toEqual(invalidToken)
     expect(await rowsOf(table, session)).toEqual(before)
   },
 )
+
+test.each<[string, (session: SignedIn, email: string) => Promise<() => ReturnType<typeof ask>>]>([
+  [
+    'an address and a password',
+    async ({ token }, email) =>
+      () =>
+        ask('POST', 'link/email', token, { email, password: goodPassword }),
+  ],
+  [
+    'an address by a mailed link',
+    async ({ token }, email) => {
+      const link = await mailedToken(nodes.first, 'magic-link', email)
+      return () => ask('POST', 'magic-link/confirm', token, { token: link })
+    },
+  ],
+])('an anonymous session that ends before the request is done does not link %s', async (_name, prepare) => {
+  const session: SignedIn = (await nodes.first.post('anonymous')).json
+  const email = newEmail()
+  const request = await prepare(session, email)
+  expect(await askAsSessionEnds(session, request)).toEqual(invalidToken)
+  expect(
+    await nodes.sql('select email, is_anonymous from basalt.users where id = $1', [session.user.id]),
+  ).toEqual([{ email: null, is_anonymous: true }])
+})

@@ -142,6 +142,26 @@ describe('social login › link by access token', () => {
     expect(identities.json).toMatchObject([{ provider: 'spotify', proven: false }])
   })
 
+  test('is refused to a session that ends before the request is done', async () => {
+    issueToken('ours', newId())
+    const { token, user } = await anonymous()
+    await waitForJobs(accounts.app)
+    await using ending = await openTransaction(accounts.app.database)
+    await ending.sql('select from basalt.users where id = $1 for update', [user.id])
+    const answer = link(token, { provider: 'github', access_token: 'x' })
+    await ending.waitForBlocked()
+    await ending.sql('delete from basalt.sessions where user_id = $1', [user.id])
+    await ending.commit()
+    expect(envelope(await answer)).toEqual({
+      code: 401,
+      message: 'invalid or expired token',
+      error: 'invalid_token',
+    })
+    expect(
+      await accounts.app.sql('select from basalt.social_identities where user_id = $1', [user.id]),
+    ).toEqual([])
+  })
+
   test('ten links of one identity at once make one', async () => {
     issueToken('ours', newId())
     const callers = await Promise.all(Array.from({ length: 10 }, anonymous))
