@@ -1,3 +1,4 @@
+import { isStorable } from '../../../../lib/stored-text.ts'
 import { ProtocolError } from '../protocol-error.ts'
 import { isScope } from '../scopes.ts'
 import { findRedirectUriProblem } from './redirect-uri.ts'
@@ -42,11 +43,6 @@ export function readClientMetadata(
     scopes: readScopes(readText(given, 'scope'), permitted),
     authentication: readText(given, 'token_endpoint_auth_method'),
   }
-}
-
-/** Whether PostgreSQL can hold a text, in JSON too (PostgreSQL manual, JSON Types). */
-export function isStorable(text: string): boolean {
-  return text.isWellFormed() && !text.includes('\0')
 }
 
 function readRedirectUris(given: unknown): readonly string[] {
