@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../lib/errors.ts'
 import { adminCookieOf, judgeCookieUse } from './admin-cookie.ts'
 import { httpErrors } from './errors.ts'
-import { requireWriteScope } from './grants.ts'
+import { insufficientScope, refuseWrite } from './grants.ts'
 import {
   type AdminIdentity,
   anonymousIdentity,
@@ -232,20 +232,13 @@ function judgeCookieSession(
   return judge(guard, undefined, isAdministrator ? verdict : { refusal: 'invalid' }, challenge)
 }
 
-/** What a program may not call. The challenge is that of RFC 6750 §3.1. */
+/** Why a program may not call a route. */
 function judgeProgram(
   programs: ProgramAccess | undefined,
   { scope }: Pick<UserIdentity, 'scope'>,
 ): AppError | undefined {
-  try {
-    if (programs === undefined)
-      throw httpErrors.insufficientScope('scope does not permit access to this endpoint')
-    if (programs === 'write') requireWriteScope(scope)
-    return undefined
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return error.with({ headers: { 'www-authenticate': 'Bearer error="insufficient_scope"' } })
-  }
+  if (programs === undefined) return insufficientScope('scope does not permit access to this endpoint')
+  return programs === 'write' ? refuseWrite(scope) : undefined
 }
 
 /** Whether a stream is asked for that waits for a sign-in: it has no token yet and carries no data. */
