@@ -15,7 +15,7 @@ import {
   type TestClient,
 } from '../../../../../test/oauth.ts'
 import { enroll, newAuthenticator, publicOrigin } from '../../../../../test/passkeys.ts'
-import { aal2Session, everySecondFactor, totpUser } from '../../../../../test/second-factors.ts'
+import { aal2Session, everySecondFactor, pendingToken, totpUser } from '../../../../../test/second-factors.ts'
 import { envelope } from '../../../../../test/test-app.ts'
 
 let nodes: AccountNodes
@@ -76,6 +76,26 @@ const requests: Record<
       const query = new URLSearchParams(Object.entries(askWith(client, proof)))
       return () => ask('GET', `authorize?${query}`, token)
     },
+  ],
+  'begin to enrol an app': [
+    'mfa_factors',
+    async ({ token }) => {
+      const [factor] = (await ask('GET', 'mfa/factors', token)).json.factors
+      await ask('DELETE', `mfa/factors/${factor.id}`, token)
+      return () => ask('POST', 'mfa/totp/enroll', token)
+    },
+  ],
+  'begin to enrol a phone': [
+    'mfa_factors',
+    async ({ token }) =>
+      () =>
+        ask('POST', 'mfa/sms/enroll', token, { phone: '+12025550123' }),
+  ],
+  'begin to enrol a passkey': [
+    'mfa_challenges',
+    async ({ token }) =>
+      () =>
+        ask('POST', 'mfa/webauthn/enroll', token),
   ],
   'make backup codes': [
     'mfa_backup_codes',
@@ -174,3 +194,33 @@ test.each<[string, (session: SignedIn, email: string) => Promise<() => ReturnTyp
     await nodes.sql('select email, is_anonymous from basalt.users where id = $1', [session.user.id]),
   ).toEqual([{ email: null, is_anonymous: true }])
 })
+
+test.each(['totp', 'email', 'webauthn'])(
+  'a user who is deleted before the %s challenge of a sign-in is made gets none',
+  async (method) => {
+    const user = await totpUser(nodes.first)
+    const { token } = await aal2Session(nodes.first, user)
+    if (method === 'email') {
+      await nodes.sql(
+        "insert into basalt.mfa_factors (user_id, method, confirmed_at) values ($1, 'email', now())",
+        [user.user.id],
+      )
+    }
+    if (method === 'webauthn') {
+      expect((await enroll(nodes.first, token, newAuthenticator())).status).toBe(200)
+    }
+    const pending = await pendingToken(nodes.first, user.user.email)
+    await waitForJobs(nodes)
+    await using deletion = await openTransaction(nodes.database)
+    await deletion.sql('select from basalt.users where id = $1 for update', [user.user.id])
+    const answer = ask('POST', `mfa/${method}/challenge`, pending)
+    await deletion.waitForBlocked()
+    await deletion.sql('delete from basalt.users where id = $1', [user.user.id])
+    await deletion.commit()
+    expect(envelope(await answer)).toEqual({
+      code: 401,
+      message: 'no MFA challenge pending',
+      error: 'no_pending_mfa',
+    })
+  },
+)
