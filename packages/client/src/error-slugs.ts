@@ -3,6 +3,7 @@
 /** What an error of the server can be; docs/generated/errors.md has what each means. */
 export type ErrorSlug =
   | 'access_denied'
+  | 'account_referenced'
   | 'admin_required'
   | 'advice_not_found'
   | 'aggregate_disabled'

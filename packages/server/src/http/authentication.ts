@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../lib/errors.ts'
 import { adminCookieOf, judgeCookieUse } from './admin-cookie.ts'
 import { httpErrors } from './errors.ts'
-import { requireWriteScope } from './grants.ts'
+import { insufficientScope, refuseWrite } from './grants.ts'
 import {
   type AdminIdentity,
   anonymousIdentity,
@@ -105,13 +105,16 @@ function createGuard(
   { isRequired, verifiers, limiter, resourceMetadataUrl }: AuthenticationOptions,
   origins: Origins,
 ): GuardHook {
-  const challenge = createChallenge(programs === undefined ? undefined : resourceMetadataUrl)
+  const metadataUrl = programs === undefined ? undefined : resourceMetadataUrl
+  const challenge = createChallenge(metadataUrl)
+  // RFC 6750 §3.1: the answer to a request without a token has no error code.
+  const challengeToken = createChallenge(metadataUrl, 'invalid_token')
   return (request, reply, done) => {
     reply.header('cache-control', 'no-store')
     const settle = (verdict: Verdict, isInCookie = false) => {
       const refusal = isInCookie
         ? judgeCookieSession(guard, verdict, challenge)
-        : judge(guard, programs, verdict, challenge)
+        : judge(guard, programs, verdict, challengeToken)
       if (refusal === undefined && 'identity' in verdict) request.identity = verdict.identity
       if (refusal === undefined && 'pending' in verdict) request.pending = verdict.pending
       const { identity } = request
@@ -229,20 +232,13 @@ function judgeCookieSession(
   return judge(guard, undefined, isAdministrator ? verdict : { refusal: 'invalid' }, challenge)
 }
 
-/** What a program may not call. The challenge is that of RFC 6750 §3.1. */
+/** Why a program may not call a route. */
 function judgeProgram(
   programs: ProgramAccess | undefined,
   { scope }: Pick<UserIdentity, 'scope'>,
 ): AppError | undefined {
-  try {
-    if (programs === undefined)
-      throw httpErrors.insufficientScope('scope does not permit access to this endpoint')
-    if (programs === 'write') requireWriteScope(scope)
-    return undefined
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return error.with({ headers: { 'www-authenticate': 'Bearer error="insufficient_scope"' } })
-  }
+  if (programs === undefined) return insufficientScope('scope does not permit access to this endpoint')
+  return programs === 'write' ? refuseWrite(scope) : undefined
 }
 
 /** Whether a stream is asked for that waits for a sign-in: it has no token yet and carries no data. */
@@ -290,10 +286,16 @@ function hasOneAuthorization(rawHeaders: readonly string[]): boolean {
 /** Names the scheme of a 401 (RFC 9110 §11.6.1). */
 type Challenge = (error: AppError) => AppError
 
-/** @param resourceMetadataUrl of a route that programs may call (RFC 9728 §5.1) */
-function createChallenge(resourceMetadataUrl: (() => string) | undefined): Challenge {
+/**
+ * @param resourceMetadataUrl of a route that programs may call (RFC 9728 §5.1)
+ * @param code what is wrong with the token (RFC 6750 §3.1)
+ */
+function createChallenge(resourceMetadataUrl: (() => string) | undefined, code?: string): Challenge {
   return (error) => {
-    const parameter = resourceMetadataUrl === undefined ? '' : ` resource_metadata="${resourceMetadataUrl()}"`
-    return error.with({ headers: { 'www-authenticate': `Bearer${parameter}` } })
+    const parameters = [
+      ...(code === undefined ? [] : [`error="${code}"`]),
+      ...(resourceMetadataUrl === undefined ? [] : [`resource_metadata="${resourceMetadataUrl()}"`]),
+    ]
+    return error.with({ headers: { 'www-authenticate': `Bearer ${parameters.join(', ')}`.trimEnd() } })
   }
 }

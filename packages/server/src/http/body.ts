@@ -4,13 +4,16 @@ import { AppError } from '../lib/errors.ts'
 import { nestsDeeperThan } from '../lib/json-slices.ts'
 import { httpErrors } from './errors.ts'
 
+export const jsonType = 'application/json'
+export const formType = 'application/x-www-form-urlencoded'
+
 /** Writing a value as JSON again takes stack by its depth: V8 gives up below 5,000 levels, PostgreSQL below 20,000. */
 const mostLevels = 1000
 
 /** JSON bodies as values. An empty body is accepted: routes that need one say so in their schema. */
 export function acceptJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+  app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (request, body, done) => {
     try {
       const text = decodeBody(request, body)
       done(null, text === '' ? undefined : parseJson(text))
@@ -18,31 +21,29 @@ export function acceptJson(app: FastifyInstance): void {
       done(error instanceof AppError ? error : httpErrors.invalidJson())
     }
   })
-  acceptNothingElse(app)
+  acceptNothingElse(app, jsonType)
 }
 
 /** JSON bodies as the text that was sent, for Postgres to read: no digit is lost on the way. */
 export function acceptJsonText(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+  app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (request, body, done) => {
     try {
       done(null, decodeBody(request, body))
     } catch (error) {
       done(error as Error)
     }
   })
-  acceptNothingElse(app)
+  acceptNothingElse(app, jsonType)
 }
 
 /** What a form without a script sends (WHATWG URL Standard §5). */
 export function acceptForms(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'string' },
-    (_request, body, done) => done(null, new URLSearchParams(String(body))),
+  app.addContentTypeParser(formType, { parseAs: 'string' }, (_request, body, done) =>
+    done(null, new URLSearchParams(String(body))),
   )
-  acceptNothingElse(app)
+  acceptNothingElse(app, formType)
 }
 
 /** Bodies as the bytes that were sent, whatever their type: for routes that check a signature before they read. */
@@ -52,11 +53,11 @@ export function acceptRaw(app: FastifyInstance): void {
 }
 
 /** Without content its type does not matter: `fetch` names `text/plain` for an empty text. */
-function acceptNothingElse(app: FastifyInstance): void {
+function acceptNothingElse(app: FastifyInstance, expected: string): void {
   app.addContentTypeParser('*', (request, _payload, done) => {
     const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
     const isEmpty = length === '0' && coding === undefined
-    done(isEmpty || request.is404 ? null : httpErrors.unsupportedMediaType())
+    done(isEmpty || request.is404 ? null : httpErrors.unsupportedMediaType(expected))
   })
 }
 

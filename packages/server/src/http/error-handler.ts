@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { translateDatabaseFailure } from '../database/errors.ts'
 import { AppError, codeOf } from '../lib/errors.ts'
+import { jsonType } from './body.ts'
 import { httpErrors } from './errors.ts'
 import { isBodyAwaited } from './expectation.ts'
 import type { FailureLog } from './failure-log.ts'
@@ -107,7 +108,7 @@ function toAppError(thrown: FastifyError, bodyLimit: number): AppError {
   if (thrown.validation !== undefined) return httpErrors.invalidRequest(describeValidation(thrown))
   switch (codeOf(thrown)) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return httpErrors.unsupportedMediaType()
+      return httpErrors.unsupportedMediaType(jsonType)
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return httpErrors.bodyTooLarge(bodyLimit)
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
@@ -120,9 +121,22 @@ function toAppError(thrown: FastifyError, bodyLimit: number): AppError {
 }
 
 /** `email: must be string` — the field by its name, the body itself by its part of the request. */
-function describeValidation(error: FastifyError): string {
-  const [first] = error.validation ?? []
-  const field = (first?.instancePath ?? '').slice(1).replaceAll('/', '.')
-  const problem = first?.keyword === 'boolean' ? 'is not a known member' : (first?.message ?? 'is not valid')
-  return field === '' ? `${error.validationContext ?? 'request'} ${problem}` : `${field}: ${problem}`
+export function describeValidation({
+  validation = [],
+  validationContext,
+}: Pick<FastifyError, 'validation' | 'validationContext'>): string {
+  const [first] = validation
+  const path = first?.instancePath ?? ''
+  const field = path.slice(1).replaceAll('/', '.')
+  // Of a choice there is an error for each of its texts.
+  const texts = validation
+    .filter(({ keyword, instancePath }) => keyword === 'const' && instancePath === path)
+    .map(({ params }) => params.allowedValue)
+  const problem =
+    first?.keyword === 'boolean'
+      ? 'is not a known member'
+      : texts.length > 0
+        ? `expected one of ${texts.join(', ')}`
+        : (first?.message ?? 'is not valid')
+  return field === '' ? `${validationContext ?? 'request'} ${problem}` : `${field}: ${problem}`
 }

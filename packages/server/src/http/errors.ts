@@ -114,8 +114,8 @@ export const httpErrorTable = {
   },
   unsupportedMediaType: {
     status: 415,
-    message: 'the content type must be application/json',
-    help: 'Send the body as JSON with `Content-Type: application/json`.',
+    message: (expected: string) => `the content type must be ${expected}`,
+    help: 'Send the body in that form, and name it in `Content-Type`.',
   },
   unsupportedContentEncoding: {
     status: 415,

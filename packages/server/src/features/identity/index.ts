@@ -11,6 +11,7 @@ import {
   defineAccountHousekeeping,
   deriveKeys,
   EndedSessions,
+  lockSelf,
   refuseEndedSessions,
 } from './accounts/index.ts'
 import { ApiKeyService, ApiKeyVerifier, apiKeys } from './api-keys/index.ts'
@@ -152,7 +153,11 @@ export function wireIdentity(
   return {
     features: [
       apps({ database, limiter, onChange: forgetPrograms }),
-      apiKeys({ service: new ApiKeyService(database, clock, forgetApiKeys), verifier: apiKeyVerifier }),
+      apiKeys({
+        service: new ApiKeyService(database, clock, forgetApiKeys),
+        verifier: apiKeyVerifier,
+        lockCaller: lockSelf,
+      }),
       authSettings(settings),
       accounts(context),
       mfa(mfaContext),

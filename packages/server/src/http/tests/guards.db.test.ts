@@ -232,7 +232,7 @@ describe('a route for callers', () => {
     for (const route of guardedForUsers()) {
       const response = await ask(route, { authorization: `Bearer ${token}` })
       expect([route, response.status]).toEqual([route, 401])
-      expect(response.headers.get('www-authenticate')).toBe('Bearer')
+      expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
       if (route.method === 'HEAD') continue
       expect(envelope(response)).toEqual({
         code: 401,
@@ -356,15 +356,16 @@ describe('a route for the administrator', () => {
   const routes = () => [...guarded('admin'), route]
 
   test.each([
-    ...Object.entries(refusedHeaders),
+    ...Object.entries(refusedHeaders).map(([what, headers]) => [what, 'Bearer', headers] as const),
     ...Object.entries({ ...refusedTokens, 'a user': user }).map(
-      ([what, token]) => [what, { authorization: `Bearer ${token}` }] as const,
+      ([what, token]) =>
+        [what, 'Bearer error="invalid_token"', { authorization: `Bearer ${token}` }] as const,
     ),
-  ])('refuses %s', async (_what, headers) => {
+  ])('refuses %s', async (_what, challenge, headers) => {
     for (const each of routes()) {
       const response = await ask(each, headers)
       expect([each, response.status]).toEqual([each, 401])
-      expect(response.headers.get('www-authenticate')).toBe('Bearer')
+      expect(response.headers.get('www-authenticate')).toBe(challenge)
       if (each.method === 'HEAD') continue
       expect(envelope(response)).toEqual({
         code: 401,

@@ -166,6 +166,11 @@ export const accountErrorTable = {
     message: 'email is already verified',
     help: 'There is nothing to verify.',
   },
+  accountReferenced: {
+    status: 409,
+    message: 'the account cannot be deleted while other data refers to it',
+    help: 'A foreign key without `on delete` keeps the account. An administrator sees which one.',
+  },
   userReferenced: {
     status: 409,
     message: (table: string) => `user is referenced by rows of ${table}`,

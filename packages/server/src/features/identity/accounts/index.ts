@@ -25,7 +25,7 @@ export { accountLimits, requireAttempt } from './limits.ts'
 export { confirmMagicLink, requestMagicLink } from './methods/email-link/magic-link.ts'
 export { logIn } from './methods/password/log-in.ts'
 export { confirmSmsCode, requestSmsCode } from './methods/sms/sms-sign-in.ts'
-export { requirePassedFactor } from './own-account.ts'
+export { lockSelf, requirePassedFactor } from './own-account.ts'
 export { findOrMakeOwner } from './owner.ts'
 export { clientOf } from './routes.ts'
 export {

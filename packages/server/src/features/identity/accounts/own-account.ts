@@ -24,6 +24,24 @@ async function requireSelf({ database }: AccountContext, { userId }: UserIdentit
   return user
 }
 
+/**
+ * The caller's account, locked until the transaction ends, for what outlives the session: a node may accept its tokens for a
+ * second after it has ended.
+ *
+ * @throws AppError invalid_token
+ */
+export async function lockSelf(
+  transaction: Queryable,
+  { userId, sessionId }: Pick<UserIdentity, 'userId' | 'sessionId'>,
+): Promise<User> {
+  const user = await lockUser(transaction, userId)
+  if (user === undefined || user.disabled_at !== null) throw httpErrors.invalidToken()
+  if (sessionId !== undefined && (await findSessionOwner(transaction, sessionId)) !== user.id) {
+    throw httpErrors.invalidToken()
+  }
+  return user
+}
+
 export async function describeSelf(context: AccountContext, identity: UserIdentity): Promise<UserObject> {
   return describeUser(await requireSelf(context, identity))
 }
@@ -63,15 +81,9 @@ export async function changePassword(
   const password = await requireNewPassword(context, requireText(given.newPassword, 'newPassword'))
   const hash = await passwords.hash(password)
   const ended = await database.transaction(async (transaction) => {
-    const current = await lockUser(transaction, user.id)
-    // Meanwhile another request may have set another password, or ended this session.
-    if (current === undefined || current.disabled_at !== null) throw httpErrors.invalidToken()
+    const current = await lockSelf(transaction, identity)
+    // Meanwhile another request may have set another password.
     if (current.password_hash !== user.password_hash) throw accountErrors.wrongPassword()
-    if (
-      identity.sessionId !== undefined &&
-      (await findSessionOwner(transaction, identity.sessionId)) !== user.id
-    )
-      throw httpErrors.invalidToken()
     await requirePassedFactor(context, transaction, identity)
     await setPassword(transaction, user.id, hash)
     await voidMailedTokens(transaction, user.email ?? '', ['password_reset', 'magic_link'])
@@ -80,14 +92,15 @@ export async function changePassword(
   for (const id of ended) endedSessions.add(id)
 }
 
-/** Deletes the caller with sessions, tokens and codes. @throws AppError invalid_token, insufficient_aal */
+/** Deletes the caller with sessions, tokens and codes. @throws AppError invalid_token, insufficient_aal, account_referenced */
 export async function deleteSelf(context: AccountContext, identity: UserIdentity): Promise<void> {
   const { database, endedSessions } = context
   const ended = await database.transaction(async (transaction) => {
-    await lockUser(transaction, identity.userId)
+    await lockSelf(transaction, identity)
     await requirePassedFactor(context, transaction, identity)
     const sessions = await endSessionsOf(transaction, identity.userId)
-    return (await deleteUser(transaction, identity.userId)) ? sessions : undefined
+    const isDeleted = await deleteUser(transaction, identity.userId, accountErrors.accountReferenced)
+    return isDeleted ? sessions : undefined
   })
   if (ended === undefined) throw httpErrors.invalidToken()
   for (const id of ended) endedSessions.add(id)

@@ -170,9 +170,12 @@ export function isUnverified({ config }: Pick<AccountContext, 'config'>, user: U
   return config.require_verified_email && email !== null && email_verified_at === null && disabled_at === null
 }
 
-/** When an access token expires that is made now. */
+/** The token is made after the statement that stores when it expires, which may wait for a lock. */
+const statementSeconds = 60
+
+/** When an access token has expired that is about to be made. */
 export function tokenExpiryOf({ clock, config }: Pick<AccountContext, 'clock' | 'config'>): Date {
-  return new Date(clock.now().getTime() + config.token_duration * 1000)
+  return new Date(clock.now().getTime() + (config.token_duration + statementSeconds) * 1000)
 }
 
 /** What access tokens say of the user, whatever the session. */

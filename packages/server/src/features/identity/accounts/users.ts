@@ -1,6 +1,6 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { codeOf } from '../../../lib/errors.ts'
+import { type AppError, codeOf } from '../../../lib/errors.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { revokeApiKeysOf } from '../api-keys/index.ts'
 import { accountErrors } from './errors.ts'
@@ -123,8 +123,9 @@ export async function markEmailVerified(
 
 /**
  * The owner of an address signs in to an account that was registered with it but never verified: its password, phone,
- * API keys and identities at providers go, which may be those of a stranger (pre-hijacking). Second factors stay, and while there is one the address is not yet
- * verified: a stranger's passkey would open an account with a verified address.
+ * API keys, identities at providers, push devices and the programs it let in go, which may be those of a stranger
+ * (pre-hijacking). Second factors stay, and while there is one the address is not yet verified: a stranger's passkey would
+ * open an account with a verified address.
  */
 export async function takeOverUnverified(
   database: Queryable,
@@ -133,12 +134,18 @@ export async function takeOverUnverified(
 ): Promise<User> {
   await revokeApiKeysOf(database, userId)
   await database.count(sql`delete from basalt.social_identities where user_id = ${userId}`)
-  return await database.one<User>(sql`
+  await database.count(sql`
+    update basalt.push_devices set is_active = false, inactive_reason = 'revoked', updated_at = now()
+    where user_id = ${userId} and is_active`)
+  const user = await database.one<User>(sql`
     update basalt.users
     set password_hash = null, phone = null, updated_at = now(),
       email_verified_at = case when not ${hasFactor}::bool then now() end
     where id = ${userId} and email_verified_at is null
     returning *`)
+  // With them codes and tokens. Last: transactions change the version of API keys before that of OAuth tokens.
+  await database.count(sql`delete from basalt.oauth_consents where user_id = ${userId}`)
+  return user
 }
 
 /** Makes an anonymous user one whom a provider signs in. Undefined when the account is not anonymous or already linked. */
@@ -170,8 +177,22 @@ export async function linkEmail(
   })
 }
 
-/** Sessions, tokens and codes go with the user. */
-export async function deleteUser(database: Queryable, userId: string): Promise<boolean> {
+/**
+ * Sessions, tokens and codes go with the user.
+ *
+ * @param refuse makes the error when rows of this table keep the user
+ * @throws what `refuse` makes
+ */
+export async function deleteUser(
+  database: Queryable,
+  userId: string,
+  refuse: (table: string) => AppError,
+): Promise<boolean> {
   if (!isUuid(userId)) return false
-  return (await database.count(sql`delete from basalt.users where id = ${userId}`)) > 0
+  const deletion = database.count(sql`delete from basalt.users where id = ${userId}`)
+  const count = await deletion.catch((error) => {
+    if (codeOf(error) !== '23503' && codeOf(error) !== '23001') throw error
+    throw refuse(`${error.schema}.${error.table}`)
+  })
+  return count > 0
 }

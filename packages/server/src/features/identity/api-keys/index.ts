@@ -1,5 +1,8 @@
+import type { FastifyRequest } from 'fastify'
+import type { Queryable } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { userOf } from '../../../http/authentication.ts'
+import type { UserIdentity } from '../../../http/identity.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { adminSchemas, ownSchemas } from './schemas.ts'
@@ -14,17 +17,21 @@ export { ApiKeyVerifier } from './verifier.ts'
 export interface ApiKeysDeps {
   readonly service: ApiKeyService
   readonly verifier: ApiKeyVerifier
+  readonly lockCaller: LockCaller
 }
 
+/** Locks the caller's account until the transaction ends. @throws AppError invalid_token when its session has ended */
+type LockCaller = (transaction: Queryable, caller: UserIdentity) => Promise<unknown>
+
 /** API keys: how programs present themselves. */
-export function apiKeys({ service, verifier }: ApiKeysDeps): Feature {
+export function apiKeys({ service, verifier, lockCaller }: ApiKeysDeps): Feature {
   return {
     name: 'api-keys',
     start: () => verifier.start(),
     stop: () => verifier.stop(),
     routes(app) {
       adminRoutes(app, service)
-      ownRoutes(app, service)
+      ownRoutes(app, service, lockCaller)
     },
   }
 }
@@ -69,8 +76,13 @@ function adminRoutes(app: HttpServer, service: ApiKeyService): void {
   )
 }
 
-function ownRoutes(app: HttpServer, service: ApiKeyService): void {
+function ownRoutes(app: HttpServer, service: ApiKeyService, lockCaller: LockCaller): void {
   const path = '/api/auth/api-keys'
+  const ownerOf = (request: FastifyRequest) => {
+    const caller = userOf(request)
+    const lock = (transaction: Queryable) => lockCaller(transaction, caller)
+    return { userId: caller.userId, lock }
+  }
   app.get(
     path,
     { config: { guard: 'bearer', operation: 'apiKeys.listOwn' }, schema: ownSchemas.list },
@@ -79,31 +91,27 @@ function ownRoutes(app: HttpServer, service: ApiKeyService): void {
   app.post(
     path,
     { config: { guard: 'bearer', operation: 'apiKeys.createOwn' }, schema: ownSchemas.create },
-    async (request, reply) =>
-      reply.code(201).send(await service.createOwn(request.body, userOf(request).userId)),
+    async (request, reply) => reply.code(201).send(await service.createOwn(request.body, ownerOf(request))),
   )
   app.patch(
     `${path}/:id`,
     { config: { guard: 'bearer', operation: 'apiKeys.renameOwn' }, schema: ownSchemas.rename },
-    async (request, reply) => {
-      const { userId } = userOf(request)
-      return reply.send(await service.rename(request.params.id, request.body.name, { userId }))
-    },
+    async (request, reply) =>
+      reply.send(await service.rename(request.params.id, request.body.name, ownerOf(request))),
   )
   app.post(
     `${path}/:id/rotate`,
     { config: { guard: 'bearer', operation: 'apiKeys.rotateOwn' }, schema: ownSchemas.rotate },
     async (request, reply) => {
       const { graceSeconds = defaultGraceSeconds } = request.body ?? {}
-      const { userId } = userOf(request)
-      return reply.send(await service.rotate(request.params.id, graceSeconds, { userId }))
+      return reply.send(await service.rotate(request.params.id, graceSeconds, ownerOf(request)))
     },
   )
   app.delete(
     `${path}/:id`,
     { config: { guard: 'bearer', operation: 'apiKeys.revokeOwn' }, schema: ownSchemas.revoke },
     async (request, reply) => {
-      await service.revoke(request.params.id, { userId: userOf(request).userId })
+      await service.revoke(request.params.id, ownerOf(request))
       return reply.code(204).send()
     },
   )

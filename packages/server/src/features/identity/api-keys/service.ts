@@ -1,4 +1,4 @@
-import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { readUuid } from '../../../http/filters.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../http/schemas.ts'
@@ -27,7 +27,10 @@ export type Administrator =
   /** Of all users; what happens goes to the audit. */
   | { readonly actor: string; readonly origin?: RequestOrigin; readonly userId?: undefined }
   /** A user's own. */
-  | { readonly userId: string; readonly actor?: undefined }
+  | { readonly userId: string; readonly lock: LockCaller; readonly actor?: undefined }
+
+/** Locks the caller's account until the transaction ends. @throws AppError invalid_token when its session has ended */
+type LockCaller = (transaction: Queryable) => Promise<unknown>
 
 const scopes: readonly string[] = ['*', 'readonly', 'readwrite']
 const nameLimit = 200
@@ -85,12 +88,12 @@ export class ApiKeyService {
   }
 
   /** For the user. @throws AppError invalid_api_key */
-  async createOwn(input: ApiKeyInput, userId: string) {
+  async createOwn(input: ApiKeyInput, by: Extract<Administrator, { readonly userId: string }>) {
     const name = readName(input.name)
     // Even null: the caller expects something of it.
     if ('appId' in input) throw apiKeyErrors.invalidApiKey('appId is not supported on this endpoint')
     if ('orgId' in input) throw apiKeyErrors.invalidApiKey('orgId is not supported on this endpoint')
-    return await this.#insert({ ...input, userId, name }, { userId })
+    return await this.#insert({ ...input, userId: by.userId, name }, by)
   }
 
   /** @throws AppError api_key_not_found */
@@ -154,13 +157,14 @@ export class ApiKeyService {
   async #change<Result>(
     { actor, ...by }: Administrator,
     action: string,
-    work: (transaction: Parameters<typeof queries.revokeApiKey>[0]) => Promise<{
+    work: (transaction: Queryable) => Promise<{
       readonly id: string
       readonly detail?: Readonly<Record<string, unknown>>
       readonly result: Result
     }>,
   ): Promise<Result> {
     const result = await this.#database.transaction(async (transaction) => {
+      if ('lock' in by) await by.lock(transaction)
       const { id, detail = {}, result } = await work(transaction)
       const origin = 'origin' in by && by.origin !== undefined ? { origin: by.origin } : {}
       if (actor !== undefined)

@@ -1,7 +1,13 @@
 import { randomInt } from 'node:crypto'
 import { sql } from '../../../database/sql.ts'
-import type { PendingIdentity } from '../../../http/identity.ts'
-import { type AuthenticationResponse, type Client, hashCode, requireText } from '../accounts/index.ts'
+import type { PendingIdentity, UserIdentity } from '../../../http/identity.ts'
+import {
+  type AuthenticationResponse,
+  type Client,
+  hashCode,
+  lockSelf,
+  requireText,
+} from '../accounts/index.ts'
 import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
 import { passSecondFactor } from './second-factor.ts'
@@ -12,13 +18,17 @@ const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 const half = 5
 
 /** New codes; those of before are void. Shown once. */
-export async function generateBackupCodes({ accounts }: MfaContext, userId: string): Promise<string[]> {
+export async function generateBackupCodes(
+  { accounts }: MfaContext,
+  identity: UserIdentity,
+): Promise<string[]> {
   const { database, keys } = accounts
+  const { userId } = identity
   const made = Array.from({ length: codes }, createBackupCode)
   const hashes = made.map((code) => hashCode(keys, 'backup', userId, normalize(code)))
   await database.transaction(async (transaction) => {
     // One replacement at a time: two at once must not leave twenty codes.
-    await transaction.count(sql`select 1 from basalt.users where id = ${userId} for update`)
+    await lockSelf(transaction, identity)
     await transaction.count(sql`delete from basalt.mfa_backup_codes where user_id = ${userId}`)
     await transaction.count(sql`
       insert into basalt.mfa_backup_codes (user_id, code_hash)

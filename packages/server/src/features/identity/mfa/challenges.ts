@@ -1,5 +1,7 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { httpErrors } from '../../../http/errors.ts'
+import { codeOf } from '../../../lib/errors.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import type { FactorMethod } from './factors.ts'
 
@@ -24,17 +26,24 @@ export interface Challenge {
   readonly [column: string]: unknown
 }
 
+/** @throws AppError no_pending_mfa when the user has been deleted meanwhile */
 export async function createChallenge(
   database: Queryable,
   { userId, method, purpose }: ChallengeScope,
   { lifetimeSeconds, phone }: { readonly lifetimeSeconds: number; readonly phone?: string },
 ): Promise<string> {
-  const { id } = await database.one<{ id: string }>(sql`
+  const insertion = database.one<{ id: string }>(sql`
     insert into basalt.mfa_challenges (user_id, method, purpose, phone, expires_at)
     values (${userId}, ${method}, ${purpose}, ${phone ?? null},
       now() + make_interval(secs => ${lifetimeSeconds}::int))
     returning id`)
+  const { id } = await insertion.catch(refuseDeletedUser)
   return id
+}
+
+/** Of a failed insertion. @throws AppError no_pending_mfa when the user has been deleted meanwhile */
+export function refuseDeletedUser(error: unknown): never {
+  throw codeOf(error) === '23503' ? httpErrors.noPendingMfa() : error
 }
 
 /** Challenges of before are void, as when an enrolment begins anew. */

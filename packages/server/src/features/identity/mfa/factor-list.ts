@@ -3,7 +3,7 @@ import type { UserIdentity } from '../../../http/identity.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { maskPhone } from '../../messaging/sms/index.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
-import { findUserById, lockUser, userNotFound } from '../accounts/index.ts'
+import { findUserById, lockSelf, lockUser, userNotFound } from '../accounts/index.ts'
 import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
 import { type Factor, listFactors, removeFactor } from './factors.ts'
@@ -57,13 +57,13 @@ export async function findOwnFactor(
 /** @throws AppError factor_not_found */
 export async function removeOwnFactor(
   { accounts }: MfaContext,
-  { userId }: UserIdentity,
+  identity: UserIdentity,
   factorId: string,
 ): Promise<void> {
   const isRemoved = await accounts.database.transaction(async (transaction) => {
     // Of two at once the second one sees what is left: backup codes go with the last factor.
-    await lockUser(transaction, userId)
-    return await removeFactor(transaction, userId, factorId)
+    const { id } = await lockSelf(transaction, identity)
+    return await removeFactor(transaction, id, factorId)
   })
   if (!isRemoved) throw mfaErrors.factorNotFound()
 }

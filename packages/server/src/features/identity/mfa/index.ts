@@ -7,6 +7,7 @@ import { mfaRoutes } from './routes.ts'
 import { sentCodeJob } from './sent-codes.ts'
 
 export { verifyBackupCode } from './backup-codes.ts'
+export { refuseDeletedUser } from './challenges.ts'
 export { cleanUp, defineUnfinishedHousekeeping } from './clean-up.ts'
 export type { MfaContext } from './context.ts'
 export { mfaErrorTable } from './errors.ts'

@@ -105,8 +105,7 @@ export function mfaRoutes(app: HttpServer, context: MfaContext): void {
     app.post(
       `${base}/backup/${name}`,
       { config: { guard: 'aal2', operation: `mfa.${name}BackupCodes` }, schema: schemas.backupCodesSchema },
-      async (request, reply) =>
-        reply.send({ codes: await generateBackupCodes(context, userOf(request).userId) }),
+      async (request, reply) => reply.send({ codes: await generateBackupCodes(context, userOf(request)) }),
     )
   }
   app.get(

@@ -5,9 +5,9 @@ import { AppError } from '../../../lib/errors.ts'
 import {
   type AuthenticationResponse,
   type Client,
-  findSessionOwner,
   findUserById,
   finishSecondFactor,
+  lockSelf,
   lockUser,
   type SecondMethod,
   type User,
@@ -33,12 +33,7 @@ export async function requireEnroller({ accounts }: MfaContext, identity: UserId
  * sees the first.
  */
 export async function lockEnroller(transaction: Queryable, identity: UserIdentity): Promise<User> {
-  const user = requireAccount(await lockUser(transaction, identity.userId), identity)
-  const { sessionId } = identity
-  if (sessionId !== undefined && (await findSessionOwner(transaction, sessionId)) !== user.id) {
-    throw httpErrors.invalidToken()
-  }
-  return user
+  return requireAccount(await lockSelf(transaction, identity), identity)
 }
 
 function requireAccount(user: User | undefined, identity: UserIdentity): User {

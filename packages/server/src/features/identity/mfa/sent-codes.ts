@@ -112,6 +112,8 @@ export async function enrollSentCode(
   await requireSend(context, channel, user.id)
   const { database, jobs } = context.accounts
   await database.transaction(async (transaction) => {
+    await lockEnroller(transaction, identity)
+    await requirePassedFactor(transaction, identity)
     const begun = await beginFactor(transaction, user.id, method, phone === undefined ? {} : { phone })
     if (begun === undefined) throw channel.enrolled()
     const scope = { userId: user.id, method, purpose: 'enroll' } as const

@@ -39,12 +39,15 @@ export interface TotpEnrollment {
 export async function enrollTotp(context: MfaContext, identity: UserIdentity): Promise<TotpEnrollment> {
   requireEnabled(context)
   const { accounts, secrets } = context
-  const user = await requireEnroller(context, identity)
-  await requirePassedFactor(accounts.database, identity)
   const secret = randomBytes(secretBytes)
-  const sealed = secrets.seal(secret, secretContext(user.id))
-  const factor = await beginFactor(accounts.database, user.id, 'totp', { secret: sealed })
-  if (factor === undefined) throw mfaErrors.totpEnrolled()
+  const sealed = secrets.seal(secret, secretContext(identity.userId))
+  const { user, factor } = await accounts.database.transaction(async (transaction) => {
+    const user = await lockEnroller(transaction, identity)
+    await requirePassedFactor(transaction, identity)
+    const factor = await beginFactor(transaction, user.id, 'totp', { secret: sealed })
+    if (factor === undefined) throw mfaErrors.totpEnrolled()
+    return { user, factor }
+  })
   const totp = totpOf(secret, { issuer: accounts.appName, label: user.email ?? user.phone ?? user.id })
   return { factor_id: factor.id, uri: totp.toString(), secret: totp.secret.base32 }
 }

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { formType } from '../../../http/body.ts'
 import { formExpected, ProtocolError } from './protocol-error.ts'
 
 /** Parameters of a form, each at most once (RFC 6749 §3.2); those that are lists by `all`. */
@@ -14,7 +15,7 @@ const lists = new Set(['allowed_tables', 'resource'])
 /** @throws ProtocolError invalid_request */
 export function readForm(request: FastifyRequest): Form {
   const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
-  if (type !== 'application/x-www-form-urlencoded') throw formExpected()
+  if (type !== formType) throw formExpected()
   const { body } = request
   const parameters = body instanceof URLSearchParams ? body : new URLSearchParams()
   for (const name of parameters.keys()) {

@@ -1,5 +1,7 @@
-import type { FastifyReply } from 'fastify'
-import { AppError } from '../../../lib/errors.ts'
+import type { FastifyError, FastifyReply } from 'fastify'
+import { formType, jsonType } from '../../../http/body.ts'
+import { describeValidation } from '../../../http/error-handler.ts'
+import { AppError, codeOf } from '../../../lib/errors.ts'
 
 /** The codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2 that are answered here. */
 export type ProtocolErrorCode =
@@ -36,8 +38,8 @@ export interface BodyErrors {
   readonly code: ProtocolErrorCode
 }
 
-const ofForms: BodyErrors = { contentType: 'application/x-www-form-urlencoded', code: 'invalid_request' }
-const ofJson: BodyErrors = { ...ofForms, contentType: 'application/json' }
+const ofForms: BodyErrors = { contentType: formType, code: 'invalid_request' }
+const ofJson: BodyErrors = { ...ofForms, contentType: jsonType }
 const ofRegistration: BodyErrors = { ...ofJson, code: 'invalid_client_metadata' }
 export const bodyErrors = { ofForms, ofJson, ofRegistration } as const
 
@@ -57,12 +59,16 @@ export function formExpected(): ProtocolError {
 
 /** What the platform found wrong with the request, in the words of the protocol. */
 function translate(thrown: unknown, { contentType, code }: BodyErrors): unknown {
-  if (thrown instanceof AppError && thrown.status === 415) {
+  const isOtherType = thrown instanceof AppError && thrown.status === 415
+  if (isOtherType || codeOf(thrown) === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return new ProtocolError(code, `Content-Type must be ${contentType}`)
   }
   if (thrown instanceof AppError && thrown.kind === 'invalid_json') {
     return new ProtocolError(code, thrown.message)
   }
-  if (!(thrown instanceof Error) || !('validation' in thrown)) return thrown
-  return new ProtocolError(code, thrown.message)
+  return isInvalid(thrown) ? new ProtocolError(code, describeValidation(thrown)) : thrown
+}
+
+function isInvalid(thrown: unknown): thrown is FastifyError {
+  return thrown instanceof Error && 'validation' in thrown
 }

@@ -1,6 +1,7 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { isUuid } from '../../../lib/uuid.ts'
+import { refuseDeletedUser } from '../mfa/index.ts'
 import { challengeSeconds } from './options.ts'
 
 /**
@@ -66,17 +67,21 @@ function matchesEnrollment(userId: string, challenge: string) {
     and used_at is null and expires_at > now()`
 }
 
-/** @param credentialIds what may answer; undefined for a discoverable sign-in */
+/**
+ * @param credentialIds what may answer; undefined for a discoverable sign-in
+ * @throws AppError no_pending_mfa when the user has been deleted meanwhile
+ */
 export async function insertChallenge(
   database: Queryable,
   use: ChallengeUse,
   challenge: string,
   credentialIds?: readonly string[],
 ): Promise<string> {
-  const { id } = await database.one<{ id: string }>(sql`
+  const insertion = database.one<{ id: string }>(sql`
     insert into basalt.mfa_challenges (user_id, method, purpose, challenge, credential_ids, expires_at)
     values (${ownerOf(use)}, 'webauthn', ${purposeOf(use)}, ${challenge}, ${credentialIds ?? null}::text[], ${expiry})
     returning id`)
+  const { id } = await insertion.catch(refuseDeletedUser)
   return id
 }
 

@@ -32,13 +32,15 @@ const notWaiting = 'no enrolment of the user waits for this challenge'
 export async function enrollPasskey(context: PasskeyContext, identity: UserIdentity) {
   const party = requireRelyingParty(context)
   const { database, appName } = context.mfa.accounts
-  const user = await requireEnroller(context.mfa, identity)
-  await requirePassedFactor(database, identity, hasTwoFactors(identity))
-  const existing = await listPasskeys(database, user.id)
-  if (existing.length >= mostPasskeys) throw passkeyErrors.tooManyPasskeys(mostPasskeys)
-  const challenge = createChallenge()
-  await insertEnrollment(database, user.id, challenge)
-  return creationOptions({ id: party.id, name: appName }, user, existing, challenge)
+  return await database.transaction(async (transaction) => {
+    const user = await lockEnroller(transaction, identity)
+    await requirePassedFactor(transaction, identity, hasTwoFactors(identity))
+    const existing = await listPasskeys(transaction, user.id)
+    if (existing.length >= mostPasskeys) throw passkeyErrors.tooManyPasskeys(mostPasskeys)
+    const challenge = createChallenge()
+    await insertEnrollment(transaction, user.id, challenge)
+    return creationOptions({ id: party.id, name: appName }, user, existing, challenge)
+  })
 }
 
 export interface GivenPasskey {

@@ -1,5 +1,5 @@
 import type { UserIdentity } from '../../../http/identity.ts'
-import { lockUser, requireText } from '../accounts/index.ts'
+import { lockSelf, requireText } from '../accounts/index.ts'
 import { findFactor, removeFactor } from '../mfa/index.ts'
 import { isBase64url, longestCredentialId } from './client-data.ts'
 import type { PasskeyContext } from './context.ts'
@@ -75,7 +75,7 @@ export async function removePasskey(
   const { userId } = identity
   await context.mfa.accounts.database.transaction(async (transaction) => {
     // One after the other: two at once must not delete the last two.
-    await lockUser(transaction, userId)
+    await lockSelf(transaction, identity)
     const passkeys = await listPasskeys(transaction, userId)
     const found = passkeys.find(({ credential_id }) => credential_id === credentialId)
     if (found === undefined) throw passkeyErrors.passkeyNotFound()
@@ -94,7 +94,7 @@ export async function removeAllPasskeys(context: PasskeyContext, identity: UserI
   requireTwoFactors(identity)
   const { userId } = identity
   await context.mfa.accounts.database.transaction(async (transaction) => {
-    await lockUser(transaction, userId)
+    await lockSelf(transaction, identity)
     const factor = await findFactor(transaction, userId, 'webauthn')
     if (factor === undefined) throw passkeyErrors.noWebauthnFactor()
     await removeFactor(transaction, userId, factor.id)

@@ -1,6 +1,5 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { httpErrors } from '../../../http/errors.ts'
 import type { UserIdentity } from '../../../http/identity.ts'
 import {
   type AuthenticationResponse,
@@ -9,6 +8,7 @@ import {
   fieldRequired,
   findSessionOwner,
   linkEmail,
+  lockSelf,
   lockUser,
   markLinked,
   onlyAnonymous,
@@ -57,7 +57,8 @@ export async function linkByAccessToken(
   return await accounts.database.transaction(async (transaction) => {
     await lockIdentity(transaction, { provider, profile })
     await requireFree(transaction, provider, profile.subject, caller.userId)
-    const user = await makePermanent(transaction, caller.userId, isProven ? profile : undefined)
+    const { id } = await lockSelf(transaction, caller)
+    const user = await makePermanent(transaction, id, isProven ? profile : undefined)
     await saveIdentity(transaction, {
       provider,
       subject: profile.subject,
@@ -98,6 +99,8 @@ export async function linkArrival(
     const userId = await findSessionOwner(transaction, sessionId)
     const user = userId === undefined ? undefined : await lockUser(transaction, userId)
     if (user === undefined || user.disabled_at !== null) throw socialLoginErrors.invalidState()
+    // While the lock was awaited, the session may have ended with what a stranger could sign in with.
+    if ((await findSessionOwner(transaction, sessionId)) !== user.id) throw socialLoginErrors.invalidState()
     await requireFree(transaction, provider, profile.subject, user.id)
     if (user.is_anonymous) await makePermanent(transaction, user.id, profile)
     await saveIdentity(transaction, {
@@ -151,8 +154,7 @@ export async function unlink(
   if (provider === undefined || provider === '') throw fieldRequired('provider')
   await accounts.database.transaction(async (transaction) => {
     // Of several requests at once each sees what the one before it has left.
-    const user = await lockUser(transaction, caller.userId)
-    if (user === undefined || user.disabled_at !== null) throw httpErrors.invalidToken()
+    const user = await lockSelf(transaction, caller)
     await requirePassedFactor(accounts, transaction, caller)
     const identities = await listIdentities(transaction, user.id)
     if (!identities.some((identity) => identity.provider === provider)) {

@@ -2,8 +2,10 @@ import type { Config } from '../../../config/schema.ts'
 import type { Notifications, WatchHandle } from '../../../database/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { httpErrors } from '../../../http/errors.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
+import { isStorable } from '../../../lib/stored-text.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { type ClientDeps, ProviderClient } from './provider-client.ts'
 import { type BuiltInProvider, builtInProviders } from './providers/index.ts'
@@ -90,12 +92,15 @@ export class ProviderRegistry {
     }))
   }
 
-  /** Changes what is given of a provider. */
+  /** Changes what is given of a provider. @throws AppError invalid_request */
   async change(
     name: string,
     { client_secret: secret, ...change }: ProviderChange,
     origin: RequestOrigin,
   ): Promise<void> {
+    if (change.client_id !== undefined && !isStorable(change.client_id)) {
+      throw httpErrors.invalidRequest('client_id: expected well-formed Unicode without NUL')
+    }
     const stored: StoredChange = {
       ...change,
       ...(secret === undefined

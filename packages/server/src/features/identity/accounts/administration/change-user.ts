@@ -18,8 +18,8 @@ export interface UserChange {
 }
 
 /**
- * Changes what is given. Another address is unverified unless the change says otherwise, and voids links mailed to the one
- * before; tokens that say what is no longer true end with their sessions. An anonymous user with an address or a phone is
+ * Changes what is given. Another address is unverified unless the change says otherwise, and voids links and codes mailed to
+ * the one before; tokens that say what is no longer true end with their sessions. An anonymous user with an address or a phone is
  * one with credentials.
  *
  * @throws AppError field_required, invalid_email, invalid_user_phone, user_without_email, user_not_found, email_taken, phone_taken
@@ -42,7 +42,12 @@ export async function changeUser(
     const isVerified = change.emailVerified ?? (wasVerified && !isMoved)
     const endsSessions = isMoved || (wasVerified && !isVerified)
     const sessions = endsSessions ? await endSessionsOf(transaction, id) : []
-    if (isMoved && user.email !== null) await voidMailedTokens(transaction, user.email)
+    if (isMoved && user.email !== null) {
+      await voidMailedTokens(transaction, user.email)
+      await transaction.count(sql`
+        update basalt.mfa_challenges set used_at = now()
+        where user_id = ${id} and method = 'email' and used_at is null`)
+    }
     const newPhone = phone === undefined ? user.phone : phone
     const gainsCredentials = user.is_anonymous && (email !== null || newPhone !== null)
     const update = transaction.count(sql`

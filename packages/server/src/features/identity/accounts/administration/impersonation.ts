@@ -35,6 +35,7 @@ export async function impersonate(
 ) {
   const { database, clock, keys } = context
   const reason = requireText(givenReason?.replaceAll('\0', '').trim(), 'reason')
+  if (!reason.isWellFormed()) throw httpErrors.invalidRequest('reason: expected well-formed Unicode')
   const begunAt = clock.now()
   const { user, id, expiresAt, lifetimeSeconds } = await database.transaction(async (transaction) => {
     const found = await lockUser(transaction, userId)

@@ -2,7 +2,6 @@ import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { originOf, type RequestOrigin } from '../../../../http/request-origin.ts'
 import type { HttpServer } from '../../../../http/server.ts'
-import { codeOf } from '../../../../lib/errors.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import type { AccountContext } from '../context.ts'
@@ -163,7 +162,9 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
       const ended = await database.transaction(async (transaction) => {
         await lockUser(transaction, id)
         const sessions = await endSessionsOf(transaction, id)
-        if (!(await deleteUnreferenced(transaction, id))) throw accountErrors.userNotFound()
+        if (!(await deleteUser(transaction, id, accountErrors.userReferenced))) {
+          throw accountErrors.userNotFound()
+        }
         const origin = originOf(request)
         await recordAudit(transaction, { actor: 'admin', action: 'users.delete', target: id, origin })
         return sessions
@@ -172,12 +173,4 @@ export function adminUserRoutes(app: HttpServer, context: AccountContext): void 
       return reply.code(204).send()
     },
   )
-}
-
-/** @throws AppError user_referenced */
-async function deleteUnreferenced(transaction: Queryable, id: string): Promise<boolean> {
-  return await deleteUser(transaction, id).catch((error) => {
-    if (codeOf(error) !== '23503' && codeOf(error) !== '23001') throw error
-    throw accountErrors.userReferenced(`${error.schema}.${error.table}`)
-  })
 }

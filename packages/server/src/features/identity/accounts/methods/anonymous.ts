@@ -3,6 +3,7 @@ import type { AccountContext } from '../context.ts'
 import { requireEmail, requireNewPassword } from '../credentials.ts'
 import { accountErrors } from '../errors.ts'
 import { accountLimits, requireAttempt } from '../limits.ts'
+import { lockSelf } from '../own-account.ts'
 import type { Client } from '../sessions/sessions.ts'
 import {
   type AuthenticationResponse,
@@ -37,7 +38,7 @@ export async function signInAnonymously(
  * Gives an anonymous user an address and a password; the id stays. Where the address has to be verified first, there are
  * no new tokens.
  *
- * @throws AppError only_anonymous, already_linked, email_of_another, field_required, …
+ * @throws AppError only_anonymous, invalid_token, already_linked, email_of_another, field_required, …
  */
 export async function linkEmailTo(
   context: AccountContext,
@@ -54,7 +55,8 @@ export async function linkEmailTo(
   const passwordHash = await passwords.hash(password)
   return await withVerificationMail(context, email, (requestMail) =>
     database.transaction(async (transaction) => {
-      const user = await linkEmail(transaction, caller.userId, { email, passwordHash, isVerified: false })
+      const { id } = await lockSelf(transaction, caller)
+      const user = await linkEmail(transaction, id, { email, passwordHash, isVerified: false })
       if (user === undefined) throw accountErrors.alreadyLinked()
       await requestMail(transaction)
       if (isUnverified(context, user)) return describeUnverified(user)

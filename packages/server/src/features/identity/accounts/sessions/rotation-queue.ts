@@ -47,9 +47,10 @@ export class RotationQueue {
     this.#inFlight -= 1
     for (const { rotation, resolve } of group) {
       const session = rotated.get(rotation.sessionId)
-      // Of several refreshes of one session the first has rotated it.
-      rotated.delete(rotation.sessionId)
-      resolve(session === undefined ? this.#options.renewOne(rotation) : Promise.resolve(session))
+      // Of several refreshes of one session the first with the current token has rotated it; an older one is a replay.
+      const isRotated = session?.generation === rotation.generation + 1
+      if (isRotated) rotated.delete(rotation.sessionId)
+      resolve(isRotated ? Promise.resolve(session) : this.#options.renewOne(rotation))
     }
     void this.#send()
   }

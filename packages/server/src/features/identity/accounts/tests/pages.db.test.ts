@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AccountsApp, createAccountsApp, goodPassword, newEmail } from '../../../../../test/accounts.ts'
 import { policyOf } from '../../../../../test/page.ts'
+import { envelope } from '../../../../../test/test-app.ts'
 
 /** The pages behind mailed links as a browser without scripts uses them: a link, and a form. */
 
@@ -106,7 +107,11 @@ describe('POST /auth/verify', () => {
 
   test('refuses what is no form', async () => {
     const response = await accounts.app.request('POST', '/auth/verify', { body: { token: 'x' } })
-    expect([response.status, response.json.error]).toEqual([415, 'unsupported_media_type'])
+    expect(envelope(response)).toEqual({
+      code: 415,
+      message: 'the content type must be application/x-www-form-urlencoded',
+      error: 'unsupported_media_type',
+    })
   })
 })
 

@@ -188,6 +188,30 @@ describe('refresh', () => {
     expect((await waiting).status).toBe(200)
   })
 
+  test('detects the replay of an old token that is rotated together with the current one', async () => {
+    const { refreshToken, user } = await accounts.register()
+    const current = (await refreshOn(accounts.app, refreshToken)).json
+    await ageRotations(user.id)
+    const others = [await accounts.register(), await accounts.register()]
+    await using holder = await openTransaction(accounts.app.database)
+    // The rotations that the node may have in flight wait, and those after them form one statement.
+    await holder.sql('lock table basalt.sessions in exclusive mode')
+    const inFlight = others.map((session) => refreshOn(accounts.app, session.refreshToken))
+    await holder.waitForBlocked()
+    // What is answered without the database has arrived after the refresh before it.
+    const waitForArrival = () => accounts.app.request('GET', '/api/auth/me')
+    await waitForArrival()
+    const replay = refreshOn(accounts.app, refreshToken)
+    await waitForArrival()
+    const latest = refreshOn(accounts.app, current.refreshToken)
+    await waitForArrival()
+    await holder.commit()
+    expect(envelope(await replay)).toEqual(invalidRefreshToken)
+    expect((await latest).status).toBe(200)
+    expect(await accounts.app.sql('select 1 from basalt.sessions where user_id = $1', [user.id])).toEqual([])
+    for (const { status } of await Promise.all(inFlight)) expect(status).toBe(200)
+  })
+
   test('refuses tokens that were never issued without ending anything', async () => {
     const { refreshToken, token, user } = await accounts.register()
     const sid = String(claimsOf(token).sid)
@@ -427,6 +451,21 @@ describe('own account', () => {
     )
     await holder.commit()
     expect([(await deleted).status, (await changed).status]).toEqual([403, 403])
+  })
+
+  test('is not deleted while rows without a rule for it reference it, which are not named', async () => {
+    const { token, user } = await accounts.register()
+    await accounts.app.sql('create table keeps_users (owner uuid references basalt.users)')
+    await accounts.app.sql('insert into keeps_users values ($1)', [user.id])
+    const deletion = () => accounts.app.request('DELETE', '/api/auth/me', { token })
+    expect(envelope(await deletion())).toEqual({
+      code: 409,
+      message: 'the account cannot be deleted while other data refers to it',
+      error: 'account_referenced',
+    })
+    expect((await me(other, token)).status).toBe(200)
+    await accounts.app.sql('drop table keeps_users')
+    expect((await deletion()).status).toBe(204)
   })
 
   test('is deleted with everything that belongs to it', async () => {

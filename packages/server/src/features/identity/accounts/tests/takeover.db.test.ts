@@ -29,12 +29,13 @@ import { exchangeRaw, openRaw, parseRaw } from '../../../../../test/raw-http.ts'
 import { everySecondFactor, totpCode } from '../../../../../test/second-factors.ts'
 import { envelope } from '../../../../../test/test-app.ts'
 import { testSecret } from '../../../../../test/test-config.ts'
+import { defaultAppId } from '../../../../http/identity.ts'
 import { sealToken } from '../../../../lib/tokens.ts'
 
 let nodes: AccountNodes
 beforeAll(async () => {
   nodes = await createAccountNodes({
-    config: { ...everySecondFactor, 'server.public_base_url': publicOrigin },
+    config: { ...everySecondFactor, 'server.public_base_url': publicOrigin, 'push.enabled': 'true' },
   })
 })
 afterAll(async () => nodes[Symbol.asyncDispose]())
@@ -99,6 +100,31 @@ describe('an account registered before the owner of its address', () => {
       { id: claimsOf(owner.token).sid },
     ])
   })
+
+  test.each(Object.entries(owners))(
+    'gets no messages on devices of before when the owner %s',
+    async (_name, act) => {
+      const { user, token } = await nodes.first.register()
+      const body = {
+        app_id: defaultAppId,
+        provider: 'fcm',
+        platform: 'android',
+        token: `device of ${user.id}`,
+        device_name: 'of a stranger',
+      }
+      const devicesOf = async (bearer: string) =>
+        await nodes.first.app.request('GET', `/api/push/devices?app_id=${defaultAppId}`, { token: bearer })
+      expect((await nodes.first.app.request('POST', '/api/push/devices', { token, body })).status).toBe(201)
+      expect((await devicesOf(token)).json.items).toHaveLength(1)
+      const owner = await act(user.email)
+      expect((await devicesOf(owner.token)).json).toEqual({ items: [] })
+      expect(
+        await nodes.sql('select is_active, inactive_reason from basalt.push_devices where user_id = $1', [
+          user.id,
+        ]),
+      ).toEqual([{ is_active: false, inactive_reason: 'revoked' }])
+    },
+  )
 
   /** Second factors, by what a sign-in with each answers. */
   const factors = {

@@ -338,7 +338,9 @@ describe('api keys › in use', () => {
       '/api/realtime?tables=person',
       '/api/realtime?tables=task,person',
     ]) {
-      expect([path, envelope(await get(path, key))]).toEqual([path, refused])
+      const response = await get(path, key)
+      expect([path, envelope(response)]).toEqual([path, refused])
+      expect(response.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope"')
     }
     expect(envelope(await get('/api/collections/nothing', key))).toEqual(
       scopeError('does not have access to table: nothing'),

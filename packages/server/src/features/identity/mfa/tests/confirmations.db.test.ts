@@ -5,7 +5,13 @@ import {
   createAccountNodes,
   openTransaction,
 } from '../../../../../test/account-nodes.ts'
-import { type AccountsApp, claimsOf, newEmail, type SignedIn } from '../../../../../test/accounts.ts'
+import {
+  type AccountsApp,
+  claimsOf,
+  goodPassword,
+  newEmail,
+  type SignedIn,
+} from '../../../../../test/accounts.ts'
 import { newAuthenticator, publicOrigin } from '../../../../../test/passkeys.ts'
 import { everySecondFactor, sentCode, totpCode } from '../../../../../test/second-factors.ts'
 import { envelope, type TestResponse } from '../../../../../test/test-app.ts'
@@ -149,6 +155,28 @@ describe('mfa › confirming an enrolment', () => {
     )
     expect((await confirm(nodes.second)).status).toBe(404)
     expect(await factorsOf(user)).toEqual([])
+  })
+
+  test('of email is refused when the code went to an address that the account no longer has', async () => {
+    const user = await nodes.first.register()
+    await nodes.inbox.take(user.user.email)
+    expect((await nodes.first.post('mfa/email/enroll', undefined, user.token)).status).toBe(200)
+    const code = await sentCode(nodes.first, user.user.email)
+    const email = newEmail()
+    const moved = await nodes.first.app.request('PATCH', `/api/admin/users/${user.user.id}`, {
+      token: await nodes.first.app.adminToken(),
+      body: { email },
+    })
+    expect(moved.status).toBe(200)
+    const { token } = (await nodes.first.post('login', { email, password: goodPassword })).json
+    expect(envelope(await nodes.second.post('mfa/email/enroll/confirm', { code }, token))).toEqual({
+      code: 404,
+      message: 'no pending email MFA enrollment found',
+      error: 'no_email_mfa_enrollment',
+    })
+    expect(await factorsOf(user)).toEqual([])
+    const { json } = await nodes.first.app.request('GET', '/api/auth/me', { token })
+    expect(json.emailVerified).toBe(false)
   })
 
   test('of email verifies the address, and the next token says so', async () => {

@@ -1,8 +1,8 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
-import { httpErrors } from '../../../../http/errors.ts'
-import { codeOf } from '../../../../lib/errors.ts'
+import type { UserIdentity } from '../../../../http/identity.ts'
 import { createToken, hashToken } from '../../../../lib/tokens.ts'
+import { lockSelf } from '../../accounts/index.ts'
 import type { Scope } from '../../opaque-tokens/index.ts'
 import type { OAuthContext } from '../context.ts'
 import { covers } from '../scopes.ts'
@@ -17,24 +17,22 @@ interface ConsentRow {
   readonly [column: string]: unknown
 }
 
-/** A code for a client that the user has consented to already; undefined: the user has to be asked. */
+/** A code for a client that the user has consented to already; undefined: the user has to be asked. @throws AppError invalid_token */
 export async function issueConsented(
   context: OAuthContext,
   request: AuthorizationRequest,
-  userId: string,
+  identity: UserIdentity,
 ): Promise<string | undefined> {
-  const { database } = context
-  const consent = await database.maybeOne<ConsentRow>(sql`
-    select id, scope, allowed_tables from basalt.oauth_consents
-    where user_id = ${userId}::uuid and client_id = ${request.client.id}::uuid`)
-  if (consent === undefined) return undefined
-  const { scope, allowed_tables: allowedTables } = consent
-  if (!covers({ scope, allowedTables }, request)) return undefined
-  const code = insertCode(context, database, request, { consentId: consent.id, userId })
-  return await code.catch((error) => {
-    // The consent was revoked meanwhile.
-    if (codeOf(error) === '23503') return undefined
-    throw error
+  return await context.database.transaction(async (transaction) => {
+    const { id: userId } = await lockSelf(transaction, identity)
+    const consent = await transaction.maybeOne<ConsentRow>(sql`
+      select id, scope, allowed_tables from basalt.oauth_consents
+      where user_id = ${userId}::uuid and client_id = ${request.client.id}::uuid
+      for key share`)
+    if (consent === undefined) return undefined
+    const { scope, allowed_tables: allowedTables } = consent
+    if (!covers({ scope, allowedTables }, request)) return undefined
+    return await insertCode(context, transaction, request, { consentId: consent.id, userId })
   })
 }
 
@@ -42,10 +40,11 @@ export async function issueConsented(
 export async function approve(
   context: OAuthContext,
   request: AuthorizationRequest,
-  userId: string,
+  identity: UserIdentity,
 ): Promise<string> {
   const { client, scope, allowedTables } = request
-  const work = context.database.transaction(async (transaction) => {
+  return await context.database.transaction(async (transaction) => {
+    const { id: userId } = await lockSelf(transaction, identity)
     const { id } = await transaction.one<{ id: string }>(sql`
       insert into basalt.oauth_consents (user_id, client_id, scope, allowed_tables)
       values (${userId}::uuid, ${client.id}::uuid, ${scope}, ${allowedTables}::text[])
@@ -53,11 +52,6 @@ export async function approve(
         set scope = excluded.scope, allowed_tables = excluded.allowed_tables, updated_at = now()
       returning id`)
     return await insertCode(context, transaction, request, { consentId: id, userId })
-  })
-  return await work.catch((error) => {
-    // The user was deleted meanwhile.
-    if (codeOf(error) === '23503') throw httpErrors.invalidToken()
-    throw error
   })
 }
 

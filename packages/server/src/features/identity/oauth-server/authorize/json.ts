@@ -15,7 +15,7 @@ export async function answerAuthorize(
 ): Promise<FastifyReply> {
   const [, query = ''] = request.raw.url?.split(/\?(.*)/s) ?? []
   const asked = await checkRequest(context, readQuery(query), addressKey(request))
-  const code = await issueConsented(context, asked, userOf(request).userId)
+  const code = await issueConsented(context, asked, userOf(request))
   if (code !== undefined) return lead(request, reply, codeAddress(context, asked, code))
   return reply.send({ requires_consent: true, ...describe(asked) })
 }
@@ -45,7 +45,7 @@ export async function answerConsent(
   const address =
     decision === 'deny'
       ? errorAddress(context, asked, denied())
-      : codeAddress(context, asked, await approve(context, asked, userOf(request).userId))
+      : codeAddress(context, asked, await approve(context, asked, userOf(request)))
   return lead(request, reply, address)
 }
 

@@ -1,3 +1,4 @@
+import { isStorable } from '../../../../lib/stored-text.ts'
 import { ProtocolError } from '../protocol-error.ts'
 import { isScope } from '../scopes.ts'
 import { findRedirectUriProblem } from './redirect-uri.ts'
@@ -25,8 +26,11 @@ export function readClientMetadata(
   permitted: readonly string[],
 ): ClientMetadata {
   const name = readText(given, 'client_name')?.trim()
-  if (name !== undefined && (name.length > nameLimit || name.includes('\0'))) {
+  if (name !== undefined && name.length > nameLimit) {
     throw invalid(`client_name: expected at most ${nameLimit} characters`)
+  }
+  if (name !== undefined && !isStorable(name)) {
+    throw invalid('client_name: expected well-formed Unicode without NUL')
   }
   requireMember(given, 'response_types', 'code')
   const grantTypes = requireMember(given, 'grant_types', 'authorization_code')

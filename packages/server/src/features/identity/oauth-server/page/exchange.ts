@@ -184,7 +184,7 @@ export class Exchange {
     if (!('identity' in verdict) || verdict.identity.kind !== 'user') return await this.showSignIn(asked)
     const { identity } = verdict
     const { oauth } = this.#context
-    const code = await issueConsented(oauth, asked.request, identity.userId)
+    const code = await issueConsented(oauth, asked.request, identity)
     if (code !== undefined) return await this.#leave(identity, codeAddress(oauth, asked.request, code))
     this.cookie.set(this.#reply, token)
     return this.#page.send(consentView(asked, identity.email), [asked.request.redirectUri])
@@ -239,10 +239,7 @@ export class Exchange {
     if (decision !== 'approve') {
       return this.#page.send(consentView(asked, identity.email), [request.redirectUri])
     }
-    return await this.#leave(
-      identity,
-      codeAddress(oauth, request, await approve(oauth, request, identity.userId)),
-    )
+    return await this.#leave(identity, codeAddress(oauth, request, await approve(oauth, request, identity)))
   }
 
   /** Ends the session of the page and leads to the client. */

@@ -193,6 +193,16 @@ describe('oauth server › consent', () => {
     })
   })
 
+  test.each([
+    [{ allowed_tables: 'note' }, 'allowed_tables: must be array'],
+    [{ client_id: ['x'] }, 'client_id: must be string'],
+  ])('names what is malformed: %j', async (more, error_description) => {
+    expect((await consent({ decision: 'approve', ...askWith(client, proof, more) })).json).toEqual({
+      error: 'invalid_request',
+      error_description,
+    })
+  })
+
   test('needs a decision', async () => {
     for (const decision of [undefined, 'maybe']) {
       expect((await consent({ decision, ...askWith(client, proof) })).json).toEqual({

@@ -153,16 +153,20 @@ describe('oauth server › oauth4webapi', () => {
 })
 
 test('oauth server › a refused request names the resource metadata where programs may call', async () => {
-  const challenge = `Bearer resource_metadata="${app.url}/.well-known/oauth-protected-resource"`
+  const metadata = `resource_metadata="${app.url}/.well-known/oauth-protected-resource"`
   const challengeOf = async (path: string, token?: string) => {
     const response = await app.request('GET', path, { token })
     return [response.status, response.headers.get('www-authenticate')]
   }
-  for (const token of [undefined, 'x', `basalt_at_${'0'.repeat(49)}`]) {
-    expect(await challengeOf('/api/collections/note', token)).toEqual([401, challenge])
-    expect(await challengeOf('/api/realtime?tables=note', token)).toEqual([401, challenge])
-    expect(await challengeOf('/api/auth/me', token)).toEqual([401, 'Bearer'])
-    expect(await challengeOf('/api/admin/users', token)).toEqual([401, 'Bearer'])
+  for (const path of ['/api/collections/note', '/api/realtime?tables=note']) {
+    expect(await challengeOf(path)).toEqual([401, `Bearer ${metadata}`])
+    for (const token of ['x', `basalt_at_${'0'.repeat(49)}`]) {
+      expect(await challengeOf(path, token)).toEqual([401, `Bearer error="invalid_token", ${metadata}`])
+    }
+  }
+  for (const path of ['/api/auth/me', '/api/admin/users']) {
+    expect(await challengeOf(path)).toEqual([401, 'Bearer'])
+    expect(await challengeOf(path, 'x')).toEqual([401, 'Bearer error="invalid_token"'])
   }
   await using off = await createTestApp({ database: app.database })
   const response = await off.request('GET', '/api/collections/note')

@@ -177,6 +177,10 @@ describe('oauth server › token', () => {
 
   test('refuses what is no form, and repeated parameters', async () => {
     const noForm = refused('invalid_request', 'Content-Type must be application/x-www-form-urlencoded')
+    for (const contentType of ['/', 'form', 'application/x-www-form-urlencoded, application/json']) {
+      const headers = { 'content-type': contentType }
+      expect(answer(await app.request('POST', '/api/auth/token', { body: 'a=b', headers }))).toEqual(noForm)
+    }
     for (const path of ['token', 'revoke', 'introspect']) {
       expect(answer(await app.request('POST', `/api/auth/${path}`, { body: { token: 'x' } }))).toEqual(noForm)
       expect(answer(await app.request('POST', `/api/auth/${path}`))).toEqual(noForm)

@@ -1,5 +1,4 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
-import { codeOf } from '../../../../lib/errors.ts'
 import { hashToken } from '../../../../lib/tokens.ts'
 import type { ClientRow } from '../clients/queries.ts'
 import { accessTokenOf, type OAuthContext } from '../context.ts'
@@ -25,14 +24,9 @@ export async function redeemAuthorizationCode(
   if (!isProof(verifier, code.code_challenge)) throw refuse('PKCE verification failed')
   const id = randomUUID()
   const accessTokenHash = hashToken(accessTokenOf(context, id, 1))
-  const redemption = redeemCode(database, { hash, clientRowId: client.id }, { id, accessTokenHash }, config)
-  const grant = await redemption.catch((error) => {
-    // The consent or the user was deleted meanwhile, or the user is disabled.
-    if (codeOf(error) === '23503') return undefined
-    throw error
-  })
+  const grant = await redeemCode(database, { hash, clientRowId: client.id }, { id, accessTokenHash }, config)
   if (grant === undefined) {
-    // Of several at once this one came later.
+    // Of several at once this one came later, or the consent ended meanwhile, or the user is disabled.
     await requireUnused(context, hash)
     throw refuse('invalid authorization code')
   }

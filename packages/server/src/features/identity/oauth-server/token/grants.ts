@@ -39,7 +39,10 @@ export async function findCode(database: Queryable, hash: Buffer): Promise<CodeR
     from basalt.oauth_codes where code_hash = ${hash}::bytea`)
 }
 
-/** Uses a code up and makes what it is for, by one statement: of many at once one succeeds. */
+/**
+ * Uses a code up and makes what it is for, by one statement: of many at once one succeeds. User and consent are locked
+ * first, in the order in which their end locks them before their codes: in one order no deadlock arises.
+ */
 export async function redeemCode(
   database: Queryable,
   code: { readonly hash: Buffer; readonly clientRowId: string },
@@ -47,18 +50,25 @@ export async function redeemCode(
   lifetimes: Lifetimes,
 ): Promise<GrantRow | undefined> {
   return await database.maybeOne<GrantRow>(sql`
-    with used as (
-      update basalt.oauth_codes set used_at = now(), grant_id = ${grant.id}::uuid
-      where code_hash = ${code.hash}::bytea and client_id = ${code.clientRowId}::uuid
-        and used_at is null and expires_at > now()
-      returning client_id, user_id, consent_id, scope, allowed_tables
+    with consented as materialized (
+      select c.code_hash
+      from basalt.oauth_codes c join basalt.users u on u.id = c.user_id and u.disabled_at is null
+      join basalt.oauth_consents s on s.id = c.consent_id
+      where c.code_hash = ${code.hash}::bytea
+      for key share of u for key share of s
+    ), used as (
+      update basalt.oauth_codes c set used_at = now(), grant_id = ${grant.id}::uuid
+      from consented
+      where c.code_hash = consented.code_hash and c.client_id = ${code.clientRowId}::uuid
+        and c.used_at is null and c.expires_at > now()
+      returning c.client_id, c.user_id, c.consent_id, c.scope, c.allowed_tables
     ), granted as (
       insert into basalt.oauth_grants
         (id, client_id, user_id, consent_id, scope, allowed_tables, generation, expires_at)
       select ${grant.id}::uuid, used.client_id, used.user_id, used.consent_id, used.scope, used.allowed_tables, 1,
         now() + make_interval(secs => least(${lifetimes.grant_duration}::int,
           greatest(${lifetimes.refresh_token_duration}::int, ${lifetimes.access_token_duration}::int)))
-      from used join basalt.users u on u.id = used.user_id and u.disabled_at is null
+      from used
       returning id, scope, allowed_tables
     ), issued as (
       insert into basalt.oauth_access_tokens (token_hash, grant_id, expires_at)

@@ -1,5 +1,6 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openTransaction, waitForJobs } from '../../../../../test/account-nodes.ts'
 import { type AccountsApp, createAccountsApp, goodPassword, newEmail } from '../../../../../test/accounts.ts'
 import {
   Browser,
@@ -139,6 +140,26 @@ describe('social login › link by access token', () => {
       token: linked.json.token,
     })
     expect(identities.json).toMatchObject([{ provider: 'spotify', proven: false }])
+  })
+
+  test('is refused to a session that ends before the request is done', async () => {
+    issueToken('ours', newId())
+    const { token, user } = await anonymous()
+    await waitForJobs(accounts.app)
+    await using ending = await openTransaction(accounts.app.database)
+    await ending.sql('select from basalt.users where id = $1 for update', [user.id])
+    const answer = link(token, { provider: 'github', access_token: 'x' })
+    await ending.waitForBlocked()
+    await ending.sql('delete from basalt.sessions where user_id = $1', [user.id])
+    await ending.commit()
+    expect(envelope(await answer)).toEqual({
+      code: 401,
+      message: 'invalid or expired token',
+      error: 'invalid_token',
+    })
+    expect(
+      await accounts.app.sql('select from basalt.social_identities where user_id = $1', [user.id]),
+    ).toEqual([])
   })
 
   test('ten links of one identity at once make one', async () => {
@@ -299,6 +320,26 @@ describe('social login › link by redirect', () => {
     const callback = await browser.consent(new URL(authorization.headers.get('location') ?? ''))
     await accounts.app.sql('delete from basalt.sessions where user_id = $1', [user.id])
     expect((await browser.open(callback.href)).status).toBe(400)
+  })
+
+  test('links nothing when the session ends while the account is locked', async () => {
+    newPerson()
+    const { token, user } = await accounts.register()
+    const browser = new Browser()
+    const page = await (await browser.open(await begin(token))).text()
+    const authorization = await browser.open(new URL(continueLink(page), accounts.app.url).href)
+    const callback = await browser.consent(new URL(authorization.headers.get('location') ?? ''))
+    await waitForJobs(accounts.app)
+    await using ending = await openTransaction(accounts.app.database)
+    await ending.sql('select from basalt.users where id = $1 for update', [user.id])
+    const answer = browser.open(callback.href)
+    await ending.waitForBlocked()
+    await ending.sql('delete from basalt.sessions where user_id = $1', [user.id])
+    await ending.commit()
+    expect((await jsonOf(answer)).message).toBe('invalid or expired OAuth state')
+    expect(
+      await accounts.app.sql('select from basalt.social_identities where user_id = $1', [user.id]),
+    ).toEqual([])
   })
 })
 

@@ -7,6 +7,7 @@ import {
   startOpenIdPeer,
   startProviderStandIn,
 } from '../../../../../test/social.ts'
+import { envelope } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 
 let peer: OpenIdPeer
@@ -70,6 +71,14 @@ describe('admin › sign-in providers', () => {
     expect(audit?.detail).not.toContain('a secret of discord')
     expect((await ask('DELETE', '/discord')).status).toBe(204)
     expect((await startAt(accounts.app.url)).status).toBe(404)
+  })
+
+  test.each(['a\0', 'a\ud800'])('refuses a client id that cannot be stored: %j', async (client_id) => {
+    expect(envelope(await ask('PUT', '/discord', { client_id }))).toEqual({
+      code: 400,
+      message: 'client_id: expected well-formed Unicode without NUL',
+      error: 'invalid_request',
+    })
   })
 
   test('a node without the key of a stored secret does not start', async () => {

@@ -81,7 +81,9 @@ describe('every endpoint', () => {
       for (const stranger of [undefined, 'nonsense', userToken({ sub: alice }), `${token}x`]) {
         const response = await app.request(method, path, { token: stranger, body })
         expectError(response, 401, 'admin_required', 'admin authentication required')
-        expect(response.headers.get('www-authenticate')).toBe('Bearer')
+        expect(response.headers.get('www-authenticate')).toBe(
+          stranger === undefined ? 'Bearer' : 'Bearer error="invalid_token"',
+        )
       }
     }
     expect(await audit()).toEqual(before)

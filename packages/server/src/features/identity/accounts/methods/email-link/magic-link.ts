@@ -3,6 +3,7 @@ import type { UserIdentity } from '../../../../../http/identity.ts'
 import type { AccountContext } from '../../context.ts'
 import { requireText } from '../../credentials.ts'
 import { accountErrors } from '../../errors.ts'
+import { lockSelf } from '../../own-account.ts'
 import { findOrMakeOwner } from '../../owner.ts'
 import type { Client } from '../../sessions/sessions.ts'
 import { type AuthenticationResponse, finishFirstFactor, type PendingResponse } from '../../sign-in.ts'
@@ -25,7 +26,7 @@ export async function requestMagicLink(
  * Of an account whose address was never verified the password, phone, sessions and tokens end; its factors stay.
  *
  * @param caller who sent the token along, if any caller did
- * @throws AppError magic_link_disabled, invalid_magic_link_token, email_of_another
+ * @throws AppError magic_link_disabled, invalid_magic_link_token, invalid_token, email_of_another
  */
 export async function confirmMagicLink(
   context: AccountContext,
@@ -39,8 +40,8 @@ export async function confirmMagicLink(
   const response = await context.database.transaction(async (transaction) => {
     const mailed = await findMailedToken(transaction, 'magic_link', token)
     if (mailed === undefined) throw accountErrors.invalidMagicLinkToken()
-    const anonymousId = caller?.isAnonymous === true ? caller.userId : undefined
-    const user = await findOrMakeUser(context, transaction, mailed.email, anonymousId, ended)
+    const anonymous = caller?.isAnonymous === true ? caller : undefined
+    const user = await findOrMakeUser(context, transaction, mailed.email, anonymous, ended)
     const used = await consumeMailedToken(transaction, 'magic_link', token)
     if (used === undefined) throw accountErrors.invalidMagicLinkToken()
     const session = await finishFirstFactor(context, transaction, user, 'otp', client)
@@ -55,11 +56,12 @@ async function findOrMakeUser(
   context: AccountContext,
   database: Queryable,
   email: string,
-  anonymousId: string | undefined,
+  anonymous: UserIdentity | undefined,
   ended: string[],
 ): Promise<User> {
-  if (anonymousId !== undefined) {
-    const linked = await linkEmail(database, anonymousId, { email, isVerified: true })
+  if (anonymous !== undefined) {
+    const { id } = await lockSelf(database, anonymous)
+    const linked = await linkEmail(database, id, { email, isVerified: true })
     if (linked !== undefined) return linked
   }
   const owner = await findOrMakeOwner(context, database, email, ended)

@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  type AccountNodes,
+  createAccountNodes,
+  mailedToken,
+  openTransaction,
+  waitForJobs,
+} from '../../../../../test/account-nodes.ts'
+import { claimsOf, goodPassword, newEmail, type SignedIn } from '../../../../../test/accounts.ts'
+import {
+  approveClient,
+  askWith,
+  createClient,
+  createProof,
+  type TestClient,
+} from '../../../../../test/oauth.ts'
+import { enroll, newAuthenticator, publicOrigin } from '../../../../../test/passkeys.ts'
+import { aal2Session, everySecondFactor, pendingToken, totpUser } from '../../../../../test/second-factors.ts'
+import { envelope } from '../../../../../test/test-app.ts'
+
+let nodes: AccountNodes
+let client: TestClient
+beforeAll(async () => {
+  nodes = await createAccountNodes({
+    config: {
+      ...everySecondFactor,
+      'server.public_base_url': publicOrigin,
+      'auth.oauth_provider.enabled': 'true',
+    },
+  })
+  const { app } = nodes.first
+  const { user } = await nodes.first.register()
+  const body = { name: 'App', ownerUserId: user.id }
+  const { json } = await app.request('POST', '/api/admin/apps', { token: await app.adminToken(), body })
+  client = await createClient(app, { appId: json.id })
+})
+afterAll(async () => nodes[Symbol.asyncDispose]())
+
+const proof = createProof()
+const ask = (method: string, path: string, token: string, body?: unknown) =>
+  nodes.second.app.request(method, `/api/auth/${path}`, { token, body })
+const rowsOf = async (table: string, { user }: SignedIn) =>
+  await nodes.sql(`select to_jsonb(t) - 'last_used_at' as row from basalt.${table} t where user_id = $1`, [
+    user.id,
+  ])
+
+/** Requests whose effect outlives the session, each with the table it changes; what they need is made first. */
+const requests: Record<
+  string,
+  readonly [string, (session: SignedIn) => Promise<() => ReturnType<typeof ask>>]
+> = {
+  'make an API key': [
+    'api_keys',
+    async ({ token }) =>
+      () =>
+        ask('POST', 'api-keys', token, { name: 'key' }),
+  ],
+  'replace the secret of an API key': [
+    'api_keys',
+    async ({ token }) => {
+      const { apiKey } = (await ask('POST', 'api-keys', token, { name: 'key' })).json
+      return () => ask('POST', `api-keys/${apiKey.id}/rotate`, token)
+    },
+  ],
+  'let a program in': [
+    'oauth_consents',
+    async ({ token }) => {
+      const body = { decision: 'approve', ...askWith(client, proof) }
+      return () => ask('POST', 'authorize/consent', token, body)
+    },
+  ],
+  'give a program a code': [
+    'oauth_codes',
+    async ({ token }) => {
+      await approveClient(nodes.first.app, token, client, proof)
+      const query = new URLSearchParams(Object.entries(askWith(client, proof)))
+      return () => ask('GET', `authorize?${query}`, token)
+    },
+  ],
+  'begin to enrol an app': [
+    'mfa_factors',
+    async ({ token }) => {
+      const [factor] = (await ask('GET', 'mfa/factors', token)).json.factors
+      await ask('DELETE', `mfa/factors/${factor.id}`, token)
+      return () => ask('POST', 'mfa/totp/enroll', token)
+    },
+  ],
+  'begin to enrol a phone': [
+    'mfa_factors',
+    async ({ token }) =>
+      () =>
+        ask('POST', 'mfa/sms/enroll', token, { phone: '+12025550123' }),
+  ],
+  'begin to enrol a passkey': [
+    'mfa_challenges',
+    async ({ token }) =>
+      () =>
+        ask('POST', 'mfa/webauthn/enroll', token),
+  ],
+  'make backup codes': [
+    'mfa_backup_codes',
+    async ({ token }) =>
+      () =>
+        ask('POST', 'mfa/backup/generate', token),
+  ],
+  'remove a factor': [
+    'mfa_factors',
+    async ({ token }) => {
+      const [factor] = (await ask('GET', 'mfa/factors', token)).json.factors
+      return () => ask('DELETE', `mfa/factors/${factor.id}`, token)
+    },
+  ],
+  'remove a passkey': [
+    'passkeys',
+    async ({ token }) => {
+      for (let count = 0; count < 2; count += 1) {
+        expect((await enroll(nodes.first, token, newAuthenticator())).status).toBe(200)
+      }
+      const [passkey] = (await ask('GET', 'mfa/webauthn/credentials', token)).json.credentials
+      return () => ask('DELETE', `mfa/webauthn/credentials/${passkey.credential_id}`, token)
+    },
+  ],
+  'remove all passkeys': [
+    'passkeys',
+    async ({ token }) => {
+      expect((await enroll(nodes.first, token, newAuthenticator())).status).toBe(200)
+      return () => ask('DELETE', 'mfa/webauthn', token)
+    },
+  ],
+  'unlink a provider': [
+    'social_identities',
+    async ({ token, user }) => {
+      await nodes.sql(
+        `insert into basalt.social_identities (provider, subject, user_id, is_proven) values ('github', $1::text, $1::uuid, true)`,
+        [user.id],
+      )
+      return () => ask('DELETE', 'link/oauth', token, { provider: 'github' })
+    },
+  ],
+  'delete the account': [
+    'mfa_factors',
+    async ({ token }) =>
+      () =>
+        ask('DELETE', 'me', token),
+  ],
+}
+
+/** Sends the request while another transaction holds the user and ends the session. */
+async function askAsSessionEnds(session: SignedIn, request: () => ReturnType<typeof ask>) {
+  // A mail to the user would wait too.
+  await waitForJobs(nodes)
+  await using ending = await openTransaction(nodes.database)
+  await ending.sql('select from basalt.users where id = $1 for update', [session.user.id])
+  const answer = request()
+  await ending.waitForBlocked()
+  await ending.sql('delete from basalt.sessions where id = $1', [claimsOf(session.token).sid])
+  await ending.commit()
+  return envelope(await answer)
+}
+
+const invalidToken = { code: 401, message: 'invalid or expired token', error: 'invalid_token' }
+
+test.each(Object.entries(requests))(
+  'a session that ends before the request is done does not %s',
+  async (_name, [table, prepare]) => {
+    const session = await aal2Session(nodes.first, await totpUser(nodes.first))
+    const request = await prepare(session)
+    const before = await rowsOf(table, session)
+    expect(await askAsSessionEnds(session, request)).toEqual(invalidToken)
+    expect(await rowsOf(table, session)).toEqual(before)
+  },
+)
+
+test.each<[string, (session: SignedIn, email: string) => Promise<() => ReturnType<typeof ask>>]>([
+  [
+    'an address and a password',
+    async ({ token }, email) =>
+      () =>
+        ask('POST', 'link/email', token, { email, password: goodPassword }),
+  ],
+  [
+    'an address by a mailed link',
+    async ({ token }, email) => {
+      const link = await mailedToken(nodes.first, 'magic-link', email)
+      return () => ask('POST', 'magic-link/confirm', token, { token: link })
+    },
+  ],
+])('an anonymous session that ends before the request is done does not link %s', async (_name, prepare) => {
+  const session: SignedIn = (await nodes.first.post('anonymous')).json
+  const email = newEmail()
+  const request = await prepare(session, email)
+  expect(await askAsSessionEnds(session, request)).toEqual(invalidToken)
+  expect(
+    await nodes.sql('select email, is_anonymous from basalt.users where id = $1', [session.user.id]),
+  ).toEqual([{ email: null, is_anonymous: true }])
+})
+
+test.each(['totp', 'email', 'webauthn'])(
+  'a user who is deleted before the %s challenge of a sign-in is made gets none',
+  async (method) => {
+    const user = await totpUser(nodes.first)
+    const { token } = await aal2Session(nodes.first, user)
+    if (method === 'email') {
+      await nodes.sql(
+        "insert into basalt.mfa_factors (user_id, method, confirmed_at) values ($1, 'email', now())",
+        [user.user.id],
+      )
+    }
+    if (method === 'webauthn') {
+      expect((await enroll(nodes.first, token, newAuthenticator())).status).toBe(200)
+    }
+    const pending = await pendingToken(nodes.first, user.user.email)
+    await waitForJobs(nodes)
+    await using deletion = await openTransaction(nodes.database)
+    await deletion.sql('select from basalt.users where id = $1 for update', [user.user.id])
+    const answer = ask('POST', `mfa/${method}/challenge`, pending)
+    await deletion.waitForBlocked()
+    await deletion.sql('delete from basalt.users where id = $1', [user.user.id])
+    await deletion.commit()
+    expect(envelope(await answer)).toEqual({
+      code: 401,
+      message: 'no MFA challenge pending',
+      error: 'no_pending_mfa',
+    })
+  },
+)
