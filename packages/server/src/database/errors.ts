@@ -238,12 +238,12 @@ const invalidGeometry = outsideFunctions((error) =>
  */
 const nameAsValue: Translation = (error) => {
   const isValue = error.where === undefined ? error.position === undefined : valueContext.test(error.where)
-  return isValue ? databaseErrors.invalidValue(describeInvalidValue(error.message)) : undefined
+  return isValue ? databaseErrors.invalidValue(describeInvalidValue(error)) : undefined
 }
 
 /** What is no hstore, which before PostgreSQL 16 is an internal error: only the source file tells it from one. */
-const hstoreFault = outsideFunctions(({ file, message }) =>
-  file === 'hstore_io.c' ? databaseErrors.invalidValue(describeInvalidValue(message)) : undefined,
+const hstoreFault = outsideFunctions((error) =>
+  error.file === 'hstore_io.c' ? databaseErrors.invalidValue(describeInvalidValue(error)) : undefined,
 )
 
 const bySqlState: Readonly<Record<string, Translation>> = {
@@ -301,7 +301,7 @@ const bySqlState: Readonly<Record<string, Translation>> = {
 
 const byClass: Readonly<Record<string, Translation>> = {
   '08': unavailable,
-  '22': (error) => databaseErrors.invalidValue(describeInvalidValue(error.message)),
+  '22': (error) => databaseErrors.invalidValue(describeInvalidValue(error)),
   '23': constraintError('integrity_constraint_violation', databaseErrors.integrityViolation),
   '53': () => databaseErrors.databaseFull().retryAfter(5),
   '58': unavailable,
@@ -322,14 +322,23 @@ function constraintError(code: string, create: () => AppError): Translation {
 const nulInText = 'invalid byte sequence for encoding "UTF8": 0x00'
 const nulInJson = 'unsupported Unicode escape sequence'
 
+/** What it says, in DETAIL, of one of `\ud83d\ude00` without the other. */
+const loneSurrogate = /^Unicode (high|low) surrogate /
+
+/** Whether JSON has a character, wherever in it, that the texts of the database cannot hold. */
+export function hasUnstorableCharacter({ code, detail = '' }: pg.DatabaseError): boolean {
+  return code === '22P05' || loneSurrogate.test(detail)
+}
+
 /** `invalid input syntax for type integer: "abc"` → `invalid integer value "abc" — expected a whole number, …` */
-function describeInvalidValue(message: string): string {
+function describeInvalidValue({ message, detail = '' }: pg.DatabaseError): string {
   const found = /^invalid input syntax for type ([^:]+)(: .*)?$/s.exec(message)
   // Postgres names the function it reads JSON with.
   const mismatch = /^cannot call \w+ on (an? \w+)$/.exec(message)
   if (mismatch !== null) return `invalid value: expected a JSON object, not ${mismatch[1]}`
   if (message === nulInText || message === nulInJson)
     return 'invalid value: text cannot hold the character U+0000'
+  if (loneSurrogate.test(detail)) return 'invalid value: text cannot hold half of a surrogate pair'
   if (found === null) return `invalid value: ${shorten(message)}`
   const [, type = '', value] = found
   const what = `invalid ${type} value${value === undefined ? '' : ` ${shorten(value.slice(2))}`}`

@@ -299,7 +299,8 @@ describe('a value that does not fit', () => {
     ['{"doc":{"a":"\\u0000"}}', 'invalid value: text cannot hold the character U+0000'],
     ['{"raw":{"a":"\\u0000"}}', 'invalid value: text cannot hold the character U+0000'],
     ['{"body":"\\u0000"}', 'invalid value: text cannot hold the character U+0000'],
-    ['{"doc":"\\ud800"}', 'invalid json value — expected valid JSON, e.g. {"key": "value"}'],
+    ['{"doc":"\\ud800"}', 'invalid value: text cannot hold half of a surrogate pair'],
+    ['{"body":"a\\udc00"}', 'invalid value: text cannot hold half of a surrogate pair'],
     ['{"doc":1e200000}', 'invalid value: value overflows numeric format'],
     ['{"real":1e400}', 'invalid value: "1e400" is out of range for type real'],
   ])('%s', async (body, message) => {

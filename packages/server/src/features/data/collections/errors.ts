@@ -70,7 +70,7 @@ export const collectionErrorTable = {
   unknownColumn: {
     status: 400,
     message: (name: string, parameter: string) => `unknown column "${name}" in ${parameter}`,
-    help: 'The collection has no such column. Names are case-sensitive.',
+    help: 'The collection, or the composite type of a value, has no such column. Names are case-sensitive.',
   },
   unknownRelation: {
     status: 400,

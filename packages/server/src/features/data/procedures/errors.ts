@@ -58,6 +58,8 @@ export const unknownProcedureKinds: ReadonlySet<string> = new Set([
   'function_not_found',
   'unnamed_parameters',
   'unknown_argument',
+  // Of a composite argument, or of what the function returns.
+  'unknown_column',
   'no_overload',
   'ambiguous_function',
   'unsupported_function',

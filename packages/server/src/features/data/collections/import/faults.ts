@@ -1,5 +1,9 @@
 import type { Column } from '../../../../database/catalog/model.ts'
-import { isDefinitionFault, translateDatabaseFailure } from '../../../../database/errors.ts'
+import {
+  hasUnstorableCharacter,
+  isDefinitionFault,
+  translateDatabaseFailure,
+} from '../../../../database/errors.ts'
 import { StatementFailed } from '../../../../database/message.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
@@ -12,8 +16,6 @@ const policyRoutine = 'ExecWithCheckOptions'
 
 /** Of rows that two of a statement collide, which one by one they do not. */
 const cardinalityViolation = '21000'
-
-const untranslatableCharacter = '22P05'
 
 /** Whether a row of the statement is to blame, so that others may be fine. */
 export function isFaultOfRow(failure: StatementFailed, isUpserting: boolean): boolean {
@@ -36,8 +38,8 @@ export async function describeRefusal(
   const translated = translateDatabaseFailure(failure)
   const reason = translated === undefined ? 'refused by the database' : describeFault(translated)
   const { code = '' } = failure.error
-  // A character that PostgreSQL does not have spoils the whole row.
-  if (!/^(22|XX000|54)/.test(code) || code === untranslatableCharacter) return reason
+  // Such a character spoils the whole row.
+  if (!/^(22|XX000|54)/.test(code) || hasUnstorableCharacter(failure.error)) return reason
   const column = await findColumn(columns, row, transaction, statements)
   return column === undefined ? reason : `${column}: ${reason}`
 }

@@ -2,6 +2,7 @@ import type { Relation } from '../../../../database/catalog/model.ts'
 import type { ChangeAction } from '../../../../database/change-log.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import { sliceArray, sliceObject } from '../../../../lib/json-slices.ts'
+import { suggestion } from '../../../../lib/suggestion.ts'
 import { collectionErrors } from '../errors.ts'
 import { quoteName } from './names.ts'
 import { parseJson, type RecordBody, readRecord } from './record-body.ts'
@@ -27,6 +28,8 @@ export type BatchOperation = {
 
 const operationLimit = 1000
 
+const operationMembers = ['method', 'id', 'body', 'table', 'onConflict', 'on_conflict', 'onConflictAction']
+
 /** How an operation finds its collection: by the path, or by its own `table`. */
 export type FindRelation = (table: unknown) => Relation
 
@@ -48,9 +51,12 @@ export function parseBatch(
   if (operations.length > operationLimit) {
     throw collectionErrors.invalidBatch(`too many operations: max ${operationLimit}`)
   }
+  if (isObject(value)) requireKnownMembers(value, ['operations'])
+  const members = readsVersions ? [...operationMembers, 'version'] : operationMembers
   const texts = sliceArray(sliceObject(json).get('operations') ?? '[]')
   return operations.map((operation: unknown, index) => {
     try {
+      if (isObject(operation)) requireKnownMembers(operation, members)
       const parsed = parseOperation(operation, texts[index] ?? '', index, findRelation)
       return readsVersions ? { ...parsed, version: readVersion(operation) } : parsed
     } catch (error) {
@@ -103,6 +109,13 @@ function parseOperation(
   const values = parseBodyId(relation, readId(method, id, texts))
   if (method === 'delete') return { index, relation, method, id: values }
   return { index, relation, method, id: values, body: readBody(relation, method, body, texts) }
+}
+
+/** Of a misspelt `onConflict` the operation would be another one. Names starting with `_` are ignored. */
+function requireKnownMembers(value: Readonly<Record<string, unknown>>, known: readonly string[]): void {
+  const unknown = Object.keys(value).find((name) => !known.includes(name) && !name.startsWith('_'))
+  if (unknown === undefined) return
+  throw collectionErrors.invalidBatch(`unknown member "${unknown}"${suggestion(unknown, known)}`)
 }
 
 function readVersion(operation: unknown): string | undefined {

@@ -1,11 +1,12 @@
 import type { Column, ColumnType } from '../../../../database/catalog/model.ts'
 import { databaseErrors } from '../../../../database/errors.ts'
+import { collectionErrors } from '../errors.ts'
 import { findGeometryFault } from './geojson.ts'
 import { findTimeZone } from './time-zone.ts'
 
 /**
  * Values that PostgreSQL would take, but not as what they are: an object as a text, any text as bytes, a time with an
- * offset without it. Everything else is left to PostgreSQL.
+ * offset without it, a composite value without some of its members. Everything else is left to PostgreSQL.
  */
 
 /** What is wrong with a value as JSON has it; undefined when nothing is. */
@@ -14,8 +15,9 @@ type FindFault = (value: unknown) => string | undefined
 /** By type, which lives as long as its snapshot of the catalog. */
 const byType = new WeakMap<ColumnType, FindFault | null>()
 
-/** @throws AppError invalid_value, invalid_geometry */
+/** @throws AppError unknown_column, invalid_value, invalid_geometry */
 export function requireFittingValue(column: Pick<Column, 'name' | 'type'>, value: unknown): void {
+  requireKnownMembers(column, value)
   const fault = faultFinderOf(column.type)?.(value)
   if (fault === undefined) return
   throw isSpatial(column.type)
@@ -23,6 +25,27 @@ export function requireFittingValue(column: Pick<Column, 'name' | 'type'>, value
         data: { [column.name]: { code: 'invalid_geometry', message: fault } },
       })
     : databaseErrors.invalidValue(`${column.name}: ${fault}`)
+}
+
+/** PostgreSQL passes over the members of an object that the composite type does not have. */
+function requireKnownMembers({ name, type }: Pick<Column, 'name' | 'type'>, value: unknown): void {
+  const { element, attributes } = type
+  if (Array.isArray(value)) {
+    if (element === undefined || !isOfComposites(element)) return
+    // An array in an array is a dimension.
+    for (const each of value) requireKnownMembers({ name, type: Array.isArray(each) ? type : element }, each)
+  } else if (attributes !== undefined && isObject(value)) {
+    const types = new Map(attributes.map((attribute) => [attribute.name, attribute.type]))
+    for (const [member, memberValue] of Object.entries(value)) {
+      const memberType = types.get(member)
+      if (memberType === undefined) throw collectionErrors.unknownColumn(member, name)
+      requireKnownMembers({ name: `${name}.${member}`, type: memberType }, memberValue)
+    }
+  }
+}
+
+function isOfComposites({ element, attributes }: ColumnType): boolean {
+  return attributes !== undefined || (element !== undefined && isOfComposites(element))
 }
 
 /** The same for a value that is written as a text: in a filter, or as an id. Answers the fault. */

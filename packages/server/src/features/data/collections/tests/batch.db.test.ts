@@ -399,6 +399,17 @@ describe('a request that is no batch', () => {
     },
   )
 
+  test('is refused with a member that batches do not have', async () => {
+    const operations = [{ method: 'create', body: { name: 'x' } }]
+    expect(envelope(await post('item', { operations, onConflict: 'rank' }))).toEqual({
+      code: 400,
+      message: 'unknown member "onConflict"',
+      error: 'invalid_batch',
+    })
+    expect(await rows('item')).toHaveLength(3)
+    expect((await post('item', { operations: [{ ...operations[0], _key: 1 }], _note: 'x' })).status).toBe(200)
+  })
+
   test('is refused when it is too large', async () => {
     const response = await batch('item', { method: 'create', body: { name: 'x'.repeat(1_100_000) } })
     expect(envelope(response)).toMatchObject({ code: 413, error: 'body_too_large' })
@@ -469,6 +480,14 @@ describe('an operation that cannot be read', () => {
     [{ method: 'delete' }, 'delete', 'delete requires an id', 'invalid_batch'],
     [{ method: 'delete', id: true }, 'delete', 'id: expected a string or a number', 'invalid_batch'],
     [{ method: 'delete', id: { id: 1 } }, 'delete', 'id: expected a string or a number', 'invalid_batch'],
+    [
+      { method: 'create', body: { name: 'x' }, onconflict: 'rank' },
+      'create',
+      'unknown member "onconflict"; did you mean onConflict?',
+      'invalid_batch',
+    ],
+    [{ method: 'delete', id: 1, version: '7' }, 'delete', 'unknown member "version"', 'invalid_batch'],
+    [{ methd: 'delete', id: 1 }, '', 'unknown member "methd"; did you mean method?', 'invalid_batch'],
     [{ method: 'delete', id: [1] }, 'delete', 'id: expected a string or a number', 'invalid_batch'],
     [
       { method: 'delete', id: 1, table: 'place' },

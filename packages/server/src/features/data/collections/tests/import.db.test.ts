@@ -260,9 +260,10 @@ describe('import › JSON', () => {
       { id: 5, name: { a: 1 } },
       { id: 6, name: 'ok' },
       { id: 7, name: '\u0000' },
+      { id: 8, name: '\ud83d' },
     ]
     expect(await imported('track/import?mode=partial', rows)).toEqual({
-      ...{ processed: 7, inserted: 1, updated: 0, skipped: 0, failed: 6 },
+      ...{ processed: 8, inserted: 1, updated: 0, skipped: 0, failed: 7 },
       errors: [
         { row: 1, message: 'expected an object' },
         { row: 2, message: 'expected an object' },
@@ -270,6 +271,7 @@ describe('import › JSON', () => {
         { row: 4, message: 'unknown column "nmae"; did you mean name?' },
         { row: 5, message: 'name: expected a text, not an object' },
         { row: 7, message: 'invalid value: text cannot hold the character U+0000' },
+        { row: 8, message: 'invalid value: text cannot hold half of a surrogate pair' },
       ],
     })
   })

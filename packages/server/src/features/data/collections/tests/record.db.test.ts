@@ -338,7 +338,11 @@ describe('create', () => {
       'half a surrogate pair',
       'author',
       '{"name":"\\ud83d"}',
-      { code: 400, message: expect.stringContaining('invalid json value'), error: 'invalid_value' },
+      {
+        code: 400,
+        message: 'invalid value: text cannot hold half of a surrogate pair',
+        error: 'invalid_value',
+      },
     ],
     [
       'an identity column',

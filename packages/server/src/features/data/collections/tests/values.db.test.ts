@@ -13,12 +13,13 @@ beforeAll(async () => {
       create domain label as varchar(20);
       create domain moments as timestamp[];
       create type shelf as (name text, at timestamp);
+      create type bookcase as (shelves shelf[]);
       create table thing (
         id int primary key,
         text text, varchar varchar(40), char char(8), citext citext, domain label, texts text[], labels label[],
         bytes bytea, blobs bytea[],
         at timestamp, clock time, ats timestamp[], domain_ats moments, during tsrange, often tsmultirange,
-        shelf shelf, shelves shelf[],
+        shelf shelf, shelves shelf[], bookcase bookcase,
         zoned timestamptz, document jsonb
       );
       create table stamped (at timestamp primary key, name text);
@@ -99,6 +100,41 @@ describe('a value that PostgreSQL would take as something else is 400 and names 
       operation: { index: 1, method: 'update' },
     })
     expect(await app.sql('select id from thing')).toEqual([{ id: 9 }])
+  })
+})
+
+describe('a member that a composite type does not have is 400 and named', () => {
+  test.each<[column: string, value: unknown, unknown: string, within: string]>([
+    ['shelf', { name: 'a', nmae: 'b' }, 'nmae', 'shelf'],
+    ['shelf', { constructor: 'b' }, 'constructor', 'shelf'],
+    ['shelves', [{ name: 'a' }, null, { Name: 'b' }], 'Name', 'shelves'],
+    ['shelves', [[{ name: 'a' }], [{ expand: 'b' }]], 'expand', 'shelves'],
+    ['bookcase', { shelves: [{ _name: 'a' }] }, '_name', 'bookcase.shelves'],
+  ])('%s %j', async (column, value, unknown, within) => {
+    await app.sql('delete from thing')
+    const message = `unknown column "${unknown}" in ${within}`
+    const refusal = { code: 400, message, error: 'unknown_column' }
+    expect(envelope(await send('POST', 'thing', { id: 1, [column]: value }))).toEqual(refusal)
+    const operations = [{ method: 'create', body: { id: 1, [column]: value } }]
+    expect(envelope(await send('POST', 'thing/batch', { operations }))).toEqual({
+      ...refusal,
+      message: `operation[0]: ${message}`,
+      operation: { index: 0, method: 'create' },
+    })
+    expect(envelope(await send('POST', 'thing/import', [{ id: 1, [column]: value }]))).toMatchObject({
+      code: 409,
+      error: 'import_failed',
+      errors: [{ row: 1, message }],
+    })
+    expect(await app.sql('select id from thing')).toEqual([])
+  })
+
+  test('unless it was added just now', async () => {
+    await app.sql('delete from thing')
+    await app.sql('alter type shelf add attribute width int')
+    const created = await send('POST', 'thing', { id: 1, shelf: { width: 5 } })
+    expect([created.status, created.json.shelf]).toEqual([201, { name: null, at: null, width: 5 }])
+    await app.sql('alter type shelf drop attribute width')
   })
 })
 

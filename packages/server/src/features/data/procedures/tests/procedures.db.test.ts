@@ -264,6 +264,7 @@ describe('rpc › arguments', () => {
       'invalid value: value "3000000000" is out of range for type integer',
     ],
     ['add', { a: 2147483647, b: 1 }, 400, 'invalid_value', 'invalid value: integer out of range'],
+    ['types', { addr: { stret: 'x' } }, 400, 'unknown_column', 'unknown column "stret" in addr'],
     ['shop.price', { sku: {} }, 400, 'invalid_value', 'sku: expected a text, not an object'],
     ['types', { e: 3 }, 400, 'check_violation', 'check constraint violation'],
     ['types', { m: 'sad' }, 400, 'invalid_value', 'invalid value: invalid input value for enum mood: "sad"'],
@@ -696,6 +697,15 @@ describe('rpc › definitions that change', () => {
     for (const node of [app, other]) {
       expect((await node.request('POST', '/api/rpc/newborn', { token, body: { a: 1 } })).json).toBe('v1 1')
     }
+  })
+
+  test('a composite type that grows is taken as it is now', async () => {
+    await app.sql(`
+      create type parcel as (weight int);
+      create function ship(p parcel) returns parcel language sql as 'select p'`)
+    expect((await call('ship', { p: { weight: 1 } })).json).toEqual({ weight: 1 })
+    await app.sql('alter type parcel add attribute height int')
+    expect((await call('ship', { p: { height: 2 } })).json).toEqual({ weight: null, height: 2 })
   })
 
   test('a function that is replaced with other types is called as it is now', async () => {
