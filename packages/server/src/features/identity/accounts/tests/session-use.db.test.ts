@@ -197,7 +197,7 @@ describe('refresh', () => {
     // The rotations that the node may have in flight wait, and those after them form one statement.
     await holder.sql('lock table basalt.sessions in exclusive mode')
     const inFlight = others.map((session) => refreshOn(accounts.app, session.refreshToken))
-    await holder.waitForBlocked()
+    await holder.waitForBlocked(2)
     // What is answered without the database has arrived after the refresh before it.
     const waitForArrival = () => accounts.app.request('GET', '/api/auth/me')
     await waitForArrival()
