@@ -30,8 +30,8 @@ const sweepMs = 250
 export class Checkouts {
   readonly #options: CheckoutOptions
   /**
-   * In the order in which they began. Not a set: V8 gives one that changes all the time a new table ever so often, and the
-   * tables before it, which die old, keep what they held from dying young: every answer would be copied twice.
+   * In the order in which they began. Not a Set: V8 replaces the table of one that changes constantly, and the replaced
+   * tables, in the old generation, keep alive through scavenges what they held: every answer was copied twice.
    */
   readonly #inUse: Checkout[] = []
   readonly #sweeper: NodeJS.Timeout
@@ -74,8 +74,8 @@ export class Checkouts {
   }
 
   end(checkout: Checkout): void {
-    const place = this.#inUse.indexOf(checkout)
-    if (place !== -1) this.#inUse.splice(place, 1)
+    const index = this.#inUse.indexOf(checkout)
+    if (index !== -1) this.#inUse.splice(index, 1)
   }
 
   /** Ends all work with its connection. */
