@@ -110,7 +110,7 @@ export const httpErrorTable = {
   bodyTooLarge: {
     status: 413,
     message: (limit: number) => `the request body is larger than ${limit} bytes`,
-    help: 'The limit is `server.body_limit`.',
+    help: 'The limit of the route; `server.body_limit` where it has none of its own.',
   },
   unsupportedMediaType: {
     status: 415,

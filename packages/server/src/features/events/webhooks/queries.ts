@@ -94,24 +94,25 @@ export async function insertWebhook(
 const previousSecretHours = 24
 
 /**
- * A secret that is replaced still signs for a while, one that is removed does not.
+ * A secret that is replaced still signs for a while, one that is removed does not, nor the one replaced before it.
  *
  * @param isResumed whether a pause ends, and with it the count of its hours
+ * @param isSecretReplaced false also of the same secret sealed anew
  */
 export async function updateWebhook(
   database: Queryable,
   id: string,
   { url, secret, events, tables, enabled }: WebhookFields,
-  isResumed: boolean,
+  { isResumed, isSecretReplaced }: { readonly isResumed: boolean; readonly isSecretReplaced: boolean },
 ): Promise<WebhookRow> {
   const resumed = isResumed ? sql`, paused_at = null, paused_reason = null, failing_since = null` : sql.empty
+  const replaced = sql`secret,
+    previous_secret_until = now() + make_interval(hours => ${previousSecretHours}::int)`
+  const kept = secret === null ? sql`null` : previousSecretOf('webhooks')
   return await database.one<Row<WebhookRow>>(sql`
     update basalt.webhooks
     set url = ${url}, secret = ${secret},
-      previous_secret = case when ${secret}::text is null then null
-        when secret <> ${secret} then secret else previous_secret end,
-      previous_secret_until = case when secret <> ${secret}
-        then now() + make_interval(hours => ${previousSecretHours}::int) else previous_secret_until end,
+      previous_secret = ${isSecretReplaced ? replaced : kept},
       events = ${events}::text[], tables = ${tables}::text[],
       enabled = ${enabled}, updated_at = now() ${resumed}
     where id = ${id}::uuid

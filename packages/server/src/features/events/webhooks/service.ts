@@ -139,13 +139,18 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         ...(input.tables === undefined ? {} : { tables: readTables(input.tables) }),
         ...(input.enabled === undefined ? {} : { enabled: input.enabled }),
       }
+      // By their texts: one secret sealed twice differs.
+      const isReplaced = (sealed: string | null) =>
+        typeof changes.secret === 'string' &&
+        sealed !== null &&
+        secrets().open(sealed, secretContext(id))?.toString('utf8') !== input.secret
       const row = await database.transaction(async (transaction) => {
         const before = await requireWebhook(transaction, id, queries.lockWebhook)
         const stored = await queries.updateWebhook(
           transaction,
           id,
           { ...before, ...changes },
-          changes.enabled === true,
+          { isResumed: changes.enabled === true, isSecretReplaced: isReplaced(before.secret) },
         )
         await recordAudit(transaction, {
           actor: 'admin',
