@@ -17,6 +17,7 @@ import { createSchemaLog } from './features/data/schema/index.ts'
 import { openJobQueue, wireEvents } from './features/events/index.ts'
 import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
 import { measureFiles, type ResolveTxt, wireFiles } from './features/files/index.ts'
+import { lockSelf } from './features/identity/accounts/index.ts'
 import { wireIdentity } from './features/identity/index.ts'
 import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
 import { createPasswordHasher, type PasswordHasher } from './features/identity/passwords/index.ts'
@@ -194,7 +195,11 @@ async function wire(
     errors: listErrors(),
     dashboardFiles,
   })
-  const messaging = wireMessaging(platform, { resolve, isSmsEnabled: () => identity.isSmsEnabled() })
+  const messaging = wireMessaging(platform, {
+    resolve,
+    isSmsEnabled: () => identity.isSmsEnabled(),
+    lockCaller: lockSelf,
+  })
   const jwtSecret = () => resolveJwtSecret(config)
   const identity = wireIdentity(platform, {
     passwords,

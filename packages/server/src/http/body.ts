@@ -7,6 +7,13 @@ import { httpErrors } from './errors.ts'
 export const jsonType = 'application/json'
 export const formType = 'application/x-www-form-urlencoded'
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The content type that the routes of this scope take. */
+    acceptedType: string
+  }
+}
+
 /** Writing a value as JSON again takes stack by its depth: V8 gives up below 5,000 levels, PostgreSQL below 20,000. */
 const mostLevels = 1000
 
@@ -54,6 +61,7 @@ export function acceptRaw(app: FastifyInstance): void {
 
 /** Without content its type does not matter: `fetch` names `text/plain` for an empty text. */
 function acceptNothingElse(app: FastifyInstance, expected: string): void {
+  app.decorate('acceptedType', expected)
   app.addContentTypeParser('*', (request, _payload, done) => {
     const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers
     const isEmpty = length === '0' && coding === undefined

@@ -1,7 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { translateDatabaseFailure } from '../database/errors.ts'
 import { AppError, codeOf } from '../lib/errors.ts'
-import { jsonType } from './body.ts'
 import { httpErrors } from './errors.ts'
 import { isBodyAwaited } from './expectation.ts'
 import type { FailureLog } from './failure-log.ts'
@@ -34,7 +33,10 @@ export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOpti
       answerUnrouted(request, reply, options)
       return
     }
-    const error = toAppError(thrown, request.routeOptions.bodyLimit ?? options.bodyLimit)
+    const error = toAppError(thrown, {
+      bodyLimit: request.routeOptions.bodyLimit ?? options.bodyLimit,
+      acceptedType: request.server.acceptedType,
+    })
     if (error.status >= 500) options.failures.add(request, error, thrown)
     sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
   })
@@ -100,15 +102,21 @@ export function sendError(error: AppError, { request, reply, referenceUrl, bodyL
   sendEarly(request, reply, JSON.stringify(errorEnvelope(error, referenceUrl)), bodyLimit)
 }
 
-/** @param bodyLimit bytes that the route takes */
-function toAppError(thrown: FastifyError, bodyLimit: number): AppError {
+interface BodyRules {
+  /** Bytes that the route takes. */
+  readonly bodyLimit: number
+  /** The content type that it takes. */
+  readonly acceptedType: string
+}
+
+function toAppError(thrown: FastifyError, { bodyLimit, acceptedType }: BodyRules): AppError {
   if (thrown instanceof AppError) return thrown
   const database = translateDatabaseFailure(thrown)
   if (database !== undefined) return database
   if (thrown.validation !== undefined) return httpErrors.invalidRequest(describeValidation(thrown))
   switch (codeOf(thrown)) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return httpErrors.unsupportedMediaType(jsonType)
+      return httpErrors.unsupportedMediaType(acceptedType)
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return httpErrors.bodyTooLarge(bodyLimit)
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':

@@ -2,14 +2,22 @@ import { allowsPrivateTargets } from '../../config/development.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import { createMailBackend, createMailTemplates, mail } from './mail/index.ts'
-import { push } from './push/index.ts'
+import { type PushDeps, push } from './push/index.ts'
 import { createSmsProvider, StoredSms, sms } from './sms/index.ts'
 import { support } from './support/index.ts'
 
 /** Wires what sends messages to people. */
 export function wireMessaging(
   platform: Platform,
-  { resolve, isSmsEnabled }: { readonly resolve?: Resolve | undefined; readonly isSmsEnabled: () => boolean },
+  {
+    resolve,
+    isSmsEnabled,
+    lockCaller,
+  }: {
+    readonly resolve?: Resolve | undefined
+    readonly isSmsEnabled: () => boolean
+    readonly lockCaller: PushDeps['lockCaller']
+  },
 ) {
   const { config, isDevelopment, database, clock, log, output } = platform
   const { system } = database
@@ -37,6 +45,7 @@ export function wireMessaging(
         ...platform,
         config: config.push,
         database: system,
+        lockCaller,
         outbound: createOutbound({
           allowsPrivate: () => allowsPrivateTargets(config),
           ...(resolve === undefined ? {} : { resolve }),

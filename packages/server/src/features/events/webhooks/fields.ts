@@ -1,3 +1,4 @@
+import { isStorableText } from '../../../lib/storable-text.ts'
 import { webhookErrors } from './errors.ts'
 import { isBrokenSecret } from './signature.ts'
 
@@ -63,10 +64,11 @@ export function readTables(tables: readonly string[]): string[] {
   return [...new Set(tables)]
 }
 
-/** Postgres has no NUL in texts. */
 function storable(field: string, text: string): string {
-  if (text.includes('\0')) throw webhookErrors.invalidWebhook(`${field}: NUL is not allowed`)
-  return requireWellFormed(field, text)
+  if (!isStorableText(text)) {
+    throw webhookErrors.invalidWebhook(`${field}: expected Unicode text without NUL`)
+  }
+  return text
 }
 
 function requireWellFormed(field: string, text: string): string {

@@ -6,7 +6,7 @@ import { insertUser, lockUserByEmail, takeOverUnverified, type User } from './us
 
 /**
  * The account of a person who has proved to own the address, made when there is none. Of an account whose address was
- * never verified the password, phone, identities, sessions and tokens end; its factors stay.
+ * never verified the sessions and tokens end, and all that {@link takeOverUnverified} takes.
  *
  * @param email normalized
  * @param ended gets the sessions that have ended

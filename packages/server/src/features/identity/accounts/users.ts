@@ -180,6 +180,7 @@ export async function linkEmail(
 /**
  * Sessions, tokens and codes go with the user.
  *
+ * @param database a transaction
  * @param refuse makes the error when rows of this table keep the user
  * @throws what `refuse` makes
  */
@@ -189,10 +190,14 @@ export async function deleteUser(
   refuse: (table: string) => AppError,
 ): Promise<boolean> {
   if (!isUuid(userId)) return false
-  const deletion = database.count(sql`delete from basalt.users where id = ${userId}`)
-  const count = await deletion.catch((error) => {
+  const erase = async () => {
+    const count = await database.count(sql`delete from basalt.users where id = ${userId}`)
+    // Deferred keys are checked now rather than at the commit.
+    await database.count(sql`set constraints all immediate`)
+    return count > 0
+  }
+  return await erase().catch((error) => {
     if (codeOf(error) !== '23503' && codeOf(error) !== '23001') throw error
     throw refuse(`${error.schema}.${error.table}`)
   })
-  return count > 0
 }

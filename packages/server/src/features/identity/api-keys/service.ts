@@ -27,10 +27,12 @@ export type Administrator =
   /** Of all users; what happens goes to the audit. */
   | { readonly actor: string; readonly origin?: RequestOrigin; readonly userId?: undefined }
   /** A user's own. */
-  | { readonly userId: string; readonly lock: LockCaller; readonly actor?: undefined }
-
-/** Locks the caller's account until the transaction ends. @throws AppError invalid_token when its session has ended */
-type LockCaller = (transaction: Queryable) => Promise<unknown>
+  | {
+      readonly userId: string
+      /** Locks the user's account. @throws AppError invalid_token */
+      readonly lock: (transaction: Queryable) => Promise<unknown>
+      readonly actor?: undefined
+    }
 
 const scopes: readonly string[] = ['*', 'readonly', 'readwrite']
 const nameLimit = 200

@@ -5,7 +5,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
-import { isStorable } from '../../../lib/stored-text.ts'
+import { isStorableText } from '../../../lib/storable-text.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { type ClientDeps, ProviderClient } from './provider-client.ts'
 import { type BuiltInProvider, builtInProviders } from './providers/index.ts'
@@ -98,8 +98,8 @@ export class ProviderRegistry {
     { client_secret: secret, ...change }: ProviderChange,
     origin: RequestOrigin,
   ): Promise<void> {
-    if (change.client_id !== undefined && !isStorable(change.client_id)) {
-      throw httpErrors.invalidRequest('client_id: expected well-formed Unicode without NUL')
+    if (change.client_id !== undefined && !isStorableText(change.client_id)) {
+      throw httpErrors.invalidRequest('client_id: expected Unicode text without NUL')
     }
     const stored: StoredChange = {
       ...change,

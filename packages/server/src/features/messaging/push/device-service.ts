@@ -1,4 +1,4 @@
-import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { hashToken } from '../../../lib/tokens.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
@@ -29,6 +29,14 @@ export interface DeviceListInput {
   readonly offset?: number | undefined
 }
 
+/** Who registers a device. */
+export interface Registrar {
+  /** Of an administrator; what happens goes to the audit. */
+  readonly origin?: RequestOrigin
+  /** Locks the account of a user who registers a device of their own. @throws AppError invalid_token */
+  readonly lock?: (transaction: Queryable) => Promise<unknown>
+}
+
 const tokenLimit = 4096
 const deviceNameLimit = 255
 const topicsLimit = 100
@@ -48,9 +56,9 @@ export class DeviceService {
   /**
    * Registers a device, or moves it to the user.
    *
-   * @throws AppError invalid_push, push_app_not_found, push_user_not_found
+   * @throws AppError invalid_push, push_app_not_found, push_user_not_found, and what `lock` throws
    */
-  async register(userId: string | undefined, input: DeviceInput, origin?: RequestOrigin) {
+  async register(userId: string | undefined, input: DeviceInput, { origin, lock }: Registrar) {
     const appId = requireId('app_id', input.app_id)
     const owner = requireId('user_id', userId)
     const provider = readName('provider', input.provider, providerNames)
@@ -61,6 +69,7 @@ export class DeviceService {
     const keys = readKeys(provider, input.keys)
     const topics = readTopics(input.topics)
     return await this.#database.transaction(async (transaction) => {
+      await lock?.(transaction)
       await requireOwners(transaction, appId, owner)
       const device = await devices.registerDevice(transaction, {
         appId,

@@ -11,7 +11,7 @@ import { defineDeliveryJobs } from './delivery-job.ts'
 import { DeviceService } from './device-service.ts'
 import { pushErrors } from './errors.ts'
 import { PushProviders } from './registry.ts'
-import { adminPushRoutes, ownPushRoutes, refuseWhileDisabled } from './routes.ts'
+import { adminPushRoutes, type LockCaller, ownPushRoutes, refuseWhileDisabled } from './routes.ts'
 import { SendService } from './send-service.ts'
 import { deleteSends } from './sends.ts'
 
@@ -28,6 +28,7 @@ export interface PushDeps {
   /** To push services, which browsers name. */
   readonly outbound: Outbound
   readonly clock: Clock
+  readonly lockCaller: LockCaller
   readonly log: Logger
   /** Of the process alone: messages of development stand in it. */
   readonly output: Logger
@@ -35,7 +36,7 @@ export interface PushDeps {
 
 /** Messages to devices: registration, sending, and what became of each. */
 export function push(deps: PushDeps): Feature {
-  const { config, database, queue, outbound } = deps
+  const { config, database, queue, outbound, lockCaller } = deps
   queue.define(
     housekeeping('push_retention', ({ retention_days = config.retention_days }) =>
       deleteSends(database, retention_days),
@@ -55,7 +56,7 @@ export function push(deps: PushDeps): Feature {
     routes(app) {
       void app.register(async (scope: typeof app) => {
         refuseWhileDisabled(scope, config.enabled)
-        const routes = { devices, sends, providers: requireProviders }
+        const routes = { devices, sends, providers: requireProviders, lockCaller }
         ownPushRoutes(scope, routes)
         adminPushRoutes(scope, routes)
       })

@@ -1,4 +1,6 @@
+import type { Queryable } from '../../../database/system-database.ts'
 import { userOf } from '../../../http/authentication.ts'
+import type { UserIdentity } from '../../../http/identity.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { messageOf } from '../../../lib/errors.ts'
@@ -16,16 +18,23 @@ export interface PushRoutes {
   readonly sends: SendService
   /** @throws AppError push_disabled */
   readonly providers: () => PushProviders
+  readonly lockCaller: LockCaller
 }
 
+/** Locks the caller's account until the transaction ends. @throws AppError invalid_token when its session has ended */
+export type LockCaller = (transaction: Queryable, caller: UserIdentity) => Promise<unknown>
+
 /** Devices of the caller. */
-export function ownPushRoutes(app: HttpServer, { devices, providers }: PushRoutes): void {
+export function ownPushRoutes(app: HttpServer, { devices, providers, lockCaller }: PushRoutes): void {
   const path = '/api/push/devices'
   app.post(
     path,
     { config: { guard: 'bearer', operation: 'push.registerOwnDevice' }, schema: ownSchemas.register },
-    async (request, reply) =>
-      reply.code(201).send(await devices.register(userOf(request).userId, request.body)),
+    async (request, reply) => {
+      const caller = userOf(request)
+      const lock = (transaction: Queryable) => lockCaller(transaction, caller)
+      return reply.code(201).send(await devices.register(caller.userId, request.body, { lock }))
+    },
   )
   app.get(
     path,
@@ -64,7 +73,7 @@ export function adminPushRoutes(app: HttpServer, { devices, sends, providers }: 
     { config: { guard: 'admin', operation: 'push.registerDevice' }, schema: adminSchemas.register },
     async (request, reply) => {
       const { user_id: userId, ...device } = request.body
-      return reply.code(201).send(await devices.register(userId, device, originOf(request)))
+      return reply.code(201).send(await devices.register(userId, device, { origin: originOf(request) }))
     },
   )
   app.delete(

@@ -3,6 +3,7 @@ import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { httpErrors } from '../../../../http/errors.ts'
 import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import { isStorableText } from '../../../../lib/storable-text.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import type { AccountContext } from '../context.ts'
@@ -35,7 +36,7 @@ export async function impersonate(
 ) {
   const { database, clock, keys } = context
   const reason = requireText(givenReason?.replaceAll('\0', '').trim(), 'reason')
-  if (!reason.isWellFormed()) throw httpErrors.invalidRequest('reason: expected well-formed Unicode')
+  if (!isStorableText(reason)) throw httpErrors.invalidRequest('reason: expected Unicode text without NUL')
   const begunAt = clock.now()
   const { user, id, expiresAt, lifetimeSeconds } = await database.transaction(async (transaction) => {
     const found = await lockUser(transaction, userId)

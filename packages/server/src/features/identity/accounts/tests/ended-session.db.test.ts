@@ -20,19 +20,22 @@ import { envelope } from '../../../../../test/test-app.ts'
 
 let nodes: AccountNodes
 let client: TestClient
+let appId: string
 beforeAll(async () => {
   nodes = await createAccountNodes({
     config: {
       ...everySecondFactor,
       'server.public_base_url': publicOrigin,
       'auth.oauth_provider.enabled': 'true',
+      'push.enabled': 'true',
     },
   })
   const { app } = nodes.first
   const { user } = await nodes.first.register()
   const body = { name: 'App', ownerUserId: user.id }
   const { json } = await app.request('POST', '/api/admin/apps', { token: await app.adminToken(), body })
-  client = await createClient(app, { appId: json.id })
+  appId = json.id
+  client = await createClient(app, { appId })
 })
 afterAll(async () => nodes[Symbol.asyncDispose]())
 
@@ -135,6 +138,13 @@ const requests: Record<
         [user.id],
       )
       return () => ask('DELETE', 'link/oauth', token, { provider: 'github' })
+    },
+  ],
+  'register a device': [
+    'push_devices',
+    async ({ token }) => {
+      const body = { app_id: appId, provider: 'fcm', platform: 'android', token: 'phone' }
+      return () => nodes.second.app.request('POST', '/api/push/devices', { token, body })
     },
   ],
   'delete the account': [

@@ -283,7 +283,7 @@ test('impersonation › ends with the user', async () => {
 })
 
 test.each([
-  [{ reason: 'a\ud800' }, 'reason: expected well-formed Unicode'],
+  [{ reason: 'a\ud800' }, 'reason: expected Unicode text without NUL'],
   [{}, 'reason is required'],
   [{ reason: ' \0 ' }, 'reason is required'],
   [{ reason: 'x', aal: 'aal3' }, 'aal: expected one of aal1, aal2'],

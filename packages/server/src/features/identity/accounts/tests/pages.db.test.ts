@@ -105,8 +105,11 @@ describe('POST /auth/verify', () => {
     expect([response.status, textOf(response.text)]).toEqual([400, expect.stringContaining('not complete')])
   })
 
-  test('refuses what is no form', async () => {
-    const response = await accounts.app.request('POST', '/auth/verify', { body: { token: 'x' } })
+  test.each(['application/json', '/', 'form'])('refuses what is no form: %s', async (type) => {
+    const response = await accounts.app.request('POST', '/auth/verify', {
+      body: { token: 'x' },
+      headers: { 'content-type': type },
+    })
     expect(envelope(response)).toEqual({
       code: 415,
       message: 'the content type must be application/x-www-form-urlencoded',

@@ -453,20 +453,23 @@ describe('own account', () => {
     expect([(await deleted).status, (await changed).status]).toEqual([403, 403])
   })
 
-  test('is not deleted while rows without a rule for it reference it, which are not named', async () => {
-    const { token, user } = await accounts.register()
-    await accounts.app.sql('create table keeps_users (owner uuid references basalt.users)')
-    await accounts.app.sql('insert into keeps_users values ($1)', [user.id])
-    const deletion = () => accounts.app.request('DELETE', '/api/auth/me', { token })
-    expect(envelope(await deletion())).toEqual({
-      code: 409,
-      message: 'the account cannot be deleted while other data refers to it',
-      error: 'account_referenced',
-    })
-    expect((await me(other, token)).status).toBe(200)
-    await accounts.app.sql('drop table keeps_users')
-    expect((await deletion()).status).toBe(204)
-  })
+  test.each(['', 'deferrable initially deferred'])(
+    'is not deleted while rows without a rule for it reference it (%s), which are not named',
+    async (timing) => {
+      const { token, user } = await accounts.register()
+      await accounts.app.sql(`create table keeps_users (owner uuid references basalt.users ${timing})`)
+      await accounts.app.sql('insert into keeps_users values ($1)', [user.id])
+      const deletion = () => accounts.app.request('DELETE', '/api/auth/me', { token })
+      expect(envelope(await deletion())).toEqual({
+        code: 409,
+        message: 'the account cannot be deleted while other data refers to it',
+        error: 'account_referenced',
+      })
+      expect((await me(other, token)).status).toBe(200)
+      await accounts.app.sql('drop table keeps_users')
+      expect((await deletion()).status).toBe(204)
+    },
+  )
 
   test('is deleted with everything that belongs to it', async () => {
     const { token, refreshToken, user } = await accounts.register()

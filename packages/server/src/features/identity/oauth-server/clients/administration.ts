@@ -3,7 +3,7 @@ import { readUuid } from '../../../../http/filters.ts'
 import type { RequestOrigin } from '../../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../../http/schemas.ts'
 import type { AppError } from '../../../../lib/errors.ts'
-import { isStorable } from '../../../../lib/stored-text.ts'
+import { isStorableText } from '../../../../lib/storable-text.ts'
 import { createToken, hashToken } from '../../../../lib/tokens.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
@@ -183,7 +183,7 @@ function readName(given = ''): string {
   const name = given.trim()
   if (name === '') throw invalid('name is required')
   if (name.length > nameLimit) throw invalid(`name: at most ${nameLimit} characters`)
-  if (!isStorable(name)) throw invalid('name: expected well-formed Unicode without NUL')
+  if (!isStorableText(name)) throw invalid('name: expected Unicode text without NUL')
   return name
 }
 

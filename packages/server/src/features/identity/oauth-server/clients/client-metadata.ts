@@ -1,4 +1,4 @@
-import { isStorable } from '../../../../lib/stored-text.ts'
+import { isStorableText } from '../../../../lib/storable-text.ts'
 import { ProtocolError } from '../protocol-error.ts'
 import { isScope } from '../scopes.ts'
 import { findRedirectUriProblem } from './redirect-uri.ts'
@@ -29,8 +29,8 @@ export function readClientMetadata(
   if (name !== undefined && name.length > nameLimit) {
     throw invalid(`client_name: expected at most ${nameLimit} characters`)
   }
-  if (name !== undefined && !isStorable(name)) {
-    throw invalid('client_name: expected well-formed Unicode without NUL')
+  if (name !== undefined && !isStorableText(name)) {
+    throw invalid('client_name: expected Unicode text without NUL')
   }
   requireMember(given, 'response_types', 'code')
   const grantTypes = requireMember(given, 'grant_types', 'authorization_code')

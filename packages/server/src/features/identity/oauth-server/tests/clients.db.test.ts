@@ -68,7 +68,7 @@ describe('oauth server › clients', () => {
   const uri = (redirectUri: string) => ({ name: 'n', redirectUris: [redirectUri], scopes: ['*'] })
   test.each<[object, string]>([
     [{}, 'name is required'],
-    [{ name: 'a\ud800' }, 'name: expected well-formed Unicode without NUL'],
+    [{ name: 'a\ud800' }, 'name: expected Unicode text without NUL'],
     [{ name: 'n', appId: '' }, 'appId is required'],
     [{ name: 'n', appId: 'x' }, 'invalid appId format'],
     [{ ...uri(callback), appId: '99999999-9999-4999-8999-999999999999' }, 'app not found'],

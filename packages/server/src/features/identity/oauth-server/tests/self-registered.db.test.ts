@@ -154,12 +154,12 @@ describe('oauth server › client registration', () => {
     [
       { redirect_uris, client_name: 'a\0b' },
       'invalid_client_metadata',
-      'client_name: expected well-formed Unicode without NUL',
+      'client_name: expected Unicode text without NUL',
     ],
     [
       { redirect_uris, client_name: 'a\ud800' },
       'invalid_client_metadata',
-      'client_name: expected well-formed Unicode without NUL',
+      'client_name: expected Unicode text without NUL',
     ],
     [{ redirect_uris, scope: ['readonly'] }, 'invalid_client_metadata', 'scope: expected a text'],
     [{ redirect_uris, scope: '*' }, 'invalid_client_metadata', 'scope: expected some of readonly, readwrite'],

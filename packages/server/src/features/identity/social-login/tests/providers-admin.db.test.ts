@@ -76,7 +76,7 @@ describe('admin › sign-in providers', () => {
   test.each(['a\0', 'a\ud800'])('refuses a client id that cannot be stored: %j', async (client_id) => {
     expect(envelope(await ask('PUT', '/discord', { client_id }))).toEqual({
       code: 400,
-      message: 'client_id: expected well-formed Unicode without NUL',
+      message: 'client_id: expected Unicode text without NUL',
       error: 'invalid_request',
     })
   })

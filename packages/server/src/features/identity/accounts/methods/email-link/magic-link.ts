@@ -23,7 +23,7 @@ export async function requestMagicLink(
 
 /**
  * Signs in by a mailed token. The account is made when there is none; an anonymous caller's own account becomes it.
- * Of an account whose address was never verified the password, phone, sessions and tokens end; its factors stay.
+ * Of an account whose address was never verified the sessions and tokens end, and all that `takeOverUnverified` takes.
  *
  * @param caller who sent the token along, if any caller did
  * @throws AppError magic_link_disabled, invalid_magic_link_token, invalid_token, email_of_another

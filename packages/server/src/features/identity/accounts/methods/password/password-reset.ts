@@ -43,7 +43,7 @@ function tryEmail(given: string | undefined): string | undefined {
 
 /**
  * Sets a password by a mailed token. Whoever can read the mail owns the address; every session of before ends, and of an
- * account whose address was never verified the phone goes too. Second factors stay.
+ * account whose address was never verified all that {@link takeOverUnverified} takes goes too. Second factors stay.
  *
  * @throws AppError field_required, invalid_reset_token, password_too_short, …
  */
