@@ -106,6 +106,7 @@ export function createWebhookReplays(deps: WebhookReplaysDeps): WebhookReplays {
         url,
         secret:
           secret === undefined ? null : secrets().seal(Buffer.from(secret, 'utf8'), secretContext(webhookId)),
+        previousSecret: null,
         id: delivery.event_id,
         body: delivery.request_body,
       })

@@ -14,7 +14,7 @@ export interface Message {
   /** Encrypted. */
   readonly secret: string | null
   /** The one before, encrypted, while it still signs. */
-  readonly previousSecret?: string | null
+  readonly previousSecret: string | null
   /** The header `webhook-id`. */
   readonly id: string
   readonly body: string
@@ -33,7 +33,7 @@ export interface SendDeps {
 }
 
 export function createSend({ outbound, secrets, clock }: SendDeps): Send {
-  return async ({ webhookId, url, secret, previousSecret = null, id, body }, signal) => {
+  return async ({ webhookId, url, secret, previousSecret, id, body }, signal) => {
     const open = (sealed: string | null) =>
       sealed === null ? undefined : secrets().open(sealed, secretContext(webhookId))?.toString('utf8')
     const opened = open(secret)

@@ -105,10 +105,12 @@ describe('a change', () => {
   test('is signed with the secret before, too, for a day after it was replaced', async () => {
     const receiver = await hooks.receiver()
     const { id } = await hooks.webhook({ url: receiver.url, secret: 'first' })
-    /** The secrets that have signed the next event. */
-    async function signers(): Promise<readonly string[]> {
+    /** The secrets that have signed the next request. */
+    async function signers(
+      send: (count: number) => Promise<unknown> = (count) => write('POST', 'item', { id: count }),
+    ): Promise<readonly string[]> {
       const count = receiver.received.length + 1
-      await write('POST', 'item', { id: count })
+      await send(count)
       const { headers, raw } = await one(receiver, count)
       await hooks.settle()
       const mac = (secret: string) => createHmac('sha256', secret)
@@ -132,6 +134,10 @@ describe('a change', () => {
     await change('second')
     await hooks.send('PATCH', `webhooks/${id}`, { events: ['create'] })
     expect(await signers()).toEqual(['second', 'first'])
+    expect(await signers(() => hooks.send('POST', `webhooks/${id}/test`))).toEqual(['second', 'first'])
+    const [delivery] = await deliveries(id)
+    const replay = () => hooks.send('POST', `webhooks/${id}/deliveries/${delivery?.id}/replay`)
+    expect(await signers(replay)).toEqual(['second', 'first'])
     // The same again replaces none, and is sealed anew, with the key in force.
     const stored = () => sql('select secret from basalt.webhooks')
     const sealed = await stored()
@@ -511,7 +517,10 @@ describe('a replay', () => {
     expect(await deliveries(id)).toEqual([original, response.json])
     expect(await sql('select from basalt.webhook_queue')).toEqual([])
     expect(
-      await sql(`select action, target, detail from basalt.audit where action = 'webhooks.replay'`),
+      await sql(
+        `select action, target, detail from basalt.audit where action = 'webhooks.replay' and target = $1`,
+        [id],
+      ),
     ).toEqual([
       {
         action: 'webhooks.replay',
