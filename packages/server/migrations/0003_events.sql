@@ -225,7 +225,8 @@ create table basalt.realtime_connections (
   id uuid primary key,
   node uuid not null references basalt.realtime_nodes on delete cascade,
   transport text not null check (transport in ('sse', 'ws')),
-  -- Null without a token, and while auth is off.
+  -- Of a program that acts for no user `app ` and the id of its app, by which its streams are counted. Null without a token,
+  -- and while auth is off.
   user_id text,
   address text not null,
   tables text[] not null default '{}',
