@@ -123,7 +123,7 @@ export async function markEmailVerified(
 
 /**
  * The owner of an address signs in to an account that was registered with it but never verified: its password, phone,
- * API keys, identities at providers, push devices and the programs it let in go, which may be those of a stranger
+ * API keys, identities at providers, push devices and consents to OAuth clients go, which may be those of a stranger
  * (pre-hijacking). Second factors stay, and while there is one the address is not yet verified: a stranger's passkey would
  * open an account with a verified address.
  */

@@ -51,7 +51,7 @@ describe('oauth server › an account that the owner of its address takes over',
         return await nodes.second.post('password-reset/confirm', { token, password: 'juniper-lantern-77' })
       },
     ],
-  ])('loses the programs that a stranger let in when the owner %s', async (_name, takeOver) => {
+  ])('loses the consents that were given before the owner %s', async (_name, takeOver) => {
     const { user, token } = await nodes.first.register()
     const tokens = await obtainTokens(nodes.first.app, token, client)
     const proof = createProof()
