@@ -163,12 +163,17 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
     return await signIn(`${path}/finish`, { challenge_id, assertion_response })
   }
 
+  let offers = 0
   async function offerPasskeys({ signal }: CeremonyOptions = {}): Promise<SignInResult | undefined> {
+    offers += 1
+    const own = offers
     const isAvailable = await globalThis.PublicKeyCredential?.isConditionalMediationAvailable?.()
     if (isAvailable !== true) return undefined
     try {
       for (;;) {
         const { challenge_id, options: challenge } = await beginPasskey(discovery)
+        // Answers may arrive in another order than their requests were made.
+        if (own !== offers) return undefined
         const chosen = await ceremonies.offer(challenge, { signal })
         if (chosen === 'superseded') return undefined
         if (chosen === 'expired') continue

@@ -137,6 +137,37 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       expect(await run('auth.current === undefined')).toBe(true)
     })
 
+    test('are offered by the last who asked, in whatever order the challenges arrive', async () => {
+      await browser.call('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: false })
+      await run(`{
+        const { fetch } = globalThis
+        const order = []
+        globalThis.fetch = async (...request) => {
+          const turn = order.push(Promise.withResolvers())
+          const answer = await fetch(...request)
+          if (turn === 1) await order[0].promise
+          return answer
+        }
+        globalThis.answerFirst = () => order[0].resolve()
+        const { credentials } = navigator
+        const get = credentials.get.bind(credentials)
+        credentials.get = (options) => {
+          globalThis.isOffered = true
+          return get(options)
+        }
+      }`)
+      await run('{ globalThis.controller = new AbortController() }')
+      await run('{ globalThis.first = auth.offerPasskeys() }')
+      await run('{ globalThis.last = auth.offerPasskeys({ signal: controller.signal }) }')
+      await run('{ last.finally(() => { globalThis.hasEnded = true }) }')
+      await waitFor('a ceremony', () => run<boolean>('globalThis.isOffered === true'))
+      await run('answerFirst()')
+      expect(await run('first.then((result) => result === undefined)')).toBe(true)
+      expect(await run('globalThis.hasEnded === undefined')).toBe(true)
+      await run('controller.abort(new Error("left"))')
+      expect(await run('last.then((result) => result === undefined)')).toBe(true)
+    })
+
     test('that cannot be used fail with what is wrong', async () => {
       await signUp()
       await browser.call('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
