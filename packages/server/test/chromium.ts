@@ -134,7 +134,8 @@ async function connect(url: string) {
       const id = count
       socket.send(JSON.stringify({ id, method, params }))
       return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error(`${method}: no answer`)), patienceMs)
+        const call = `${method} ${JSON.stringify(params)}`
+        const timer = setTimeout(() => reject(new Error(`${call}: no answer`)), patienceMs)
         waiting.set(id, ({ result, error }) => {
           clearTimeout(timer)
           waiting.delete(id)
