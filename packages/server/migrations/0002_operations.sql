@@ -151,7 +151,8 @@ create index logs_request_id on basalt.logs (request_id) where request_id is not
 
 -- The requests that all nodes answered.
 create table basalt.requests (
-  id bigint generated always as identity,
+  -- Only tells those of one time apart: a batch takes its numbers at once.
+  id bigint generated always as identity (cache 500),
   happened_at timestamptz not null,
   method text not null,
   path text not null,
@@ -170,8 +171,9 @@ create table basalt.requests (
   impersonated_by text,
   node text not null
 );
-create index requests_happened_at on basalt.requests (happened_at, id);
-create index requests_request_id on basalt.requests (request_id);
+-- Without deduplication, as there are hardly two equal keys: a request is a small part of what it records.
+create index requests_happened_at on basalt.requests (happened_at, id) with (deduplicate_items = off);
+create index requests_request_id on basalt.requests (request_id) with (deduplicate_items = off);
 
 -- What was used, by app and hour (UTC). Added up from the counters of all nodes.
 create table basalt.usage_hours (
