@@ -1,7 +1,7 @@
-import { parse as parseQueryString } from 'node:querystring'
 import type { ColumnType, Parameter } from '../../../database/catalog/model.ts'
 import { databaseErrors } from '../../../database/errors.ts'
 import { httpErrors } from '../../../http/errors.ts'
+import { parseQuery } from '../../../http/query-string.ts'
 import { suggestion } from '../../../lib/suggestion.ts'
 import { procedureErrors } from './errors.ts'
 
@@ -29,7 +29,7 @@ export function splitQuery(procedure: string, queryString: string, known: readon
   const given = new Map<string, string[]>()
   const list: { readonly name: string; readonly piece: string }[] = []
   for (const piece of queryString.split('&')) {
-    const [[name, value] = []] = Object.entries(parseQueryString(piece))
+    const [[name, value] = []] = Object.entries(parseQuery(piece))
     if (name === undefined) continue
     if (known.includes(name)) {
       given.set(name, [...(given.get(name) ?? []), String(value)])

@@ -1,5 +1,5 @@
-import { parse as parseQueryString } from 'node:querystring'
 import { httpErrors } from '../../../../http/errors.ts'
+import { parseQuery } from '../../../../http/query-string.ts'
 import { suggestion } from '../../../../lib/suggestion.ts'
 import { collectionErrors } from '../errors.ts'
 
@@ -27,8 +27,7 @@ export type Parameters = Readonly<Record<string, string | undefined>>
  * @throws AppError unknown_parameter with the nearest name, invalid_parameter when one is given twice
  */
 export function readParameters(queryString: string, known: readonly string[]): Parameters {
-  // Numbers of parameters are bounded by the size of the URL.
-  const parameters = parseQueryString(queryString, '&', '=', { maxKeys: 0 })
+  const parameters = parseQuery(queryString)
   for (const [name, value] of Object.entries(parameters)) {
     if (!known.includes(name) && !name.startsWith('_')) {
       throw httpErrors.unknownParameter(name, suggestParameter(name, known))
