@@ -6,7 +6,7 @@ import { compileVectorSettings, vectorSlots } from './compile/vector.ts'
 import { collectionErrors } from './errors.ts'
 import type { ListContext, ListRequest, QueryEmbedder } from './list-request.ts'
 import type { ListQuery } from './parse/list-query.ts'
-import { parseVectorValue, type VectorQuery } from './parse/vector.ts'
+import { denseVector, parseVectorValue, type VectorQuery } from './parse/vector.ts'
 import { relationsOfList } from './plan/list.ts'
 import { formatVector, planNearest, type VectorPlan } from './plan/vector.ts'
 import { fill } from './statements.ts'
@@ -64,7 +64,7 @@ export function vectorFinder(
       throw collectionErrors.embeddingDimensionMismatch(values.length, column.name, dimensions)
     }
     // Of zeros every distance is NaN, and no row is found: that is the answer.
-    return formatVector({ ...plan, metric: 'l2' }, { kind: 'dense', values })
+    return formatVector({ ...plan, metric: 'l2' }, denseVector(values))
   }
 }
 

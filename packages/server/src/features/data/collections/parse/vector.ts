@@ -20,12 +20,14 @@ type VectorSource =
   | { readonly kind: 'hybrid'; readonly text: string }
 
 /**
- * A sparse one is written as pgvector does: `{1:0.5,7:2}/30000`. The text of a dense one, where there is one, is passed on
- * as it was sent: to print 384 numbers takes longer than to read them.
+ * A vector as pgvector reads it: `[0.5,2]`, or of a sparse one `{1:0.5,7:2}/30000`. The text of a dense one is passed on as
+ * it was sent: to read and print 384 numbers takes longer than to check them.
  */
-export type QueryVector =
-  | { readonly kind: 'dense'; readonly values: readonly number[]; readonly text?: string }
-  | { readonly kind: 'sparse'; readonly text: string; readonly dimensions: number }
+export interface QueryVector {
+  readonly kind: 'dense' | 'sparse'
+  readonly text: string
+  readonly dimensions: number
+}
 
 export type DistanceMetric = 'cosine' | 'l2' | 'inner_product'
 
@@ -96,16 +98,31 @@ function parseText(text: string): string {
   return trimmed
 }
 
+/** An array of JSON, of no more numbers than pgvector takes, which by their length are in the range of single precision. */
+const plainNumbers =
+  /^\[-?(?:0|[1-9]\d{0,36})(?:\.\d{1,30})?(?:,-?(?:0|[1-9]\d{0,36})(?:\.\d{1,30})?){0,15999}\]$/
+
 /** @throws AppError invalid_parameter */
 export function parseVectorValue(text: string): QueryVector {
   const sparse = text.trimStart().startsWith('{') ? parseSparse(text) : undefined
   if (sparse !== undefined) return sparse
+  if (plainNumbers.test(text)) return { kind: 'dense', text, dimensions: countCommas(text) + 1 }
   const values = parseJson(text)
   if (!Array.isArray(values) || !values.every(isSinglePrecision)) {
     throw collectionErrors.invalidParameter('invalid nearest parameter: expected JSON array of numbers')
   }
   if (values.length === 0) throw collectionErrors.invalidParameter('nearest vector must not be empty')
-  return { kind: 'dense', values, text }
+  return denseVector(values)
+}
+
+export function denseVector(values: readonly number[]): QueryVector {
+  return { kind: 'dense', text: `[${values.join()}]`, dimensions: values.length }
+}
+
+function countCommas(text: string): number {
+  let count = 0
+  for (let at = text.indexOf(','); at !== -1; at = text.indexOf(',', at + 1)) count += 1
+  return count
 }
 
 /** What pgvector stores: JSON has no NaN, but numbers of any size. */

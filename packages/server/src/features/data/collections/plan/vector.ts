@@ -130,7 +130,7 @@ export function formatVector(
   vector: QueryVector,
 ): string {
   const isSparse = column.type.base === 'sparsevec'
-  const given = vector.kind === 'sparse' ? vector.dimensions : vector.values.length
+  const given = vector.dimensions
   if (dimensions !== undefined && dimensions !== given) {
     throw collectionErrors.dimensionMismatch(given, column.name, dimensions)
   }
@@ -143,13 +143,12 @@ export function formatVector(
       `invalid nearest parameter: expected at most ${maxDimensions} dimensions`,
     )
   }
-  if (metric === 'cosine' && vector.values.every((value) => value === 0)) {
+  if (metric === 'cosine' && !/[1-9]/.test(vector.text)) {
     throw collectionErrors.invalidParameter(
       'nearest vector must not be all zeros with cosine distance, which compares directions',
     )
   }
-  if (isSparse) return formatSparse(vector.values)
-  return vector.text ?? `[${vector.values.join()}]`
+  return isSparse ? formatSparse(JSON.parse(vector.text)) : vector.text
 }
 
 function formatSparse(values: readonly number[]): string {

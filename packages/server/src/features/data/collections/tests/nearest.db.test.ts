@@ -198,11 +198,22 @@ describe(`nearest on ${extensionEngine}`, () => {
     ['note', { nearest: '[1e999,1,1]' }, array],
     ['note', { nearest: '[1e39,1,1]' }, array],
     ['note', { nearest: '[null,1,1]' }, array],
+    ['note', { nearest: '[1,1,01]' }, array],
+    ['note', { nearest: '[1,1,.5]' }, array],
+    ['note', { nearest: '[1,1,1.]' }, array],
+    ['note', { nearest: '[1,1,1,]' }, array],
+    ['note', { nearest: '[1,1,1],' }, array],
+    ['note', { nearest: `[1,1,1${'0'.repeat(39)}]` }, array],
     ['note', { nearest: '{1:1}/3' }, array],
     ['note', { nearest: '[]' }, 'nearest vector must not be empty'],
     [
       'note',
       { nearest: '[0,0,0]' },
+      'nearest vector must not be all zeros with cosine distance, which compares directions',
+    ],
+    [
+      'note',
+      { nearest: '[0, -0.0, 0e5]' },
       'nearest vector must not be all zeros with cosine distance, which compares directions',
     ],
     [
