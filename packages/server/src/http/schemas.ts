@@ -33,6 +33,33 @@ export const noContent = Type.Null({ description: 'No content.' })
 /** The route takes a token. */
 export const bearerSecurity: Record<string, string[]>[] = [{ bearer: [] }]
 
+/** What the API document says beyond what is checked by a schema. */
+interface Documentation {
+  readonly isRequired?: boolean
+  readonly keywords: Readonly<Record<string, unknown>>
+}
+
+const documentation = new WeakMap<object, Documentation>()
+
+export function documentationOf(schema: object): Documentation | undefined {
+  return documentation.get(schema)
+}
+
+/** A member whose lack its handler answers with an error of its own: optional to the check, required in the API document. */
+export function requiredByHandler<Schema extends TSchema>(schema: Schema) {
+  const optional = Type.Optional(schema)
+  const isText = (schema as { type?: unknown }).type === 'string'
+  documentation.set(optional, { isRequired: true, keywords: isText ? { minLength: 1 } : {} })
+  return optional
+}
+
+/** A UUID of which its handler says what it identifies: any text to the check. */
+export function uuidByHandler(options: Readonly<Record<string, unknown>> = {}) {
+  const schema = Type.String(options)
+  documentation.set(schema, { keywords: { format: 'uuid' } })
+  return schema
+}
+
 /** Pages of administrative lists. What is out of bounds is brought within them. */
 export const pageQuery = Type.Object({
   page: Type.Optional(Type.Integer({ description: 'From 1.' })),

@@ -1,10 +1,11 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import { documentationOf } from '../schemas.ts'
 
 /** Collects the schemas of every route added later into an OpenAPI 3.1 document. */
 export async function collectApiDocument(app: FastifyInstance, version: string): Promise<void> {
   await app.register(swagger, {
-    transform: ({ schema, url }) => nameWildcard(schema, url),
+    transform: ({ schema, url }) => nameWildcard(describeRequest(schema), url),
     openapi: {
       openapi: '3.1.0',
       info: {
@@ -72,8 +73,34 @@ function nameWildcard(schema: FastifySchema, url: string): { schema: FastifySche
   return { schema: { ...schema, params: named }, url: url.replace(/\*$/, ':name') }
 }
 
+/** What clients are to send, also where handlers check it. */
+function describeRequest(schema: FastifySchema): FastifySchema {
+  const parts = ['params', 'querystring', 'body'] as const
+  const described = parts.flatMap((part) =>
+    schema?.[part] === undefined ? [] : [[part, describeMembers(schema[part] as ObjectSchema)]],
+  )
+  return { ...schema, ...Object.fromEntries(described) }
+}
+
+function describeMembers(schema: ObjectSchema): ObjectSchema {
+  const members = Object.entries(schema.properties ?? {}).map(([name, member]) => ({
+    name,
+    member,
+    documented: documentationOf(member),
+  }))
+  if (members.every(({ documented }) => documented === undefined)) return schema
+  const required = members.flatMap(({ name, documented }) => (documented?.isRequired === true ? [name] : []))
+  return {
+    ...schema,
+    required: [...(schema.required ?? []), ...required],
+    properties: Object.fromEntries(
+      members.map(({ name, member, documented }) => [name, { ...member, ...documented?.keywords }]),
+    ),
+  }
+}
+
 interface ObjectSchema {
-  readonly properties?: Readonly<Record<string, unknown>>
+  readonly properties?: Readonly<Record<string, object>>
   readonly required?: readonly string[]
 }
 

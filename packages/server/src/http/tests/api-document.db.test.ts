@@ -142,6 +142,58 @@ describe('GET /api/openapi.json', () => {
     }
   })
 
+  describe('says what handlers ask for', () => {
+    /** What they have against the request, with its ids. */
+    async function refusals(asked: typeof operations, id: string) {
+      const token = userToken({ sub: alice })
+      const admin = await app.adminToken()
+      const answers = []
+      for (const operation of asked) {
+        const response = await app.request(
+          operation.method.toUpperCase(),
+          operation.path.replace(/\{\w+\}/g, id),
+          {
+            token: operation.path.startsWith('/api/auth/') ? token : admin,
+            body: ['get', 'delete'].includes(operation.method) ? undefined : {},
+          },
+        )
+        if (response.status === 400) answers.push({ operation, message: response.json.message as string })
+      }
+      return answers
+    }
+
+    test('members that are required', async () => {
+      const asked = operations.filter(
+        ({ path, requestBody }) =>
+          requestBody?.content['application/json'] !== undefined && path !== '/api/admin/auth/logout',
+      )
+      const found = (await refusals(asked, alice)).flatMap(({ operation, message }) => {
+        const [, member, first] =
+          /^(?:site )?(\w+)(?: field)? is required$|^missing required fields: (\w+)/.exec(message) ?? []
+        const name = member ?? first
+        const { required = [] } = operation.requestBody?.content['application/json']?.schema ?? {}
+        const isDocumented = name !== undefined && (required as string[]).includes(name)
+        return name === undefined ? [] : [[operation.operationId, name, isDocumented]]
+      })
+      expect(found.length).toBeGreaterThanOrEqual(30)
+      expect(found.filter(([, , isDocumented]) => isDocumented !== true)).toEqual([])
+    })
+
+    test('ids that are UUIDs', async () => {
+      const asked = operations.filter(
+        ({ path, method }) => method !== 'head' && path.includes('{') && !/stream|tail/.test(path),
+      )
+      const found = (await refusals(asked, '0')).flatMap(({ operation, message }) => {
+        const formats = operation.parameters?.map(({ schema }) => schema.format) ?? []
+        return /^invalid .*\bid\b.*format/.test(message)
+          ? [[operation.operationId, message, formats.includes('uuid')]]
+          : []
+      })
+      expect(found.length).toBeGreaterThanOrEqual(30)
+      expect(found.filter(([, , isDocumented]) => isDocumented !== true)).toEqual([])
+    })
+  })
+
   test('has schemas that compile and refer to nothing that is missing', () => {
     let compiled = 0
     for (const { parameters = [], requestBody, responses } of operations) {

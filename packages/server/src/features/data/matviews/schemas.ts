@@ -1,11 +1,17 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  noContent,
+  requiredByHandler,
+  responses,
+  uuidByHandler,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['materialized views']
 const security = bearerSecurity
 const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
 /** Its form is checked by hand, for the message. */
-const params = Type.Object({ id: Type.String({ description: 'UUID.' }) })
+const params = Type.Object({ id: uuidByHandler({ description: 'UUID.' }) })
 const refreshMode = Type.String({
   description:
     '`standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view.',
@@ -37,7 +43,7 @@ export const registerMatviewSchema = {
   summary: 'Register a materialized view',
   description: 'It must exist.',
   body: Type.Object({
-    viewName: Type.Optional(Type.String({ description: 'Required.' })),
+    viewName: requiredByHandler(Type.String()),
     schema: Type.Optional(Type.String({ description: 'public unless given.' })),
     refreshMode: Type.Optional(refreshMode),
   }),
@@ -57,7 +63,7 @@ export const updateMatviewSchema = {
   security,
   summary: 'Change how a materialized view is refreshed',
   params,
-  body: Type.Object({ refreshMode: Type.Optional(refreshMode) }),
+  body: Type.Object({ refreshMode: requiredByHandler(refreshMode) }),
   response: responses({ 200: registration }),
 }
 

@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['SQL']
@@ -21,7 +21,7 @@ const runAs = Type.Optional(
 )
 
 const statementBody = {
-  query: text('Required. At most a million characters.'),
+  query: requiredByHandler(Type.String({ description: 'At most a million characters.' })),
   mode: text(
     '`read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server.',
   ),
@@ -198,7 +198,10 @@ export const saveSchema = {
   tags,
   security,
   summary: 'Save a query',
-  body: Type.Object({ name: text('Required, at most 200 characters.'), query: text('Required.') }),
+  body: Type.Object({
+    name: requiredByHandler(Type.String({ description: 'At most 200 characters.' })),
+    query: requiredByHandler(Type.String()),
+  }),
   response: responses({ 201: saved }),
 }
 
@@ -210,7 +213,7 @@ export const changeSavedSchema = {
   body: Type.Object({
     name: text('Another name.'),
     query: text('Another query.'),
-    version: Type.Optional(Type.Integer({ description: 'Required: as read. Another one is a conflict.' })),
+    version: requiredByHandler(Type.Integer({ description: 'As read. Another one is a conflict.' })),
   }),
   response: responses({ 200: saved }),
 }

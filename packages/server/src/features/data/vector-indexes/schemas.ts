@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['vector indexes']
@@ -33,10 +33,10 @@ export const createVectorIndexSchema = {
   description:
     'Readers and writers of the table go on. Answers when it is built, and goes on when the client disconnects. One at a time.',
   body: Type.Object({
-    table: Type.Optional(Type.String({ description: 'Required.' })),
-    column: Type.Optional(Type.String({ description: 'Required.' })),
-    method: Type.Optional(method),
-    metric: Type.Optional(metric),
+    table: requiredByHandler(Type.String()),
+    column: requiredByHandler(Type.String()),
+    method: requiredByHandler(method),
+    metric: requiredByHandler(metric),
     schema: Type.Optional(Type.String({ description: 'public unless given.' })),
     index_name: Type.Optional(Type.String({ description: 'idx_<table>_<column>_<method> unless given.' })),
     lists: Type.Optional(Type.Number({ description: 'ivfflat: number of lists, 1 to 32768.' })),

@@ -1,4 +1,4 @@
-import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, requiredByHandler, responses, uuidByHandler } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { jobStates } from './states.ts'
 
@@ -6,7 +6,7 @@ const tags = ['jobs']
 const security = bearerSecurity
 const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
 /** Its form is checked by hand, for the message. */
-const params = Type.Object({ id: Type.String({ description: 'UUID.' }) })
+const params = Type.Object({ id: uuidByHandler({ description: 'UUID.' }) })
 
 /** A free object, kept as it is. */
 export const payloadSchema = Type.Record(Type.String(), Type.Unknown(), {
@@ -91,7 +91,7 @@ export const enqueueJobSchema = {
   security,
   summary: 'Add a job',
   body: Type.Object({
-    type: Type.Optional(Type.String({ description: 'Required.' })),
+    type: requiredByHandler(Type.String()),
     payload: Type.Optional(payloadSchema),
     maxAttempts: Type.Optional(maxAttemptsSchema),
     runAt: Type.Optional(Type.String({ description: 'RFC 3339. At once unless given.' })),

@@ -1,4 +1,10 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  noContent,
+  requiredByHandler,
+  responses,
+  uuidByHandler,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { maxAttemptsSchema, payloadSchema } from '../jobs/index.ts'
 
@@ -6,7 +12,7 @@ const tags = ['jobs']
 const security = bearerSecurity
 const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
 /** Its form is checked by hand, for the message. */
-const params = Type.Object({ id: Type.String({ description: 'UUID.' }) })
+const params = Type.Object({ id: uuidByHandler({ description: 'UUID.' }) })
 
 const time = {
   cronExpr: Type.String({
@@ -29,10 +35,9 @@ const schedule = Type.Object({
   updatedAt: timestamp,
 })
 
-/** What must be there is checked by hand, for the messages of the interface. */
 const fixed = {
-  name: Type.Optional(Type.String({ description: 'Required; at most 100 characters, unique.' })),
-  jobType: Type.Optional(Type.String({ description: 'Required.' })),
+  name: Type.Optional(Type.String({ description: 'At most 100 characters, unique.' })),
+  jobType: Type.Optional(Type.String()),
   maxAttempts: Type.Optional(maxAttemptsSchema),
 }
 const changeable = { ...Type.Partial(Type.Object(time)).properties, payload: Type.Optional(payloadSchema) }
@@ -50,7 +55,13 @@ export const createScheduleSchema = {
   security,
   summary: 'Create a schedule',
   description: 'Adds a job of the type each time the expression says so.',
-  body: Type.Object({ ...fixed, ...changeable }),
+  body: Type.Object({
+    ...fixed,
+    ...changeable,
+    name: requiredByHandler(fixed.name),
+    jobType: requiredByHandler(fixed.jobType),
+    cronExpr: requiredByHandler(time.cronExpr),
+  }),
   response: responses({ 201: schedule }),
 }
 

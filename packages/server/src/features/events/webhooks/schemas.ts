@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['webhooks']
@@ -69,7 +69,7 @@ export const createWebhookSchema = {
   security,
   summary: 'Create a webhook',
   description: 'Writes that begin after the answer are delivered, on whatever node.',
-  body: Type.Object(fields),
+  body: Type.Object({ ...fields, url: requiredByHandler(fields.url) }),
   response: responses({ 201: webhook }),
 }
 

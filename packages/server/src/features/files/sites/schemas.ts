@@ -1,14 +1,20 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  noContent,
+  requiredByHandler,
+  responses,
+  uuidByHandler,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['sites']
 const security = bearerSecurity
 const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
 /** Their form is checked by hand, for the message. */
-const siteParams = Type.Object({ siteId: Type.String({ description: 'UUID.' }) })
+const siteParams = Type.Object({ siteId: uuidByHandler({ description: 'UUID.' }) })
 const deployParams = Type.Object({
-  siteId: Type.String({ description: 'UUID.' }),
-  deployId: Type.String({ description: 'UUID.' }),
+  siteId: uuidByHandler({ description: 'UUID.' }),
+  deployId: uuidByHandler({ description: 'UUID.' }),
 })
 const querystring = Type.Object({
   page: Type.Optional(Type.Integer({ description: 'From 1.' })),
@@ -46,7 +52,7 @@ const deploy = Type.Object({
 const siteInput = {
   name: Type.Optional(Type.String()),
   spaMode: Type.Optional(Type.Boolean()),
-  customDomainId: Type.Optional(Type.String({ description: 'UUID.' })),
+  customDomainId: Type.Optional(uuidByHandler({ description: 'UUID.' })),
 }
 
 const page = { totalCount: Type.Integer(), page: Type.Integer(), perPage: Type.Integer() }
@@ -63,7 +69,11 @@ export const createSiteSchema = {
   tags,
   security,
   summary: 'Create a site',
-  body: Type.Object({ ...siteInput, slug: Type.Optional(Type.String({ description: 'A DNS label.' })) }),
+  body: Type.Object({
+    ...siteInput,
+    name: requiredByHandler(siteInput.name),
+    slug: requiredByHandler(Type.String({ description: 'A DNS label.' })),
+  }),
   response: responses({ 201: site }),
 }
 

@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { idempotencyHeaders } from '../../data/idempotency/index.ts'
 
@@ -65,7 +65,7 @@ export const createBucketSchema = {
   tags,
   security,
   summary: 'Create a bucket',
-  body: Type.Object({ name: Type.Optional(Type.String()), ...bucketSettings }),
+  body: Type.Object({ name: requiredByHandler(Type.String()), ...bucketSettings }),
   response: responses({ 201: bucket }),
 }
 

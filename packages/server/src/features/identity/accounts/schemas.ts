@@ -1,13 +1,19 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  noContent,
+  requiredByHandler,
+  responses,
+  uuidByHandler,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['accounts']
-const optionalText = (description: string, maxLength = 1024) =>
-  Type.Optional(Type.String({ maxLength, description }))
-const email = optionalText('One address.', 320)
+const text = (description: string, maxLength: number) =>
+  requiredByHandler(Type.String({ maxLength, description }))
+const email = text('One address.', 320)
 /** Refused by length later, with the documented message; this bound only keeps out what no password is. */
-const password = optionalText('At least `auth.min_password_length` characters.', 8192)
-const token = optionalText('What the link carries.', 4096)
+const password = text('At least `auth.min_password_length` characters.', 8192)
+const token = text('What the link carries.', 4096)
 
 export const userObject = Type.Object({
   id: Type.String({ format: 'uuid' }),
@@ -110,7 +116,7 @@ export const revokeSessionSchema = {
   tags,
   summary: 'End a session',
   security: bearerSecurity,
-  params: Type.Object({ id: Type.String() }),
+  params: Type.Object({ id: uuidByHandler() }),
   response: responses({ 204: noContent }),
 }
 
@@ -127,7 +133,10 @@ export const changePasswordSchema = {
   summary: 'Change the password',
   description: 'All other sessions end. A user without a password sets one without `currentPassword`.',
   security: bearerSecurity,
-  body: Type.Object({ currentPassword: password, newPassword: password }),
+  body: Type.Object({
+    currentPassword: Type.Optional(Type.String({ maxLength: 8192 })),
+    newPassword: password,
+  }),
   response: responses({ 200: message }),
 }
 
@@ -180,7 +189,7 @@ export const smsSchema = {
   tags,
   summary: 'Ask for a code by SMS',
   description: 'The answer is the same whatever the number.',
-  body: Type.Object({ phone: optionalText('International form, such as +12025550123.', 64) }),
+  body: Type.Object({ phone: text('International form, such as +12025550123.', 64) }),
   response: responses({ 200: message }),
 }
 
@@ -188,8 +197,8 @@ export const smsConfirmSchema = {
   tags,
   summary: 'Sign in by a code from SMS',
   body: Type.Object({
-    phone: optionalText('The number the code was sent to.', 64),
-    code: optionalText('Digits.', 64),
+    phone: text('The number the code was sent to.', 64),
+    code: text('Digits.', 64),
   }),
   response: responses({ 200: authenticationOrPending }),
 }

@@ -1,7 +1,15 @@
-import { bearerSecurity, noContent, pageOf, pageQuery, responses } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  noContent,
+  pageOf,
+  pageQuery,
+  requiredByHandler,
+  responses,
+  uuidByHandler,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
-const params = Type.Object({ id: Type.String() })
+const params = Type.Object({ id: uuidByHandler() })
 const nullableText = Type.Union([Type.String(), Type.Null()])
 
 const apiKey = Type.Object({
@@ -24,7 +32,7 @@ const created = Type.Object({
 })
 
 const settings = {
-  name: Type.Optional(Type.String({ description: 'At most 200 characters.' })),
+  name: requiredByHandler(Type.String({ description: 'At most 200 characters.' })),
   scope: Type.Optional(Type.String({ description: '`*` unless given, `readonly` or `readwrite`.' })),
   allowedTables: Type.Optional(
     Type.Union([Type.Array(Type.String()), Type.Null()], { description: 'Collections; empty: all.' }),
@@ -78,7 +86,7 @@ export const adminSchemas = {
     security: bearerSecurity,
     body: Type.Object({
       ...settings,
-      userId: Type.Optional(Type.String()),
+      userId: requiredByHandler(Type.String()),
       appId: Type.Optional(nullableText),
       orgId: Type.Optional(nullableText),
     }),

@@ -1,8 +1,16 @@
-import { bearerSecurity, noContent, pageOf, pageQuery, responses } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  noContent,
+  pageOf,
+  pageQuery,
+  requiredByHandler,
+  responses,
+  uuidByHandler,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['admin']
-const params = Type.Object({ id: Type.String() })
+const params = Type.Object({ id: uuidByHandler() })
 
 const app = Type.Object({
   id: Type.String({ format: 'uuid' }),
@@ -18,7 +26,7 @@ const app = Type.Object({
 })
 
 const settings = {
-  name: Type.Optional(Type.String({ description: 'At most 200 characters.' })),
+  name: requiredByHandler(Type.String({ description: 'At most 200 characters.' })),
   description: Type.Optional(Type.String({ maxLength: 10_000 })),
   rateLimitRps: Type.Optional(
     Type.Integer({ maximum: 2_147_483_647, description: 'Requests per window; 0: not limited.' }),
@@ -40,7 +48,7 @@ export const createAppSchema = {
   security: bearerSecurity,
   body: Type.Object({
     ...settings,
-    ownerUserId: Type.Optional(Type.String({ description: 'An existing user.' })),
+    ownerUserId: requiredByHandler(Type.String({ description: 'An existing user.' })),
   }),
   response: responses({ 201: app }),
 }

@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { authenticationOrPendingSchema, authenticationSchema } from '../accounts/index.ts'
 
@@ -46,7 +46,7 @@ export const linkSchema = {
   summary: 'Give an anonymous account an identity at a provider',
   security: bearerSecurity,
   body: Type.Object({
-    provider: text('Such as `google`.'),
+    provider: requiredByHandler(provider),
     access_token: text("The provider's token, issued to this server's client."),
     id_token: text('Of Apple, whose access tokens open nothing: the id_token in place of an access token.'),
   }),
@@ -59,7 +59,7 @@ export const beginLinkSchema = {
   description:
     'The browser goes to `url`, within ten minutes. With a second factor enrolled this takes an aal2 session.',
   security: bearerSecurity,
-  body: Type.Object({ provider: text('Such as `google`.'), redirect_to: text('Where to return.') }),
+  body: Type.Object({ provider: requiredByHandler(provider), redirect_to: text('Where to return.') }),
   response: responses({ 200: Type.Object({ url: Type.String() }) }),
 }
 
@@ -68,7 +68,7 @@ export const unlinkSchema = {
   summary: 'Unlink a provider from the account',
   description: 'The last way to sign in is kept. With a second factor enrolled this takes an aal2 session.',
   security: bearerSecurity,
-  body: Type.Object({ provider: text('Such as `google`.') }),
+  body: Type.Object({ provider: requiredByHandler(provider) }),
   response: responses({ 204: noContent }),
 }
 

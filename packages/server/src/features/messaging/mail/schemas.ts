@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['mail']
@@ -33,12 +33,11 @@ const stored = Type.Object({
   ),
 })
 
-/** What must be there is checked by hand, for the messages of the interface. */
 const source = {
-  subjectTemplate: Type.Optional(
+  subjectTemplate: requiredByHandler(
     Type.String({ description: 'One line with placeholders written {{.Name}}; at most 1000 characters.' }),
   ),
-  htmlTemplate: Type.Optional(
+  htmlTemplate: requiredByHandler(
     Type.String({
       description: 'HTML with placeholders in text and in values of attributes; at most 256000 characters.',
     }),
@@ -94,7 +93,7 @@ export const patchTemplateSchema = {
   security,
   summary: 'Enable or disable a custom template',
   params,
-  body: Type.Object({ enabled: Type.Optional(Type.Boolean()) }),
+  body: Type.Object({ enabled: requiredByHandler(Type.Boolean()) }),
   response: responses({ 200: Type.Object({ templateKey: Type.String(), enabled: Type.Boolean() }) }),
 }
 
@@ -123,8 +122,8 @@ export const sendMailSchema = {
   security,
   summary: 'Send a mail made from a template',
   body: Type.Object({
-    templateKey: Type.Optional(Type.String()),
-    to: Type.Optional(Type.String({ description: 'One address without a name.' })),
+    templateKey: requiredByHandler(Type.String()),
+    to: requiredByHandler(Type.String({ description: 'One address without a name.' })),
     variables,
   }),
   response: responses({ 200: Type.Object({ status: Type.String({ description: 'sent' }) }) }),

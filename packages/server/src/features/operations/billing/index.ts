@@ -3,7 +3,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { acceptRaw } from '../../../http/body.ts'
 import { httpErrors } from '../../../http/errors.ts'
-import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, responses, uuidByHandler } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -58,7 +58,7 @@ export function billing({ config, database, queue, clock }: BillingDeps): Featur
             tags: ['billing'],
             summary: 'What an app pays for',
             security: bearerSecurity,
-            params: Type.Object({ id: Type.String() }),
+            params: Type.Object({ id: uuidByHandler() }),
             response: responses({ 200: billingState }),
           },
         },

@@ -1,4 +1,4 @@
-import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { usageMetrics } from './queries.ts'
 
@@ -18,7 +18,7 @@ const limit = (most: number, fallback: number) =>
   Type.Optional(Type.String({ description: `An integer; ${fallback} unless given, ${most} at most.` }))
 
 const params = Type.Object({ tenantId: Type.String({ description: 'UUID of an app.' }) })
-const metric = Type.Optional(Type.String({ description: `Required: ${usageMetrics.join(', ')}.` }))
+const metric = requiredByHandler(Type.String({ description: `${usageMetrics.join(', ')}.` }))
 const number = Type.Number()
 
 const figures = {

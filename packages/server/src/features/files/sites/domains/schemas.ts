@@ -1,11 +1,19 @@
-import { bearerSecurity, noContent, pageOf, pageQuery, responses } from '../../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  noContent,
+  pageOf,
+  pageQuery,
+  requiredByHandler,
+  responses,
+  uuidByHandler,
+} from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 
 const tags = ['sites']
 const security = bearerSecurity
 const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
 /** Its form is checked by hand, for the message. */
-const params = Type.Object({ id: Type.String({ description: 'UUID.' }) })
+const params = Type.Object({ id: uuidByHandler({ description: 'UUID.' }) })
 
 const domain = Type.Object({
   id: Type.String(),
@@ -41,7 +49,7 @@ export const createDomainSchema = {
   security,
   summary: 'Register a custom domain',
   body: Type.Object({
-    hostname: Type.Optional(Type.String({ description: 'Such as `shop.example.com`.' })),
+    hostname: requiredByHandler(Type.String({ description: 'Such as `shop.example.com`.' })),
     environment: Type.Optional(Type.String({ description: '`production` unless given; a label of yours.' })),
     redirectMode: Type.Optional(
       Type.String({

@@ -1,4 +1,10 @@
-import { bearerSecurity, noContent, responses } from '../../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  noContent,
+  requiredByHandler,
+  responses,
+  uuidByHandler,
+} from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 import { session, userObject } from '../schemas.ts'
 
@@ -102,7 +108,7 @@ export const mailUserSchema = {
   summary: 'Send a user a mail with a link',
   params,
   body: Type.Object({
-    purpose: Type.Optional(
+    purpose: requiredByHandler(
       Type.String({ description: '`password_reset`, `magic_link`, `email_verification` or `invitation`.' }),
     ),
   }),
@@ -119,7 +125,7 @@ export const userSessionsSchema = {
 export const endUserSessionSchema = {
   ...common,
   summary: 'End a session of a user',
-  params: Type.Object({ id: Type.String(), sessionId: Type.String() }),
+  params: Type.Object({ id: Type.String(), sessionId: uuidByHandler() }),
   response: responses({ 204: noContent }),
 }
 
@@ -187,7 +193,7 @@ export const impersonateSchema = {
     '`act` (RFC 8693 §4.1).',
   params,
   body: Type.Object({
-    reason: Type.Optional(Type.String({ maxLength: 500, description: 'Kept in the audit.' })),
+    reason: requiredByHandler(Type.String({ maxLength: 500, description: 'Kept in the audit.' })),
     aal: Type.Optional(aal),
   }),
   response: responses({
