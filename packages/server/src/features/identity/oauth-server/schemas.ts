@@ -1,4 +1,11 @@
-import { bearerSecurity, noContent, pageOf, pageQuery, responses } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  errorEnvelopeSchema,
+  noContent,
+  pageOf,
+  pageQuery,
+  responses,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['oauth']
@@ -113,6 +120,9 @@ const redirect = Type.Null({
   description: 'To the client; for `Accept: application/json` the address instead.',
 })
 
+/** The client is unknown, or the token of the user is not valid. */
+const refused = Type.Union([protocolError, errorEnvelopeSchema])
+
 export const authorizeSchema = {
   tags,
   summary: 'Ask for authorization as the signed-in user',
@@ -146,7 +156,7 @@ export const authorizeSchema = {
     ]),
     302: redirect,
     400: protocolError,
-    401: protocolError,
+    401: refused,
   }),
 }
 
@@ -160,7 +170,7 @@ export const consentSchema = {
     allowed_tables: Type.Optional(Type.Union([texts, Type.Null()])),
     resource: Type.Optional(Type.String()),
   }),
-  response: responses({ 200: led, 302: redirect, 400: protocolError, 401: protocolError }),
+  response: responses({ 200: led, 302: redirect, 400: protocolError, 401: refused }),
 }
 
 export const tokenSchema = {
