@@ -1,10 +1,17 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import { type TSchema, Type } from '../../lib/type.ts'
 import { documentationOf } from '../schemas.ts'
 
 /** Collects the schemas of every route added later into an OpenAPI 3.1 document. */
 export async function collectApiDocument(app: FastifyInstance, version: string): Promise<void> {
+  const optionalBodies = new Set<string>()
   await app.register(swagger, {
+    transformObject(document) {
+      if (!('openapiObject' in document)) return document.swaggerObject
+      relaxBodies(document.openapiObject.paths ?? {}, optionalBodies)
+      return document.openapiObject
+    },
     transform: ({ schema, url }) => nameWildcard(describeRequest(schema), url),
     openapi: {
       openapi: '3.1.0',
@@ -56,9 +63,23 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
     const { operation } = route.config ?? {}
     if (operation !== undefined && route.method !== 'HEAD') {
       route.schema = { operationId: operation, ...route.schema }
+      const { body } = route.schema
+      // A schema of TypeBox, as all of them.
+      if (body !== undefined && Type.IsOptional(body as TSchema)) optionalBodies.add(operation)
     }
   })
 }
+
+/** The plugin calls every body required. */
+function relaxBodies(paths: object, optional: ReadonlySet<string>): void {
+  const operations = Object.values(paths).flatMap((path) => Object.values(path as Path))
+  for (const { operationId = '', requestBody } of operations) {
+    if (requestBody !== undefined && optional.has(operationId)) requestBody.required = false
+  }
+}
+
+/** Operations by method. */
+type Path = Readonly<Record<string, { operationId?: string; requestBody?: { required?: boolean } }>>
 
 /** OpenAPI has no wildcards: the rest of a path is a parameter like any other, `name`. */
 function nameWildcard(schema: FastifySchema, url: string): { schema: FastifySchema; url: string } {

@@ -179,6 +179,18 @@ describe('GET /api/openapi.json', () => {
       expect(found.filter(([, , isDocumented]) => isDocumented !== true)).toEqual([])
     })
 
+    test('bodies that are required', () => {
+      const optional = operations.filter(({ requestBody }) => requestBody?.required === false)
+      expect(optional.map(({ operationId }) => operationId)).toEqual([
+        'apiKeys.rotate',
+        'apiKeys.rotateOwn',
+        'rpc.call',
+        'storage.applyTemplate',
+        'storage.act',
+        'embeddings.backfill',
+      ])
+    })
+
     test('ids that are UUIDs', async () => {
       const asked = operations.filter(
         ({ path, method }) => method !== 'head' && path.includes('{') && !/stream|tail/.test(path),

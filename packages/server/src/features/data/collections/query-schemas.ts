@@ -79,7 +79,9 @@ export const listQuery = Type.Object({
     }),
   ),
   page: Type.Optional(Type.Integer({ default: 1 })),
-  perPage: Type.Optional(Type.Integer({ default: 20, minimum: 1, maximum: 500 })),
+  perPage: Type.Optional(
+    Type.Integer({ default: 20, description: 'At most 500; what is out of bounds is brought within them.' }),
+  ),
   skipTotal: Type.Optional(Type.Boolean({ description: '`true` leaves out the count.' })),
   total: Type.Optional(Type.String({ description: "`estimated` answers the planner's estimate." })),
   cursor: Type.Optional(

@@ -1,4 +1,4 @@
-import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const common = { tags: ['search'], security: bearerSecurity }
@@ -32,9 +32,9 @@ const givenSettings = Type.Object({
 const synonyms = Type.Object({ groups: Type.Array(Type.Object({ terms: Type.Array(Type.String()) })) })
 
 const givenSynonyms = Type.Object({
-  groups: Type.Optional(
+  groups: requiredByHandler(
     Type.Array(Type.Object({ terms: Type.Optional(Type.Array(Type.String())) }), {
-      description: 'Required; empty removes all. Groups of 2 to 8 terms, each of at most 128 characters.',
+      description: 'Empty removes all. Groups of 2 to 8 terms, each of at most 128 characters.',
     }),
   ),
 })

@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['realtime']
@@ -160,7 +160,7 @@ export const previewSchema = {
     as: Type.Optional(
       Type.String({ description: '`admin` (unless given), `anonymous` or the id of a user.' }),
     ),
-    tables: Type.Optional(Type.String({ description: 'Required. Collections, separated by commas.' })),
+    tables: requiredByHandler(Type.String({ description: 'Collections, separated by commas.' })),
     filter: Type.Optional(Type.String({ description: 'As of a stream.' })),
     since: Type.Optional(Type.String({ description: 'RFC 3339 or YYYY-MM-DD; the whole log unless given.' })),
     limit: Type.Optional(

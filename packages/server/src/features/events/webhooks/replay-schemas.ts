@@ -1,4 +1,4 @@
-import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { mostReplayed } from './replays.ts'
 
@@ -53,8 +53,8 @@ export const tryDeliverySchema = {
   description: 'One attempt with the same body and `webhook-id`, for a test; not in the log of deliveries.',
   params: Type.Object({ id: Type.String(), deliveryId: Type.String() }),
   body: Type.Object({
-    url: Type.Optional(
-      Type.String({ description: 'Required. An absolute http or https URL without credentials.' }),
+    url: requiredByHandler(
+      Type.String({ description: 'An absolute http or https URL without credentials.' }),
     ),
     secret: Type.Optional(
       Type.String({ description: 'Signs this attempt. The secret of the webhook is not used.' }),

@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['push']
@@ -38,8 +38,8 @@ const options = Type.Object(
 )
 
 const message = {
-  title: Type.Optional(Type.String({ description: 'Required; at most 256 characters.' })),
-  body: Type.Optional(Type.String({ description: 'Required; at most 4096 characters.' })),
+  title: requiredByHandler(Type.String({ description: 'At most 256 characters.' })),
+  body: requiredByHandler(Type.String({ description: 'At most 4096 characters.' })),
   data: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), { description: 'Strings by name, for the app.' }),
   ),
@@ -92,11 +92,11 @@ const send = Type.Object({
 })
 
 const ownDevice = {
-  app_id: Type.Optional(Type.String({ description: 'Required.' })),
-  provider: Type.Optional(Type.String({ description: 'Required: fcm, apns or webpush.' })),
-  platform: Type.Optional(Type.String({ description: 'Required: android, ios or web.' })),
-  token: Type.Optional(
-    Type.String({ description: 'Required; at most 4096 characters. Of Web Push the endpoint.' }),
+  app_id: requiredByHandler(Type.String()),
+  provider: requiredByHandler(Type.String({ description: '`fcm`, `apns` or `webpush`.' })),
+  platform: requiredByHandler(Type.String({ description: '`android`, `ios` or `web`.' })),
+  token: requiredByHandler(
+    Type.String({ description: 'At most 4096 characters. Of Web Push the endpoint.' }),
   ),
   device_name: Type.Optional(Type.String({ description: 'At most 255 characters.' })),
   topics: Type.Optional(Type.Array(Type.String(), { description: 'Replaces those of the device.' })),
@@ -137,7 +137,7 @@ export const ownSchemas = {
     ...common,
     summary: "The caller's active devices",
     querystring: Type.Object({
-      app_id: Type.Optional(Type.String({ description: 'Required.' })),
+      app_id: requiredByHandler(Type.String()),
       ...deviceRange,
     }),
     response: responses({ 200: Type.Object({ items: Type.Array(device) }) }),
@@ -169,7 +169,7 @@ export const adminSchemas = {
   register: {
     ...common,
     summary: 'Register a device for a user',
-    body: Type.Object({ ...ownDevice, user_id: Type.Optional(Type.String({ description: 'Required.' })) }),
+    body: Type.Object({ ...ownDevice, user_id: requiredByHandler(Type.String()) }),
     response: responses({ 201: device }),
   },
   revoke: { ...common, summary: 'Revoke a device', params, response: responses({ 204: noContent }) },
@@ -183,7 +183,7 @@ export const adminSchemas = {
     ...common,
     summary: 'Send a message to one device',
     body: Type.Object({
-      token_id: Type.Optional(Type.String({ description: 'Required: the id of the device.' })),
+      token_id: requiredByHandler(Type.String({ description: 'The id of the device.' })),
       ...message,
     }),
     response: responses({ 200: delivery }),

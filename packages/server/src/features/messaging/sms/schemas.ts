@@ -1,4 +1,4 @@
-import { bearerSecurity, pageOf, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, pageOf, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const common = { tags: ['sms'], security: bearerSecurity }
@@ -22,8 +22,8 @@ const message = Type.Object({
 })
 
 const newMessage = Type.Object({
-  to: Type.Optional(Type.String({ description: 'Required: a number in international form.' })),
-  body: Type.Optional(Type.String({ description: 'Required; at most 1600 characters.' })),
+  to: requiredByHandler(Type.String({ description: 'A number in international form.' })),
+  body: requiredByHandler(Type.String({ description: 'At most 1600 characters.' })),
 })
 
 const period = Type.Object({

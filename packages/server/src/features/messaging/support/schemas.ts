@@ -1,4 +1,4 @@
-import { bearerSecurity, pageOf, pageQuery, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, pageOf, pageQuery, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const common = { tags: ['support'], security: bearerSecurity }
@@ -36,7 +36,7 @@ const ticketWithMessages = Type.Object({
 
 const params = Type.Object({ id: Type.String() })
 const status = Type.Optional(Type.String({ description: 'open, answered or closed' }))
-const body = Type.Optional(Type.String({ description: 'Required; at most 20000 characters.' }))
+const body = requiredByHandler(Type.String({ description: 'At most 20000 characters.' }))
 
 export const ownSchemas = {
   list: {
@@ -49,7 +49,7 @@ export const ownSchemas = {
     ...common,
     summary: 'Open a ticket',
     body: Type.Object({
-      subject: Type.Optional(Type.String({ description: 'Required; one line of at most 200 characters.' })),
+      subject: requiredByHandler(Type.String({ description: 'One line of at most 200 characters.' })),
       body,
     }),
     response: responses({ 201: ticketWithMessages }),

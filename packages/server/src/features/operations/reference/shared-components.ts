@@ -105,7 +105,11 @@ export const sharedParameters = {
     'Comma-separated columns; `-` before one sorts descending. The primary key is appended.',
   ),
   page: query('page', { type: 'integer', minimum: 1, default: 1 }),
-  perPage: query('perPage', { type: 'integer', minimum: 1, maximum: 500, default: 20 }),
+  perPage: query(
+    'perPage',
+    { type: 'integer', default: 20 },
+    'At most 500; what is out of bounds is brought within them.',
+  ),
   cursor: query(
     'cursor',
     { type: 'string' },

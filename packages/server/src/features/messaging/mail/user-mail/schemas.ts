@@ -1,4 +1,4 @@
-import { bearerSecurity, responses } from '../../../../http/schemas.ts'
+import { bearerSecurity, requiredByHandler, responses } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 
 const common = { tags: ['mail'], security: bearerSecurity }
@@ -10,9 +10,9 @@ export const sendSchema = {
   description:
     'Each recipient gets a mail of its own. Either `templateKey` with `variables`, or `subject` with `html` or `text` or both.',
   body: Type.Object({
-    to: Type.Optional(
+    to: requiredByHandler(
       Type.Union([Type.String(), Type.Array(Type.String())], {
-        description: 'Required: an address, or a list of at most `email.policy.max_recipients_per_request`.',
+        description: 'An address, or a list of at most `email.policy.max_recipients_per_request`.',
       }),
     ),
     from: Type.Optional(
