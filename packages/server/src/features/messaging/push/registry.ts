@@ -162,7 +162,7 @@ export class PushProviders {
     for (const name of providerNames) {
       if (this.#sends(name) === 'log') providers.set(name, createLogProvider(name, output))
     }
-    if (fcm !== undefined) providers.set('fcm', createFcm(fcm, config.fcm.base_url, clock))
+    if (fcm !== undefined) providers.set('fcm', createFcm(fcm, config.fcm.base_url, outbound, clock))
     if (apns !== undefined) providers.set('apns', createApns(apns, config.apns.base_url, clock))
     if (webpush !== undefined) {
       const keys = readVapidKeys(Buffer.from(webpush.private_key, 'base64url'))

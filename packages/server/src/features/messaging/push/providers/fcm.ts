@@ -1,4 +1,5 @@
 import { createPrivateKey } from 'node:crypto'
+import type { Outbound } from '../../../../http/outbound.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { signJwt } from '../../../../lib/signed-jwt.ts'
 import {
@@ -26,9 +27,14 @@ const renewalMarginMs = 5 * 60_000
 const defaultPauseSeconds = 60
 
 /** Firebase Cloud Messaging, HTTP v1 (https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages/send). */
-export function createFcm(account: ServiceAccount, baseUrl: string, clock: Clock): PushProvider {
+export function createFcm(
+  account: ServiceAccount,
+  baseUrl: string,
+  outbound: Outbound,
+  clock: Clock,
+): PushProvider {
   const url = `${baseUrl === '' ? 'https://fcm.googleapis.com' : baseUrl.replace(/\/$/, '')}/v1/projects/${encodeURIComponent(account.project_id)}/messages:send`
-  const credential = createCredential(account, clock)
+  const credential = createCredential(account, outbound, clock)
 
   async function attempt(outgoing: Outgoing): Promise<Outcome & { isRefusedToken?: true }> {
     const token = await credential.get()
@@ -151,8 +157,14 @@ function describe({ token, message: { title, body, data, options }, ttlSeconds }
   }
 }
 
-/** An access token by a signed assertion (RFC 7523 §2.1); requests that wait for it share one exchange. */
-function createCredential(account: ServiceAccount, clock: Clock) {
+/** Bytes of a reply of the token endpoint. */
+const replyLimit = 64 * 1024
+
+/**
+ * An access token by a signed assertion (RFC 7523 §2.1); requests that wait for it share one exchange. Administrators name
+ * the token endpoint: it is asked only where they may send requests.
+ */
+function createCredential(account: ServiceAccount, outbound: Outbound, clock: Clock) {
   const key = createPrivateKey(account.private_key)
   let current: { readonly token: Promise<string>; expiresAt: number } | undefined
 
@@ -166,23 +178,21 @@ function createCredential(account: ServiceAccount, clock: Clock) {
       exp: issuedAt + 3600,
     }
     const header = account.private_key_id === undefined ? {} : { kid: account.private_key_id }
-    const response = await fetch(account.token_uri, {
-      method: 'POST',
+    const { status, text, error } = await outbound.post({
+      url: account.token_uri,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({
         grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
         assertion: signJwt('RS256', key, claims, header),
-      }),
-      redirect: 'manual',
-      signal: AbortSignal.timeout(exchangeTimeoutMs),
+      }).toString(),
+      timeoutMs: exchangeTimeoutMs,
+      replyLimit,
     })
-    const reply = (await response.json().catch(() => ({}))) as {
-      access_token?: unknown
-      expires_in?: unknown
-      error?: unknown
-    }
-    if (!response.ok || typeof reply.access_token !== 'string') {
-      const error = typeof reply.error === 'string' ? ` ${reply.error}` : ''
-      throw new CredentialRefused(`no access token: HTTP ${response.status}${error}`)
+    if (status === undefined) throw new CredentialRefused(`no access token: ${error}`)
+    const reply = parseReply(text)
+    if (status !== 200 || typeof reply.access_token !== 'string') {
+      const reason = typeof reply.error === 'string' ? ` ${reply.error}` : ''
+      throw new CredentialRefused(`no access token: HTTP ${status}${reason}`)
     }
     const seconds = typeof reply.expires_in === 'number' ? reply.expires_in : 3600
     known.expiresAt = clock.now().getTime() + seconds * 1000
@@ -208,7 +218,21 @@ function createCredential(account: ServiceAccount, clock: Clock) {
   }
 }
 
-/** Thrown when the provider does not accept our credentials. */
+interface TokenReply {
+  readonly access_token?: unknown
+  readonly expires_in?: unknown
+  readonly error?: unknown
+}
+
+function parseReply(text: string): TokenReply {
+  try {
+    return (JSON.parse(text) ?? {}) as TokenReply
+  } catch {
+    return {}
+  }
+}
+
+/** Thrown when there is no access token for our credentials. */
 export class CredentialRefused extends Error {
   override readonly name = 'CredentialRefused'
 }

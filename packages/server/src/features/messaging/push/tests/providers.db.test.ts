@@ -222,9 +222,9 @@ test('push › a failed delivery is tried again and sent', async () => {
 })
 
 /** A server of its own, with a device at FCM: what FCM says stops all of its messages. */
-async function createFcmApp() {
+async function createFcmApp(more: Readonly<Record<string, string>> = {}) {
   const own = await createTestApp({
-    config: config(),
+    config: { ...config(), ...more },
     setup: `insert into basalt.users (id) values ('${alice}')`,
   })
   const token = await own.adminToken()
@@ -278,6 +278,17 @@ describe('push › fcm', () => {
       expect(await shop.until(id, ({ status }) => status !== 'pending')).toMatchObject({ status: 'sent' })
     }
     expect(fcm.tokens).toBe(before + 2)
+  })
+
+  test('is asked for an access token only where requests may be sent', async () => {
+    const credentials = writeServiceAccount('http://169.254.169.254/token')
+    await using shop = await createFcmApp({ 'push.fcm.credentials_file': credentials })
+    const id = await shop.send()
+    expect(await shop.until(id, ({ error_message }) => error_message !== null)).toMatchObject({
+      error_code: 'provider_auth',
+      error_message: 'no access token: the address is not one that requests may be sent to',
+    })
+    expect(fcm.received).toEqual([])
   })
 })
 
