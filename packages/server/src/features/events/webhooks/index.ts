@@ -10,7 +10,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { type Interests, Relay } from '../outbox/index.ts'
 import { enqueueEvents } from './enqueue.ts'
-import { pruneDeliveries } from './queries.ts'
+import { forgetPreviousSecrets, pruneDeliveries } from './queries.ts'
 import { webhookReplayRoutes } from './replay-routes.ts'
 import { createWebhookReplays } from './replays.ts'
 import { webhookRoutes } from './routes.ts'
@@ -78,9 +78,10 @@ export function webhooks({
   const consumer = { name: consumerName, take: enqueueEvents, taken }
   const relay = config.deliver ? new Relay({ database, consumer, notifications, interests, log }) : undefined
   queue.define(
-    housekeeping('webhook_delivery_prune', ({ retention_hours = config.retention_days * 24 }) =>
-      pruneDeliveries(database, retention_hours),
-    ),
+    housekeeping('webhook_delivery_prune', async ({ retention_hours = config.retention_days * 24 }) => {
+      await forgetPreviousSecrets(database)
+      return await pruneDeliveries(database, retention_hours)
+    }),
   )
   if (config.deliver) notifications.watch({ topic, version, onChange: () => worker.wake() })
   return {

@@ -229,6 +229,13 @@ export async function pruneDeliveries(database: Queryable, retentionHours: numbe
   )
 }
 
+/** Forgets secrets that no longer sign. */
+export async function forgetPreviousSecrets(database: Queryable): Promise<void> {
+  await database.count(sql`
+    update basalt.webhooks set previous_secret = null, previous_secret_until = null
+    where previous_secret_until <= now()`)
+}
+
 async function removeAll(database: Queryable, statement: Sql): Promise<number> {
   for (let total = 0; ; ) {
     const count = await database.count(statement)

@@ -397,6 +397,26 @@ describe('the log of deliveries', () => {
     expect(await sql('select attempt from basalt.webhook_deliveries')).toEqual([{ attempt: 2 }])
     expect(await sql('select from basalt.webhook_queue')).toHaveLength(1)
   })
+
+  test('is pruned together with secrets that no longer sign', async () => {
+    const [old, recent] = [await stored(), await stored()]
+    await sql(`
+      update basalt.webhooks set previous_secret = 'sealed', previous_secret_until =
+        now() + case id when '${old}' then interval '0' else interval '1 h' end`)
+    const { id } = (await send('POST', 'admin/jobs', { type: 'webhook_delivery_prune' })).json
+    await expect
+      .poll(() => sql('select state from basalt.jobs where id = $1', [id]), { timeout: 20_000 })
+      .toEqual([{ state: 'completed' }])
+    expect(
+      await sql(
+        'select id, previous_secret, previous_secret_until is null as forgets from basalt.webhooks where id in ($1, $2) order by forgets',
+        [old, recent],
+      ),
+    ).toEqual([
+      { id: recent, previous_secret: 'sealed', forgets: false },
+      { id: old, previous_secret: null, forgets: true },
+    ])
+  })
 })
 
 test('callers have no way to the tables of schema basalt, and call none of its functions but those for policies and searches', async () => {
