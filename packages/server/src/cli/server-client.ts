@@ -92,7 +92,11 @@ export async function connectToServer(
   const given = options.url ?? (env.BASALT_URL || undefined)
   const url = given === undefined ? findLocalServer(config) : readAddress(given)
   const token = options.adminToken ?? (env.BASALT_ADMIN_TOKEN || undefined)
-  if (token !== undefined) return createClient(url, token, false)
+  if (token !== undefined) {
+    // An error of the header would show it.
+    if (/^[\x21-\x7e]+$/.test(token)) return createClient(url, token, false)
+    throw new OperatorError('--admin-token: expected printable ASCII', { exitCode: 2 })
+  }
   // The password of a file is that of this server; another one must not get it.
   const isOfFile = !/^(environment|flag) /.test(sources.get('admin.password') ?? '')
   if (config.admin.password !== '' && !(given !== undefined && isOfFile)) {
@@ -119,8 +123,8 @@ function findLocalServer({ server }: Config): string {
 
 function readAddress(text: string): string {
   const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new OperatorError('--url: expected an http or https URL', { exitCode: 2 })
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+    throw new OperatorError('--url: expected an http or https URL without a password', { exitCode: 2 })
   }
   return text.replace(/\/+$/, '')
 }
