@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import type { Terminal } from './cli/context.ts'
+import { outputOf, type Terminal } from './cli/context.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
 import { readVersion } from './version.ts'
 
@@ -39,19 +39,24 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
 
 /** argv → command → exit code: 0 done, 1 failed, 2 wrong usage; errors are one line on standard error. */
 export async function main(terminal: Terminal): Promise<void> {
-  for (const output of [terminal.stdout, terminal.stderr]) output.on('error', ignoreBrokenPipe)
+  let hasReported = false
+  const report = (message: string) => {
+    terminal.exitCode = 1
+    if (!hasReported) terminal.stderr.write(`basalt: ${message}\n`)
+    hasReported = true
+  }
+  // A reader may stop reading, as in `basalt sql … | head`: that is no failure.
+  terminal.stdout.on('error', (error) => {
+    if (codeOf(error) !== 'EPIPE') report(`cannot write to standard output: ${messageOf(error)}`)
+  })
+  terminal.stderr.on('error', () => undefined)
   const program = await createProgram(terminal)
   try {
     await program.parseAsync(terminal.argv)
   } catch (error) {
+    if (!(error instanceof CommanderError)) report(describe(error))
     terminal.exitCode = exitCodeOf(error)
-    if (!(error instanceof CommanderError)) terminal.stderr.write(`basalt: ${describe(error)}\n`)
   }
-}
-
-/** A reader may stop reading, as in `basalt sql … | head`: that is no failure. */
-function ignoreBrokenPipe(error: Error): void {
-  if (codeOf(error) !== 'EPIPE') throw error
 }
 
 async function createProgram(terminal: Terminal): Promise<Command> {
@@ -59,12 +64,7 @@ async function createProgram(terminal: Terminal): Promise<Command> {
   const program = new Command('basalt')
     .description('Turns a PostgreSQL database into a complete application backend.')
     .version(version, '-v, --version', 'print the version')
-    .configureOutput({
-      writeOut: (text) => terminal.stdout.write(text),
-      // A suggestion is a line of its own; an error is one line.
-      writeErr: (text) =>
-        terminal.stderr.write(text.replace(/^error: /, 'basalt: ').replace(/\n(?=\()/, ' ')),
-    })
+    .configureOutput(outputOf(terminal))
     .exitOverride()
     .showSuggestionAfterError()
   for (const load of commandsOf(terminal)) program.addCommand((await load())(terminal))
@@ -74,7 +74,7 @@ async function createProgram(terminal: Terminal): Promise<Command> {
     .action(() => {
       terminal.stdout.write(`${version}\n`)
     })
-  for (const command of program.commands) command.exitOverride().configureOutput(program.configureOutput())
+  for (const command of program.commands) command.exitOverride().configureOutput(outputOf(terminal))
   return program
 }
 

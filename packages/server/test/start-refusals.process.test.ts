@@ -114,6 +114,21 @@ describe('a start is refused in one line and without a password', () => {
     )
   })
 
+  test('when the login role may not act as the role of callers, with the statement that is missing', async () => {
+    await using database = await createTestDatabase()
+    await database.sql(`do $$ begin create role stranger login; exception when duplicate_object then end $$`)
+    await database.sql(
+      `do $$ begin execute format('alter database %I owner to stranger', current_database()); end $$`,
+    )
+    await database.sql('drop schema basalt cascade')
+    const url = new URL(database.url)
+    url.username = 'stranger'
+    expect(await refusal(withUrl(url.href))).toBe(
+      'the login role cannot act as basalt_authenticated; have an administrator run: ' +
+        'grant basalt_authenticated to stranger;',
+    )
+  })
+
   test.each([
     `postgresql://app:${password}@host:port/shop`,
     `postgresql://app:${password}@one:5432,two:5432/shop`,

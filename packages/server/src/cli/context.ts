@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
 import { listSettings } from '../config/schema.ts'
+import { suggestion } from '../lib/suggestion.ts'
 
 /** The parts of a process that commands use. */
 export interface Terminal {
@@ -38,10 +39,15 @@ export interface JsonOption {
 
 /** A command below another one. Unlike those of the first level it needs to be set up where to write and not to exit. */
 export function createSubcommand(terminal: Terminal, name: string): Command {
-  return new Command(name).exitOverride().configureOutput({
-    writeOut: (text) => terminal.stdout.write(text),
-    writeErr: (text) => terminal.stderr.write(text.replace(/^error: /, 'basalt: ')),
-  })
+  return new Command(name).exitOverride().configureOutput(outputOf(terminal))
+}
+
+/** Where a command writes. A suggestion is a line of its own; an error is one line. */
+export function outputOf({ stdout, stderr }: Terminal) {
+  return {
+    writeOut: (text: string) => stdout.write(text),
+    writeErr: (text: string) => stderr.write(text.replace(/^error: /, 'basalt: ').replace(/\n(?=\()/, ' ')),
+  }
 }
 
 /** Short names of the flags people type most. */
@@ -61,6 +67,17 @@ export function withConfigFlags(command: Command): Command {
     // Visible flags are the few above; all the others are listed in the configuration reference.
     if (alias !== flag) command.addOption(new Option(`${flag} <value>`, description).hideHelp())
   }
+  const flags = listSettings().flatMap(({ key, flag }) => [flag, aliases[key] ?? []].flat())
+  // Suggestions are only made of flags that the help lists.
+  command.configureOutput({
+    outputError: (text, write) =>
+      write(
+        text.replace(
+          /(?<=unknown option ')(--[^'=]+)(=.*)?'(?=\n$)/s,
+          (shown, flag) => `${shown}${suggestion(flag, flags)}`,
+        ),
+      ),
+  })
   return command.addHelpText(
     'after',
     '\nEvery configuration key is also a flag, such as --server-body-limit; `basalt config` lists them.',

@@ -1,9 +1,9 @@
-import { createWriteStream } from 'node:fs'
+import { open, rm } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
 import { resolve } from 'node:path'
-import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Command } from 'commander'
-import { messageOf, OperatorError } from '../lib/errors.ts'
+import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
 import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
 import { connectToServer, withServerFlags } from './server-client.ts'
 
@@ -37,27 +37,54 @@ export function exportCommand(terminal: Terminal): Command {
     const given = Object.entries({ filter, sort, fields }).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value] as [string, string]],
     )
+    const interruption = new AbortController()
+    const reason = new OperatorError('interrupted; the export is not complete')
+    for (const signal of ['SIGINT', 'SIGTERM']) terminal.on(signal, () => interruption.abort(reason))
     const server = await connectToServer(terminal, loadCommandConfig(terminal, command), options)
     try {
       const query = given.length === 0 ? '' : `?${new URLSearchParams(given)}`
-      const response = await server.open(
-        `/api/collections/${encodeURIComponent(table)}/export.${format}${query}`,
-      )
-      const target =
-        output === undefined ? undefined : createWriteStream(resolve(terminal.cwd(), output), { flags: 'wx' })
-      await write(response, target ?? terminal.stdout, target !== undefined)
+      const path = `/api/collections/${encodeURIComponent(table)}/export.${format}${query}`
+      const rows = await server.open(path, interruption.signal)
+      if (output === undefined) await writeOut(rows, terminal)
+      else await writeFile(rows, resolve(terminal.cwd(), output))
+      if (rows.trailers['x-export-truncated'] === 'true') {
+        throw new OperatorError(
+          'the export is not complete: the table has more rows than api.export_max_rows',
+        )
+      }
+    } catch (error) {
+      interruption.signal.throwIfAborted()
+      throw error
     } finally {
       await server.close()
     }
   })
 }
 
-/** @throws OperatorError when the rows end before their end, or cannot be written */
-async function write({ body }: Response, target: Writable, isFile: boolean): Promise<void> {
-  if (body === null) return
+/** @throws OperatorError when the rows end before their end */
+async function writeOut(rows: IncomingMessage, { stdout }: Terminal): Promise<void> {
   try {
-    await pipeline(Readable.fromWeb(body), target, { end: isFile })
+    await pipeline(rows, stdout, { end: false })
   } catch (error) {
-    throw new OperatorError(`the export is not complete: ${messageOf(error)}`)
+    // Its reader wants no more.
+    if (codeOf(error) !== 'EPIPE') throw incomplete(error)
   }
+}
+
+/** @throws OperatorError when the rows end before their end, or cannot be written; there is no file then */
+async function writeFile(rows: IncomingMessage, path: string): Promise<void> {
+  const file = await open(path, 'wx').catch((error) => {
+    rows.destroy()
+    throw new OperatorError(`cannot write ${path}: ${messageOf(error)}`)
+  })
+  try {
+    await pipeline(rows, file.createWriteStream())
+  } catch (error) {
+    await rm(path, { force: true })
+    throw incomplete(error)
+  }
+}
+
+function incomplete(error: unknown): OperatorError {
+  return new OperatorError(`the export is not complete: ${messageOf(error)}`)
 }

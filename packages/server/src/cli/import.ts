@@ -1,4 +1,5 @@
-import { openAsBlob } from 'node:fs'
+import { constants, openAsBlob } from 'node:fs'
+import { access, readFile, stat } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -129,7 +130,11 @@ function queryOf({ partial, dryRun, upsert, skipExisting }: Options): string {
 async function readRows(terminal: Terminal, file: string): Promise<Blob> {
   if (file === '-') return new Blob([await buffer(terminal.stdin)])
   try {
-    return await openAsBlob(resolve(terminal.cwd(), file))
+    const path = resolve(terminal.cwd(), file)
+    // A pipe, such as of `<(gunzip -c …)`, has no length; a blob of it would be empty.
+    if (!(await stat(path)).isFile()) return new Blob([await readFile(path)])
+    await access(path, constants.R_OK)
+    return await openAsBlob(path)
   } catch (error) {
     throw new OperatorError(`${file} cannot be read: ${messageOf(error)}`)
   }

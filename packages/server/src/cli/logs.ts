@@ -54,7 +54,7 @@ export function logsCommand(terminal: Terminal): Command {
   })
 }
 
-/** Until Ctrl-C. */
+/** Until Ctrl-C, or until the reader of the output has closed it. */
 async function follow(
   terminal: Terminal,
   database: SystemDatabase,
@@ -64,6 +64,7 @@ async function follow(
 ): Promise<void> {
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM']) terminal.on(signal, () => stopping.abort())
+  terminal.stdout.on('error', () => stopping.abort())
   let position = snapshot
   while (!stopping.signal.aborted) {
     const found = await listLogsSince(database, filter, position)

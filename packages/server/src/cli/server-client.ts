@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { LoadedConfig } from '../config/load.ts'
@@ -17,7 +21,7 @@ export interface ServerClient {
   /** @returns the JSON of the answer @throws ServerRefused, OperatorError when there is no answer */
   send(method: string, path: string, request?: ServerRequest): Promise<unknown>
   /** An answer that is no JSON, to be read as it comes; it may take as long as it likes. @throws as `send` */
-  open(path: string, signal?: AbortSignal): Promise<Response>
+  open(path: string, signal?: AbortSignal): Promise<IncomingMessage>
   /** Ends the session, if the command has begun one. */
   close(): Promise<void>
 }
@@ -88,7 +92,11 @@ export async function connectToServer(
   const given = options.url ?? (env.BASALT_URL || undefined)
   const url = given === undefined ? findLocalServer(config) : readAddress(given)
   const token = options.adminToken ?? (env.BASALT_ADMIN_TOKEN || undefined)
-  if (token !== undefined) return createClient(url, token, false)
+  if (token !== undefined) {
+    // An error of the header would show it.
+    if (/^[\x21-\x7e]+$/.test(token)) return createClient(url, token, false)
+    throw new OperatorError('--admin-token: expected printable ASCII', { exitCode: 2 })
+  }
   // The password of a file is that of this server; another one must not get it.
   const isOfFile = !/^(environment|flag) /.test(sources.get('admin.password') ?? '')
   if (config.admin.password !== '' && !(given !== undefined && isOfFile)) {
@@ -115,24 +123,18 @@ function findLocalServer({ server }: Config): string {
 
 function readAddress(text: string): string {
   const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new OperatorError('--url: expected an http or https URL', { exitCode: 2 })
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+    throw new OperatorError('--url: expected an http or https URL without a password', { exitCode: 2 })
   }
   return text.replace(/\/+$/, '')
 }
 
 function createClient(url: string, token: string | undefined, isOwnSession: boolean): ServerClient {
-  /** @param isLong whether the answer may take as long as it likes */
-  async function ask(
-    method: string,
-    path: string,
-    request: ServerRequest,
-    isLong = false,
-  ): Promise<Response> {
+  async function ask(method: string, path: string, request: ServerRequest): Promise<Response> {
     const { body, form, content, headers, signal } = request
     const type = body === undefined ? (content?.type ?? form?.contentType) : 'application/json'
     const bytes = body === undefined ? (content?.bytes ?? form?.bytes) : JSON.stringify(body)
-    const limits = content === undefined && !isLong ? [AbortSignal.timeout(timeoutMs)] : []
+    const limits = content === undefined ? [AbortSignal.timeout(timeoutMs)] : []
     return await fetch(`${url}${path}`, {
       method,
       headers: {
@@ -146,7 +148,7 @@ function createClient(url: string, token: string | undefined, isOwnSession: bool
     })
   }
 
-  function refusalOf({ status }: Response, text: string): ServerRefused {
+  function refusalOf({ status }: Pick<Response, 'status'>, text: string): ServerRefused {
     return new ServerRefused(status, showControls(messageIn(text) ?? `${url} answers ${status}`))
   }
 
@@ -190,13 +192,23 @@ function createClient(url: string, token: string | undefined, isOwnSession: bool
     url,
     send,
     async open(path, signal) {
-      const request = signal === undefined ? {} : { signal }
-      const response = await ask('GET', path, request, true).catch((error) => {
-        signal?.throwIfAborted()
-        throw unreachable(reasonOf(error))
+      const address = new URL(`${url}${path}`)
+      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+      // `fetch` hides trailers, which say whether an export is whole.
+      const request = (address.protocol === 'https:' ? requestHttps : requestHttp)(address, {
+        headers,
+        signal,
       })
-      if (!response.ok) throw refusalOf(response, await response.text())
-      return response
+      try {
+        const [response]: IncomingMessage[] = await once(request.end(), 'response')
+        if (response === undefined) throw unreachable('no answer')
+        const { statusCode: status = 0 } = response
+        if (status < 200 || status >= 300) throw refusalOf({ status }, await text(response))
+        return response
+      } catch (error) {
+        signal?.throwIfAborted()
+        throw error instanceof OperatorError ? error : unreachable(codeOf(error) ?? messageOf(error))
+      }
     },
     async close() {
       // A session that could not be ended ends by itself.

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { text as readAll } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { Command } from 'commander'
 import pg from 'pg'
 import { jsonReader } from '../database/json-values.ts'
 import { openConnection } from '../database/open.ts'
+import { lineAt } from '../database/script-failure.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
+import { decodeText } from '../lib/text-file.ts'
 import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 import { formatTable, showControls } from './table.ts'
 import { watchUnguarded } from './unguarded.ts'
@@ -60,12 +62,16 @@ async function readScript(
   }
   if (statement !== undefined) return statement
   if (file === undefined) {
-    return terminal.stdin.isTTY ? '' : await readAll(terminal.stdin)
+    return terminal.stdin.isTTY ? '' : decodeText(await buffer(terminal.stdin), 'standard input')
   }
+  return decodeText(readBytes(resolve(terminal.cwd(), file), file), file)
+}
+
+function readBytes(path: string, shown: string): Uint8Array {
   try {
-    return readFileSync(resolve(terminal.cwd(), file), 'utf8')
+    return readFileSync(path)
   } catch (error) {
-    throw new OperatorError(`cannot read ${file}: ${messageOf(error)}`, { exitCode: 2 })
+    throw new OperatorError(`cannot read ${shown}: ${messageOf(error)}`, { exitCode: 2 })
   }
 }
 
@@ -92,8 +98,7 @@ const jsonTypes: pg.CustomTypesConfig = { getTypeParser: jsonReader }
 
 /** `chinook.sql:31: relation "album" already exists` */
 function describeFailure(error: pg.DatabaseError, script: string, { file }: SqlOptions): string {
-  const line =
-    error.position === undefined ? '' : `:${script.slice(0, Number(error.position)).split('\n').length}`
+  const line = error.position === undefined ? '' : `:${lineAt(script, Number(error.position))}`
   const place = file === undefined ? '' : `${file}${line}: `
   const hints = [error.detail, error.hint].filter((text) => text !== undefined)
   return [place + error.message, ...hints].join('; ').replace(/\s*\n\s*/g, ' ')

@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice } from '../../test/fixtures.ts'
-import { basaltHere } from '../../test/terminal.ts'
+import { basaltHere, createTerminal } from '../../test/terminal.ts'
 import { testSecret } from '../../test/test-config.ts'
+import { main } from '../main.ts'
 
 let directory: string
 
@@ -47,6 +49,9 @@ describe('usage', () => {
     [['--bogus'], "unknown option '--bogus'"],
     [['sql', '--bogus', 'select 1'], "unknown option '--bogus'"],
     [['admin', 'token', '--bogus'], "unknown option '--bogus'"],
+    [['sql', '--server-prot', '1'], "unknown option '--server-prot'; did you mean --server-port?"],
+    [['migrate', 'up', '--server-prot=1'], "unknown option '--server-prot=1'; did you mean --server-port?"],
+    [['migrate', 'up', '--allow-lat'], "unknown option '--allow-lat' (Did you mean --allow-late?)"],
     [['sql', 'select 1', 'select 2'], 'too many arguments'],
     [['admin', 'token', 'x'], 'too many arguments'],
     [['sql', '--file'], "option '-f, --file <path>' argument missing"],
@@ -72,6 +77,19 @@ describe('usage', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^basalt: [^\n]+\n$/)
     expect(stderr).toContain(message)
+  })
+
+  test.each([
+    ['EPIPE', 0, ''],
+    ['ENOSPC', 1, 'basalt: cannot write to standard output: write ENOSPC\n'],
+  ])('an output that fails with %s is %d', async (code, exitCode, stderr) => {
+    const terminal = createTerminal(['version'], { directory, env })
+    terminal.stdout.once('data', () =>
+      terminal.stdout.destroy(Object.assign(new Error(`write ${code}`), { code })),
+    )
+    await main(terminal)
+    await setImmediate()
+    expect([terminal.exitCode ?? 0, terminal.output.stderr]).toEqual([exitCode, stderr])
   })
 
   test.each([

@@ -58,10 +58,11 @@ async function ensureRoles(transaction: Queryable): Promise<void> {
   const isReady = await ensureRole(transaction, callerRole)
   await ensureRole(transaction, anonymousRole)
   if (isReady) return
-  const { login } = await transaction.one<{ login: string }>(sql`select quote_ident(current_user) as login`)
+  const { login, exists } = await transaction.one<{ login: string; exists: boolean }>(sql`
+    select quote_ident(current_user) as login, to_regrole(${callerRole}) is not null as exists`)
   throw new OperatorError(
     `the login role cannot act as ${callerRole}; have an administrator run: ` +
-      `create role ${callerRole} nologin; grant ${callerRole} to ${login};`,
+      `${exists ? '' : `create role ${callerRole} nologin; `}grant ${callerRole} to ${login};`,
   )
 }
 

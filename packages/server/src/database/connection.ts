@@ -8,6 +8,7 @@ import { CopyIn, type RowSource } from './copy-in.ts'
 import { CopyOut } from './copy-out.ts'
 import { ConnectionLost } from './failures.ts'
 import { type Answer, type Call, Message, type Receiver } from './message.ts'
+import { ScriptStatement } from './script-statement.ts'
 import { type RenderedSql, render, type Sql } from './sql.ts'
 
 /** How to reach a database and what every session starts with. */
@@ -182,9 +183,7 @@ export class Connection {
    * settings that the text itself can change (PostgreSQL, standard_conforming_strings).
    */
   async statement(text: string): Promise<void> {
-    // Its types leave the mode out.
-    const config: pg.QueryConfig & { queryMode: 'extended' } = { text, queryMode: 'extended' }
-    await this.#reportLoss(() => this.#client.query(config))
+    await this.#reportLoss(() => this.#client.query(new ScriptStatement(text)).ended)
   }
 
   /** Runs a command that answers by the copy protocol; the stream has its messages. */

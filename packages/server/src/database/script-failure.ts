@@ -15,10 +15,21 @@ export class ScriptFailure extends Error {
     const hints = [error.detail, error.hint].filter((text) => text !== undefined)
     super([error.message, ...hints].join('; ').replace(/\s*\n\s*/g, ' '), { cause: error })
     this.code = error.code
-    const position = error.position === undefined ? 0 : Number(error.position) - 1
-    this.line = statement.line + statement.text.slice(0, position).split('\n').length - 1
+    this.line = statement.line + lineAt(statement.text, Number(error.position ?? 1)) - 1
     this.statement = statement
   }
+}
+
+/** The line, from 1, of a position that PostgreSQL names: it counts code points from 1. */
+export function lineAt(text: string, position: number): number {
+  let line = 1
+  let index = 1
+  for (const character of text) {
+    if (index >= position) break
+    if (character === '\n') line += 1
+    index += 1
+  }
+  return line
 }
 
 /** @throws ScriptFailure, ConnectionLost */

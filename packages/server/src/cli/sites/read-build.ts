@@ -4,6 +4,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
+import { showControls } from '../table.ts'
 
 /** A file of a build. */
 export interface BuildFile {
@@ -18,13 +19,15 @@ export interface BuildFile {
  * The files of a directory, by path. Names that begin with a dot are left out, which may hold secrets, except `.well-known`
  * (RFC 8615).
  *
- * @throws OperatorError for a symbolic link, whose target may be anything, and for a directory without `index.html`
+ * @throws OperatorError for a symbolic link, whose target may be anything, for a name or a file that cannot be read, and
+ * for a directory without `index.html`
  */
 export async function readBuild(directory: string, signal: AbortSignal): Promise<BuildFile[]> {
   const paths = (await listPaths(directory, '')).toSorted()
   if (!paths.includes('index.html')) {
     throw new OperatorError(`${directory} has no index.html: is it what the build has made?`)
   }
+  refuseNames(directory, paths)
   const files: BuildFile[] = []
   for (const path of paths) {
     signal.throwIfAborted()
@@ -52,10 +55,32 @@ async function listPaths(directory: string, parent: string): Promise<string[]> {
   return paths
 }
 
+/** What a site cannot have, or has once: its names are in Unicode's composed form, in which browsers ask. */
+function refuseNames(directory: string, paths: readonly string[]): void {
+  const composed = new Map<string, string>()
+  for (const path of paths) {
+    const shown = showControls(join(directory, path))
+    if (/[\\\p{Cc}]/u.test(path)) {
+      throw new OperatorError(`${shown}: expected a name without backslashes and control characters`)
+    }
+    const other = composed.get(path.normalize('NFC'))
+    if (other !== undefined) {
+      throw new OperatorError(
+        `${shown} and ${other} have the same name to browsers: rename one, or remove it`,
+      )
+    }
+    composed.set(path.normalize('NFC'), shown)
+  }
+}
+
 async function readFile(directory: string, path: string): Promise<BuildFile> {
   const file = join(directory, path)
   const hash = createHash('sha256')
-  await pipeline(createReadStream(file), hash)
-  const { size } = await stat(file)
-  return { path, size, sha256: hash.digest('hex') }
+  try {
+    await pipeline(createReadStream(file), hash)
+    const { size } = await stat(file)
+    return { path, size, sha256: hash.digest('hex') }
+  } catch (error) {
+    throw new OperatorError(`cannot read ${file}: ${messageOf(error)}`, { cause: error })
+  }
 }

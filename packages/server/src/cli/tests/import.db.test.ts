@@ -1,4 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -46,6 +48,22 @@ describe('basalt import', () => {
       { id: 1, name: 'One, two' },
       { id: 2, name: 'Two' },
     ])
+  })
+
+  test('takes a pipe that has a name, and refuses what cannot be read', async () => {
+    execFileSync('mkfifo', [join(directory, 'pipe.csv')])
+    const writing = writeFile(join(directory, 'pipe.csv'), 'id,name\n1,One\n')
+    expect(await run('import', 'song', 'pipe.csv')).toMatchObject({ code: 0, stderr: '' })
+    await writing
+    expect(await songs()).toEqual([{ id: 1, name: 'One' }])
+    expect(await run('import', 'song', '.', '--format', 'csv')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^basalt: \. cannot be read: EISDIR/),
+    })
+    expect(await run('import', 'song', 'missing.csv')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^basalt: missing\.csv cannot be read: ENOENT/),
+    })
   })
 
   test('imports nothing when a row is refused, and says which', async () => {
@@ -163,8 +181,41 @@ describe('basalt export', () => {
     const again = await run('export', 'song', '-o', 'out.ndjson')
     expect([again.code, again.stderr]).toEqual([
       1,
-      expect.stringContaining('basalt: the export is not complete: EEXIST'),
+      expect.stringMatching(/^basalt: cannot write .*out\.ndjson: EEXIST/),
     ])
+  })
+
+  test('of more rows than the server exports fails', async () => {
+    await using other = await createTestApp({
+      database: app.database,
+      config: { 'api.export_max_rows': '2' },
+    })
+    expect(await run('export', 'song', '--url', other.url)).toEqual({
+      code: 1,
+      stdout: 'id,name\n1,"One, two"\n2,Two\n',
+      stderr: 'basalt: the export is not complete: the table has more rows than api.export_max_rows\n',
+    })
+  })
+
+  test('ends in order when its reader stops reading, and leaves no file that is not complete', async () => {
+    const env = { BASALT_URL: app.url, BASALT_ADMIN_TOKEN: await app.adminToken() }
+    const piped = createTerminal(['export', 'song'], { directory, env })
+    piped.stdout.once('data', () =>
+      piped.stdout.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
+    )
+    await main(piped)
+    expect([piped.exitCode ?? 0, piped.output.stderr]).toEqual([0, ''])
+
+    await app.sql(`insert into song select n, repeat('x', 1000) from generate_series(4, 100000) n`)
+    const interrupted = createTerminal(['export', 'song', '-o', 'cut.csv'], { directory, env })
+    const listeners: (() => void)[] = []
+    const ended = main({ ...interrupted, on: (_event, listener) => listeners.push(listener as () => void) })
+    const file = join(directory, 'cut.csv')
+    await waitFor('the first rows', async () => existsSync(file) && statSync(file).size > 0)
+    for (const listener of listeners) listener()
+    await ended
+    expect(interrupted.output.stderr).toBe('basalt: interrupted; the export is not complete\n')
+    expect(existsSync(file)).toBe(false)
   })
 
   test.each([

@@ -152,7 +152,18 @@ describe('basalt sites deploy', () => {
     await run(['create', 'refused'])
     const linked = build({ 'index.html': '1', 'target.txt': '1' })
     symlinkSync('/etc/passwd', join(directory, linked, 'link.txt'))
+    const page = { 'index.html': '1' }
+    const unreadable = build(page)
+    // Such a name is no UTF-8: what it is read as names no file.
+    writeFileSync(Buffer.from(`${join(directory, unreadable)}/\xff.txt`, 'latin1'), '')
     for (const [path, message] of [
+      [unreadable, /^basalt: cannot read .*\.txt: ENOENT/],
+      [build({ ...page, 'a\\b': '' }), /a\\b: expected a name without backslashes and control characters\n$/],
+      [build({ ...page, 'a\nb': '' }), /a.b: expected a name without backslashes and control characters\n$/],
+      [
+        build({ ...page, '\u00fc.txt': '1', 'u\u0308.txt': '2' }),
+        /\.txt and .*\.txt have the same name to browsers: rename one, or remove it\n$/,
+      ],
       ['nothing', `${join(directory, 'nothing')} is no directory`],
       [build({ 'about.html': '1' }), /has no index\.html: is it what the build has made\?/],
       [linked, /link\.txt is a symbolic link: put the file itself there, or remove it/],
@@ -262,7 +273,13 @@ describe('basalt sites › the server and the administrator', () => {
         2,
         `${app.url} asks for an administrator: set --admin-token, BASALT_ADMIN_TOKEN or BASALT_ADMIN_PASSWORD`,
       ],
-      [{ BASALT_URL: 'shop' }, 2, '--url: expected an http or https URL'],
+      [{ BASALT_URL: 'shop' }, 2, '--url: expected an http or https URL without a password'],
+      [
+        { BASALT_URL: app.url.replace('://', '://me:hunter2@') },
+        2,
+        '--url: expected an http or https URL without a password',
+      ],
+      [{ BASALT_ADMIN_TOKEN: 'hunter\n2' }, 2, '--admin-token: expected printable ASCII'],
       [{ BASALT_URL: '' }, 1, /no server of .* runs: start it, or name another one by --url/],
       [{ BASALT_URL: closed.url }, 1, `${closed.url} cannot be reached: ECONNREFUSED`],
       [{ BASALT_ADMIN_TOKEN: 'wrong' }, 1, 'admin authentication required'],

@@ -100,6 +100,15 @@ describe('basalt logs --follow', () => {
       "delete from basalt.logs where logged_at = '2026-03-04T05:06:00Z' or logged_at > now() - interval '1 hour'",
     )
   })
+
+  test('ends when the reader of its output has closed it', async () => {
+    const terminal = createTerminal(['logs', '--follow'], { env: environment() })
+    terminal.stdout.once('data', () =>
+      terminal.stdout.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })),
+    )
+    await main(terminal)
+    expect([terminal.exitCode ?? 0, terminal.output.stderr]).toEqual([0, ''])
+  })
 })
 
 describe('basalt audit', () => {

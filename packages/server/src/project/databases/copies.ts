@@ -85,7 +85,10 @@ async function runAlone(connection: Connection, statement: Sql, branch: string):
     if (codeOf(error) === '42P04') throw new OperatorError(`the branch ${branch} exists`)
     if (codeOf(error) === '55006') throw new DatabaseInUse(['a session that has just begun'])
     if (codeOf(error) !== '42501') throw error
-    throw new OperatorError(`${messageOf(error)}: have an administrator run alter role … createdb`)
+    const { login } = await queryableOn(connection).one<{ login: string }>(
+      sql`select quote_ident(current_user) as login`,
+    )
+    throw new OperatorError(`${messageOf(error)}: have an administrator run alter role ${login} createdb`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import type { Config } from '../../config/schema.ts'
 import { type Database, openDatabase } from '../../database/open.ts'
 import { runStatement, ScriptFailure } from '../../database/script-failure.ts'
@@ -6,6 +6,7 @@ import { inTransaction } from '../../database/system-database.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { splitStatements } from '../../lib/sql-statements.ts'
+import { readTextFile } from '../../lib/text-file.ts'
 import { applyMigrations } from '../migrations/apply.ts'
 import { type MigrationFile, refuseTransactionControl } from '../migrations/files.ts'
 import { type Branches, onBranch, openBranches, throwAwayName } from './copies.ts'
@@ -58,7 +59,7 @@ export async function runFile(
   name: string,
 ): Promise<number> {
   if (!existsSync(path)) return 0
-  const statements = splitStatements(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
+  const statements = splitStatements(readTextFile(path, name))
   if (statements.length === 0) return 0
   refuseTransactionControl(name, statements)
   const connection = await aside.open()

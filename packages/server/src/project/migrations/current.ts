@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import type { Database } from '../../database/open.ts'
 import { runStatement, ScriptFailure } from '../../database/script-failure.ts'
 import { messageOf, OperatorError } from '../../lib/errors.ts'
 import { splitStatements } from '../../lib/sql-statements.ts'
+import { readTextFile } from '../../lib/text-file.ts'
 import { emptyCurrent } from '../init/templates.ts'
 import { readSchema } from '../schema/objects.ts'
 import { createMigrationFile, parseMigration } from './files.ts'
@@ -21,7 +22,7 @@ export function commitCurrent(
   name: string,
   now: Date,
 ): string {
-  const content = read(current)
+  const content = readTextFile(current)
   if (splitStatements(content).length === 0) throw new OperatorError(`${current} has no statement to commit`)
   // What a migration may not have is refused before there is a file.
   parseMigration(current, content)
@@ -45,7 +46,7 @@ export function commitCurrent(
 export async function applyCurrent({ aside }: Pick<Database, 'aside'>, path: string): Promise<number> {
   const name = 'schema/current.sql'
   if (!existsSync(path)) return 0
-  const { statements } = parseMigration(name, read(path))
+  const { statements } = parseMigration(name, readTextFile(path, name))
   if (statements.length === 0) return 0
   const connection = await aside.open()
   try {
@@ -60,13 +61,5 @@ export async function applyCurrent({ aside }: Pick<Database, 'aside'>, path: str
     throw new OperatorError(`${name}:${error.line}: ${error.message}`, { cause: error })
   } finally {
     await connection.close()
-  }
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new OperatorError(`cannot read ${path}: ${messageOf(error)}`)
   }
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
 import { type SqlStatement, splitStatements } from '../../lib/sql-statements.ts'
+import { readTextFile } from '../../lib/text-file.ts'
 
 /** A file of the migrations' folder. */
 export interface MigrationFile {
@@ -26,7 +27,7 @@ export function readMigrationFiles(folder: string): MigrationFile[] {
         `${join(folder, name)}: expected a name such as 20261122093000_add_todo.sql, which basalt migrate new makes`,
       )
     }
-    return parseMigration(name, readFileSync(join(folder, name), 'utf8'))
+    return parseMigration(name, readTextFile(join(folder, name), name))
   })
 }
 
@@ -96,7 +97,7 @@ export function refuseTransactionControl(name: string, statements: readonly SqlS
  */
 export function createMigrationFile(folder: string, title: string, now: Date, content?: string): string {
   const path = join(folder, nameMigration(title, now, listNames(folder)))
-  writeNewFile(path, content ?? `-- ${title.trim()}\n`)
+  writeNewFile(path, content ?? `-- ${title.trim().replace(/\s+/g, ' ')}\n`)
   return path
 }
 
@@ -112,7 +113,7 @@ export function nameMigration(title: string, now: Date, existing: readonly strin
       exitCode: 2,
     })
   }
-  const newest = Math.max(0, ...existing.map((name) => Number(name.slice(0, 14))))
+  const newest = Math.max(0, ...existing.map((name) => Number(/^\d{14}(?=_)/.exec(name)?.[0] ?? 0)))
   const time = Number(now.toISOString().replace(/\D/g, '').slice(0, 14))
   return `${Math.max(time, newest + 1)}_${words.slice(0, 100)}.sql`
 }

@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative } from 'node:path'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
+import { readTextFile } from '../../lib/text-file.ts'
 import { type CaseFile, parseCaseFile } from './case-file.ts'
 
 /** Every `.toml` of the folder. @throws OperatorError */
@@ -9,7 +10,7 @@ export function readCaseFiles(folder: string): CaseFile[] {
     return readdirSync(folder)
       .filter((name) => name.endsWith('.toml'))
       .toSorted()
-      .map((name) => parseCaseFile(name, readFileSync(join(folder, name), 'utf8')))
+      .map((name) => parseCaseFile(name, readTextFile(join(folder, name), name)))
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return []
     if (error instanceof OperatorError) throw error

@@ -27,11 +27,13 @@ export function scaffoldCases({ relations }: Catalog, collection: string): strin
     `insert into ${table} (${names.join(', ')}) values (${[...(owner === undefined ? [] : [`:'${user}'`]), ...samples].join(', ')});`
   const rows = names.length === 0 ? `insert into ${table} default values;` : insert('alice')
   const values = required.map((column) => `${quoteKey(column.name)} = ${exampleOf(column)}`).join(', ')
-  return `# Who sees and changes which rows of ${collection}: \`basalt policy test\` runs these cases. They say what most tables
+  // Strings of TOML have the escapes of JSON's.
+  const shown = JSON.stringify(collection)
+  return `# Who sees and changes which rows of ${collection.replaceAll(/\s/g, ' ')}: \`basalt policy test\` runs these cases. They say what most tables
 # want; make them true by policies, or say what you want instead.
 
 setup = """
-${rows}
+${rows.replaceAll('\\', '\\\\').replaceAll('""', '"\\"')}
 """
 
 [users.alice]
@@ -40,32 +42,32 @@ ${rows}
 [[case]]
 name = "alice sees what is hers"
 as = "alice"
-list = "${collection}"
+list = ${shown}
 rows = [{ ${asOwner === '' ? '' : asOwner.slice(0, -2)} }]
 
 [[case]]
 name = "bob sees nothing of it"
 as = "bob"
-list = "${collection}"
+list = ${shown}
 rows = []
 
 [[case]]
 name = "alice adds a row of her own"
 as = "alice"
-create = "${collection}"
+create = ${shown}
 values = { ${values} }
 
 [[case]]
 name = "bob adds no row for alice"
 as = "bob"
-create = "${collection}"
+create = ${shown}
 values = { ${asOwner}${values} }
 refused = true
 
 [[case]]
 name = "without a token there is nothing to see"
 as = "anonymous"
-list = "${collection}"
+list = ${shown}
 refused = true
 `
 }

@@ -227,6 +227,20 @@ describe('basalt db branch', () => {
     expect(await database.sql('select from a')).toEqual([])
   })
 
+  test('names the statement that is missing when the login role may not create databases', async () => {
+    await database.sql(
+      `do $$ begin create role "no copies" login; exception when duplicate_object then end $$`,
+    )
+    const url = new URL(database.url)
+    url.username = 'no%20copies'
+    expect(await basalt('db', 'branch', 'mine', '--database-url', url.href)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'basalt: permission denied to create database: have an administrator run alter role "no copies" createdb\n',
+    })
+  })
+
   test('deletes a copy, and refuses a name that is none', async () => {
     expect(await basalt('db', 'branch', 'copy', '--delete')).toEqual({
       code: 0,

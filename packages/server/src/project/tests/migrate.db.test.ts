@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -57,6 +57,13 @@ describe('basalt migrate new', () => {
     expect(second).toMatchObject({ code: 0, stderr: '' })
     expect(basename(second.answer.path)).toBe('50260101000002_add_todo.sql')
     expect(readdirSync(directory)).toHaveLength(3)
+  })
+
+  test('passes over files with another name, and keeps a name of several lines in one comment', async () => {
+    writeFileSync(join(directory, 'init.sql'), '')
+    const { answer } = await json('new', 'add todo\ndrop table todo')
+    expect(basename(answer.path)).toMatch(/^2\d{13}_add_todo_drop_table_todo\.sql$/)
+    expect(readFileSync(answer.path, 'utf8')).toBe('-- add todo drop table todo\n')
   })
 
   test('refuses a name without letters and digits', async () => {
@@ -128,6 +135,31 @@ describe('basalt migrate up', () => {
       code: 0,
       answer: { pending: [], obstacles: [], empty: ['20260101000002_b.sql'] },
     })
+  })
+
+  test('refuses what is no readable text, and stores nothing of it', async () => {
+    const name = '20260101000001_a.sql'
+    mkdirSync(join(directory, name))
+    expect(await migrate('up')).toEqual(
+      failed(`cannot read ${name}: EISDIR: illegal operation on a directory, read`),
+    )
+    rmSync(join(directory, name), { recursive: true })
+    const latin = Buffer.from("select 1;\ncomment on schema public is 'caf\xe9'", 'latin1')
+    writeFileSync(join(directory, name), latin)
+    expect(await migrate('up')).toEqual(failed(`${name}:2: expected UTF-8 text without NUL`))
+    file(1, 'a', 'select 1;\n\nselect 2;\0')
+    expect(await migrate('up')).toEqual(failed(`${name}:3: expected UTF-8 text without NUL`))
+    expect(await database.sql('select from basalt.project_migrations')).toEqual([])
+  })
+
+  test.each([
+    ['', 1],
+    ['-- basalt: no transaction\n', 2],
+  ])('after %j fails with the line of a COPY FROM STDIN', async (directive, line) => {
+    await database.sql('create table a (id int)')
+    const name = file(1, 'a', `${directive}copy a from stdin`)
+    expect(await migrate('up')).toEqual(failed(`${name}:${line}: COPY FROM STDIN has no input here`))
+    expect(await json('status')).toMatchObject({ answer: { pending: [{ name, isLate: false }] } })
   })
 
   test('refuses a file with another name, and an unknown directive', async () => {

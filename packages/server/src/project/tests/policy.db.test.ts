@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { parse } from 'smol-toml'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { basaltHere } from '../../../test/terminal.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
@@ -255,6 +256,16 @@ describe('basalt policy scaffold', () => {
     expect(report.cases.filter(({ passed }: { passed: boolean }) => !passed)).toMatchObject([
       { name: 'alice adds a row of her own', expected: 'success' },
     ])
+
+    const quoted = 'a "\\q""'
+    const inSql = `"${quoted.replaceAll('"', '""')}"`
+    await database.sql(`create table ${inSql} (id int primary key)`)
+    const { path: file } = JSON.parse((await basalt('policy', 'scaffold', quoted, '--json')).stdout)
+    expect(parse(readFileSync(file, 'utf8'))).toMatchObject({
+      setup: `insert into ${inSql} (id) values (1);\n`,
+      case: [{ list: quoted }, { list: quoted }, { create: quoted }, { create: quoted }, { list: quoted }],
+    })
+    rmSync(file)
 
     const odd = await basalt('policy', 'scaffold', 'odd name', '--json')
     expect(JSON.parse(odd.stdout)).toEqual({ path: join(directory, 'tests/policies/odd_name.toml') })
