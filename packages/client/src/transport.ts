@@ -133,8 +133,8 @@ export function createTransport(options: TransportOptions): Transport {
         return await attempt(method, address, detail, token, read)
       } catch (error) {
         if (!(error instanceof BasaltError)) throw error
-        if (error.status === 401 && token !== undefined && !isRenewed) {
-          // A refused request has done nothing.
+        if (isRefusedToken(error) && token !== undefined && !isRenewed) {
+          // A request with such a token has done nothing.
           isRenewed = true
           token = await unlessAborted(tokens.renew?.(token), signal)
           if (token !== undefined) continue
@@ -167,6 +167,11 @@ export function createTransport(options: TransportOptions): Transport {
 const longestPauseSeconds = 30
 
 const timedOut = Symbol('timed out')
+
+/** Not a wrong password or code, which counts as another attempt when it is sent again. An answer to HEAD has no slug. */
+function isRefusedToken({ error }: BasaltError): boolean {
+  return error === 'invalid_token' || error === 'http_401'
+}
 
 /** Unique; pages without TLS have no `randomUUID`. */
 export function randomId(): string {

@@ -147,6 +147,26 @@ describe('a session', () => {
     expect(refreshes({ auth, client, network })).toBe(0)
   })
 
+  test('is not renewed for a wrong password or code, which counts once', async () => {
+    const { auth, network } = await signUp()
+    await auth.factors.enrollTotp()
+    network.requests.length = 0
+    const newPassword = 'another correct horse battery staple'
+    await expect(auth.changePassword('wrong', newPassword)).rejects.toMatchObject({ error: 'wrong_password' })
+    await expect(auth.factors.confirmTotp('000000')).rejects.toMatchObject({ error: 'invalid_totp_code' })
+    expect(network.requests).toEqual([
+      'POST /api/auth/change-password',
+      'POST /api/auth/mfa/totp/enroll/confirm',
+    ])
+  })
+
+  test('takes no id that leads to another address', async () => {
+    const { auth } = await signUp()
+    const refused = { name: 'TypeError', message: 'not a name or key of an address: ".."' }
+    for (const call of [auth.passkeys.remove, auth.factors.remove, auth.revokeSession])
+      await expect(call('..')).rejects.toMatchObject(refused)
+  })
+
   test('that the server has ended is forgotten, once', async () => {
     const { auth, client, email } = await signUp()
     await app.sql(
