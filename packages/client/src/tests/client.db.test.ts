@@ -184,6 +184,12 @@ describe('a collection', () => {
         () => tasks.list({ filter: { done: {} } }),
         'a filter takes texts, numbers, booleans, dates and null, not an object',
       ],
+      // @ts-expect-error it is no key
+      [() => tasks.one([]), key],
+      // @ts-expect-error it is no key
+      [() => client.batch((batch) => [batch.delete('task', undefined)]), key],
+      // @ts-expect-error it is no key
+      [() => client.batch((batch) => [batch.update('task', { id: 1 }, {})]), key],
       // @ts-expect-error it is no title
       [() => tasks.create({ title: new Date('no date') }), 'title is an invalid date'],
     ]
