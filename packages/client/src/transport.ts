@@ -90,7 +90,10 @@ export function createTransport(options: TransportOptions): Transport {
     signal?.throwIfAborted()
     const deadline = new AbortController()
     const abort = () => deadline.abort(signal?.reason)
-    const timer = setTimeout(() => deadline.abort(timedOut), detail.timeoutMs ?? timeoutMs)
+    const timer = setTimeout(
+      () => deadline.abort(timedOut),
+      Math.min(detail.timeoutMs ?? timeoutMs, maxTimerMs),
+    )
     signal?.addEventListener('abort', abort, { once: true })
     const release = () => signal?.removeEventListener('abort', abort)
     try {
@@ -139,7 +142,7 @@ export function createTransport(options: TransportOptions): Transport {
           token = await unlessAborted(tokens.renew?.(token), signal)
           if (token !== undefined) continue
         }
-        if (!detail.isRepeatable || number === retries || !isPassing(error)) throw error
+        if (!detail.isRepeatable || number >= retries || !isPassing(error)) throw error
         number += 1
         await pause(error.retryAfterSeconds ?? backoffSeconds(number), signal)
       }
@@ -165,6 +168,9 @@ export function createTransport(options: TransportOptions): Transport {
 
 /** A server that wants a longer one is left to the caller. */
 const longestPauseSeconds = 30
+
+/** What timers count; longer ones would end at once. */
+const maxTimerMs = 2 ** 31 - 1
 
 const timedOut = Symbol('timed out')
 
@@ -228,18 +234,22 @@ export async function pause(seconds: number, signal?: AbortSignal | undefined): 
       clearTimeout(timer)
       reject(signal?.reason)
     }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    }, seconds * 1000)
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', abort)
+        resolve()
+      },
+      Math.min(seconds * 1000, maxTimerMs),
+    )
     signal?.addEventListener('abort', abort, { once: true })
   })
 }
 
-async function readAnswer(response: Response): Promise<unknown> {
+/** @internal The JSON of an answer; undefined where its status says that it has none. */
+export async function readAnswer(response: Response): Promise<unknown> {
   const text = await response.text()
   try {
-    return text === '' ? undefined : parseExact(text)
+    return response.status === 204 ? undefined : parseExact(text)
   } catch (cause) {
     const detail = { error: 'invalid_response', status: response.status, requestId: idOf(response), cause }
     throw new BasaltError('the answer is not JSON', detail)
@@ -250,15 +260,21 @@ async function readAnswer(response: Response): Promise<unknown> {
 export function readError(response: Response, text: string): BasaltError {
   const { status, headers } = response
   const { message, error, data, operation } = readEnvelope(text)
-  const retryAfter = Number(headers.get('retry-after') ?? Number.NaN)
   return new BasaltError(message ?? `the server answered ${status}`, {
     error: error ?? `http_${status}`,
     status,
     requestId: idOf(response),
     data,
     operation,
-    retryAfterSeconds: Number.isNaN(retryAfter) ? undefined : retryAfter,
+    retryAfterSeconds: readRetryAfter(headers.get('retry-after') ?? ''),
   })
+}
+
+/** Seconds, or a date, which proxies send (RFC 9110, section 10.2.3). */
+function readRetryAfter(text: string): number | undefined {
+  const seconds = Number.parseFloat(text)
+  const wait = Number.isNaN(seconds) ? (Date.parse(text) - Date.now()) / 1000 : seconds
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait)
 }
 
 /** Of what stands between, a proxy's page for instance, nothing. */
@@ -269,8 +285,11 @@ function readEnvelope(text: string): Partial<{
   operation: { index: number; method: string }
 }> {
   try {
-    const body: unknown = parseExact(text)
-    return typeof body === 'object' ? (body ?? {}) : {}
+    const body = parseExact(text) as Record<string, unknown> | null
+    // Those of others may hold objects there.
+    return typeof (body?.error ?? '') === 'string' && typeof (body?.message ?? '') === 'string'
+      ? (body ?? {})
+      : {}
   } catch {
     return {}
   }

@@ -1,4 +1,4 @@
-import type { RequestOptions, Transport } from '../transport.ts'
+import { type RequestOptions, readAnswer, type Transport } from '../transport.ts'
 import type { Content, StoredObject, UploadedObject } from './object.ts'
 
 export interface UploadOptions extends RequestOptions {
@@ -31,7 +31,7 @@ export function putContent(
   const detail = { content, headers, signal, timeoutMs, token, isRepeatable }
   return transport.exchange('PUT', path, detail, async (response) => ({
     // What the server answers to an upload.
-    ...((await response.json()) as StoredObject),
+    ...((await readAnswer(response)) as StoredObject),
     etag: response.headers.get('etag') ?? '',
   }))
 }

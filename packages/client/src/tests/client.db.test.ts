@@ -441,6 +441,26 @@ describe('a request whose connection breaks', () => {
     expect(network.requests).toHaveLength(5)
   })
 
+  test('waits for the date that a proxy names', async () => {
+    const network = createNetwork()
+    const limited = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch })
+    const headers = { 'retry-after': new Date(Date.now() + 90_000).toUTCString() }
+    network.answer('/api/collections/task', new Response('<html>', { status: 503, headers }))
+    const error = await limited
+      .from('task')
+      .list()
+      .catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ error: 'http_503', message: 'the server answered 503', status: 503 })
+    expect(Math.ceil((error as BasaltError).retryAfterSeconds ?? 0)).toBeOneOf([89, 90])
+    expect(network.requests).toHaveLength(1)
+  })
+
+  test('may take as long as it takes', async () => {
+    const tasks = createClient<Database>({ url: app.url, auth: token, timeoutMs: Number.POSITIVE_INFINITY })
+    expect(await tasks.from('task').count()).toBe(2)
+    expect(await client.from('task').count({}, { timeoutMs: 2 ** 31 })).toBe(2)
+  })
+
   test('is sent once where an operator has to install or switch on what it needs', async () => {
     const network = createNetwork()
     const impatient = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch })
@@ -448,6 +468,26 @@ describe('a request whose connection breaks', () => {
     network.answer('/api/collections/task', new Response(JSON.stringify(body), { status: 503 }))
     await expect(impatient.from('task').list()).rejects.toMatchObject({ error: 'push_disabled', status: 503 })
     expect(network.requests).toHaveLength(1)
+  })
+
+  test('rejects what a proxy answers, whatever that is', async () => {
+    const network = createNetwork()
+    const proxied = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch, retries: 0 })
+    const answers: [Response, object][] = [
+      [new Response('<html>', { status: 502 }), { error: 'http_502', message: 'the server answered 502' }],
+      [
+        Response.json({ error: { code: 502, message: 'no backend' } }, { status: 502 }),
+        { error: 'http_502', message: 'the server answered 502' },
+      ],
+      [Response.json(['no backend'], { status: 502 }), { error: 'http_502' }],
+      [new Response('<html>'), { error: 'invalid_response', message: 'the answer is not JSON', status: 200 }],
+      [new Response(''), { error: 'invalid_response', message: 'the answer is not JSON', status: 200 }],
+    ]
+    for (const [answer, expected] of answers) {
+      network.answer('/api/collections/task', answer)
+      await expect(proxied.from('task').first()).rejects.toMatchObject(expected)
+    }
+    expect(network.requests).toHaveLength(answers.length)
   })
 
   test('has the key that the caller gives it', async () => {
