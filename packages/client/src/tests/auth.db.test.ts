@@ -368,10 +368,64 @@ describe('a live list', () => {
     watched.stop()
   })
 
-  const refuse = (status: number, error: string) =>
+  test('that begins again is loading, and of another user empty', async () => {
+    const { client, auth } = await signUp()
+    const title = randomUUID()
+    await client.from('task').create({ title })
+    const list = live(client, 'task')
+    const first = watch(list)
+    await first.shows(`live: ${title}`)
+    first.stop()
+    const again = watch(list)
+    expect(list.state).toMatchObject({ status: 'loading', items: [{ title }], totalItems: 1 })
+    await again.shows(`live: ${title}`)
+    again.stop()
+    await auth.signUp({ email: newEmail(), password })
+    const others = watch(list)
+    expect(list.state).toEqual({ status: 'loading', items: [], totalItems: 0, error: undefined })
+    await others.shows('live: ')
+    expect(others.states.join()).not.toContain(title)
+    others.stop()
+  })
+
+  test('that begins while the connection is broken is not live before it is mended', async () => {
+    const { client, network } = await signUp()
+    const first = live(client, 'task')
+    const watched = watch(first)
+    await watched.shows('live: ')
+    network.answer('/api/realtime', refuse(503, 'unavailable', '1'))
+    network.cutStreams()
+    await watched.shows('stale: ')
+    const second = live(client, 'task', { sort: ['title'] })
+    const both: string[] = []
+    const stop = second.subscribe(({ status }) => both.push(`${status} beside ${first.state.status}`))
+    await waitFor('the second list', () => second.state.status === 'live')
+    expect(both.at(-1)).toBe('live beside live')
+    stop()
+    watched.stop()
+  })
+
+  test('reads again when a record that is shown beside another of its table is deleted', async () => {
+    await app.sql('create table node (id int primary key, parent_id int references node on delete cascade)')
+    const { auth } = await signUp()
+    const client = createClient({ url: app.url, auth })
+    const nodes = client.from('node')
+    await waitFor('the table', () =>
+      nodes.createMany([{ id: 1 }, { id: 2, parent_id: 1 }]).catch(() => false),
+    )
+    const list = live(client, 'node', { filter: { parent_id: null }, expand: { node: true } })
+    const stop = list.subscribe(() => undefined)
+    const children = () => list.state.items.flatMap((item) => item.expand.node ?? []).length
+    await waitFor('the child', () => list.state.status === 'live' && children() === 1)
+    await nodes.delete(2)
+    await waitFor('the list without it', () => children() === 0)
+    stop()
+  })
+
+  const refuse = (status: number, error: string, after = '0.01') =>
     new Response(JSON.stringify({ code: status, error, message: error }), {
       status,
-      headers: { 'retry-after': '0.01' },
+      headers: { 'retry-after': after },
     })
 
   test('that cannot be read is stale, and read again until it can be', async () => {
