@@ -84,11 +84,16 @@ export const like = compare('~')
 export const ilike = compare('~*')
 export const contains = compare('CONTAINS')
 
-/** One of the values; of none, no record. */
+/** One of the values, null as well; of none, no record. */
 export function oneOf<Value extends FilterValue>(values: readonly Value[]): Comparison<Value> {
-  return new Comparison((name) =>
-    values.length === 0 ? `(${name} is null and ${name} is not null)` : `${name} in (${quoteList(values)})`,
-  )
+  return new Comparison((name) => {
+    if (values.length === 0) return `(${name} is null and ${name} is not null)`
+    // In a list, NULL is equal to nothing.
+    const others = values.filter((value) => value !== null)
+    if (others.length === 0) return `${name} = null`
+    const isOther = `${name} in (${quoteList(others)})`
+    return others.length === values.length ? isOther : `(${name} = null or ${isOther})`
+  })
 }
 
 /** @internal What a filter is as a parameter. */

@@ -66,6 +66,7 @@ describe('a collection', () => {
       tasks.count({ search: 'write' }),
     ]
     expect(await Promise.all(counts)).toEqual([2, 1, 1])
+    expect(await tasks.count({ filter: { album_id: oneOf([1, null]) } })).toBe(2)
     // @ts-expect-error there is no such column
     await expect(tasks.first({ filter: { nothing: 1 } })).rejects.toThrow('unknown column')
   })
