@@ -6,7 +6,6 @@ export {
   type Collection,
   type CursorPage,
   type CursorQuery,
-  formatKey,
   formatListQuery,
   formatShape,
   type ListQuery,
