@@ -2,7 +2,6 @@ import type { Client } from '../client.ts'
 import type { AnyQuery, ListQuery, PageQuery } from '../collection.ts'
 import type { AnyDatabase, ColumnOf, ExpandOf, NoExpand, RecordOf, TableName } from '../database-types.ts'
 import { isBasaltError } from '../errors.ts'
-import { Condition } from '../filter.ts'
 import { callEach } from '../listeners.ts'
 import { isPassing } from '../transport.ts'
 import type { Change } from './event-source.ts'
@@ -64,8 +63,8 @@ export function live<
   let state = empty
   /** Whose items they are. */
   let identity: string | undefined
-  /** Whether what remains after a delete is known: not if other records of the table may show in the list. */
-  const isPlain = query.expand === undefined && !(query.filter instanceof Condition)
+  /** Whether no other record of the table shows in the list, by `expand` or relations in a condition. */
+  const isPlain = query.expand === undefined && Object.getPrototypeOf(query.filter ?? {}) === Object.prototype
   const isExact = ((query as AnyQuery).total ?? 'exact') === 'exact'
   let running: { readonly controller: AbortController; readonly unsubscribe: () => void } | undefined
   let isConnected = false

@@ -241,6 +241,26 @@ describe('a session', () => {
     expect(auth.current?.user.email).toBe(email)
   })
 
+  test('of a storage that fails while another tab saves stays as it is', async () => {
+    const { storage, email } = await signUp()
+    let isBroken = false
+    const shaky: SessionStorage = {
+      ...storage,
+      load() {
+        if (isBroken) throw new Error('the storage is locked')
+        return storage.load()
+      },
+    }
+    const { auth } = openTab(shaky)
+    await auth.load()
+    const stop = auth.subscribe(() => undefined)
+    isBroken = true
+    await storage.save(null)
+    await new Promise(setImmediate)
+    expect(auth.current?.user.email).toBe(email)
+    stop()
+  })
+
   test('whose listener throws is renewed, and reaches the other listeners', async () => {
     const { auth } = await signUp()
     using reports = collectReports()
