@@ -1,4 +1,5 @@
-import { type RequestOptions, readAnswer, type Transport } from '../transport.ts'
+import { readAnswer } from '../answer.ts'
+import type { RequestOptions, Transport } from '../transport.ts'
 import type { Content, StoredObject, UploadedObject } from './object.ts'
 
 export interface UploadOptions extends RequestOptions {

@@ -45,18 +45,17 @@ interface Connection {
   readonly socket: WebSocket
   /** Messages that the server has not answered yet, by their `ref`. */
   readonly waiting: Map<number, Waiting>
-  isReady: boolean
 }
 
 function createChannelSocket(transport: Transport): ChannelSocket {
   const members = new Set<ChannelMember>()
-  /** Not one that is being closed, which may last until after the next is open. */
+  /** Authenticated; not one that is being closed, which may last until after the next is open. */
   let current: Connection | undefined
   let running: AbortController | undefined
   let lastRef = 0
 
   function send(message: object): Promise<void> {
-    return current?.isReady === true ? sendOn(current, message) : Promise.reject(brokenConnection())
+    return current === undefined ? Promise.reject(brokenConnection()) : sendOn(current, message)
   }
 
   function sendOn({ socket, waiting }: Connection, message: object): Promise<void> {
@@ -71,10 +70,10 @@ function createChannelSocket(transport: Transport): ChannelSocket {
   function receive(connection: Connection, text: string): void {
     const message = parseExact(text) as ChannelMessage
     if (message.type === 'reply') {
-      const { ref, status } = message
-      const answered = connection.waiting.get(Number(ref))
-      connection.waiting.delete(Number(ref))
-      if (status === 'ok') answered?.resolve()
+      const ref = Number(message.ref)
+      const answered = connection.waiting.get(ref)
+      connection.waiting.delete(ref)
+      if (message.status === 'ok') answered?.resolve()
       else answered?.reject(new BasaltError(String(message.message), { error: 'channel_refused', status: 0 }))
       return
     }
@@ -87,8 +86,7 @@ function createChannelSocket(transport: Transport): ChannelSocket {
     const token = await transport.tokens.token()
     if (signal.aborted) return closedByClient
     const socket = new WebSocket(`${transport.url.replace(/^http/, 'ws')}/api/realtime/ws`)
-    const connection: Connection = { socket, waiting: new Map(), isReady: false }
-    current = connection
+    const connection: Connection = { socket, waiting: new Map() }
     const close = () => socket.close(closedByClient)
     signal.addEventListener('abort', close, { once: true })
     const stopRenewing = transport.tokens.subscribe?.(() => void authenticate(connection).catch(close))
@@ -96,21 +94,22 @@ function createChannelSocket(transport: Transport): ChannelSocket {
       const code = await new Promise<number>((resolve) => {
         socket.onmessage = ({ data }: MessageEvent<string>) => receive(connection, data)
         socket.onclose = ({ code }) => resolve(code)
-        socket.onopen = () => {
-          const greet = async () => {
+        socket.onopen = async () => {
+          try {
             if (token !== undefined) await sendOn(connection, { type: 'auth', token })
-            connection.isReady = true
-            opened()
-            for (const member of [...members]) await greetFor(member)
+          } catch {
+            // The server closes the connection and says why.
+            return
           }
-          // What is refused closes the connection, or was said to the member.
-          greet().catch(() => undefined)
+          if (signal.aborted) return
+          current = connection
+          opened()
+          for (const member of [...members]) await greetFor(member)
         }
       })
       if (code === refusedToken && token !== undefined) await transport.tokens.renew?.(token)
       return code
     } finally {
-      connection.isReady = false
       if (current === connection) current = undefined
       stopRenewing?.()
       signal.removeEventListener('abort', close)
@@ -122,23 +121,20 @@ function createChannelSocket(transport: Transport): ChannelSocket {
   async function authenticate(connection: Connection): Promise<void> {
     const token = await transport.tokens.token()
     // It may have sent the one before already.
-    if (token === undefined || !connection.isReady) return connection.socket.close(closedByClient)
+    if (token === undefined || connection !== current) return connection.socket.close(closedByClient)
     await sendOn(connection, { type: 'auth', token })
   }
 
   async function greetFor(member: ChannelMember): Promise<void> {
-    let refusal: unknown
+    let greeted = member.connected
     try {
       for (const greeting of member.greetings()) if (members.has(member)) await send(greeting)
     } catch (error) {
       // All members learn that a connection is broken.
-      if (current?.isReady !== true) return
-      refusal = error
+      if (current === undefined) return
+      greeted = () => member.disconnected(error, true)
     }
-    if (!members.has(member)) return
-    callEach([member], () =>
-      refusal === undefined ? member.connected() : member.disconnected(refusal, true),
-    )
+    if (members.has(member)) callEach([greeted], (call) => call())
   }
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -167,7 +163,7 @@ function createChannelSocket(transport: Transport): ChannelSocket {
       if (running === undefined) {
         running = new AbortController()
         void run(running.signal)
-      } else if (current?.isReady === true) void greetFor(member)
+      } else if (current !== undefined) void greetFor(member)
       return () => {
         if (!members.delete(member)) return
         const isLast = ![...members].some(({ channel }) => channel === member.channel)

@@ -72,18 +72,18 @@ export function joinChannel<DB extends AnyDatabase>(
     receive,
     connected() {
       joined.resolve()
-      joined = createGate()
-      joined.resolve()
+      // One that was refused is joined with another connection.
+      joined = { ...joined, promise: Promise.resolve() }
       listener.onConnected?.()
     },
     disconnected(error, isFinal) {
-      close(error, isFinal)
+      fail(error, isFinal)
       listener.onDisconnected?.(error)
     },
   })
 
   /** Fails what waits to be sent, and, for good, all that is sent from now on. */
-  function close(error: unknown, isFinal: boolean): void {
+  function fail(error: unknown, isFinal: boolean): void {
     joined.reject(error)
     joined = createGate()
     if (isFinal) joined.reject(error)
@@ -106,7 +106,7 @@ export function joinChannel<DB extends AnyDatabase>(
     },
     leave() {
       leave()
-      close(new BasaltError('the channel was left', { error: 'channel_refused', status: 0 }), true)
+      fail(new BasaltError('the channel was left', { error: 'channel_refused', status: 0 }), true)
     },
   }
 }

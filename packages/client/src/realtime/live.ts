@@ -3,7 +3,7 @@ import type { AnyQuery, ListQuery, PageQuery } from '../collection.ts'
 import type { AnyDatabase, ColumnOf, ExpandOf, NoExpand, RecordOf, TableName } from '../database-types.ts'
 import { isBasaltError } from '../errors.ts'
 import { callEach } from '../listeners.ts'
-import { isPassing } from '../transport.ts'
+import { isPassing } from '../retry.ts'
 import type { Change } from './event-source.ts'
 import { hubOf } from './hub.ts'
 import { pauseBeforeAttempt } from './reconnect.ts'
@@ -65,7 +65,6 @@ export function live<
   let identity: string | undefined
   /** Whether no other record of the table shows in the list, by `expand` or relations in a condition. */
   const isPlain = query.expand === undefined && Object.getPrototypeOf(query.filter ?? {}) === Object.prototype
-  const isExact = ((query as AnyQuery).total ?? 'exact') === 'exact'
   let running: { readonly controller: AbortController; readonly unsubscribe: () => void } | undefined
   let isConnected = false
   let isLoaded = false
@@ -129,7 +128,7 @@ export function live<
   /** What a delete leaves needs no question; anything else does. */
   function take({ action, table: changed, record }: Change, signal: AbortSignal): void {
     const key = Object.entries(record)
-    const isOwnDelete = isPlain && isExact && action === 'delete' && changed === table && key.length > 0
+    const isOwnDelete = isPlain && action === 'delete' && changed === table && key.length > 0
     if (isOwnDelete && isLoaded && !isReading && state.items.every((item) => hasColumns(item, key))) {
       const items = state.items.filter((item) => !hasKey(item, key))
       if (items.length === state.items.length && state.totalItems <= items.length) return
