@@ -27,7 +27,7 @@ export class Comparison<Value> {
 /** Columns that all have to have these values, or to compare so: `{ done: false, n: gt(5) }`. */
 export type FilterObject<Row> = {
   readonly [Column in keyof Row]?: Row[Column] extends FilterValue | undefined
-    ? Widen<Row[Column]> | Comparison<Widen<NonNullable<Row[Column]>>>
+    ? Widen<Row[Column]> | Comparison<Widen<Row[Column]>>
     : Comparison<FilterValue>
 }
 

@@ -8,7 +8,7 @@ import { systemClock } from '../../../server/src/lib/clock.ts'
 import { faultsOf } from '../../../server/test/faults.ts'
 import { alice, bob } from '../../../server/test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../server/test/test-app.ts'
-import { BasaltError, type Client, createClient, gt, isBasaltError, oneOf, where } from '../index.ts'
+import { BasaltError, type Client, createClient, gt, isBasaltError, neq, oneOf, where } from '../index.ts'
 import type { Database, Row } from './database.ts'
 import { createNetwork, readFixture } from './harness.ts'
 import { typed } from './typed.ts'
@@ -67,6 +67,9 @@ describe('a collection', () => {
     ]
     expect(await Promise.all(counts)).toEqual([2, 1, 1])
     expect(await tasks.count({ filter: { album_id: oneOf([1, null]) } })).toBe(2)
+    expect(await tasks.count({ filter: { album_id: neq(null) } })).toBe(1)
+    // @ts-expect-error it is never null
+    expect(await tasks.count({ filter: { title: neq(null) } })).toBe(2)
     // @ts-expect-error there is no such column
     await expect(tasks.first({ filter: { nothing: 1 } })).rejects.toThrow('unknown column')
   })
