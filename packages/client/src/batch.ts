@@ -65,8 +65,15 @@ export async function sendBatch(
 
 /** A single value as it is; those of a composite key as in an address, where a comma inside a value is encoded. */
 function formatId(key: unknown): string {
-  const values = Array.isArray(key) ? key : [key]
-  return values.length === 1
-    ? String(values[0])
-    : values.map((value) => encodeURIComponent(String(value))).join()
+  const values = keyValues(key)
+  return values.length === 1 ? values.join() : values.map(encodeURIComponent).join()
+}
+
+/** @internal The values of a primary key as texts. @throws TypeError for what is no key */
+export function keyValues(key: unknown): string[] {
+  const values: unknown[] = Array.isArray(key) ? key : [key]
+  if (values.length === 0 || values.some((value) => value === undefined || typeof value === 'object')) {
+    throw new TypeError('a key is a text or a number, or a list of them')
+  }
+  return values.map(String)
 }

@@ -1,4 +1,4 @@
-import { sendBatch } from './batch.ts'
+import { keyValues, sendBatch } from './batch.ts'
 import type {
   AnyDatabase,
   ColumnOf,
@@ -253,13 +253,6 @@ function listPaths(expand: object): string[] {
 
 /** The primary key of a record in an address. @throws TypeError for a key that no address can hold */
 export function formatKey(key: unknown): string {
-  const values = Array.isArray(key) ? key : [key]
-  const encoded = values.map((value) => {
-    if (value === null || value === undefined || typeof value === 'object') {
-      throw new TypeError('a key is a text or a number, or a list of them')
-    }
-    return encodeURIComponent(String(value))
-  })
-  const text = encoded.join()
-  return values.length === 1 ? pathSegment(String(values[0])) : text
+  const values = keyValues(key)
+  return values.length === 1 ? values.map(pathSegment).join() : values.map(encodeURIComponent).join()
 }

@@ -16,6 +16,8 @@ describe('a filter', () => {
     [{ at: new Date(0) }, `"at" = '1970-01-01T00:00:00.000Z'`],
     [{ 'odd " name': "it's \\ odd" }, `"odd "" name" = 'it\\'s \\\\ odd'`],
     [{ id: oneOf([]) }, '("id" is null and "id" is not null)'],
+    [{ id: oneOf([null]) }, '"id" = null'],
+    [{ id: oneOf([1, null]), n: 2 }, '("id" = null or "id" in (1)) and "n" = 2'],
     [where`a = ${"x' or '1' = '1"} and b in (${[1, 'y']})`, `a = 'x\\' or \\'1\\' = \\'1' and b in (1, 'y')`],
     [where`${column('album', 'odd "name"')} = ${1}`, '"album"."odd ""name""" = 1'],
     [and(where`a = 1 or b = 2`, not(where`c = ${true}`)), '(a = 1 or b = 2) and (not (c = true))'],

@@ -27,7 +27,7 @@ export class Comparison<Value> {
 /** Columns that all have to have these values, or to compare so: `{ done: false, n: gt(5) }`. */
 export type FilterObject<Row> = {
   readonly [Column in keyof Row]?: Row[Column] extends FilterValue | undefined
-    ? Widen<Row[Column]> | Comparison<Widen<NonNullable<Row[Column]>>>
+    ? Widen<Row[Column]> | Comparison<Widen<Row[Column]>>
     : Comparison<FilterValue>
 }
 
@@ -84,11 +84,16 @@ export const like = compare('~')
 export const ilike = compare('~*')
 export const contains = compare('CONTAINS')
 
-/** One of the values; of none, no record. */
+/** One of the values, null as well; of none, no record. */
 export function oneOf<Value extends FilterValue>(values: readonly Value[]): Comparison<Value> {
-  return new Comparison((name) =>
-    values.length === 0 ? `(${name} is null and ${name} is not null)` : `${name} in (${quoteList(values)})`,
-  )
+  return new Comparison((name) => {
+    if (values.length === 0) return `(${name} is null and ${name} is not null)`
+    // In a list, NULL is equal to nothing.
+    const others = values.filter((value) => value !== null)
+    if (others.length === 0) return `${name} = null`
+    const isOther = `${name} in (${quoteList(others)})`
+    return others.length === values.length ? isOther : `(${name} = null or ${isOther})`
+  })
 }
 
 /** @internal What a filter is as a parameter. */

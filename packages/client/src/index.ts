@@ -6,7 +6,6 @@ export {
   type Collection,
   type CursorPage,
   type CursorQuery,
-  formatKey,
   formatListQuery,
   formatShape,
   type ListQuery,
@@ -51,4 +50,5 @@ export {
   or,
   where,
 } from './filter.ts'
-export { type RequestOptions, randomId, type TokenSource, type WriteOptions } from './transport.ts'
+export { randomId } from './random-id.ts'
+export type { RequestOptions, TokenSource, WriteOptions } from './transport.ts'

@@ -1,5 +1,8 @@
+import { readAnswer, readError } from './answer.ts'
 import { BasaltError } from './errors.ts'
-import { parseExact, stringify } from './exact-json.ts'
+import { stringify } from './exact-json.ts'
+import { randomId } from './random-id.ts'
+import { backoffSeconds, isPassing, pause, startTimer } from './retry.ts'
 
 /** Where access tokens come from; `createAuth` makes one. */
 export interface TokenSource {
@@ -90,7 +93,7 @@ export function createTransport(options: TransportOptions): Transport {
     signal?.throwIfAborted()
     const deadline = new AbortController()
     const abort = () => deadline.abort(signal?.reason)
-    const timer = setTimeout(() => deadline.abort(timedOut), detail.timeoutMs ?? timeoutMs)
+    const timer = startTimer(() => deadline.abort(timedOut), detail.timeoutMs ?? timeoutMs)
     signal?.addEventListener('abort', abort, { once: true })
     const release = () => signal?.removeEventListener('abort', abort)
     try {
@@ -133,13 +136,13 @@ export function createTransport(options: TransportOptions): Transport {
         return await attempt(method, address, detail, token, read)
       } catch (error) {
         if (!(error instanceof BasaltError)) throw error
-        if (error.status === 401 && token !== undefined && !isRenewed) {
-          // A refused request has done nothing.
+        if (isRefusedToken(error) && token !== undefined && !isRenewed) {
+          // A request with such a token has done nothing.
           isRenewed = true
           token = await unlessAborted(tokens.renew?.(token), signal)
           if (token !== undefined) continue
         }
-        if (!detail.isRepeatable || number === retries || !isPassing(error)) throw error
+        if (!detail.isRepeatable || number >= retries || !isPassing(error)) throw error
         number += 1
         await pause(error.retryAfterSeconds ?? backoffSeconds(number), signal)
       }
@@ -163,42 +166,11 @@ export function createTransport(options: TransportOptions): Transport {
   }
 }
 
-/** A server that wants a longer one is left to the caller. */
-const longestPauseSeconds = 30
-
 const timedOut = Symbol('timed out')
 
-/** Unique; pages without TLS have no `randomUUID`. */
-export function randomId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
-    byte.toString(16).padStart(2, '0'),
-  ).join('')
-}
-
-/** Answered with 503 until an operator installs or switches on what is missing. */
-const lasting: ReadonlySet<string> = new Set([
-  'images_unavailable',
-  'jobs_disabled',
-  'push_disabled',
-  'query_statistics_unavailable',
-])
-
-/** @internal Whether another attempt may fare better. */
-export function isPassing({ error, status, retryAfterSeconds = 0 }: BasaltError): boolean {
-  if (retryAfterSeconds > longestPauseSeconds || lasting.has(error)) return false
-  return (
-    error === 'network_error' ||
-    error === 'timeout' ||
-    error === 'idempotency_key_in_use' ||
-    [502, 503, 504].includes(status) ||
-    // Without a time to wait for it is the caller's to say when.
-    (status === 429 && retryAfterSeconds > 0)
-  )
-}
-
-/** Doubling, with jitter: clients that were cut off together must not reconnect together. */
-export function backoffSeconds(number: number): number {
-  return Math.min(30, 0.2 * 2 ** number) * (0.5 + Math.random() / 2)
+/** Not a wrong password or code, which counts as another attempt when it is sent again. An answer to HEAD has no slug. */
+function isRefusedToken({ error }: BasaltError): boolean {
+  return error === 'invalid_token' || error === 'http_401'
 }
 
 /** What others wait for, too, is not ended with the signal. @throws the reason of the signal */
@@ -214,64 +186,6 @@ async function unlessAborted<Value>(
     value.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 }
-
-/** @throws the reason of the signal */
-export async function pause(seconds: number, signal?: AbortSignal | undefined): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    if (signal?.aborted === true) return reject(signal.reason)
-    const abort = () => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    }, seconds * 1000)
-    signal?.addEventListener('abort', abort, { once: true })
-  })
-}
-
-async function readAnswer(response: Response): Promise<unknown> {
-  const text = await response.text()
-  try {
-    return text === '' ? undefined : parseExact(text)
-  } catch (cause) {
-    const detail = { error: 'invalid_response', status: response.status, requestId: idOf(response), cause }
-    throw new BasaltError('the answer is not JSON', detail)
-  }
-}
-
-/** An answer that is an error. @param text its body */
-export function readError(response: Response, text: string): BasaltError {
-  const { status, headers } = response
-  const { message, error, data, operation } = readEnvelope(text)
-  const retryAfter = Number(headers.get('retry-after') ?? Number.NaN)
-  return new BasaltError(message ?? `the server answered ${status}`, {
-    error: error ?? `http_${status}`,
-    status,
-    requestId: idOf(response),
-    data,
-    operation,
-    retryAfterSeconds: Number.isNaN(retryAfter) ? undefined : retryAfter,
-  })
-}
-
-/** Of what stands between, a proxy's page for instance, nothing. */
-function readEnvelope(text: string): Partial<{
-  message: string
-  error: string
-  data: Record<string, unknown>
-  operation: { index: number; method: string }
-}> {
-  try {
-    const body: unknown = parseExact(text)
-    return typeof body === 'object' ? (body ?? {}) : {}
-  } catch {
-    return {}
-  }
-}
-
-const idOf = ({ headers }: Response) => headers.get('x-request-id') ?? undefined
 
 /** @internal With its question mark, if there is anything. */
 export function formatQuery(query: RequestDetail['query'] = {}): string {

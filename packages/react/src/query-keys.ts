@@ -1,4 +1,4 @@
-import { type AnyQuery, type AnyShape, formatKey, formatListQuery, formatShape } from '@basaltdb/client'
+import { type AnyQuery, type AnyShape, formatListQuery, formatShape } from '@basaltdb/client'
 import type { Query, QueryFilters, QueryKey } from '@tanstack/react-query'
 import type { Table } from './database.ts'
 
@@ -11,7 +11,8 @@ export function listKey(kind: 'list' | 'live', tables: readonly Table[], query: 
 }
 
 export function recordKey(tables: readonly Table[], key: unknown, shape: AnyShape): QueryKey {
-  return ['basalt', tables, 'record', { key: formatKey(key) }, formatShape(shape)]
+  // Of one that no address can hold the request fails, not the render.
+  return ['basalt', tables, 'record', { key: [key].flat().map(String) }, formatShape(shape)]
 }
 
 /** The results that a write to one of these tables may change; all without tables. For `invalidateQueries`. */

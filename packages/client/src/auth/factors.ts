@@ -1,4 +1,4 @@
-import type { Transport } from '../transport.ts'
+import { pathSegment, type Transport } from '../transport.ts'
 import type { Factor } from './second-factor.ts'
 
 /** Second factors of the signed-in user. */
@@ -23,7 +23,7 @@ export function createFactors(transport: Transport): Factors {
     transport.request(method, `auth/mfa/${path}`, { body, isRepeatable: method === 'GET' })
   return {
     list: async () => ((await ask('GET', 'factors')) as { factors: Factor[] }).factors,
-    remove: async (id) => void (await ask('DELETE', `factors/${encodeURIComponent(id)}`)),
+    remove: async (id) => void (await ask('DELETE', `factors/${pathSegment(id)}`)),
     enrollTotp: async () =>
       (await ask('POST', 'totp/enroll', {})) as { factor_id: string; uri: string; secret: string },
     confirmTotp: async (code) => void (await ask('POST', 'totp/enroll/confirm', { code })),

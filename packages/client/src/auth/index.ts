@@ -1,4 +1,4 @@
-import { createTransport, type TransportOptions } from '../transport.ts'
+import { createTransport, pathSegment, type TransportOptions } from '../transport.ts'
 import { type CeremonyOptions, createCeremonies } from './ceremony.ts'
 import { createFactors, type Factors } from './factors.ts'
 import { createPasskeys, type Passkeys } from './passkeys.ts'
@@ -244,7 +244,7 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
     },
     me: async () => (await asUser('GET', 'me')) as User,
     sessions: async () => (await asUser('GET', 'sessions')) as SignedInSession[],
-    revokeSession: async (id) => void (await asUser('DELETE', `sessions/${encodeURIComponent(id)}`)),
+    revokeSession: async (id) => void (await asUser('DELETE', `sessions/${pathSegment(id)}`)),
     revokeOtherSessions: async () => void (await asUser('DELETE', 'sessions?all_except_current=true')),
     changePassword: async (currentPassword, newPassword) =>
       void (await asUser('POST', 'change-password', { currentPassword, newPassword })),

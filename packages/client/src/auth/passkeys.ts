@@ -1,4 +1,4 @@
-import type { Transport } from '../transport.ts'
+import { pathSegment, type Transport } from '../transport.ts'
 import type { Ceremonies, CeremonyOptions } from './ceremony.ts'
 
 export interface Passkey {
@@ -19,7 +19,7 @@ export interface Passkeys {
 }
 
 export function createPasskeys(transport: Transport, ceremonies: Ceremonies): Passkeys {
-  const path = (id: string) => `auth/mfa/webauthn/credentials/${encodeURIComponent(id)}`
+  const path = (id: string) => `auth/mfa/webauthn/credentials/${pathSegment(id)}`
   const ask = (method: string, address: string, body?: unknown) =>
     transport.request(method, address, { body, isRepeatable: method === 'GET' })
   return {

@@ -143,7 +143,8 @@ export function createSessionStore(
     renew: async (refused) => (await refresh(refused))?.token,
     subscribe(listener) {
       listeners.add(listener)
-      stopWatching ??= storage.watch?.(() => void read().then(change))
+      // What cannot be read is as it was.
+      stopWatching ??= storage.watch?.(() => void read().then(change, () => undefined))
       return () => {
         listeners.delete(listener)
         if (listeners.size > 0) return

@@ -1,4 +1,4 @@
-import { randomId } from '../transport.ts'
+import { randomId } from '../random-id.ts'
 
 /** A user as the server describes it. */
 export interface User {

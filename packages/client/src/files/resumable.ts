@@ -1,5 +1,6 @@
 import { BasaltError, isBasaltError } from '../errors.ts'
-import { backoffSeconds, isPassing, pause, type Transport } from '../transport.ts'
+import { backoffSeconds, isPassing, pause } from '../retry.ts'
+import type { Transport } from '../transport.ts'
 import { type Place, pathOf } from './address.ts'
 import { createTus, type Tus } from './tus.ts'
 import { putContent } from './upload.ts'

@@ -1,5 +1,5 @@
 import { BasaltError } from '../errors.ts'
-import type { Transport } from '../transport.ts'
+import { pathSegment, type Transport } from '../transport.ts'
 import type { Place } from './address.ts'
 
 const path = 'storage/upload/resumable'
@@ -13,7 +13,7 @@ interface Begin extends Place {
 
 /** The requests of tus 1.0 (https://tus.io/protocols/resumable-upload), of which those that add are made once. */
 export function createTus(transport: Transport, signal: AbortSignal | undefined) {
-  const at = (id: string) => `${path}/${encodeURIComponent(id)}`
+  const at = (id: string) => `${path}/${pathSegment(id)}`
   return {
     /** @returns its id. One that was lost with the answer has no bytes, and expires. */
     async begin({ bucket, name, size, contentType }: Begin): Promise<string> {

@@ -1,3 +1,4 @@
+import { readAnswer } from '../answer.ts'
 import type { RequestOptions, Transport } from '../transport.ts'
 import type { Content, StoredObject, UploadedObject } from './object.ts'
 
@@ -31,7 +32,7 @@ export function putContent(
   const detail = { content, headers, signal, timeoutMs, token, isRepeatable }
   return transport.exchange('PUT', path, detail, async (response) => ({
     // What the server answers to an upload.
-    ...((await response.json()) as StoredObject),
+    ...((await readAnswer(response)) as StoredObject),
     etag: response.headers.get('etag') ?? '',
   }))
 }

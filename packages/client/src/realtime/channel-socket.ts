@@ -1,5 +1,6 @@
 import { BasaltError } from '../errors.ts'
 import { parseExact, stringify } from '../exact-json.ts'
+import { callEach } from '../listeners.ts'
 import type { Transport } from '../transport.ts'
 import { pauseBeforeAttempt } from './reconnect.ts'
 
@@ -16,7 +17,8 @@ export interface ChannelMember {
   readonly greetings: () => readonly object[]
   readonly receive: (message: ChannelMessage) => void
   readonly connected: () => void
-  readonly disconnected: (error: unknown) => void
+  /** @param isFinal it is not joined again */
+  readonly disconnected: (error: unknown, isFinal: boolean) => void
 }
 
 /** One WebSocket for all channels of a client; it is open while there is one. */
@@ -39,96 +41,100 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+interface Connection {
+  readonly socket: WebSocket
+  /** Messages that the server has not answered yet, by their `ref`. */
+  readonly waiting: Map<number, Waiting>
+}
+
 function createChannelSocket(transport: Transport): ChannelSocket {
   const members = new Set<ChannelMember>()
-  const waiting = new Map<number, Waiting>()
-  let socket: WebSocket | undefined
-  let isReady = false
+  /** Authenticated; not one that is being closed, which may last until after the next is open. */
+  let current: Connection | undefined
   let running: AbortController | undefined
   let lastRef = 0
 
   function send(message: object): Promise<void> {
-    const open = socket
-    if (open === undefined || !isReady) return Promise.reject(brokenConnection())
-    return sendOn(open, message)
+    return current === undefined ? Promise.reject(brokenConnection()) : sendOn(current, message)
   }
 
-  function sendOn(open: WebSocket, message: object): Promise<void> {
+  function sendOn({ socket, waiting }: Connection, message: object): Promise<void> {
     lastRef += 1
     const ref = lastRef
     return new Promise((resolve, reject) => {
       waiting.set(ref, { resolve, reject })
-      open.send(stringify({ ...message, ref }))
+      socket.send(stringify({ ...message, ref }))
     })
   }
 
-  function receive(text: string): void {
+  function receive(connection: Connection, text: string): void {
     const message = parseExact(text) as ChannelMessage
     if (message.type === 'reply') {
-      const { ref, status } = message
-      const answered = waiting.get(Number(ref))
-      waiting.delete(Number(ref))
-      if (status === 'ok') answered?.resolve()
+      const ref = Number(message.ref)
+      const answered = connection.waiting.get(ref)
+      connection.waiting.delete(ref)
+      if (message.status === 'ok') answered?.resolve()
       else answered?.reject(new BasaltError(String(message.message), { error: 'channel_refused', status: 0 }))
       return
     }
-    for (const member of [...members]) if (member.channel === message.channel) member.receive(message)
+    if (connection !== current) return
+    callEach(members, (member) => member.channel === message.channel && member.receive(message))
   }
 
   /** @returns the code that the connection was closed with */
   async function connect(signal: AbortSignal, opened: () => void): Promise<number> {
     const token = await transport.tokens.token()
     if (signal.aborted) return closedByClient
-    const open = new WebSocket(`${transport.url.replace(/^http/, 'ws')}/api/realtime/ws`)
-    socket = open
-    const close = () => open.close(closedByClient)
+    const socket = new WebSocket(`${transport.url.replace(/^http/, 'ws')}/api/realtime/ws`)
+    const connection: Connection = { socket, waiting: new Map() }
+    const close = () => socket.close(closedByClient)
     signal.addEventListener('abort', close, { once: true })
-    const stopRenewing = transport.tokens.subscribe?.(() => void authenticate(open))
+    const stopRenewing = transport.tokens.subscribe?.(() => void authenticate(connection).catch(close))
     try {
       const code = await new Promise<number>((resolve) => {
-        open.onmessage = ({ data }: MessageEvent<string>) => receive(data)
-        open.onclose = ({ code }) => resolve(code)
-        open.onopen = () => {
-          const greet = async () => {
-            if (token !== undefined) await sendOn(open, { type: 'auth', token })
-            isReady = true
-            opened()
-            for (const member of [...members]) await greetFor(member)
+        socket.onmessage = ({ data }: MessageEvent<string>) => receive(connection, data)
+        socket.onclose = ({ code }) => resolve(code)
+        socket.onopen = async () => {
+          try {
+            if (token !== undefined) await sendOn(connection, { type: 'auth', token })
+          } catch {
+            // The server closes the connection and says why.
+            return
           }
-          // What is refused closes the connection, or was said to the member.
-          greet().catch(() => undefined)
+          if (signal.aborted) return
+          current = connection
+          opened()
+          for (const member of [...members]) await greetFor(member)
         }
       })
       if (code === refusedToken && token !== undefined) await transport.tokens.renew?.(token)
       return code
     } finally {
-      isReady = false
-      socket = undefined
+      if (current === connection) current = undefined
       stopRenewing?.()
       signal.removeEventListener('abort', close)
-      for (const { reject } of waiting.values()) reject(brokenConnection())
-      waiting.clear()
+      for (const { reject } of connection.waiting.values()) reject(brokenConnection())
     }
   }
 
   /** With the successor of its token a connection stays open; that of another user needs another connection. */
-  async function authenticate(open: WebSocket): Promise<void> {
+  async function authenticate(connection: Connection): Promise<void> {
     const token = await transport.tokens.token()
-    if (token === undefined) {
-      open.close(closedByClient)
-      return
-    }
-    if (isReady && open === socket)
-      await sendOn(open, { type: 'auth', token }).catch(() => open.close(closedByClient))
+    // It may have sent the one before already.
+    if (token === undefined || connection !== current) return connection.socket.close(closedByClient)
+    await sendOn(connection, { type: 'auth', token })
   }
 
   async function greetFor(member: ChannelMember): Promise<void> {
+    let greeted = member.connected
     try {
-      for (const greeting of member.greetings()) await send(greeting)
-      member.connected()
+      for (const greeting of member.greetings()) if (members.has(member)) await send(greeting)
     } catch (error) {
-      if (isReady) member.disconnected(error)
+      // All members learn that a connection is broken.
+      if (current === undefined) return
+      greeted = () => member.disconnected(error, true)
     }
+    if (members.has(member)) callEach([greeted], (call) => call())
   }
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -138,15 +144,14 @@ function createChannelSocket(transport: Transport): ChannelSocket {
         failures = 0
       }).catch(() => 1006)
       if (signal.aborted) return
+      const isFinal = code === endedByAdministrator
+      if (isFinal) running = undefined
       const error = new BasaltError(`the connection was closed (${code})`, {
         error: `socket_${code}`,
         status: 0,
       })
-      for (const member of [...members]) member.disconnected(error)
-      if (code === endedByAdministrator) {
-        running = undefined
-        return
-      }
+      callEach(members, (member) => member.disconnected(error, isFinal))
+      if (isFinal) return
       failures = await pauseBeforeAttempt(failures + 1, signal)
     }
   }
@@ -158,7 +163,7 @@ function createChannelSocket(transport: Transport): ChannelSocket {
       if (running === undefined) {
         running = new AbortController()
         void run(running.signal)
-      } else if (isReady) void greetFor(member)
+      } else if (current !== undefined) void greetFor(member)
       return () => {
         if (!members.delete(member)) return
         const isLast = ![...members].some(({ channel }) => channel === member.channel)
@@ -166,6 +171,7 @@ function createChannelSocket(transport: Transport): ChannelSocket {
         if (members.size > 0) return
         running?.abort()
         running = undefined
+        current = undefined
       }
     },
   }

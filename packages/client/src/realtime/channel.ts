@@ -1,5 +1,6 @@
 import type { Client } from '../client.ts'
 import type { AnyDatabase } from '../database-types.ts'
+import { BasaltError } from '../errors.ts'
 import { type ChannelMessage, channelSocketOf } from './channel-socket.ts'
 
 export interface Broadcast {
@@ -20,7 +21,7 @@ export interface ChannelListener {
 }
 
 export interface Channel {
-  /** Sends to everybody else on the channel, once it is joined; rejects when the connection breaks meanwhile. */
+  /** Sends to everybody else on the channel, once it is joined; rejects when the connection breaks meanwhile, or the channel is refused or left. */
   broadcast(event: string, payload: unknown): Promise<void>
   /** Shows an object to everybody on the channel, until `untrack` or `leave`. */
   track(presence: object): Promise<void>
@@ -71,15 +72,22 @@ export function joinChannel<DB extends AnyDatabase>(
     receive,
     connected() {
       joined.resolve()
+      // One that was refused is joined with another connection.
+      joined = { ...joined, promise: Promise.resolve() }
       listener.onConnected?.()
     },
-    disconnected(error) {
-      joined.reject(error)
-      joined.promise.catch(() => undefined)
-      joined = createGate()
+    disconnected(error, isFinal) {
+      fail(error, isFinal)
       listener.onDisconnected?.(error)
     },
   })
+
+  /** Fails what waits to be sent, and, for good, all that is sent from now on. */
+  function fail(error: unknown, isFinal: boolean): void {
+    joined.reject(error)
+    joined = createGate()
+    if (isFinal) joined.reject(error)
+  }
 
   return {
     async broadcast(event, payload) {
@@ -96,7 +104,10 @@ export function joinChannel<DB extends AnyDatabase>(
       await joined.promise
       await socket.send({ type: 'presence_untrack', channel })
     },
-    leave,
+    leave() {
+      leave()
+      fail(new BasaltError('the channel was left', { error: 'channel_refused', status: 0 }), true)
+    },
   }
 }
 
@@ -108,5 +119,7 @@ function createGate() {
     resolve = done
     reject = failed
   })
+  // Nothing may be waiting for it.
+  promise.catch(() => undefined)
   return { promise, resolve, reject }
 }

@@ -1,6 +1,7 @@
+import { readError } from '../answer.ts'
 import { BasaltError } from '../errors.ts'
 import { parseExact } from '../exact-json.ts'
-import { readError, type Transport } from '../transport.ts'
+import type { Transport } from '../transport.ts'
 import { pauseBeforeAttempt } from './reconnect.ts'
 
 /** A change of a record. */

@@ -60,6 +60,7 @@ export function createHub(
   const subscribers = new Set<Subscriber>()
   /** Tables that the stream is in force for. */
   let inForce: ReadonlySet<string> = new Set()
+  let isConnected = false
   let wanted: readonly string[] = []
   let source: Source | undefined
   let identity: string | undefined
@@ -69,6 +70,7 @@ export function createHub(
     switch (event.type) {
       case 'connected':
         inForce = new Set(wanted)
+        isConnected = true
         callEach(subscribers, (each) => isServed(each) && each.connected(false))
         return
       case 'gap':
@@ -78,6 +80,7 @@ export function createHub(
         callEach(subscribers, (each) => each.tables.includes(event.change.table) && each.change(event.change))
         return
       case 'disconnected':
+        isConnected = false
         callEach(subscribers, (each) => each.disconnected(event.error))
         return
       case 'failed': {
@@ -143,8 +146,8 @@ export function createHub(
   return {
     subscribe(subscriber) {
       subscribers.add(subscriber)
-      if (isServed(subscriber))
-        queueMicrotask(() => subscribers.has(subscriber) && subscriber.connected(false))
+      if (isConnected && isServed(subscriber))
+        queueMicrotask(() => isConnected && subscribers.has(subscriber) && subscriber.connected(false))
       rewant()
       return () => {
         if (subscribers.delete(subscriber)) rewant()

@@ -3,7 +3,7 @@ import type { AnyQuery, ListQuery, PageQuery } from '../collection.ts'
 import type { AnyDatabase, ColumnOf, ExpandOf, NoExpand, RecordOf, TableName } from '../database-types.ts'
 import { isBasaltError } from '../errors.ts'
 import { callEach } from '../listeners.ts'
-import { isPassing } from '../transport.ts'
+import { isPassing } from '../retry.ts'
 import type { Change } from './event-source.ts'
 import { hubOf } from './hub.ts'
 import { pauseBeforeAttempt } from './reconnect.ts'
@@ -59,7 +59,12 @@ export function live<
   type Item = RecordOf<DB, T, F, E>
   const collection = client.from(table)
   const listeners = new Set<(state: LiveState<Item>) => void>()
-  let state: LiveState<Item> = { items: [], totalItems: 0, status: 'loading', error: undefined }
+  const empty: LiveState<Item> = { items: [], totalItems: 0, status: 'loading', error: undefined }
+  let state = empty
+  /** Whose items they are. */
+  let identity: string | undefined
+  /** Whether no other record of the table shows in the list, by `expand` or relations in a condition. */
+  const isPlain = query.expand === undefined && Object.getPrototypeOf(query.filter ?? {}) === Object.prototype
   let running: { readonly controller: AbortController; readonly unsubscribe: () => void } | undefined
   let isConnected = false
   let isLoaded = false
@@ -123,7 +128,7 @@ export function live<
   /** What a delete leaves needs no question; anything else does. */
   function take({ action, table: changed, record }: Change, signal: AbortSignal): void {
     const key = Object.entries(record)
-    const isOwnDelete = action === 'delete' && changed === table && key.length > 0
+    const isOwnDelete = isPlain && action === 'delete' && changed === table && key.length > 0
     if (isOwnDelete && isLoaded && !isReading && state.items.every((item) => hasColumns(item, key))) {
       const items = state.items.filter((item) => !hasKey(item, key))
       if (items.length === state.items.length && state.totalItems <= items.length) return
@@ -138,7 +143,10 @@ export function live<
   function start(): void {
     const controller = new AbortController()
     const { signal } = controller
+    const { tokens } = client.transport
     isLoaded = false
+    state = tokens.identity?.() === identity ? { ...state, status: 'loading', error: undefined } : empty
+    identity = tokens.identity?.()
     const unsubscribe = hubOf(client.transport).subscribe({
       tables: [table, ...also],
       connected(isGap) {
@@ -157,7 +165,8 @@ export function live<
       },
       forget() {
         isLoaded = false
-        change({ items: [], totalItems: 0, status: 'loading', error: undefined })
+        identity = tokens.identity?.()
+        change(empty)
       },
     })
     running = { controller, unsubscribe }

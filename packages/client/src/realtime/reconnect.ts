@@ -1,4 +1,4 @@
-import { backoffSeconds, pause } from '../transport.ts'
+import { backoffSeconds, pause } from '../retry.ts'
 
 /**
  * Waits before another attempt, but no longer than until the browser is online again, or the signal is aborted.

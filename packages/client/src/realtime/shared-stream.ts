@@ -1,5 +1,6 @@
 import { BasaltError, type ErrorDetail } from '../errors.ts'
-import { randomId, type Transport } from '../transport.ts'
+import { randomId } from '../random-id.ts'
+import type { Transport } from '../transport.ts'
 import type { OnSourceEvent, Source } from './hub.ts'
 import { createOwnStream } from './own-stream.ts'
 import { refusedTable } from './refused-table.ts'

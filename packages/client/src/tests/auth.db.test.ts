@@ -147,6 +147,26 @@ describe('a session', () => {
     expect(refreshes({ auth, client, network })).toBe(0)
   })
 
+  test('is not renewed for a wrong password or code, which counts once', async () => {
+    const { auth, network } = await signUp()
+    await auth.factors.enrollTotp()
+    network.requests.length = 0
+    const newPassword = 'another correct horse battery staple'
+    await expect(auth.changePassword('wrong', newPassword)).rejects.toMatchObject({ error: 'wrong_password' })
+    await expect(auth.factors.confirmTotp('000000')).rejects.toMatchObject({ error: 'invalid_totp_code' })
+    expect(network.requests).toEqual([
+      'POST /api/auth/change-password',
+      'POST /api/auth/mfa/totp/enroll/confirm',
+    ])
+  })
+
+  test('takes no id that leads to another address', async () => {
+    const { auth } = await signUp()
+    const refused = { name: 'TypeError', message: 'not a name or key of an address: ".."' }
+    for (const call of [auth.passkeys.remove, auth.factors.remove, auth.revokeSession])
+      await expect(call('..')).rejects.toMatchObject(refused)
+  })
+
   test('that the server has ended is forgotten, once', async () => {
     const { auth, client, email } = await signUp()
     await app.sql(
@@ -219,6 +239,26 @@ describe('a session', () => {
     await expect(client.from('task').list()).rejects.toThrow('the storage is locked')
     expect((await client.from('task').list()).totalItems).toBe(0)
     expect(auth.current?.user.email).toBe(email)
+  })
+
+  test('of a storage that fails while another tab saves stays as it is', async () => {
+    const { storage, email } = await signUp()
+    let isBroken = false
+    const shaky: SessionStorage = {
+      ...storage,
+      load() {
+        if (isBroken) throw new Error('the storage is locked')
+        return storage.load()
+      },
+    }
+    const { auth } = openTab(shaky)
+    await auth.load()
+    const stop = auth.subscribe(() => undefined)
+    isBroken = true
+    await storage.save(null)
+    await new Promise(setImmediate)
+    expect(auth.current?.user.email).toBe(email)
+    stop()
   })
 
   test('whose listener throws is renewed, and reaches the other listeners', async () => {
@@ -348,10 +388,64 @@ describe('a live list', () => {
     watched.stop()
   })
 
-  const refuse = (status: number, error: string) =>
+  test('that begins again is loading, and of another user empty', async () => {
+    const { client, auth } = await signUp()
+    const title = randomUUID()
+    await client.from('task').create({ title })
+    const list = live(client, 'task')
+    const first = watch(list)
+    await first.shows(`live: ${title}`)
+    first.stop()
+    const again = watch(list)
+    expect(list.state).toMatchObject({ status: 'loading', items: [{ title }], totalItems: 1 })
+    await again.shows(`live: ${title}`)
+    again.stop()
+    await auth.signUp({ email: newEmail(), password })
+    const others = watch(list)
+    expect(list.state).toEqual({ status: 'loading', items: [], totalItems: 0, error: undefined })
+    await others.shows('live: ')
+    expect(others.states.join()).not.toContain(title)
+    others.stop()
+  })
+
+  test('that begins while the connection is broken is not live before it is mended', async () => {
+    const { client, network } = await signUp()
+    const first = live(client, 'task')
+    const watched = watch(first)
+    await watched.shows('live: ')
+    network.answer('/api/realtime', refuse(503, 'unavailable', '1'))
+    network.cutStreams()
+    await watched.shows('stale: ')
+    const second = live(client, 'task', { sort: ['title'] })
+    const both: string[] = []
+    const stop = second.subscribe(({ status }) => both.push(`${status} beside ${first.state.status}`))
+    await waitFor('the second list', () => second.state.status === 'live')
+    expect(both.at(-1)).toBe('live beside live')
+    stop()
+    watched.stop()
+  })
+
+  test('reads again when a record that is shown beside another of its table is deleted', async () => {
+    await app.sql('create table node (id int primary key, parent_id int references node on delete cascade)')
+    const { auth } = await signUp()
+    const client = createClient({ url: app.url, auth })
+    const nodes = client.from('node')
+    await waitFor('the table', () =>
+      nodes.createMany([{ id: 1 }, { id: 2, parent_id: 1 }]).catch(() => false),
+    )
+    const list = live(client, 'node', { filter: { parent_id: null }, expand: { node: true } })
+    const stop = list.subscribe(() => undefined)
+    const children = () => list.state.items.flatMap((item) => item.expand.node ?? []).length
+    await waitFor('the child', () => list.state.status === 'live' && children() === 1)
+    await nodes.delete(2)
+    await waitFor('the list without it', () => children() === 0)
+    stop()
+  })
+
+  const refuse = (status: number, error: string, after = '0.01') =>
     new Response(JSON.stringify({ code: status, error, message: error }), {
       status,
-      headers: { 'retry-after': '0.01' },
+      headers: { 'retry-after': after },
     })
 
   test('that cannot be read is stale, and read again until it can be', async () => {

@@ -8,7 +8,7 @@ import { systemClock } from '../../../server/src/lib/clock.ts'
 import { faultsOf } from '../../../server/test/faults.ts'
 import { alice, bob } from '../../../server/test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../server/test/test-app.ts'
-import { BasaltError, type Client, createClient, gt, isBasaltError, oneOf, where } from '../index.ts'
+import { BasaltError, type Client, createClient, gt, isBasaltError, neq, oneOf, where } from '../index.ts'
 import type { Database, Row } from './database.ts'
 import { createNetwork, readFixture } from './harness.ts'
 import { typed } from './typed.ts'
@@ -66,6 +66,10 @@ describe('a collection', () => {
       tasks.count({ search: 'write' }),
     ]
     expect(await Promise.all(counts)).toEqual([2, 1, 1])
+    expect(await tasks.count({ filter: { album_id: oneOf([1, null]) } })).toBe(2)
+    expect(await tasks.count({ filter: { album_id: neq(null) } })).toBe(1)
+    // @ts-expect-error it is never null
+    expect(await tasks.count({ filter: { title: neq(null) } })).toBe(2)
     // @ts-expect-error there is no such column
     await expect(tasks.first({ filter: { nothing: 1 } })).rejects.toThrow('unknown column')
   })
@@ -184,6 +188,12 @@ describe('a collection', () => {
         () => tasks.list({ filter: { done: {} } }),
         'a filter takes texts, numbers, booleans, dates and null, not an object',
       ],
+      // @ts-expect-error it is no key
+      [() => tasks.one([]), key],
+      // @ts-expect-error it is no key
+      [() => client.batch((batch) => [batch.delete('task', undefined)]), key],
+      // @ts-expect-error it is no key
+      [() => client.batch((batch) => [batch.update('task', { id: 1 }, {})]), key],
       // @ts-expect-error it is no title
       [() => tasks.create({ title: new Date('no date') }), 'title is an invalid date'],
     ]
@@ -435,6 +445,26 @@ describe('a request whose connection breaks', () => {
     expect(network.requests).toHaveLength(5)
   })
 
+  test('waits for the date that a proxy names', async () => {
+    const network = createNetwork()
+    const limited = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch })
+    const headers = { 'retry-after': new Date(Date.now() + 90_000).toUTCString() }
+    network.answer('/api/collections/task', new Response('<html>', { status: 503, headers }))
+    const error = await limited
+      .from('task')
+      .list()
+      .catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ error: 'http_503', message: 'the server answered 503', status: 503 })
+    expect(Math.ceil((error as BasaltError).retryAfterSeconds ?? 0)).toBeOneOf([89, 90])
+    expect(network.requests).toHaveLength(1)
+  })
+
+  test('may take as long as it takes', async () => {
+    const tasks = createClient<Database>({ url: app.url, auth: token, timeoutMs: Number.POSITIVE_INFINITY })
+    expect(await tasks.from('task').count()).toBe(2)
+    expect(await client.from('task').count({}, { timeoutMs: 2 ** 31 })).toBe(2)
+  })
+
   test('is sent once where an operator has to install or switch on what it needs', async () => {
     const network = createNetwork()
     const impatient = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch })
@@ -442,6 +472,26 @@ describe('a request whose connection breaks', () => {
     network.answer('/api/collections/task', new Response(JSON.stringify(body), { status: 503 }))
     await expect(impatient.from('task').list()).rejects.toMatchObject({ error: 'push_disabled', status: 503 })
     expect(network.requests).toHaveLength(1)
+  })
+
+  test('rejects what a proxy answers, whatever that is', async () => {
+    const network = createNetwork()
+    const proxied = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch, retries: 0 })
+    const answers: [Response, object][] = [
+      [new Response('<html>', { status: 502 }), { error: 'http_502', message: 'the server answered 502' }],
+      [
+        Response.json({ error: { code: 502, message: 'no backend' } }, { status: 502 }),
+        { error: 'http_502', message: 'the server answered 502' },
+      ],
+      [Response.json(['no backend'], { status: 502 }), { error: 'http_502' }],
+      [new Response('<html>'), { error: 'invalid_response', message: 'the answer is not JSON', status: 200 }],
+      [new Response(''), { error: 'invalid_response', message: 'the answer is not JSON', status: 200 }],
+    ]
+    for (const [answer, expected] of answers) {
+      network.answer('/api/collections/task', answer)
+      await expect(proxied.from('task').first()).rejects.toMatchObject(expected)
+    }
+    expect(network.requests).toHaveLength(answers.length)
   })
 
   test('has the key that the caller gives it', async () => {

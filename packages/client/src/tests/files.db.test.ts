@@ -178,6 +178,12 @@ describe('an upload', () => {
     expect((await own.list({ prefix: 'copied' })).totalItems).toBe(1)
   })
 
+  test('whose answer is that of a proxy is made once, and no network error', async () => {
+    network.answer(`/api/storage/${ownName}/proxied`, new Response('<html>'))
+    expect(await failure(own.upload('proxied', 'x'))).toBe('invalid_response')
+    expect(network.requests).toEqual([`PUT /api/storage/${ownName}/proxied`])
+  })
+
   test('is aborted by its signal, and refused by its slug', async () => {
     const reason = new Error('left the page')
     expect(await failure(own.upload('aborted', 'x', { signal: AbortSignal.abort(reason) }))).toBe(reason)

@@ -158,6 +158,20 @@ describe('useRecord', () => {
   })
 })
 
+test('useRecord has the error of a key that no address can hold', async () => {
+  const { network, provide } = openBrowser()
+  const Pair = ({ id }: { id: [string, number] }) => {
+    const { error, status } = useRecord('pair', id)
+    return error?.message ?? status
+  }
+  // As a text of the page's address, where types are of no help.
+  const shown = await page.mount(provide(h(Pair, { id: ['..'] as never }), ' ', h(Pair, { id: [] as never })))
+  const message = 'a key is a text or a number, or a list of them'
+  await shown.shows(`not a name or key of an address: ".." ${message}`)
+  expect(network.requests).toEqual([])
+  shown.unmount()
+})
+
 describe('useMutation', () => {
   /** Mounts the lists, and returns what writes. */
   async function mountWriter() {

@@ -1,0 +1,51 @@
+import { BasaltError } from './errors.ts'
+import { parseExact } from './exact-json.ts'
+
+/** @internal The JSON of an answer; undefined where its status says that it has none. */
+export async function readAnswer(response: Response): Promise<unknown> {
+  const text = await response.text()
+  try {
+    return response.status === 204 ? undefined : parseExact(text)
+  } catch (cause) {
+    const detail = { error: 'invalid_response', status: response.status, requestId: idOf(response), cause }
+    throw new BasaltError('the answer is not JSON', detail)
+  }
+}
+
+/** An answer that is an error. @param text its body */
+export function readError(response: Response, text: string): BasaltError {
+  const { status, headers } = response
+  const { message, error, data, operation } = readEnvelope(text)
+  return new BasaltError(message ?? `the server answered ${status}`, {
+    error: error ?? `http_${status}`,
+    status,
+    requestId: idOf(response),
+    data,
+    operation,
+    retryAfterSeconds: readRetryAfter(headers.get('retry-after') ?? ''),
+  })
+}
+
+/** Seconds, or a date, which proxies send (RFC 9110, section 10.2.3). */
+function readRetryAfter(text: string): number | undefined {
+  const seconds = /^\d/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
+}
+
+/** Of what stands between, a proxy's page for instance, nothing. */
+function readEnvelope(text: string): Partial<{
+  message: string
+  error: string
+  data: Record<string, unknown>
+  operation: { index: number; method: string }
+}> {
+  try {
+    const body = parseExact(text) as Record<string, unknown> | null
+    // An object there is of another envelope.
+    return typeof body?.error === 'object' ? {} : (body ?? {})
+  } catch {
+    return {}
+  }
+}
+
+const idOf = ({ headers }: Response) => headers.get('x-request-id') ?? undefined

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { faultsOf } from '../../../server/test/faults.ts'
+import { createTestApp, type TestApp } from '../../../server/test/test-app.ts'
+import { waitFor } from '../../../server/test/wait-for.ts'
+import { type Auth, createAuth } from '../auth/index.ts'
+import { createClient } from '../index.ts'
+import { type ChannelListener, joinChannel } from '../realtime/index.ts'
+import { collectReports } from './harness.ts'
+
+const password = 'correct horse battery staple'
+let app: TestApp
+/** Of Ada. */
+let auth: Auth
+let ada: ReturnType<typeof createClient>
+let bob: ReturnType<typeof createClient>
+
+beforeAll(async () => {
+  app = await createTestApp({})
+})
+beforeEach(async () => {
+  auth = createAuth({ url: app.url })
+  ada = await signUp(auth)
+  bob = await signUp(createAuth({ url: app.url }))
+})
+afterAll(async () => {
+  expect(faultsOf(app)).toEqual([])
+  await app[Symbol.asyncDispose]()
+})
+
+async function signUp(auth: Auth) {
+  await auth.signUp({ email: `${randomUUID()}@example.com`, password })
+  return createClient({ url: app.url, auth })
+}
+
+/** Of another user on the same channel, once it is joined. */
+async function listenTo(name: string) {
+  const received: unknown[] = []
+  const channel = joinChannel(bob, name, { onBroadcast: ({ event }) => received.push(event) })
+  await channel.track({})
+  return { received, leave: channel.leave }
+}
+
+const refused = (message: string) => ({ name: 'BasaltError', error: 'channel_refused', status: 0, message })
+
+describe('a channel', () => {
+  test('is joined at once after the only other one was left', async () => {
+    const first = joinChannel(ada, randomUUID(), {})
+    await first.track({})
+    const name = randomUUID()
+    const other = await listenTo(name)
+    const disconnections: unknown[] = []
+    first.leave()
+    const second = joinChannel(ada, name, { onDisconnected: (error) => disconnections.push(error) })
+    await second.broadcast('after', {})
+    await waitFor('the broadcast', () => other.received.length === 1)
+    expect(disconnections).toEqual([])
+    second.leave()
+    other.leave()
+  })
+
+  test('that is left or refused fails what waits for it, and what comes later', async () => {
+    const left = joinChannel(ada, randomUUID(), {})
+    const waiting = [left.broadcast('early', {}), left.track({})]
+    left.leave()
+    for (const call of [...waiting, left.broadcast('late', {}), left.untrack()])
+      await expect(call).rejects.toMatchObject(refused('the channel was left'))
+    const errors: unknown[] = []
+    const nameless = joinChannel(ada, '', { onDisconnected: (error) => errors.push(error) })
+    for (let round = 0; round < 2; round += 1)
+      await expect(nameless.broadcast('said', {})).rejects.toMatchObject(refused('channel is required'))
+    expect(errors).toMatchObject([refused('channel is required')])
+    nameless.leave()
+  })
+
+  test('goes on when its listeners throw, whose errors are reported', async () => {
+    using reports = collectReports()
+    const fail = (what: string) => () => {
+      throw new Error(`${what} failed`)
+    }
+    const failing: ChannelListener = {
+      onConnected: fail('onConnected'),
+      onBroadcast: fail('onBroadcast'),
+      onPresence: fail('onPresence'),
+      onDisconnected: fail('onDisconnected'),
+    }
+    const name = randomUUID()
+    const channel = joinChannel(ada, name, failing)
+    const received: string[] = []
+    const beside = joinChannel(ada, name, { onBroadcast: ({ event }) => received.push(event) })
+    await channel.track({})
+    const other = await listenTo(name)
+    const speaker = joinChannel(bob, name, {})
+    await speaker.broadcast('first', {})
+    await waitFor('the broadcast', () => received.includes('first'))
+    const reported = (what: string) =>
+      reports.errors.some((error) => (error as Error).message === `${what} failed`)
+    await waitFor('the reports', () => ['onConnected', 'onPresence', 'onBroadcast'].every(reported))
+    await channel.broadcast('answer', {})
+    await waitFor('the answer', () => other.received.includes('answer'))
+    // Another user needs another connection.
+    await auth.signUp({ email: `${randomUUID()}@example.com`, password })
+    await waitFor('the report of the break', () => reported('onDisconnected'))
+    await channel.broadcast('again', {})
+    await waitFor('the broadcast as another user', () => other.received.includes('again'))
+    for (const each of [channel, beside, other, speaker]) each.leave()
+  })
+})
