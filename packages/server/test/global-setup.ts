@@ -110,6 +110,8 @@ async function createTemplate(clusterUrl: string): Promise<void> {
   const app = await createApp({ config: testConfig({ 'database.url': url }), log: pino({ level: 'silent' }) })
   await app.database.system.count(sql`truncate basalt.admin, basalt.audit, basalt.attempts`)
   // A schedule that comes due while a test runs would do what the test does not expect.
-  await app.database.system.count(sql`update basalt.schedules set next_run_at = next_run_at + interval '1 year'`)
+  await app.database.system.count(
+    sql`update basalt.schedules set next_run_at = next_run_at + interval '1 year'`,
+  )
   await app.close()
 }
