@@ -11,6 +11,7 @@ import type { DashboardFiles } from '../src/features/operations/dashboard/index.
 import type { Resolve } from '../src/http/outbound.ts'
 import { type Clock, systemClock } from '../src/lib/clock.ts'
 import { templateDatabase } from './global-setup.ts'
+import { sendOverHttp } from './http-client.ts'
 import { testAdminPassword, testConfig, testSecret } from './test-config.ts'
 
 /** A database of its own, copied from the migrated template. */
@@ -172,22 +173,24 @@ async function send(
   options: RequestOptions,
 ): Promise<TestResponse> {
   const { token, body, headers = {} } = options
-  const response = await fetch(base + path, {
+  const answer = await sendOverHttp(
+    base + path,
     method,
-    headers: {
+    {
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  })
-  const text = await response.text()
+    body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
+  )
   return {
-    status: response.status,
-    headers: response.headers,
-    text,
+    status: answer.status,
+    get headers() {
+      return answer.headers
+    },
+    text: answer.text,
     get json() {
-      return JSON.parse(text)
+      return JSON.parse(answer.text)
     },
   }
 }
