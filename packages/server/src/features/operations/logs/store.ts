@@ -13,8 +13,8 @@ import { tapLog } from './tap.ts'
 
 const logsEveryMs = 1000
 const requestsEveryMs = 2000
-/** PostgreSQL inserts so many requests in 3 ms: fewer at once cost more each, more would hold up the answers they meet. */
-const batchSize = 500
+/** PostgreSQL inserts so many requests in 2 ms: more would hold up the answers that they meet. */
+const batchSize = 250
 /** Entries of each kind that wait while the database is unavailable. */
 const capacity = 10_000
 
