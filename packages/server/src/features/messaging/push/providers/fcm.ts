@@ -36,7 +36,7 @@ export function createFcm(
   const url = `${baseUrl === '' ? 'https://fcm.googleapis.com' : baseUrl.replace(/\/$/, '')}/v1/projects/${encodeURIComponent(account.project_id)}/messages:send`
   const credential = createCredential(account, outbound, clock)
 
-  async function attempt(outgoing: Outgoing): Promise<Outcome & { isRefusedToken?: true }> {
+  async function attempt(outgoing: Outgoing): Promise<Outcome & { refusedToken?: string }> {
     const token = await credential.get()
     const response = await fetch(url, {
       method: 'POST',
@@ -48,14 +48,14 @@ export function createFcm(
     const reply = (await response.json().catch(() => undefined)) as FcmReply | undefined
     if (response.ok && typeof reply?.name === 'string') return { kind: 'sent', messageId: reply.name }
     const outcome = judge(response, reply, outgoing, clock.now())
-    return response.status === 401 ? { ...outcome, isRefusedToken: true } : outcome
+    return response.status === 401 ? { ...outcome, refusedToken: token } : outcome
   }
 
   return {
     async send(outgoing) {
       const first = await attempt(outgoing)
-      if (first.isRefusedToken !== true) return first
-      credential.forget()
+      if (first.refusedToken === undefined) return first
+      credential.forget(first.refusedToken)
       return await attempt(outgoing)
     },
     lane: () => 'fcm',
@@ -166,9 +166,9 @@ const replyLimit = 64 * 1024
  */
 function createCredential(account: ServiceAccount, outbound: Outbound, clock: Clock) {
   const key = createPrivateKey(account.private_key)
-  let current: { readonly token: Promise<string>; expiresAt: number } | undefined
+  let current: { readonly token: Promise<string>; value?: string; expiresAt: number } | undefined
 
-  async function exchange(known: { expiresAt: number }): Promise<string> {
+  async function exchange(known: { value?: string; expiresAt: number }): Promise<string> {
     const issuedAt = Math.floor(clock.now().getTime() / 1000)
     const claims = {
       iss: account.client_email,
@@ -178,6 +178,8 @@ function createCredential(account: ServiceAccount, outbound: Outbound, clock: Cl
       exp: issuedAt + 3600,
     }
     const header = account.private_key_id === undefined ? {} : { kid: account.private_key_id }
+    if (outbound.refuses(account.token_uri))
+      throw new CredentialRefused('no access token: requests to token_uri are not allowed')
     const { status, text, error } = await outbound.post({
       url: account.token_uri,
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -188,7 +190,7 @@ function createCredential(account: ServiceAccount, outbound: Outbound, clock: Cl
       timeoutMs: exchangeTimeoutMs,
       replyLimit,
     })
-    if (status === undefined) throw new CredentialRefused(`no access token: ${error}`)
+    if (error !== undefined || status === undefined) throw new Error(`no access token: ${error}`)
     const reply = parseReply(text)
     if (status !== 200 || typeof reply.access_token !== 'string') {
       const reason = typeof reply.error === 'string' ? ` ${reply.error}` : ''
@@ -196,6 +198,7 @@ function createCredential(account: ServiceAccount, outbound: Outbound, clock: Cl
     }
     const seconds = typeof reply.expires_in === 'number' ? reply.expires_in : 3600
     known.expiresAt = clock.now().getTime() + seconds * 1000
+    known.value = reply.access_token
     return reply.access_token
   }
 
@@ -212,8 +215,9 @@ function createCredential(account: ServiceAccount, outbound: Outbound, clock: Cl
       })
       return token
     },
-    forget() {
-      current = undefined
+    /** Unless another one has replaced it, as when two messages were refused at once. */
+    forget(refused: string) {
+      if (current?.value === refused) current = undefined
     },
   }
 }

@@ -280,13 +280,37 @@ describe('push › fcm', () => {
     expect(fcm.tokens).toBe(before + 2)
   })
 
+  test('is asked for one access token when it refuses that of two messages', async () => {
+    await using shop = await createFcmApp()
+    const before = fcm.tokens
+    const renewed = Promise.withResolvers<void>()
+    const refused: string[] = []
+    fcm.answer = async ({ headers }) => {
+      const token = String(headers.authorization)
+      if (token !== `Bearer access-${before + 1}`) {
+        renewed.resolve()
+        return [200, { name: 'm' }]
+      }
+      refused.push(token)
+      // The later one learns of it when the first has another token already.
+      if (refused.length === 2) await renewed.promise
+      else await waitFor('both messages', () => refused.length === 2)
+      return [401, { error: { status: 'UNAUTHENTICATED' } }]
+    }
+    const ids = await Promise.all([shop.send(), shop.send()])
+    for (const id of ids) {
+      expect(await shop.until(id, ({ status }) => status !== 'pending')).toMatchObject({ status: 'sent' })
+    }
+    expect([refused.length, fcm.tokens - before]).toEqual([2, 2])
+  })
+
   test('is asked for an access token only where requests may be sent', async () => {
     const credentials = writeServiceAccount('http://169.254.169.254/token')
     await using shop = await createFcmApp({ 'push.fcm.credentials_file': credentials })
     const id = await shop.send()
     expect(await shop.until(id, ({ error_message }) => error_message !== null)).toMatchObject({
       error_code: 'provider_auth',
-      error_message: 'no access token: the address is not one that requests may be sent to',
+      error_message: 'no access token: requests to token_uri are not allowed',
     })
     expect(fcm.received).toEqual([])
   })
