@@ -3,7 +3,7 @@ import { openDatabase } from '../database/open.ts'
 import { deleteFinishedJobRows } from '../features/events/jobs/index.ts'
 import { pruneOutbox } from '../features/events/outbox/index.ts'
 import { forgetUnlistened } from '../features/events/realtime/index.ts'
-import { pruneDeliveries } from '../features/events/webhooks/index.ts'
+import { pruneWebhooks } from '../features/events/webhooks/index.ts'
 import { deleteExpired } from '../features/identity/accounts/index.ts'
 import { cleanUp } from '../features/identity/mfa/index.ts'
 import { deleteLogs, deleteRequests } from '../features/operations/logs/index.ts'
@@ -33,7 +33,7 @@ export function cleanUpCommand(terminal: Terminal): Command {
       await deleteRequests(system, config.logging.retention_days)
       await deleteUsage(system, config.usage.retention_days)
       const jobs = await deleteFinishedJobRows(system, config.jobs.retention_days)
-      const deliveries = await pruneDeliveries(system, config.webhooks.retention_days * 24)
+      const deliveries = await pruneWebhooks(system, config.webhooks.retention_days * 24)
       const { removed } = await pruneOutbox(system, config.events.retention_hours)
       terminal.stdout.write(
         `removed ${anonymousUsers} anonymous accounts, ${enrollments} unconfirmed factors, ${jobs} finished jobs, ${deliveries} deliveries, ${removed} changes\n`,

@@ -10,7 +10,7 @@ import type { Clock } from '../../../lib/clock.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { type Interests, Relay } from '../outbox/index.ts'
 import { enqueueEvents } from './enqueue.ts'
-import { forgetPreviousSecrets, pruneDeliveries } from './queries.ts'
+import { pruneWebhooks } from './prune.ts'
 import { webhookReplayRoutes } from './replay-routes.ts'
 import { createWebhookReplays } from './replays.ts'
 import { webhookRoutes } from './routes.ts'
@@ -20,7 +20,8 @@ import { createDeliveryWorker } from './worker.ts'
 
 export { payloadOfLog } from './enqueue.ts'
 export { webhookErrorTable } from './errors.ts'
-export { countWebhookSecretsByKey, pruneDeliveries } from './queries.ts'
+export { pruneWebhooks } from './prune.ts'
+export { countWebhookSecretsByKey } from './queries.ts'
 
 const topic = 'webhooks'
 /** Time that attempts in flight get when the server stops; those cut off are made again. */
@@ -78,10 +79,9 @@ export function webhooks({
   const consumer = { name: consumerName, take: enqueueEvents, taken }
   const relay = config.deliver ? new Relay({ database, consumer, notifications, interests, log }) : undefined
   queue.define(
-    housekeeping('webhook_delivery_prune', async ({ retention_hours = config.retention_days * 24 }) => {
-      await forgetPreviousSecrets(database)
-      return await pruneDeliveries(database, retention_hours)
-    }),
+    housekeeping('webhook_delivery_prune', ({ retention_hours = config.retention_days * 24 }) =>
+      pruneWebhooks(database, retention_hours),
+    ),
   )
   if (config.deliver) notifications.watch({ topic, version, onChange: () => worker.wake() })
   return {

@@ -208,42 +208,6 @@ export async function insertReplay(
     returning ${deliveryColumns}`)
 }
 
-/** Rows removed by one statement, so that none takes long. */
-const pruneSize = 10_000
-
-/** Removes deliveries, and events that a disabled webhook has not asked for, of more than so many hours ago. */
-export async function pruneDeliveries(database: Queryable, retentionHours: number): Promise<number> {
-  const oldest = sql`now() - make_interval(hours => ${retentionHours}::int)`
-  const recorded = sql`
-    select id from basalt.webhook_deliveries where delivered_at < ${oldest}
-    order by delivered_at limit ${pruneSize}::int`
-  const waiting = sql`
-    select q.id from basalt.webhook_queue q join basalt.webhooks w on w.id = q.webhook_id
-    where not w.enabled and q.created_at < ${oldest}
-    limit ${pruneSize}::int`
-  const remove = (table: string, ids: Sql) => sql`
-    delete from ${sql.id('basalt', table)} where id = any (array(${ids}))`
-  return (
-    (await removeAll(database, remove('webhook_deliveries', recorded))) +
-    (await removeAll(database, remove('webhook_queue', waiting)))
-  )
-}
-
-/** Forgets secrets that no longer sign. */
-export async function forgetPreviousSecrets(database: Queryable): Promise<void> {
-  await database.count(sql`
-    update basalt.webhooks set previous_secret = null, previous_secret_until = null
-    where previous_secret_until <= now()`)
-}
-
-async function removeAll(database: Queryable, statement: Sql): Promise<number> {
-  for (let total = 0; ; ) {
-    const count = await database.count(statement)
-    total += count
-    if (count < pruneSize) return total
-  }
-}
-
 /** How many secrets of receivers each key has sealed; a sealed secret begins with the name of its key. */
 export async function countWebhookSecretsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
   const rows = await database.many<{ key: string; count: number }>(sql`

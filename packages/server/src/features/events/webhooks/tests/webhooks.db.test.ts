@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice } from '../../../../../test/fixtures.ts'
 import { envelope, userToken } from '../../../../../test/test-app.ts'
 import { createWebhooksApp, type WebhooksApp } from '../../../../../test/webhooks.ts'
-import { pruneDeliveries } from '../queries.ts'
+import { pruneWebhooks } from '../prune.ts'
 
 let hooks: WebhooksApp
 let sql: WebhooksApp['app']['sql']
@@ -393,7 +393,7 @@ describe('the log of deliveries', () => {
       insert into basalt.webhook_queue (webhook_id, event_id, event_action, event_table, body, created_at)
       values ('${id}', gen_random_uuid(), 'create', 'item', '{}', now() - interval '8 d'),
         ('${id}', gen_random_uuid(), 'create', 'item', '{}', now())`)
-    expect(await pruneDeliveries(hooks.app.app.database.system, 7 * 24)).toBe(3)
+    expect(await pruneWebhooks(hooks.app.app.database.system, 7 * 24)).toBe(3)
     expect(await sql('select attempt from basalt.webhook_deliveries')).toEqual([{ attempt: 2 }])
     expect(await sql('select from basalt.webhook_queue')).toHaveLength(1)
   })
@@ -402,7 +402,8 @@ describe('the log of deliveries', () => {
     const [old, recent] = [await stored(), await stored()]
     await sql(`
       update basalt.webhooks set previous_secret = 'sealed', previous_secret_until =
-        now() + case id when '${old}' then interval '0' else interval '1 h' end`)
+        now() + case id when '${old}' then interval '0' else interval '1 h' end
+      where id in ('${old}', '${recent}')`)
     const { id } = (await send('POST', 'admin/jobs', { type: 'webhook_delivery_prune' })).json
     await expect
       .poll(() => sql('select state from basalt.jobs where id = $1', [id]), { timeout: 20_000 })
