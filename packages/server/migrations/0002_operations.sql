@@ -151,7 +151,7 @@ create index logs_request_id on basalt.logs (request_id) where request_id is not
 
 -- The requests that all nodes answered.
 create table basalt.requests (
-  -- Only tells those of one time apart: a batch takes its numbers at once.
+  -- Only tells those of one time apart: numbers are cached by sessions, and in no order of time.
   id bigint generated always as identity (cache 250),
   happened_at timestamptz not null,
   method text not null,

@@ -53,7 +53,7 @@ export function requiredByHandler<Schema extends TSchema>(schema: Schema) {
   return optional
 }
 
-/** A UUID of which its handler says what it identifies: any text to the check. */
+/** A UUID of which its handler says what it identifies: any text to the check. Not within `Type.Optional`, which makes a copy. */
 export function uuidByHandler(options: Readonly<Record<string, unknown>> = {}) {
   const schema = Type.String(options)
   documentation.set(schema, { keywords: { format: 'uuid' } })

@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['admin']
@@ -10,7 +10,7 @@ export const statusSchema = {
 }
 
 const credentials = Type.Object({
-  password: requiredByHandler(Type.String({ maxLength: 1024 })),
+  password: Type.Optional(Type.String({ maxLength: 1024 })),
   code: Type.Optional(Type.String({ maxLength: 200 })),
 })
 

@@ -104,7 +104,7 @@ export const sharedParameters = {
     { type: 'string' },
     'Comma-separated columns; `-` before one sorts descending. The primary key is appended.',
   ),
-  page: query('page', { type: 'integer', minimum: 1, default: 1 }),
+  page: query('page', { type: 'integer', default: 1 }, 'From 1; less is 1.'),
   perPage: query(
     'perPage',
     { type: 'integer', default: 20 },

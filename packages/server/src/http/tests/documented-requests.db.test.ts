@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, notes } from '../../../test/fixtures.ts'
+import { createTestApp, type TestApp, userToken } from '../../../test/test-app.ts'
+
+interface Operation {
+  readonly operationId: string
+  readonly method: string
+  readonly path: string
+  readonly parameters?: readonly { readonly schema: { readonly format?: string } }[]
+  readonly requestBody?: {
+    readonly required?: boolean
+    readonly content: Readonly<Record<string, { readonly schema: { readonly required?: readonly string[] } }>>
+  }
+}
+
+let app: TestApp
+let operations: Operation[]
+
+beforeAll(async () => {
+  app = await createTestApp({ setup: notes })
+  const { paths } = (await app.request('GET', '/api/openapi.json')).json as {
+    paths: Record<string, Record<string, Omit<Operation, 'method' | 'path'>>>
+  }
+  operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
+  )
+})
+afterAll(() => app[Symbol.asyncDispose]())
+
+describe('GET /api/openapi.json says what handlers ask for', () => {
+  /** Answers to requests with these ids and an empty body. */
+  async function askAll(asked: readonly Operation[], id: string) {
+    const token = userToken({ sub: alice })
+    const admin = await app.adminToken()
+    const answers = []
+    for (const operation of asked) {
+      const response = await app.request(
+        operation.method.toUpperCase(),
+        operation.path.replace(/\{\w+\}/g, id),
+        {
+          token: operation.path.startsWith('/api/auth/') ? token : admin,
+          body: ['get', 'delete'].includes(operation.method) ? undefined : {},
+        },
+      )
+      const message = response.status === 400 ? String(response.json.message) : ''
+      answers.push({ operation, status: response.status, message })
+    }
+    return answers
+  }
+
+  test('members that are required', async () => {
+    const asked = operations.filter(
+      ({ path, requestBody }) =>
+        requestBody?.content['application/json'] !== undefined && path !== '/api/admin/auth/logout',
+    )
+    const answers = (await askAll(asked, alice)).map(({ operation, ...answer }) => {
+      const { required = [] } = operation.requestBody?.content['application/json']?.schema ?? {}
+      return { name: operation.operationId, required, ...answer }
+    })
+    const found = answers.flatMap(({ name, required, message }) => {
+      const [, member, first] =
+        /^(?:site )?(\w+)(?: field)? is required$|^missing required fields: (\w+)/.exec(message) ?? []
+      const missing = member ?? first
+      return missing === undefined ? [] : [{ name, missing, isDocumented: required.includes(missing) }]
+    })
+    expect(found.length).toBeGreaterThanOrEqual(30)
+    const undocumented = found.filter(({ isDocumented }) => !isDocumented)
+    // A code that is used once serves as well.
+    expect(undocumented.map(({ name, missing }) => [name, missing])).toEqual([
+      ['admin.signIn', 'password'],
+      ['admin.startSession', 'password'],
+    ])
+    const accepted = answers.filter(({ required, status }) => required.length > 0 && status < 300)
+    expect(accepted.map(({ name }) => name)).toEqual([])
+  })
+
+  test('bodies that are required', () => {
+    const optional = operations.filter(({ requestBody }) => requestBody?.required === false)
+    expect(optional.map(({ operationId }) => operationId)).toEqual([
+      'apiKeys.rotate',
+      'apiKeys.rotateOwn',
+      'rpc.call',
+      'storage.applyTemplate',
+      'storage.act',
+      'embeddings.backfill',
+    ])
+  })
+
+  test('ids that are UUIDs', async () => {
+    const asked = operations.filter(
+      ({ path, method }) => method !== 'head' && path.includes('{') && !/stream|tail/.test(path),
+    )
+    const found = (await askAll(asked, '0')).flatMap(({ operation, message }) => {
+      const formats = operation.parameters?.map(({ schema }) => schema.format) ?? []
+      return /^invalid .*\bid\b.*format/.test(message)
+        ? [[operation.operationId, message, formats.includes('uuid')]]
+        : []
+    })
+    expect(found.length).toBeGreaterThanOrEqual(30)
+    expect(found.filter(([, , isDocumented]) => isDocumented !== true)).toEqual([])
+  })
+})
