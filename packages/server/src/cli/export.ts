@@ -37,10 +37,10 @@ export function exportCommand(terminal: Terminal): Command {
     const given = Object.entries({ filter, sort, fields }).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value] as [string, string]],
     )
+    const server = await connectToServer(terminal, loadCommandConfig(terminal, command), options)
     const interruption = new AbortController()
     const reason = new OperatorError('interrupted; the export is not complete')
     for (const signal of ['SIGINT', 'SIGTERM']) terminal.on(signal, () => interruption.abort(reason))
-    const server = await connectToServer(terminal, loadCommandConfig(terminal, command), options)
     try {
       const query = given.length === 0 ? '' : `?${new URLSearchParams(given)}`
       const path = `/api/collections/${encodeURIComponent(table)}/export.${format}${query}`
