@@ -1,10 +1,11 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, type ServerResponse } from 'node:http'
-import { type AddressInfo, Socket } from 'node:net'
+import { type ClientRequest, createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createTerminal } from '../../test/terminal.ts'
 import { waitFor } from '../../test/wait-for.ts'
 import { main } from '../main.ts'
@@ -14,7 +15,6 @@ beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'basalt-export-'))
 })
 afterEach(() => {
-  vi.restoreAllMocks()
   rmSync(directory, { recursive: true })
 })
 
@@ -87,21 +87,22 @@ test('a signal ends the process while the session begins', async () => {
 })
 
 describe('a server that is silent for five minutes', () => {
-  /** Of the connections with a limit of that length. */
-  function watchSockets() {
-    const sockets: Socket[] = []
-    const { setTimeout: original } = Socket.prototype
-    vi.spyOn(Socket.prototype, 'setTimeout').mockImplementation(function (this: Socket, ms, callback) {
-      if (ms === 300_000) sockets.push(this)
-      return original.call(this, ms, callback)
-    })
-    return { expire: () => sockets.at(-1)?.emit('timeout') }
+  const channel = 'http.client.request.start'
+  const requests: ClientRequest[] = []
+  const note = (message: unknown) => requests.push((message as { request: ClientRequest }).request)
+  beforeEach(() => subscribe(channel, note))
+  afterEach(() => unsubscribe(channel, note))
+
+  /** What the socket does when its limit has passed. */
+  function expire() {
+    const { socket } = requests.at(-1) ?? {}
+    expect(socket?.timeout).toBe(300_000)
+    socket?.emit('timeout')
   }
 
   test('before the head', async () => {
-    const sockets = watchSockets()
     await using command = await begin([])
-    sockets.expire()
+    expire()
     expect(await command.ended).toEqual({
       code: 1,
       stdout: '',
@@ -110,11 +111,10 @@ describe('a server that is silent for five minutes', () => {
   })
 
   test('within the rows', async () => {
-    const sockets = watchSockets()
     await using command = await begin([])
     command.response.write(head)
     await waitFor('the rows', async () => command.terminal.output.stdout === head)
-    sockets.expire()
+    expire()
     expect(await command.ended).toEqual({
       code: 1,
       stdout: head,
@@ -123,14 +123,13 @@ describe('a server that is silent for five minutes', () => {
   })
 
   test('because its reader pauses is waited for', async () => {
-    const sockets = watchSockets()
     await using command = await begin([])
     const { terminal, response } = command
     terminal.stdout.pause()
     const rows = 'x'.repeat(1_000_000)
     response.writeHead(200, { trailer: 'x-export-truncated' }).write(rows)
     await waitFor('a full pipe', async () => terminal.stdout.writableNeedDrain)
-    sockets.expire()
+    expire()
     terminal.stdout.resume()
     response.addTrailers({ 'x-export-truncated': 'false' })
     response.end()
