@@ -46,8 +46,18 @@ export function createSubcommand(terminal: Terminal, name: string): Command {
 export function outputOf({ stdout, stderr }: Terminal) {
   return {
     writeOut: (text: string) => stdout.write(text),
-    writeErr: (text: string) => stderr.write(text.replace(/^error: /, 'basalt: ').replace(/\n(?=\()/, ' ')),
+    writeErr: (text: string) =>
+      stderr.write(
+        hideValue(text)
+          .replace(/^error: /, 'basalt: ')
+          .replace(/\n(?=\()/, ' '),
+      ),
   }
+}
+
+/** The value of an unknown flag may be a secret: `--admin-tokn=basalt_…`. */
+function hideValue(text: string): string {
+  return text.replace(/(?<=^error: unknown option '-[^=]*)=.*'/s, "'")
 }
 
 /** Short names of the flags people type most. */

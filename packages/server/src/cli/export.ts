@@ -37,21 +37,17 @@ export function exportCommand(terminal: Terminal): Command {
     const given = Object.entries({ filter, sort, fields }).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value] as [string, string]],
     )
+    const server = await connectToServer(terminal, loadCommandConfig(terminal, command), options)
     const interruption = new AbortController()
     const reason = new OperatorError('interrupted; the export is not complete')
     for (const signal of ['SIGINT', 'SIGTERM']) terminal.on(signal, () => interruption.abort(reason))
-    const server = await connectToServer(terminal, loadCommandConfig(terminal, command), options)
     try {
       const query = given.length === 0 ? '' : `?${new URLSearchParams(given)}`
       const path = `/api/collections/${encodeURIComponent(table)}/export.${format}${query}`
       const rows = await server.open(path, interruption.signal)
-      if (output === undefined) await writeOut(rows, terminal)
-      else await writeFile(rows, resolve(terminal.cwd(), output))
-      if (rows.trailers['x-export-truncated'] === 'true') {
-        throw new OperatorError(
-          'the export is not complete: the table has more rows than api.export_max_rows',
-        )
-      }
+      if (output !== undefined) await writeFile(rows, resolve(terminal.cwd(), output))
+      else if (!(await writeOut(rows, terminal))) return
+      requireComplete(rows)
     } catch (error) {
       interruption.signal.throwIfAborted()
       throw error
@@ -61,13 +57,15 @@ export function exportCommand(terminal: Terminal): Command {
   })
 }
 
-/** @throws OperatorError when the rows end before their end */
-async function writeOut(rows: IncomingMessage, { stdout }: Terminal): Promise<void> {
+/** @returns whether all rows were written @throws OperatorError when the rows end before their end */
+async function writeOut(rows: IncomingMessage, { stdout }: Terminal): Promise<boolean> {
   try {
     await pipeline(rows, stdout, { end: false })
+    return true
   } catch (error) {
-    // Its reader wants no more.
-    if (codeOf(error) !== 'EPIPE') throw incomplete(error)
+    // The reader has closed the pipe.
+    if (codeOf(error) === 'EPIPE') return false
+    throw incomplete(error)
   }
 }
 
@@ -83,6 +81,17 @@ async function writeFile(rows: IncomingMessage, path: string): Promise<void> {
     await rm(path, { force: true })
     throw incomplete(error)
   }
+}
+
+/** By the trailer, which a proxy may drop. @throws OperatorError */
+function requireComplete({ trailers }: IncomingMessage): void {
+  const isTruncated = trailers['x-export-truncated']
+  if (isTruncated === 'false') return
+  throw new OperatorError(
+    isTruncated === 'true'
+      ? 'the export is not complete: the table has more rows than api.export_max_rows'
+      : 'the server did not say whether the export is complete: a proxy may have dropped its trailers',
+  )
 }
 
 function incomplete(error: unknown): OperatorError {

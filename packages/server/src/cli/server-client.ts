@@ -20,7 +20,7 @@ export interface ServerClient {
   readonly url: string
   /** @returns the JSON of the answer @throws ServerRefused, OperatorError when there is no answer */
   send(method: string, path: string, request?: ServerRequest): Promise<unknown>
-  /** An answer that is no JSON, to be read as it comes; it may take as long as it likes. @throws as `send` */
+  /** An answer that is no JSON, to be read as it comes; it fails when the server is silent for 300 s. @throws as `send` */
   open(path: string, signal?: AbortSignal): Promise<IncomingMessage>
   /** Ends the session, if the command has begun one. */
   close(): Promise<void>
@@ -66,6 +66,7 @@ export class ServerRefused extends OperatorError {
 const retry: RetryPolicy = { attempts: 6, delay: 0.25, delayMax: 5, backoff: 2 }
 const passing = [429, 502, 503, 504]
 const timeoutMs = 120_000
+const silenceMs = 300_000
 
 interface ServerOptions {
   readonly url?: string
@@ -198,9 +199,18 @@ function createClient(url: string, token: string | undefined, isOwnSession: bool
       const request = (address.protocol === 'https:' ? requestHttps : requestHttp)(address, {
         headers,
         signal,
+        timeout: silenceMs,
       })
+      let response: IncomingMessage | undefined
+      request.on('timeout', () => {
+        // A reader that pauses, as in `basalt export … | less`, stops the server too.
+        if ((response?.readableLength ?? 0) > 0) request.setTimeout(silenceMs)
+        else (response ?? request).destroy(new Error(`the server was silent for ${silenceMs / 1000} s`))
+      })
+      // After the head the response says it; without a listener it would end the process.
+      request.on('error', () => undefined)
       try {
-        const [response]: IncomingMessage[] = await once(request.end(), 'response')
+        ;[response] = (await once(request.end(), 'response')) as IncomingMessage[]
         if (response === undefined) throw unreachable('no answer')
         const { statusCode: status = 0 } = response
         if (status < 200 || status >= 300) throw refusalOf({ status }, await text(response))

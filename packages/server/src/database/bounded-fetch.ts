@@ -2,6 +2,7 @@ import type { Submittable, Connection as WireConnection } from 'pg'
 import pg from 'pg'
 import { serialize } from 'pg-protocol'
 import { ConnectionLost } from './failures.ts'
+import { missingInput } from './missing-input.ts'
 
 /** A statement, and how much of its answer is wanted. */
 export interface BoundedQuery {
@@ -126,10 +127,7 @@ export class BoundedFetch implements Submittable {
     }
     // The rest of the message is skipped up to it.
     wire.stream.write(serialize.sync())
-    // PostgreSQL calls it canceled by the client.
-    if (this.#lacksInput)
-      Object.assign(error, { code: '0A000', message: 'COPY FROM STDIN has no input here' })
-    this.#settle?.reject(error)
+    this.#settle?.reject(this.#lacksInput ? missingInput(error) : error)
   }
 
   handleReadyForQuery(): void {

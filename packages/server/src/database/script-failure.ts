@@ -20,16 +20,22 @@ export class ScriptFailure extends Error {
   }
 }
 
-/** The line, from 1, of a position that PostgreSQL names: it counts code points from 1. */
+/** The line, from 1, of a position that PostgreSQL names. */
 export function lineAt(text: string, position: number): number {
-  let line = 1
-  let index = 1
-  for (const character of text) {
-    if (index >= position) break
-    if (character === '\n') line += 1
-    index += 1
+  return text.slice(0, offsetAt(text, position)).split('\n').length
+}
+
+/**
+ * UTF-16 units before a position that PostgreSQL names: it counts code points.
+ *
+ * @param position from 1, of the part of the text that begins at `start`
+ */
+export function offsetAt(text: string, position: number, start = 0): number {
+  let offset = start
+  for (let left = position - 1; left > 0 && offset < text.length; left -= 1) {
+    offset += (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1
   }
-  return line
+  return offset
 }
 
 /** @throws ScriptFailure, ConnectionLost */

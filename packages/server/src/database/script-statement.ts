@@ -1,5 +1,6 @@
 import pg, { type Connection as WireConnection } from 'pg'
 import { serialize } from 'pg-protocol'
+import { missingInput } from './missing-input.ts'
 
 /** A statement by the extended query protocol whose rows are not wanted. */
 export class ScriptStatement extends pg.Query {
@@ -8,14 +9,20 @@ export class ScriptStatement extends pg.Query {
   #lacksInput = false
 
   constructor(text: string) {
-    // Its types leave the mode out.
-    const config: pg.QueryConfig & { queryMode: 'extended' } = { text, queryMode: 'extended' }
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    // Its types leave the mode and the callback out. With query_timeout node-postgres sets a callback itself, and emits
+    // no error then.
+    const config: pg.QueryConfig & { queryMode: 'extended'; callback: (error: Error | null) => void } = {
+      text,
+      queryMode: 'extended',
+      callback: (error) => (error === null ? resolve() : reject(this.#describe(error))),
+    }
     super(config)
-    this.ended = new Promise((resolve, reject) => {
-      this.on('end', () => resolve())
-      this.on('error', (error) => reject(this.#describe(error)))
-    })
+    this.ended = promise
   }
+
+  /** Without it node-postgres keeps every row. */
+  handleDataRow(): void {}
 
   /**
    * `copy … from stdin`: there is nothing to send. PostgreSQL has ignored the Sync of the message while it waited for
@@ -26,9 +33,7 @@ export class ScriptStatement extends pg.Query {
     stream.write(Buffer.concat([serialize.copyFail(''), serialize.sync()]))
   }
 
-  /** PostgreSQL calls it canceled by the client. */
   #describe(error: Error): Error {
-    if (!this.#lacksInput || !(error instanceof pg.DatabaseError)) return error
-    return Object.assign(error, { code: '0A000', message: 'COPY FROM STDIN has no input here' })
+    return this.#lacksInput && error instanceof pg.DatabaseError ? missingInput(error) : error
   }
 }

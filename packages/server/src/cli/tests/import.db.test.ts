@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -51,10 +50,15 @@ describe('basalt import', () => {
   })
 
   test('takes a pipe that has a name, and refuses what cannot be read', async () => {
-    execFileSync('mkfifo', [join(directory, 'pipe.csv')])
-    const writing = writeFile(join(directory, 'pipe.csv'), 'id,name\n1,One\n')
-    expect(await run('import', 'song', 'pipe.csv')).toMatchObject({ code: 0, stderr: '' })
-    await writing
+    const pipe = join(directory, 'pipe.csv')
+    execFileSync('mkfifo', [pipe])
+    // A process of its own: opening waits for the reader, which may fail before it opens the pipe.
+    const writer = spawn('sh', ['-c', 'printf "id,name\\n1,One\\n" > "$0"', pipe], { stdio: 'ignore' })
+    try {
+      expect(await run('import', 'song', 'pipe.csv')).toMatchObject({ code: 0, stderr: '' })
+    } finally {
+      writer.kill()
+    }
     expect(await songs()).toEqual([{ id: 1, name: 'One' }])
     expect(await run('import', 'song', '.', '--format', 'csv')).toMatchObject({
       code: 1,
@@ -197,7 +201,7 @@ describe('basalt export', () => {
     })
   })
 
-  test('ends in order when its reader stops reading, and leaves no file that is not complete', async () => {
+  test('ends in order when its reader stops reading', async () => {
     const env = { BASALT_URL: app.url, BASALT_ADMIN_TOKEN: await app.adminToken() }
     const piped = createTerminal(['export', 'song'], { directory, env })
     piped.stdout.once('data', () =>
@@ -205,17 +209,6 @@ describe('basalt export', () => {
     )
     await main(piped)
     expect([piped.exitCode ?? 0, piped.output.stderr]).toEqual([0, ''])
-
-    await app.sql(`insert into song select n, repeat('x', 1000) from generate_series(4, 100000) n`)
-    const interrupted = createTerminal(['export', 'song', '-o', 'cut.csv'], { directory, env })
-    const listeners: (() => void)[] = []
-    const ended = main({ ...interrupted, on: (_event, listener) => listeners.push(listener as () => void) })
-    const file = join(directory, 'cut.csv')
-    await waitFor('the first rows', async () => existsSync(file) && statSync(file).size > 0)
-    for (const listener of listeners) listener()
-    await ended
-    expect(interrupted.output.stderr).toBe('basalt: interrupted; the export is not complete\n')
-    expect(existsSync(file)).toBe(false)
   })
 
   test.each([

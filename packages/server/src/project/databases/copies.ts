@@ -85,10 +85,11 @@ async function runAlone(connection: Connection, statement: Sql, branch: string):
     if (codeOf(error) === '42P04') throw new OperatorError(`the branch ${branch} exists`)
     if (codeOf(error) === '55006') throw new DatabaseInUse(['a session that has just begun'])
     if (codeOf(error) !== '42501') throw error
-    const { login } = await queryableOn(connection).one<{ login: string }>(
-      sql`select quote_ident(current_user) as login`,
+    const { login, rolcreatedb } = await queryableOn(connection).one<{ login: string; rolcreatedb: boolean }>(
+      sql`select quote_ident(rolname) as login, rolcreatedb from pg_roles where rolname = current_user`,
     )
-    throw new OperatorError(`${messageOf(error)}: have an administrator run alter role ${login} createdb`)
+    const advice = rolcreatedb ? '' : `: have an administrator run alter role ${login} createdb`
+    throw new OperatorError(`${messageOf(error)}${advice}`)
   }
 }
 

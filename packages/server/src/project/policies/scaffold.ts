@@ -27,13 +27,12 @@ export function scaffoldCases({ relations }: Catalog, collection: string): strin
     `insert into ${table} (${names.join(', ')}) values (${[...(owner === undefined ? [] : [`:'${user}'`]), ...samples].join(', ')});`
   const rows = names.length === 0 ? `insert into ${table} default values;` : insert('alice')
   const values = required.map((column) => `${quoteKey(column.name)} = ${exampleOf(column)}`).join(', ')
-  // Strings of TOML have the escapes of JSON's.
-  const shown = JSON.stringify(collection)
-  return `# Who sees and changes which rows of ${collection.replaceAll(/\s/g, ' ')}: \`basalt policy test\` runs these cases. They say what most tables
+  const shown = quoteString(collection)
+  return `# Who sees and changes which rows of ${collection.replaceAll(/[\s\p{Cc}]/gu, ' ')}: \`basalt policy test\` runs these cases. They say what most tables
 # want; make them true by policies, or say what you want instead.
 
 setup = """
-${rows.replaceAll('\\', '\\\\').replaceAll('""', '"\\"')}
+${escapeControls(rows.replaceAll('\\', '\\\\').replaceAll('""', '"\\"'))}
 """
 
 [users.alice]
@@ -103,7 +102,7 @@ function sampleOf({ type }: Column): string {
 function exampleOf({ type }: Column): string {
   if (type.json === 'boolean') return 'true'
   if (type.json === 'integer' || type.json === 'number') return '1'
-  if (type.enumLabels?.[0] !== undefined) return JSON.stringify(type.enumLabels[0])
+  if (type.enumLabels?.[0] !== undefined) return quoteString(type.enumLabels[0])
   if (type.base === 'uuid') return '"00000000-0000-4000-8000-000000000001"'
   if (/^(date|timestamp)/.test(type.base)) return '"2026-01-01T00:00:00Z"'
   if (type.json === 'array') return '[]'
@@ -116,5 +115,17 @@ function quoteName(name: string): string {
 }
 
 function quoteKey(name: string): string {
-  return /^[\w-]+$/.test(name) ? name : JSON.stringify(name)
+  return /^[\w-]+$/.test(name) ? name : quoteString(name)
+}
+
+/** As a string of TOML: the escapes of JSON's, and DEL (TOML, String). */
+function quoteString(text: string): string {
+  return escapeControls(JSON.stringify(text))
+}
+
+function escapeControls(text: string): string {
+  return text.replaceAll(
+    /[^\P{Cc}\t\n]/gu,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

@@ -241,6 +241,20 @@ describe('basalt db branch', () => {
     })
   })
 
+  test('says what PostgreSQL says when the login role may create databases, and not drop that of another', async () => {
+    const { pathname } = new URL(database.url)
+    await database.sql(
+      `do $$ begin create role some_copies login createdb; exception when duplicate_object then end $$`,
+    )
+    const url = new URL(database.url)
+    url.username = 'some_copies'
+    expect(await basalt('db', 'branch', 'copy', '--delete', '--database-url', url.href)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `basalt: must be owner of database ${pathname.slice(1)}_copy\n`,
+    })
+  })
+
   test('deletes a copy, and refuses a name that is none', async () => {
     expect(await basalt('db', 'branch', 'copy', '--delete')).toEqual({
       code: 0,

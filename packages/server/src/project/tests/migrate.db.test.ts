@@ -162,6 +162,16 @@ describe('basalt migrate up', () => {
     expect(await json('status')).toMatchObject({ answer: { pending: [{ name, isLate: false }] } })
   })
 
+  test('ends at a refused statement where the URL sets query_timeout', async () => {
+    const name = file(1, 'a', 'select 1;\nselect nope')
+    const env = {
+      BASALT_DATABASE_URL: `${database.url}?query_timeout=60000`,
+      BASALT_AUTH_JWT_SECRET: testSecret,
+    }
+    const result = await basaltHere(['migrate', 'up', '--project-migrations', '.'], { directory, env })
+    expect(result).toEqual(failed(`${name}:2: column "nope" does not exist`))
+  })
+
   test('refuses a file with another name, and an unknown directive', async () => {
     writeFileSync(join(directory, 'init.sql'), '')
     expect(await migrate('up')).toEqual(

@@ -257,7 +257,7 @@ describe('basalt policy scaffold', () => {
       { name: 'alice adds a row of her own', expected: 'success' },
     ])
 
-    const quoted = 'a "\\q""'
+    const quoted = 'a "\\q""\t\r\u0001\u007f'
     const inSql = `"${quoted.replaceAll('"', '""')}"`
     await database.sql(`create table ${inSql} (id int primary key)`)
     const { path: file } = JSON.parse((await basalt('policy', 'scaffold', quoted, '--json')).stdout)

@@ -1,3 +1,4 @@
+import { offsetAt } from '../../../database/script-failure.ts'
 import { type SqlStatement, splitStatements } from '../../../lib/sql-statements.ts'
 import { sqlRunnerErrors } from './errors.ts'
 import type { RunMode, RunTransaction } from './request.ts'
@@ -41,16 +42,12 @@ function endsTransaction({ words: [first = '', second, third] }: SqlStatement): 
 }
 
 /**
- * Where PostgreSQL's position is in the text of the run: both count from their own start, PostgreSQL characters and
- * JavaScript UTF-16 units.
+ * Where PostgreSQL's position is in the text of the run.
  *
  * @param position from 1, of the statement
  */
 export function placeInScript(query: string, start: number, position: number) {
-  let offset = start
-  for (let left = position - 1; left > 0 && offset < query.length; left -= 1) {
-    offset += (query.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1
-  }
+  const offset = offsetAt(query, position, start)
   const before = query.slice(0, offset)
   const lineStart = before.lastIndexOf('\n') + 1
   return { offset, line: before.split('\n').length, column: offset - lineStart + 1 }
