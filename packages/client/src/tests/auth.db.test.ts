@@ -322,6 +322,12 @@ describe('a live list', () => {
 
   const open = { filter: { done: false }, sort: ['title'] } as const
 
+  const refuse = (status: number, error: string, after = '0.01') =>
+    new Response(JSON.stringify({ code: status, error, message: error }), {
+      status,
+      headers: { 'retry-after': after },
+    })
+
   test('shows what its filter finds, as it changes, and nothing of others', async () => {
     const { client } = await signUp()
     const other = await signUp()
@@ -388,6 +394,37 @@ describe('a live list', () => {
     watched.stop()
   })
 
+  test.each(['answered', 'refused'])(
+    'never shows another user what was asked before, %s late',
+    async (how) => {
+      const { client, auth, network } = await signUp()
+      const title = randomUUID()
+      await client.from('task').create({ title })
+      const list = live(client, 'task')
+      const watched = watch(list)
+      await watched.shows(`live: ${title}`)
+      const count = (request: string) => network.requests.filter((each) => each === request).length
+      const reads = count('GET /api/collections/task')
+      const streams = count('GET /api/realtime')
+      const release = network.holdAnswer(
+        '/api/collections/task',
+        how === 'refused' ? refuse(403, 'permission_denied') : undefined,
+      )
+      list.refresh()
+      await waitFor('the read', () => count('GET /api/collections/task') > reads)
+      const shown = watched.states.length
+      await auth.signUp({ email: newEmail(), password })
+      await waitFor('the next stream', () => count('GET /api/realtime') > streams && network.streams === 1)
+      release()
+      await watched.shows('live: ')
+      const mine = randomUUID()
+      await client.from('task').create({ title: mine })
+      await watched.shows(`live: ${mine}`)
+      expect(watched.states.slice(shown)).toEqual(['loading: ', 'live: ', `live: ${mine}`])
+      watched.stop()
+    },
+  )
+
   test('that begins again is loading, and of another user empty', async () => {
     const { client, auth } = await signUp()
     const title = randomUUID()
@@ -441,12 +478,6 @@ describe('a live list', () => {
     await waitFor('the list without it', () => children() === 0)
     stop()
   })
-
-  const refuse = (status: number, error: string, after = '0.01') =>
-    new Response(JSON.stringify({ code: status, error, message: error }), {
-      status,
-      headers: { 'retry-after': after },
-    })
 
   test('that cannot be read is stale, and read again until it can be', async () => {
     const { client, network } = await signUp()
