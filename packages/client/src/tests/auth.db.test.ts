@@ -254,10 +254,18 @@ describe('a session', () => {
     const { auth } = openTab(shaky)
     await auth.load()
     const stop = auth.subscribe(() => undefined)
-    isBroken = true
-    await storage.save(null)
-    await new Promise(setImmediate)
-    expect(auth.current?.user.email).toBe(email)
+    const unhandled: unknown[] = []
+    const note = (error: unknown) => unhandled.push(error)
+    process.on('unhandledRejection', note)
+    try {
+      isBroken = true
+      await storage.save(null)
+      await new Promise(setImmediate)
+      expect(auth.current?.user.email).toBe(email)
+      expect(unhandled).toEqual([])
+    } finally {
+      process.off('unhandledRejection', note)
+    }
     stop()
   })
 
@@ -425,7 +433,7 @@ describe('a live list', () => {
     },
   )
 
-  test('that begins again is loading, and of another user empty', async () => {
+  test('that restarts is loading, and of another user empty', async () => {
     const { client, auth } = await signUp()
     const title = randomUUID()
     await client.from('task').create({ title })
@@ -511,7 +519,7 @@ describe('a live list', () => {
     watched.stop()
   })
 
-  test('goes on when a listener throws, whose error is reported', async () => {
+  test('continues when a listener throws, whose error is reported', async () => {
     const { client, network } = await signUp()
     using reports = collectReports()
     const fail = (what: string) => () => {
