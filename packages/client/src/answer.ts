@@ -33,19 +33,23 @@ function readRetryAfter(text: string): number | undefined {
 }
 
 /** Of what stands between, a proxy's page for instance, nothing. */
-function readEnvelope(text: string): Partial<{
-  message: string
-  error: string
-  data: Record<string, unknown>
-  operation: { index: number; method: string }
-}> {
+function readEnvelope(text: string): {
+  message?: string | undefined
+  error?: string | undefined
+  data?: Record<string, unknown>
+  operation?: { index: number; method: string }
+} {
   try {
-    const body = parseExact(text) as Record<string, unknown> | null
+    const body = (parseExact(text) ?? {}) as Record<string, unknown>
+    const { error, message } = body
     // An object there is of another envelope.
-    return typeof body?.error === 'object' ? {} : (body ?? {})
+    if (typeof error === 'object') return {}
+    return { ...body, error: textOf(error), message: textOf(message) }
   } catch {
     return {}
   }
 }
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
 
 const idOf = ({ headers }: Response) => headers.get('x-request-id') ?? undefined

@@ -252,7 +252,7 @@ function listPaths(expand: object): string[] {
 }
 
 /** The primary key of a record in an address. @throws TypeError for a key that no address can hold */
-export function formatKey(key: unknown): string {
+function formatKey(key: unknown): string {
   const values = keyValues(key)
   return values.length === 1 ? values.map(pathSegment).join() : values.map(encodeURIComponent).join()
 }

@@ -1,5 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { and, column, compileFilter, type Filter, gt, like, neq, not, oneOf, or, where } from './filter.ts'
+import {
+  and,
+  column,
+  compileFilter,
+  contains,
+  eq,
+  type Filter,
+  gt,
+  gte,
+  ilike,
+  like,
+  lt,
+  lte,
+  neq,
+  not,
+  oneOf,
+  or,
+  where,
+} from './filter.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: hostile values have no type
 const compile = (filter: any) => compileFilter(filter as Filter<Record<string, unknown>>)
@@ -41,4 +59,30 @@ describe('a filter', () => {
   ])('is refused with %s', (_what, filter) => {
     expect(() => compile(typeof filter === 'function' ? filter() : filter)).toThrow(TypeError)
   })
+})
+
+test('null is compared by equality alone, which is checked at compile time', () => {
+  const taken: Filter<{ n: number | null }>[] = [{ n: eq(null) }, { n: neq(null) }, { n: oneOf([1, null]) }]
+  const refused: Filter<{ n: number | null; t: string | null }>[] = [
+    // @ts-expect-error the server refuses null here
+    { n: gt(null) },
+    // @ts-expect-error
+    { n: gte(null) },
+    // @ts-expect-error
+    { n: lt(null) },
+    // @ts-expect-error
+    { n: lte(null) },
+    // @ts-expect-error
+    { t: like(null) },
+    // @ts-expect-error
+    { t: ilike(null) },
+    // @ts-expect-error
+    { t: contains(null) },
+  ]
+  expect(taken.map((filter) => compileFilter(filter))).toEqual([
+    '"n" = null',
+    '"n" != null',
+    '("n" = null or "n" in (1))',
+  ])
+  expect(refused).toHaveLength(7)
 })

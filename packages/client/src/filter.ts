@@ -68,13 +68,14 @@ function join(conditions: readonly Condition[], word: string): Condition {
   return new Condition(conditions.map(({ text }) => `(${text})`).join(word))
 }
 
+/** By rank and by pattern nothing compares with null. */
 const compare =
-  (operator: string) =>
-  <Value extends FilterValue>(value: Value): Comparison<Value> =>
+  <Operand extends FilterValue = NonNullable<FilterValue>>(operator: string) =>
+  <Value extends Operand>(value: Value): Comparison<Value> =>
     new Comparison((name) => `${name} ${operator} ${quoteValue(value)}`)
 
-export const eq = compare('=')
-export const neq = compare('!=')
+export const eq = compare<FilterValue>('=')
+export const neq = compare<FilterValue>('!=')
 export const gt = compare('>')
 export const gte = compare('>=')
 export const lt = compare('<')

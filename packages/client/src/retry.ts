@@ -27,9 +27,14 @@ export function isPassing({ error, status, retryAfterSeconds = 0 }: BasaltError)
   )
 }
 
-/** Doubling, with jitter: clients that were cut off together must not reconnect together. */
-export function backoffSeconds(number: number): number {
-  return Math.min(30, 0.2 * 2 ** number) * (0.5 + Math.random() / 2)
+/**
+ * Doubling, with jitter: clients that were cut off together must not reconnect together.
+ *
+ * @param retryAfterSeconds what the server asks for, which only lengthens the pause: it may be 0, or a date that is past
+ */
+export function backoffSeconds(number: number, retryAfterSeconds = 0): number {
+  const seconds = Math.min(30, 0.2 * 2 ** number) * (0.5 + Math.random() / 2)
+  return Math.max(seconds, retryAfterSeconds)
 }
 
 /** @throws the reason of the signal */

@@ -144,7 +144,7 @@ export function createTransport(options: TransportOptions): Transport {
         }
         if (!detail.isRepeatable || number >= retries || !isPassing(error)) throw error
         number += 1
-        await pause(error.retryAfterSeconds ?? backoffSeconds(number), signal)
+        await pause(backoffSeconds(number, error.retryAfterSeconds), signal)
       }
     }
   }

@@ -11,7 +11,7 @@ export function listKey(kind: 'list' | 'live', tables: readonly Table[], query: 
 }
 
 export function recordKey(tables: readonly Table[], key: unknown, shape: AnyShape): QueryKey {
-  // Of one that no address can hold the request fails, not the render.
+  // An invalid key fails the request, not the render.
   return ['basalt', tables, 'record', { key: [key].flat().map(String) }, formatShape(shape)]
 }
 

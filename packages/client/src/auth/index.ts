@@ -164,6 +164,8 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
   }
 
   let offers = 0
+  /** The latest whose challenge has arrived: one that fails before ends no other. */
+  let newestOffer = 0
   async function offerPasskeys({ signal }: CeremonyOptions = {}): Promise<SignInResult | undefined> {
     offers += 1
     const own = offers
@@ -173,7 +175,8 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
       for (;;) {
         const { challenge_id, options: challenge } = await beginPasskey(discovery)
         // Answers may arrive in another order than their requests were made.
-        if (own !== offers) return undefined
+        if (own < newestOffer) return undefined
+        newestOffer = own
         const chosen = await ceremonies.offer(challenge, { signal })
         if (chosen === 'superseded') return undefined
         if (chosen === 'expired') continue

@@ -143,7 +143,7 @@ export function createSessionStore(
     renew: async (refused) => (await refresh(refused))?.token,
     subscribe(listener) {
       listeners.add(listener)
-      // What cannot be read is as it was.
+      // If the storage cannot be read, the session stays.
       stopWatching ??= storage.watch?.(() => void read().then(change, () => undefined))
       return () => {
         listeners.delete(listener)

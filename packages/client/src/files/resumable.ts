@@ -113,7 +113,7 @@ async function sendParts(tus: Tus, { id, blob, offset: first, progress, signal }
       failures += 1
       partBytes = minPartBytes
       isKnown = false
-      await pause(error.retryAfterSeconds ?? backoffSeconds(failures), signal)
+      await pause(backoffSeconds(failures, error.retryAfterSeconds), signal)
     }
     if (loaded > before) {
       failures = 0

@@ -13,11 +13,10 @@ export interface ChannelMessage {
 
 export interface ChannelMember {
   readonly channel: string
-  /** What has to be sent again on each connection, in order. */
-  readonly greetings: () => readonly object[]
   readonly receive: (message: ChannelMessage) => void
+  /** The server has accepted the subscription, on each connection. */
   readonly connected: () => void
-  /** @param isFinal it is not joined again */
+  /** @param isFinal it is not joined again on this connection */
   readonly disconnected: (error: unknown, isFinal: boolean) => void
 }
 
@@ -62,8 +61,9 @@ function createChannelSocket(transport: Transport): ChannelSocket {
     lastRef += 1
     const ref = lastRef
     return new Promise((resolve, reject) => {
+      const text = stringify({ ...message, ref })
       waiting.set(ref, { resolve, reject })
-      socket.send(stringify({ ...message, ref }))
+      socket.send(text)
     })
   }
 
@@ -78,7 +78,10 @@ function createChannelSocket(transport: Transport): ChannelSocket {
       return
     }
     if (connection !== current) return
-    callEach(members, (member) => member.channel === message.channel && member.receive(message))
+    callEach(
+      members,
+      (member) => members.has(member) && member.channel === message.channel && member.receive(message),
+    )
   }
 
   /** @returns the code that the connection was closed with */
@@ -104,7 +107,7 @@ function createChannelSocket(transport: Transport): ChannelSocket {
           if (signal.aborted) return
           current = connection
           opened()
-          for (const member of [...members]) await greetFor(member)
+          for (const member of [...members]) await subscribeFor(member)
         }
       })
       if (code === refusedToken && token !== undefined) await transport.tokens.renew?.(token)
@@ -125,16 +128,17 @@ function createChannelSocket(transport: Transport): ChannelSocket {
     await sendOn(connection, { type: 'auth', token })
   }
 
-  async function greetFor(member: ChannelMember): Promise<void> {
-    let greeted = member.connected
+  async function subscribeFor(member: ChannelMember): Promise<void> {
+    if (!members.has(member)) return
+    let answered = member.connected
     try {
-      for (const greeting of member.greetings()) if (members.has(member)) await send(greeting)
+      await send({ type: 'channel_subscribe', channel: member.channel })
     } catch (error) {
       // All members learn that a connection is broken.
       if (current === undefined) return
-      greeted = () => member.disconnected(error, true)
+      answered = () => member.disconnected(error, true)
     }
-    if (members.has(member)) callEach([greeted], (call) => call())
+    if (members.has(member)) callEach([answered], (call) => call())
   }
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -150,7 +154,8 @@ function createChannelSocket(transport: Transport): ChannelSocket {
         error: `socket_${code}`,
         status: 0,
       })
-      callEach(members, (member) => member.disconnected(error, isFinal))
+      // One may leave while another is called.
+      callEach(members, (member) => members.has(member) && member.disconnected(error, isFinal))
       if (isFinal) return
       failures = await pauseBeforeAttempt(failures + 1, signal)
     }
@@ -163,7 +168,7 @@ function createChannelSocket(transport: Transport): ChannelSocket {
       if (running === undefined) {
         running = new AbortController()
         void run(running.signal)
-      } else if (current !== undefined) void greetFor(member)
+      } else if (current !== undefined) void subscribeFor(member)
       return () => {
         if (!members.delete(member)) return
         const isLast = ![...members].some(({ channel }) => channel === member.channel)

@@ -1,6 +1,6 @@
 import type { Client } from '../client.ts'
 import type { AnyDatabase } from '../database-types.ts'
-import { BasaltError } from '../errors.ts'
+import { BasaltError, isBasaltError } from '../errors.ts'
 import { type ChannelMessage, channelSocketOf } from './channel-socket.ts'
 
 export interface Broadcast {
@@ -39,8 +39,12 @@ export function joinChannel<DB extends AnyDatabase>(
     throw new TypeError('channels need a global WebSocket (Node 22 has one)')
   const socket = channelSocketOf(client.transport)
   const present = new Map<string, unknown>()
+  /** What is shown, on each connection again. */
   let presence: object | undefined
   let joined = createGate()
+  let isJoined = false
+  /** The answer to the presence that was sent on joining. */
+  let shownOnJoining = Promise.resolve()
 
   function receive(message: ChannelMessage): void {
     if (message.type === 'broadcast') {
@@ -65,15 +69,28 @@ export function joinChannel<DB extends AnyDatabase>(
     else present.set(String(presence_conn_id), shown)
   }
 
-  const track = () => ({ type: 'presence_track', channel, presence })
+  async function show(): Promise<void> {
+    const own = presence
+    try {
+      await socket.send({ type: 'presence_track', channel, presence: own })
+    } catch (error) {
+      // It would be refused again.
+      if (isBasaltError(error, 'channel_refused') && presence === own) presence = undefined
+      throw error
+    }
+  }
+
   const leave = socket.join({
     channel,
-    greetings: () => [{ type: 'channel_subscribe', channel }, ...(presence === undefined ? [] : [track()])],
     receive,
     connected() {
       joined.resolve()
       // One that was refused is joined with another connection.
       joined = { ...joined, promise: Promise.resolve() }
+      isJoined = true
+      shownOnJoining = presence === undefined ? Promise.resolve() : show()
+      // Nothing may be waiting for it.
+      shownOnJoining.catch(() => undefined)
       listener.onConnected?.()
     },
     disconnected(error, isFinal) {
@@ -86,6 +103,7 @@ export function joinChannel<DB extends AnyDatabase>(
   function fail(error: unknown, isFinal: boolean): void {
     joined.reject(error)
     joined = createGate()
+    isJoined = false
     if (isFinal) joined.reject(error)
   }
 
@@ -96,8 +114,9 @@ export function joinChannel<DB extends AnyDatabase>(
     },
     async track(shown) {
       presence = shown
+      if (isJoined) return await show()
       await joined.promise
-      await socket.send(track())
+      await shownOnJoining
     },
     async untrack() {
       presence = undefined

@@ -112,6 +112,7 @@ export function createHub(
     stopWatching?.()
     stopWatching = undefined
     inForce = new Set()
+    isConnected = false
     wanted = []
   }
 

@@ -61,7 +61,7 @@ export function live<
   const listeners = new Set<(state: LiveState<Item>) => void>()
   const empty: LiveState<Item> = { items: [], totalItems: 0, status: 'loading', error: undefined }
   let state = empty
-  /** Whose items they are. */
+  /** The user that the items were read as. */
   let identity: string | undefined
   /** Whether no other record of the table shows in the list, by `expand` or relations in a condition. */
   const isPlain = query.expand === undefined && Object.getPrototypeOf(query.filter ?? {}) === Object.prototype
@@ -87,15 +87,22 @@ export function live<
     let failures = 0
     try {
       while (isStale) {
+        const reader = identity
         await new Promise((resolve) => setTimeout(resolve, gatherMs))
         if (signal.aborted) return
         isStale = false
         const page = await collection
           .list({ perPage: 100, ...query } as AnyQuery as typeof query, { signal })
           .catch((error: unknown) => {
+            if (reader !== identity) return undefined
             if (!isBasaltError(error) || !isPassing(error)) throw error
             return { error }
           })
+        if (page === undefined || reader !== identity) {
+          // Where the stream of the new user is not in force yet, its beginning causes the next read.
+          isStale = isConnected
+          continue
+        }
         if ('error' in page) {
           if (signal.aborted) return
           isStale = true
@@ -164,7 +171,9 @@ export function live<
         change({ status: 'failed', error })
       },
       forget() {
+        isConnected = false
         isLoaded = false
+        isStale = false
         identity = tokens.identity?.()
         change(empty)
       },

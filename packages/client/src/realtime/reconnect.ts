@@ -8,7 +8,7 @@ import { backoffSeconds, pause } from '../retry.ts'
 export async function pauseBeforeAttempt(
   failures: number,
   signal: AbortSignal,
-  seconds: number = backoffSeconds(failures),
+  retryAfterSeconds?: number,
 ): Promise<number> {
   const ended = new AbortController()
   let isOnlineAgain = false
@@ -21,7 +21,7 @@ export async function pauseBeforeAttempt(
   signal.addEventListener('abort', end)
   // Only browsers have this event.
   globalThis.addEventListener?.('online', noteOnline)
-  await pause(seconds, ended.signal).catch(() => undefined)
+  await pause(backoffSeconds(failures, retryAfterSeconds), ended.signal).catch(() => undefined)
   signal.removeEventListener('abort', end)
   globalThis.removeEventListener?.('online', noteOnline)
   return isOnlineAgain ? 0 : failures

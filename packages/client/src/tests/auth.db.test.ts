@@ -254,10 +254,18 @@ describe('a session', () => {
     const { auth } = openTab(shaky)
     await auth.load()
     const stop = auth.subscribe(() => undefined)
-    isBroken = true
-    await storage.save(null)
-    await new Promise(setImmediate)
-    expect(auth.current?.user.email).toBe(email)
+    const unhandled: unknown[] = []
+    const note = (error: unknown) => unhandled.push(error)
+    process.on('unhandledRejection', note)
+    try {
+      isBroken = true
+      await storage.save(null)
+      await new Promise(setImmediate)
+      expect(auth.current?.user.email).toBe(email)
+      expect(unhandled).toEqual([])
+    } finally {
+      process.off('unhandledRejection', note)
+    }
     stop()
   })
 
@@ -321,6 +329,12 @@ describe('a live list', () => {
   }
 
   const open = { filter: { done: false }, sort: ['title'] } as const
+
+  const refuse = (status: number, error: string, after = '0.01') =>
+    new Response(JSON.stringify({ code: status, error, message: error }), {
+      status,
+      headers: { 'retry-after': after },
+    })
 
   test('shows what its filter finds, as it changes, and nothing of others', async () => {
     const { client } = await signUp()
@@ -388,7 +402,38 @@ describe('a live list', () => {
     watched.stop()
   })
 
-  test('that begins again is loading, and of another user empty', async () => {
+  test.each(['answered', 'refused'])(
+    'never shows another user what was asked before, %s late',
+    async (how) => {
+      const { client, auth, network } = await signUp()
+      const title = randomUUID()
+      await client.from('task').create({ title })
+      const list = live(client, 'task')
+      const watched = watch(list)
+      await watched.shows(`live: ${title}`)
+      const count = (request: string) => network.requests.filter((each) => each === request).length
+      const reads = count('GET /api/collections/task')
+      const streams = count('GET /api/realtime')
+      const release = network.holdAnswer(
+        '/api/collections/task',
+        how === 'refused' ? refuse(403, 'permission_denied') : undefined,
+      )
+      list.refresh()
+      await waitFor('the read', () => count('GET /api/collections/task') > reads)
+      const shown = watched.states.length
+      await auth.signUp({ email: newEmail(), password })
+      await waitFor('the next stream', () => count('GET /api/realtime') > streams && network.streams === 1)
+      release()
+      await watched.shows('live: ')
+      const mine = randomUUID()
+      await client.from('task').create({ title: mine })
+      await watched.shows(`live: ${mine}`)
+      expect(watched.states.slice(shown)).toEqual(['loading: ', 'live: ', `live: ${mine}`])
+      watched.stop()
+    },
+  )
+
+  test('that restarts is loading, and of another user empty', async () => {
     const { client, auth } = await signUp()
     const title = randomUUID()
     await client.from('task').create({ title })
@@ -442,12 +487,6 @@ describe('a live list', () => {
     stop()
   })
 
-  const refuse = (status: number, error: string, after = '0.01') =>
-    new Response(JSON.stringify({ code: status, error, message: error }), {
-      status,
-      headers: { 'retry-after': after },
-    })
-
   test('that cannot be read is stale, and read again until it can be', async () => {
     const { client, network } = await signUp()
     const list = live(client, 'task', { sort: ['title'] })
@@ -480,7 +519,7 @@ describe('a live list', () => {
     watched.stop()
   })
 
-  test('goes on when a listener throws, whose error is reported', async () => {
+  test('continues when a listener throws, whose error is reported', async () => {
     const { client, network } = await signUp()
     using reports = collectReports()
     const fail = (what: string) => () => {

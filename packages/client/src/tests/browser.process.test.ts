@@ -137,7 +137,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       expect(await run('auth.current === undefined')).toBe(true)
     })
 
-    test('are offered by the last who asked, in whatever order the challenges arrive', async () => {
+    test('are offered by the latest caller, in whatever order the challenges arrive', async () => {
       await browser.call('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: false })
       await run(`{
         const { fetch } = globalThis
@@ -166,6 +166,40 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       expect(await run('globalThis.hasEnded === undefined')).toBe(true)
       await run('controller.abort(new Error("left"))')
       expect(await run('last.then((result) => result === undefined)')).toBe(true)
+    })
+
+    test('stay offered when a later offer fails', async () => {
+      await browser.call('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: false })
+      await run(`{
+        const { fetch } = globalThis
+        const held = Promise.withResolvers()
+        let requests = 0
+        globalThis.fetch = async (...request) => {
+          requests += 1
+          if (requests > 1) throw new TypeError('fetch failed')
+          const answer = await fetch(...request)
+          await held.promise
+          return answer
+        }
+        globalThis.answerFirst = () => held.resolve()
+        const { credentials } = navigator
+        const get = credentials.get.bind(credentials)
+        credentials.get = (options) => {
+          globalThis.isOffered = true
+          return get(options)
+        }
+      }`)
+      await run('{ globalThis.controller = new AbortController() }')
+      await run('{ globalThis.first = auth.offerPasskeys({ signal: controller.signal }) }')
+      await run('{ first.finally(() => { globalThis.hasEnded = true }) }')
+      expect(await failureOf('auth.offerPasskeys()')).toMatchObject({ error: 'network_error' })
+      await run('answerFirst()')
+      await waitFor('the first to go on', () =>
+        run<boolean>('globalThis.isOffered || globalThis.hasEnded || false'),
+      )
+      expect(await run('globalThis.hasEnded === undefined')).toBe(true)
+      await run('controller.abort(new Error("left"))')
+      expect(await run('first.then((result) => result === undefined)')).toBe(true)
     })
 
     test('that cannot be used fail with what is wrong', async () => {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { faultsOf } from '../../../server/test/faults.ts'
 import { createTestApp, type TestApp } from '../../../server/test/test-app.ts'
 import { waitFor } from '../../../server/test/wait-for.ts'
 import { type Auth, createAuth } from '../auth/index.ts'
 import { createClient } from '../index.ts'
-import { type ChannelListener, joinChannel } from '../realtime/index.ts'
+import { type Channel, type ChannelListener, joinChannel } from '../realtime/index.ts'
 import { collectReports } from './harness.ts'
 
 const password = 'correct horse battery staple'
@@ -73,7 +73,67 @@ describe('a channel', () => {
     nameless.leave()
   })
 
-  test('goes on when its listeners throw, whose errors are reported', async () => {
+  test('stays joined when a presence is refused, which is not sent again', async () => {
+    const send = vi.spyOn(WebSocket.prototype, 'send')
+    try {
+      const events: string[] = []
+      const channel = joinChannel(ada, randomUUID(), {
+        onConnected: () => events.push('connected'),
+        onDisconnected: () => events.push('disconnected'),
+      })
+      const large = refused('presence payload exceeds 4096 bytes')
+      const tracks = () =>
+        send.mock.calls.flatMap(([text]) => {
+          const { type, presence } = JSON.parse(String(text))
+          return type === 'presence_track' ? [presence] : []
+        })
+      await expect(channel.track({ a: 'x'.repeat(4096) })).rejects.toMatchObject(large)
+      expect([events, tracks()]).toEqual([['connected'], [{ a: 'x'.repeat(4096) }]])
+      send.mockClear()
+      await auth.signUp({ email: `${randomUUID()}@example.com`, password })
+      await waitFor('the next connection', () => events.length === 3)
+      await channel.broadcast('after', {})
+      expect([events, tracks()]).toEqual([['connected', 'disconnected', 'connected'], []])
+      await channel.track({ name: 'Ada' })
+      expect(tracks()).toEqual([{ name: 'Ada' }])
+      await auth.signUp({ email: `${randomUUID()}@example.com`, password })
+      await waitFor('the third connection', () => events.length === 5)
+      await waitFor('the presence', () => tracks().length === 2)
+      expect(tracks()).toEqual([{ name: 'Ada' }, { name: 'Ada' }])
+      channel.leave()
+    } finally {
+      send.mockRestore()
+    }
+  })
+
+  test('that is left by the listener of another is not called any more', async () => {
+    const name = randomUUID()
+    const calls: string[] = []
+    const called = (what: string) => () => void calls.push(what)
+    const left = { onBroadcast: called('left: broadcast'), onDisconnected: called('left: disconnected') }
+    const leavesAt = (what: string, other: () => Channel) => () => {
+      calls.push(what)
+      other().leave()
+    }
+    const first = joinChannel(ada, name, { onBroadcast: leavesAt('first: broadcast', () => second) })
+    const second = joinChannel(ada, name, left)
+    const third = joinChannel(ada, name, { onDisconnected: leavesAt('third: disconnected', () => fourth) })
+    const fourth = joinChannel(ada, randomUUID(), left)
+    await Promise.all([first, second, third, fourth].map((channel) => channel.track({})))
+    const speaker = joinChannel(bob, name, {})
+    await speaker.broadcast('said', {})
+    await waitFor('the broadcast', () => calls.length > 0)
+    // Another user needs another connection.
+    await auth.signUp({ email: `${randomUUID()}@example.com`, password })
+    await waitFor('the break', () => calls.length > 1)
+    await third.broadcast('again', {})
+    for (const channel of [second, fourth])
+      await expect(channel.broadcast('late', {})).rejects.toMatchObject(refused('the channel was left'))
+    for (const channel of [first, third, speaker]) channel.leave()
+    expect(calls).toEqual(['first: broadcast', 'third: disconnected'])
+  })
+
+  test('continues when its listeners throw, whose errors are reported', async () => {
     using reports = collectReports()
     const fail = (what: string) => () => {
       throw new Error(`${what} failed`)
@@ -104,5 +164,12 @@ describe('a channel', () => {
     await channel.broadcast('again', {})
     await waitFor('the broadcast as another user', () => other.received.includes('again'))
     for (const each of [channel, beside, other, speaker]) each.leave()
+    const what = new Set(reports.errors.map((error) => (error as Error).message))
+    expect([...what].sort()).toEqual([
+      'onBroadcast failed',
+      'onConnected failed',
+      'onDisconnected failed',
+      'onPresence failed',
+    ])
   })
 })

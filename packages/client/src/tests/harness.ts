@@ -12,8 +12,8 @@ export interface Network {
   loseAnswer(): void
   /** Lets the next request not be made. */
   loseRequest(): void
-  /** Makes the next request to this path and holds its answer back, until what it returns is called. */
-  holdAnswer(path: string): () => void
+  /** Makes the next request to this path and holds its answer, or another, back, until what it returns is called. */
+  holdAnswer(path: string, other?: Response): () => void
   /** Answers the next requests to this path, without making them. */
   answer(path: string, ...responses: readonly Response[]): void
   /** Breaks the streams that are open. */
@@ -26,7 +26,7 @@ export function createNetwork(): Network {
   const requests: string[] = []
   const keys: string[] = []
   const streams = new Set<AbortController>()
-  const held = new Map<string, Promise<void>>()
+  const held = new Map<string, Promise<Response | undefined>>()
   const prepared = new Map<string, Response[]>()
   let next: 'answer' | 'request' | undefined
   return {
@@ -41,10 +41,10 @@ export function createNetwork(): Network {
     loseRequest() {
       next = 'request'
     },
-    holdAnswer(path) {
-      const { promise, resolve } = Promise.withResolvers<void>()
+    holdAnswer(path, other) {
+      const { promise, resolve } = Promise.withResolvers<Response | undefined>()
       held.set(path, promise)
-      return resolve
+      return () => resolve(other)
     },
     answer: (path, ...responses) => void prepared.set(path, [...responses]),
     cutStreams() {
@@ -65,9 +65,9 @@ export function createNetwork(): Network {
         const release = held.get(url.pathname)
         held.delete(url.pathname)
         const response = await fetch(input, init)
-        await release
+        const other = await release
         if (lost === 'answer') throw new TypeError('fetch failed')
-        return response
+        return other ?? response
       }
       const stream = new AbortController()
       const { signal } = init ?? {}

@@ -1,0 +1,25 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { readError } from './answer.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+test.each([
+  ['90', 90],
+  ['Thu, 01 Jan 2026 00:01:30 GMT', 90],
+  ['Wed, 31 Dec 2025 23:59:00 GMT', 0],
+  ['soon', undefined],
+])('the time that a proxy names, %s, is read as seconds from now', (retryAfter, retryAfterSeconds) => {
+  const response = new Response('<html>', { status: 503, headers: { 'retry-after': retryAfter } })
+  const message = 'the server answered 503'
+  expect(readError(response, '<html>')).toMatchObject({
+    error: 'http_503',
+    message,
+    status: 503,
+    retryAfterSeconds,
+  })
+})
