@@ -33,31 +33,23 @@ export const noContent = Type.Null({ description: 'No content.' })
 /** The route takes a token. */
 export const bearerSecurity: Record<string, string[]>[] = [{ bearer: [] }]
 
-/** What the API document says beyond what is checked by a schema. */
-interface Documentation {
+/** What the API document says of a member beyond its schema: a keyword that checks pass over. */
+export interface Documented {
   readonly isRequired?: boolean
-  readonly keywords: Readonly<Record<string, unknown>>
-}
-
-const documentation = new WeakMap<object, Documentation>()
-
-export function documentationOf(schema: object): Documentation | undefined {
-  return documentation.get(schema)
+  readonly keywords?: Readonly<Record<string, unknown>>
 }
 
 /** A member whose lack its handler answers with an error of its own: optional to the check, required in the API document. */
 export function requiredByHandler<Schema extends TSchema>(schema: Schema) {
-  const optional = Type.Optional(schema)
   const isText = (schema as { type?: unknown }).type === 'string'
-  documentation.set(optional, { isRequired: true, keywords: isText ? { minLength: 1 } : {} })
-  return optional
+  const documented: Documented = { isRequired: true, ...(isText ? { keywords: { minLength: 1 } } : {}) }
+  return Type.Optional({ ...schema, documented })
 }
 
-/** A UUID of which its handler says what it identifies: any text to the check. Not within `Type.Optional`, which makes a copy. */
+/** A UUID of which its handler says what it identifies: any text to the check. */
 export function uuidByHandler(options: Readonly<Record<string, unknown>> = {}) {
-  const schema = Type.String(options)
-  documentation.set(schema, { keywords: { format: 'uuid' } })
-  return schema
+  const documented: Documented = { keywords: { format: 'uuid' } }
+  return Type.String({ ...options, documented })
 }
 
 /** Pages of administrative lists. What is out of bounds is brought within them. */

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { type TSchema, Type } from '../../lib/type.ts'
-import { documentationOf } from '../schemas.ts'
+import type { Documented } from '../schemas.ts'
 
 /** Collects the schemas of every route added later into an OpenAPI 3.1 document. */
 export async function collectApiDocument(app: FastifyInstance, version: string): Promise<void> {
@@ -103,25 +103,21 @@ function describeRequest(schema: FastifySchema): FastifySchema {
   return { ...schema, ...Object.fromEntries(described) }
 }
 
-function describeMembers(schema: ObjectSchema): ObjectSchema {
-  const members = Object.entries(schema.properties ?? {}).map(([name, member]) => ({
-    name,
-    member,
-    documented: documentationOf(member),
-  }))
-  if (members.every(({ documented }) => documented === undefined)) return schema
-  const required = members.flatMap(({ name, documented }) => (documented?.isRequired === true ? [name] : []))
+function describeMembers({ properties, ...schema }: ObjectSchema): ObjectSchema {
+  if (properties === undefined) return schema
+  const members = Object.entries(properties)
+  const required = members.flatMap(([name, { documented }]) => (documented?.isRequired ? [name] : []))
   return {
     ...schema,
-    required: [...(schema.required ?? []), ...required],
+    ...(required.length === 0 ? {} : { required: [...(schema.required ?? []), ...required] }),
     properties: Object.fromEntries(
-      members.map(({ name, member, documented }) => [name, { ...member, ...documented?.keywords }]),
+      members.map(([name, { documented, ...member }]) => [name, { ...member, ...documented?.keywords }]),
     ),
   }
 }
 
 interface ObjectSchema {
-  readonly properties?: Readonly<Record<string, object>>
+  readonly properties?: Readonly<Record<string, { readonly documented?: Documented }>>
   readonly required?: readonly string[]
 }
 

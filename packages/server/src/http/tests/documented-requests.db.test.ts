@@ -74,6 +74,10 @@ describe('GET /api/openapi.json says what handlers ask for', () => {
     expect(accepted.map(({ name }) => name)).toEqual([])
   })
 
+  test('in keywords of JSON Schema', () => {
+    expect(JSON.stringify(operations)).not.toContain('"documented":')
+  })
+
   test('bodies that are required', () => {
     const optional = operations.filter(({ requestBody }) => requestBody?.required === false)
     expect(optional.map(({ operationId }) => operationId)).toEqual([

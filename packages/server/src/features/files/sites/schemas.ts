@@ -52,7 +52,7 @@ const deploy = Type.Object({
 const siteInput = {
   name: Type.Optional(Type.String()),
   spaMode: Type.Optional(Type.Boolean()),
-  customDomainId: Type.Optional(Type.String({ description: 'UUID.' })),
+  customDomainId: Type.Optional(uuidByHandler({ description: 'UUID.' })),
 }
 
 const page = { totalCount: Type.Integer(), page: Type.Integer(), perPage: Type.Integer() }
