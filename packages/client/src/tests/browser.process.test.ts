@@ -137,18 +137,25 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       expect(await run('auth.current === undefined')).toBe(true)
     })
 
-    test('are offered by the latest caller, in whatever order the challenges arrive', async () => {
+    /**
+     * The first answer arrives at `answerFirst()`; other requests are answered at once, or fail. `isOffered` once the
+     * browser is asked for a passkey, of which none is chosen.
+     */
+    async function holdFirstChallenge({ losesOthers = false } = {}): Promise<void> {
       await browser.call('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: false })
       await run(`{
         const { fetch } = globalThis
-        const order = []
+        const held = Promise.withResolvers()
+        let requests = 0
         globalThis.fetch = async (...request) => {
-          const turn = order.push(Promise.withResolvers())
+          requests += 1
+          const isFirst = requests === 1
+          if (!isFirst && ${losesOthers}) throw new TypeError('fetch failed')
           const answer = await fetch(...request)
-          if (turn === 1) await order[0].promise
+          if (isFirst) await held.promise
           return answer
         }
-        globalThis.answerFirst = () => order[0].resolve()
+        globalThis.answerFirst = () => held.resolve()
         const { credentials } = navigator
         const get = credentials.get.bind(credentials)
         credentials.get = (options) => {
@@ -156,6 +163,10 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
           return get(options)
         }
       }`)
+    }
+
+    test('are offered by the latest caller, in whatever order the challenges arrive', async () => {
+      await holdFirstChallenge()
       await run('{ globalThis.controller = new AbortController() }')
       await run('{ globalThis.first = auth.offerPasskeys() }')
       await run('{ globalThis.last = auth.offerPasskeys({ signal: controller.signal }) }')
@@ -169,26 +180,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
     })
 
     test('stay offered when a later offer fails', async () => {
-      await browser.call('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: false })
-      await run(`{
-        const { fetch } = globalThis
-        const held = Promise.withResolvers()
-        let requests = 0
-        globalThis.fetch = async (...request) => {
-          requests += 1
-          if (requests > 1) throw new TypeError('fetch failed')
-          const answer = await fetch(...request)
-          await held.promise
-          return answer
-        }
-        globalThis.answerFirst = () => held.resolve()
-        const { credentials } = navigator
-        const get = credentials.get.bind(credentials)
-        credentials.get = (options) => {
-          globalThis.isOffered = true
-          return get(options)
-        }
-      }`)
+      await holdFirstChallenge({ losesOthers: true })
       await run('{ globalThis.controller = new AbortController() }')
       await run('{ globalThis.first = auth.offerPasskeys({ signal: controller.signal }) }')
       await run('{ first.finally(() => { globalThis.hasEnded = true }) }')
