@@ -1,4 +1,5 @@
 import type { QueryResultRow } from 'pg'
+import { type BinaryRows, encodeCopy } from './binary-rows.ts'
 import type { Connection } from './connection.ts'
 import { begin, type Call, commit, StatementFailed, statement } from './message.ts'
 import type { Pool } from './pool.ts'
@@ -81,12 +82,12 @@ export class SystemDatabase implements Queryable {
   }
 
   /**
-   * Inserts rows, all or none of them.
+   * Inserts rows, all or none of them. The connection is in use for as long as the source has more.
    *
-   * @param command a `copy … from stdin`
+   * @param command a `copy … from stdin (format binary)`
    */
-  async copyIn(command: string, rows: Buffer): Promise<void> {
-    const copying = this.#pool.use({ run: (connection) => connection.copyIn(command, [rows]) })
+  async copyIn(command: string, rows: Iterable<BinaryRows> | AsyncIterable<BinaryRows>): Promise<void> {
+    const copying = this.#pool.use({ run: (connection) => connection.copyIn(command, encodeCopy(rows)) })
     await (this.#observe === undefined ? copying : observed(this.#observe, () => command, copying))
   }
 

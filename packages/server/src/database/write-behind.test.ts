@@ -1,15 +1,16 @@
 import { DatabaseError } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
-import { createLane, WriteBehind, type WriteBehindOptions } from './write-behind.ts'
+import { Lane, WriteBehind, type WriteBehindOptions } from './write-behind.ts'
 
 function open(options: Partial<WriteBehindOptions<string>> = {}) {
   const written: (readonly string[])[] = []
   const failures: unknown[] = []
   const queue = new WriteBehind<string>({
+    createBatch: () => [],
     write: async (entries) => {
       written.push([...entries])
     },
-    lane: createLane(),
+    lane: new Lane(),
     everyMs: 3_600_000,
     batchSize: 3,
     capacity: 5,
@@ -112,12 +113,123 @@ describe('write-behind › a queue', () => {
   })
 })
 
+describe('write-behind › a statement that goes on', () => {
+  /** Writes as one statement does: all of it or nothing. */
+  function openFollowing(options: Partial<WriteBehindOptions<string>> = {}) {
+    const statements: string[][] = []
+    const ended: string[][] = []
+    const queue = open({
+      batchSize: 2,
+      capacity: 100,
+      followMs: 60_000,
+      write: async (entries, more) => {
+        const taken = [...entries]
+        statements.push(taken)
+        for await (const chunk of more) taken.push(...chunk)
+        ended.push(taken)
+      },
+      ...options,
+    })
+    return { ...queue, statements, ended }
+  }
+
+  test('takes entries as they come, and ends when few do', async () => {
+    const { queue, statements, ended } = openFollowing()
+    for (const entry of ['a', 'b']) queue.add(entry)
+    await vi.waitFor(() => expect(statements).toEqual([['a', 'b']]))
+    for (const entry of ['c', 'd', 'e', 'f', 'g']) queue.add(entry)
+    await vi.waitFor(() => expect(ended).toEqual([['a', 'b', 'c', 'd', 'e', 'f']]))
+    await queue.flush()
+    expect(statements).toEqual([['a', 'b', 'c', 'd', 'e', 'f'], ['g']])
+  })
+
+  test('takes at most half of what may wait, as all of it waits until it is committed', async () => {
+    const { queue, statements } = openFollowing({ capacity: 12 })
+    for (let count = 0; count < 12; count += 1) queue.add(String(count))
+    await queue.flush()
+    expect(statements.map((entries) => entries.length)).toEqual([6, 6])
+    expect(queue.dropped).toBe(0)
+  })
+
+  test('ends when it is time', async () => {
+    const { queue, statements } = openFollowing({ followMs: 0 })
+    for (const entry of ['a', 'b', 'c', 'd']) queue.add(entry)
+    await queue.flush()
+    expect(statements).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ])
+  })
+
+  test('ends when another work waits for the lane', async () => {
+    const lane = new Lane()
+    const { queue, statements } = openFollowing({ lane })
+    for (const entry of ['a', 'b', 'c', 'd']) queue.add(entry)
+    const order: string[] = []
+    const other = lane.run(async () => {
+      order.push(`other work after ${statements.length} statement`)
+    })
+    await Promise.all([queue.flush(), other])
+    expect(statements).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ])
+    expect(order).toEqual(['other work after 1 statement'])
+  })
+
+  test('is written again whole after a failure, without going on', async () => {
+    let attempts = 0
+    const kept: string[][] = []
+    const { queue } = openFollowing({
+      write: async (entries, more) => {
+        attempts += 1
+        const taken = [...entries]
+        for await (const chunk of more) taken.push(...chunk)
+        if (attempts === 1) throw new Error('unavailable')
+        kept.push(taken)
+      },
+    })
+    for (const entry of ['a', 'b', 'c', 'd']) queue.add(entry)
+    await vi.waitFor(() => expect(attempts).toBe(1))
+    await queue.flush()
+    await queue.flush()
+    expect(kept).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+    ])
+  })
+
+  test('drops only the entry that the database refuses, also one that followed', async () => {
+    const kept: string[] = []
+    const { queue } = openFollowing({
+      write: async (entries, more) => {
+        const taken = [...entries]
+        for await (const chunk of more) taken.push(...chunk)
+        if (taken.includes('bad')) throw refusal()
+        kept.push(...taken)
+      },
+    })
+    for (const entry of ['a', 'b', 'c', 'bad', 'd', 'e']) queue.add(entry)
+    await queue.flush()
+    expect(kept).toEqual(['a', 'b', 'c', 'd', 'e'])
+    expect(queue.dropped).toBe(1)
+  })
+
+  test('ends when the queue stops, and the rest is written', async () => {
+    const { queue, statements } = openFollowing()
+    for (const entry of ['a', 'b', 'c', 'd', 'e']) queue.add(entry)
+    await queue.stop()
+    expect(statements).toEqual([['a', 'b'], ['c', 'd'], ['e']])
+    expect(queue.dropped).toBe(0)
+  })
+})
+
 describe('write-behind › a lane', () => {
   test('runs one work at a time, also after one that failed', async () => {
-    const lane = createLane()
+    const lane = new Lane()
     const events: string[] = []
     const work = (name: string, isGood: boolean) =>
-      lane(async () => {
+      lane.run(async () => {
         events.push(`${name} begins`)
         await Promise.resolve()
         events.push(`${name} ends`)

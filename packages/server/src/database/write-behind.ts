@@ -1,20 +1,44 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { DatabaseError } from 'pg'
 
-/** Runs works one after the other: what is written in the background takes one connection, however much there is. */
-export type Lane = <Result>(work: () => Promise<Result>) => Promise<Result>
+/** How long a statement waits for the batch that it goes on with. */
+const patienceMs = 100
 
-export function createLane(): Lane {
-  let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
-    const running = last.then(work)
-    last = running.catch(() => undefined)
+/** Runs works one after the other: what is written in the background takes one connection, however much there is. */
+export class Lane {
+  #last: Promise<unknown> = Promise.resolve()
+  #unfinished = 0
+
+  /** Whether a work waits for the one that runs. */
+  get isAwaited(): boolean {
+    return this.#unfinished > 1
+  }
+
+  run<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#unfinished += 1
+    const running = this.#last.then(work).finally(() => {
+      this.#unfinished -= 1
+    })
+    this.#last = running.catch(() => undefined)
     return running
   }
 }
 
-export interface WriteBehindOptions<Entry> {
-  /** Writes a batch, in one statement. */
-  readonly write: (entries: readonly Entry[]) => Promise<void>
+/** Entries that are written together: an array, or what encodes each as it comes. */
+export interface Batch<Entry, Same> {
+  readonly length: number
+  push(entry: Entry): unknown
+  slice(start: number, end?: number): Same
+}
+
+export interface WriteBehindOptions<Entry, Entries extends Batch<Entry, Entries> = Entry[]> {
+  readonly createBatch: () => Entries
+  /**
+   * Writes a batch in one statement.
+   *
+   * @param following further batches as they become full: those that are taken belong to the same statement
+   */
+  readonly write: (batch: Entries, following: AsyncIterable<Entries>) => Promise<void>
   readonly lane: Lane
   /** Longest time an entry waits while the database is available. */
   readonly everyMs: number
@@ -23,6 +47,8 @@ export interface WriteBehindOptions<Entry> {
    * meets.
    */
   readonly batchSize: number
+  /** Longest time that a statement goes on with batches as they become full; 0 by default, it has one batch. */
+  readonly followMs?: number | undefined
   /** Entries that may wait; further ones are dropped. */
   readonly capacity: number
   /** Called with the first failure of an outage. */
@@ -33,19 +59,26 @@ export interface WriteBehindOptions<Entry> {
  * A bounded queue of entries that are written in batches. Adding never waits and never fails: while the database is
  * unavailable entries wait, and those beyond the capacity are dropped and counted.
  */
-export class WriteBehind<Entry> {
-  readonly #options: WriteBehindOptions<Entry>
-  #queue: Entry[] = []
-  /** Entries, from the first, that are to be written now. */
-  #due = 0
+export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]> {
+  readonly #options: WriteBehindOptions<Entry, Entries>
+  /** What is written belongs to no request, nor to its trace. */
+  readonly #outsideRequests = AsyncLocalStorage.snapshot()
+  #filling: Entries
+  /** Those that are full or whose time has come, in the order they are written. */
+  #due: Entries[] = []
+  /** Entries in all of them. */
+  #length = 0
   #dropped = 0
   #timer: NodeJS.Timeout | undefined
   #flushing: Promise<void> | undefined
+  #onDue: (() => void) | undefined
   #isFailing = false
+  #isStopping = false
   #isStopped = false
 
-  constructor(options: WriteBehindOptions<Entry>) {
+  constructor(options: WriteBehindOptions<Entry, Entries>) {
     this.#options = options
+    this.#filling = options.createBatch()
   }
 
   /** Entries lost so far. */
@@ -54,15 +87,16 @@ export class WriteBehind<Entry> {
   }
 
   add(entry: Entry): void {
-    if (this.#isStopped || this.#queue.length >= this.#options.capacity) {
+    const { capacity, batchSize } = this.#options
+    if (this.#isStopped || this.#length >= capacity) {
       this.#dropped += 1
       return
     }
-    this.#queue.push(entry)
-    const { batchSize } = this.#options
-    if (this.#isFailing || this.#queue.length - this.#due < batchSize) return
-    this.#due += batchSize
-    void this.#writeDue()
+    this.#filling.push(entry)
+    this.#length += 1
+    if (this.#filling.length < batchSize) return
+    this.#makeDue()
+    if (!this.#isFailing) void this.#writeDue()
   }
 
   start(): void {
@@ -71,47 +105,70 @@ export class WriteBehind<Entry> {
 
   /** Writes what waits, as far as the database allows. */
   flush(): Promise<void> {
-    this.#due = this.#queue.length
+    if (this.#filling.length > 0) this.#makeDue()
     return this.#writeDue()
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
+    this.#isStopping = true
+    this.#onDue?.()
     await this.#flushing
     await this.flush()
     this.#isStopped = true
-    this.#dropped += this.#queue.length
-    this.#queue = []
+    this.#dropped += this.#length
+    this.#forget(this.#due.length)
+  }
+
+  #makeDue(): void {
+    this.#due.push(this.#filling)
+    this.#filling = this.#options.createBatch()
+    this.#onDue?.()
+  }
+
+  /** Removes the first batches. */
+  #forget(count: number): void {
+    for (const { length } of this.#due.splice(0, count)) this.#length -= length
   }
 
   #writeDue(): Promise<void> {
-    this.#flushing ??= this.#writeBatches().finally(() => {
+    this.#flushing ??= this.#outsideRequests(() => this.#writeBatches()).finally(() => {
       this.#flushing = undefined
     })
     return this.#flushing
   }
 
   async #writeBatches(): Promise<void> {
-    const { lane, batchSize, onFailure } = this.#options
-    while (this.#due > 0) {
-      const batch = this.#queue.slice(0, Math.min(batchSize, this.#due))
-      try {
-        await lane(() => this.#write(batch))
+    const { lane, onFailure } = this.#options
+    try {
+      while (this.#due.length > 0) {
+        this.#forget(await lane.run(() => this.#writeFirst()))
         this.#isFailing = false
-      } catch (error) {
-        if (!this.#isFailing) onFailure(error)
-        this.#isFailing = true
-        return
       }
-      this.#queue.splice(0, batch.length)
-      this.#due -= batch.length
+    } catch (error) {
+      if (!this.#isFailing) onFailure(error)
+      this.#isFailing = true
     }
   }
 
-  /** An entry that the database refuses is dropped alone: it must not hold up or take along the others. */
-  async #write(batch: readonly Entry[]): Promise<void> {
+  /** @returns how many batches were written, from the first */
+  async #writeFirst(): Promise<number> {
+    const first = this.#due[0]
+    if (first === undefined) return 0
+    const taken = [first]
     try {
-      await this.#options.write(batch)
+      await this.#options.write(first, this.#follow(taken))
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      for (const batch of taken) await this.#writeApart(batch)
+    }
+    return taken.length
+  }
+
+  /** An entry that the database refuses is dropped alone: it must not hold up or take along the others. */
+  async #writeApart(batch: Entries): Promise<void> {
+    try {
+      await this.#options.write(batch, none())
     } catch (error) {
       if (!isRefusal(error)) throw error
       if (batch.length === 1) {
@@ -119,11 +176,43 @@ export class WriteBehind<Entry> {
         return
       }
       const middle = Math.ceil(batch.length / 2)
-      await this.#write(batch.slice(0, middle))
-      await this.#write(batch.slice(middle))
+      await this.#writeApart(batch.slice(0, middle))
+      await this.#writeApart(batch.slice(middle))
     }
   }
+
+  /**
+   * What a statement takes beyond its first batch. All of it stays in the queue until the statement has ended. Ends with
+   * a batch that is not full, when none becomes due for a while, when it is time, or when something else is to be written.
+   */
+  async *#follow(taken: Entries[]): AsyncGenerator<Entries> {
+    const { followMs = 0, batchSize, capacity, lane } = this.#options
+    if (this.#isFailing || this.#isStopping) return
+    const mostBatches = capacity / batchSize / 2
+    const endsAt = performance.now() + followMs
+    const isFull = (batch: Entries | undefined): boolean => batch?.length === batchSize
+    while (taken.length < mostBatches && isFull(taken.at(-1)) && performance.now() < endsAt) {
+      await this.#dueAt(taken.length)
+      const next = this.#due[taken.length]
+      if (next === undefined || this.#isStopping || lane.isAwaited) return
+      taken.push(next)
+      yield next
+    }
+  }
+
+  /** Resolves when that many batches and one are due, or are not for a while. */
+  async #dueAt(position: number): Promise<void> {
+    if (position < this.#due.length) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, patienceMs)
+    this.#onDue = resolve
+    await promise
+    this.#onDue = undefined
+    clearTimeout(timer)
+  }
 }
+
+async function* none(): AsyncGenerator<never> {}
 
 /** Classes 22 and 23 (PostgreSQL, Error Codes): the values are to blame, and will be the next time. */
 function isRefusal(error: unknown): boolean {

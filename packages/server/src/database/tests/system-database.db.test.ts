@@ -119,7 +119,7 @@ test('rows are copied as they were given: both ends of each type, null, and text
     .float4(2.25)
     .timestamptz(new Date('2026-01-02T03:04:05.678Z'))
   rows.uuid(id)
-  await system.copyIn('copy copied from stdin (format binary)', rows.end())
+  await system.copyIn('copy copied from stdin (format binary)', [rows])
   const time = "to_char(at at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS.MS') as at"
   expect(await database.sql(`select t, i, b::text, f, ${time}, u::text from copied`)).toEqual([
     {
@@ -144,11 +144,11 @@ test('rows are copied as they were given: both ends of each type, null, and text
 
 test('rows are copied all or none, none at all are no fault, and the connection stays good', async () => {
   const copy = 'copy entry from stdin (format binary)'
-  await system.copyIn(copy, new BinaryRows(1).end())
+  await system.copyIn(copy, [new BinaryRows(1)])
   const twice = new BinaryRows(1).row().int4(1).row().int4(2).row().int4(1)
-  await expect(system.copyIn(copy, twice.end())).rejects.toMatchObject({ code: '23505' })
+  await expect(system.copyIn(copy, [twice])).rejects.toMatchObject({ code: '23505' })
   expect(await system.count(sql`select from entry`)).toBe(0)
-  await system.copyIn(copy, new BinaryRows(1).row().int4(3).end())
+  await system.copyIn(copy, [new BinaryRows(1).row().int4(3)])
   expect(await database.sql('select id from entry')).toEqual([{ id: 3 }])
   for (const text of ['0190a0b0', '']) expect(() => new BinaryRows(1).row().uuid(text)).toThrow('not a UUID')
 })

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { createLane } from '../../database/write-behind.ts'
+import { Lane } from '../../database/write-behind.ts'
 import type { Feature } from '../../feature.ts'
 import type { RequestObserver } from '../../http/request-observer.ts'
 import type { JobQueue } from '../../job-queue.ts'
@@ -34,9 +34,9 @@ export async function openObservation(
   output: Logger,
 ): Promise<Observation> {
   const { system, user } = database
-  const lane = createLane()
+  const lane = new Lane()
   const store = new LogStore({
-    config: config.logging,
+    config,
     database: system,
     lane,
     metrics,

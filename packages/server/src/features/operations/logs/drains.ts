@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
-import { createLane, WriteBehind } from '../../../database/write-behind.ts'
+import { Lane, WriteBehind } from '../../../database/write-behind.ts'
 import type { Metrics } from '../../../http/metrics.ts'
 import { postJson } from '../../../http/post-json.ts'
 import { messageOf } from '../../../lib/errors.ts'
@@ -35,12 +35,13 @@ export function createDrains({ drains, serviceName, node, metrics, log }: Drains
   return Object.entries(drains).map(([name, drain]) => {
     let refused = 0
     const queue = new WriteBehind<LogEntry>({
+      createBatch: () => [],
       async write(entries) {
         const body =
           drain.type === 'otlp' ? formatOtlp(entries, serviceName, node) : formatJson(entries, node)
         if (!(await postJson(drain.url, headersOf(drain), body))) refused += entries.length
       },
-      lane: createLane(),
+      lane: new Lane(),
       everyMs,
       batchSize,
       capacity,

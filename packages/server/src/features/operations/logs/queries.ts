@@ -1,8 +1,7 @@
-import { BinaryRows } from '../../../database/binary-rows.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import type { AnsweredRequest } from '../../../http/request-observer.ts'
-import { type LogEntry, storable, storableJson } from './entry.ts'
+import { type LogEntry, storableJson } from './entry.ts'
+import { type RequestRows, requestsCopy } from './request-rows.ts'
 
 export async function insertLogs(
   database: Queryable,
@@ -24,51 +23,18 @@ export async function insertLogs(
     )`)
 }
 
-/** Characters of a path that are kept. */
-const longestPath = 2048
-
-const requestColumns = [
-  ...[
-    'happened_at',
-    'method',
-    'path',
-    'operation',
-    'status',
-    'duration_ms',
-    'user_id',
-    'api_key_id',
-    'app_id',
-  ],
-  ...['request_size', 'response_size', 'address', 'request_id', 'impersonated_by', 'node'],
-]
-
-/** A request is a small part of the cost of what it records: no text of a number or a time is made for it. */
+/** Inserts what was answered in one statement, which goes on for as long as the following ones come. */
 export async function insertRequests(
   database: SystemDatabase,
-  node: string,
-  requests: readonly AnsweredRequest[],
+  first: RequestRows,
+  following: AsyncIterable<RequestRows>,
 ): Promise<void> {
-  const rows = new BinaryRows(requestColumns.length)
-  for (const request of requests)
-    rows
-      .row()
-      .timestamptz(request.at)
-      .text(request.method)
-      .text(storable(request.path).slice(0, longestPath))
-      .text(request.operation)
-      .int4(request.status)
-      .float4(request.durationMs)
-      .text(request.userId)
-      .uuid(request.keyId)
-      .uuid(request.appId)
-      .int8(request.bytesIn)
-      .int8(request.bytesOut)
-      .text(request.address)
-      .text(request.requestId)
-      .text(request.impersonator)
-      .text(node)
-  const copy = `copy basalt.requests (${requestColumns.join(', ')}) from stdin (format binary)`
-  await database.copyIn(copy, rows.end())
+  await database.copyIn(requestsCopy, encoded(first, following))
+}
+
+async function* encoded(first: RequestRows, following: AsyncIterable<RequestRows>) {
+  yield first.encoded
+  for await (const { encoded } of following) yield encoded
 }
 
 export interface LogFilter {

@@ -22,7 +22,7 @@ export interface StatementRow {
 }
 
 /**
- * Statistics of the statements of this database.
+ * Statistics of the statements of this database, but for the one that stores requests.
  *
  * @throws AppError query_statistics_unavailable
  */
@@ -41,6 +41,8 @@ export async function listStatements(
         s.rows::float8, s.shared_blks_hit::float8 / nullif(s.shared_blks_hit + s.shared_blks_read, 0) as cache_hit_ratio
       from ${sql.id(found.schema, 'pg_stat_statements')} s
       where s.dbid = (select oid from pg_database where datname = current_database())
+        -- Its time is that in which requests come, hardly any is PostgreSQL's.
+        and s.query not like 'copy basalt.requests %'
       order by ${columns[order]} desc, s.queryid
       limit ${limit}::int`)
   } catch (cause) {

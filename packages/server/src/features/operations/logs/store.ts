@@ -9,17 +9,20 @@ import { messageOf } from '../../../lib/errors.ts'
 import { createDrains, type LogDrain } from './drains.ts'
 import { type LogEntry, parseLine } from './entry.ts'
 import { insertLogs, insertRequests } from './queries.ts'
+import { RequestRows } from './request-rows.ts'
 import { tapLog } from './tap.ts'
 
 const logsEveryMs = 1000
 const requestsEveryMs = 2000
-/** PostgreSQL inserts so many requests in 2 ms: more would hold up the answers that they meet. */
+/** PostgreSQL inserts so many requests in 2 ms: more at once would hold up the answers that they meet. */
 const batchSize = 250
 /** Entries of each kind that wait while the database is unavailable. */
 const capacity = 10_000
+/** Each statement costs PostgreSQL as much as dozens of requests. */
+const longestCopyMs = 1000
 
 export interface LogStoreOptions {
-  readonly config: Config['logging']
+  readonly config: Pick<Config, 'logging' | 'database'>
   readonly database: SystemDatabase
   readonly lane: Lane
   readonly metrics: Metrics
@@ -35,35 +38,37 @@ export class LogStore implements RequestObserver {
   /** What it is given is written as before, and kept. */
   readonly log: Logger
   readonly #logs: WriteBehind<LogEntry> | undefined
-  readonly #requests: WriteBehind<AnsweredRequest> | undefined
+  readonly #requests: WriteBehind<AnsweredRequest, RequestRows> | undefined
   readonly #drains: readonly LogDrain[]
 
   constructor({ config, database, lane, metrics, log, serviceName }: LogStoreOptions) {
-    const queue = <Entry>(
-      what: string,
-      everyMs: number,
-      write: (entries: readonly Entry[]) => Promise<void>,
-    ): WriteBehind<Entry> =>
-      new WriteBehind({
-        write,
-        lane,
-        everyMs,
-        batchSize,
-        capacity,
-        // To the output alone: in the queue it would only take the place of what waits.
-        onFailure: (error) =>
-          log.warn(
-            { reason: messageOf(error) },
-            `failed to store ${what}; retrying every ${everyMs / 1000} s`,
-          ),
-      })
-    this.#logs = config.store
-      ? queue('the log', logsEveryMs, (entries) => insertLogs(database, this.node, entries))
+    const { store, store_requests, drains } = config.logging
+    const queue = (what: string, everyMs: number) => ({
+      lane,
+      everyMs,
+      batchSize,
+      capacity,
+      // To the output alone: in the queue it would only take the place of what waits.
+      onFailure: (error: unknown) =>
+        log.warn({ reason: messageOf(error) }, `failed to store ${what}; retrying every ${everyMs / 1000} s`),
+    })
+    this.#logs = store
+      ? new WriteBehind<LogEntry>({
+          ...queue('the log', logsEveryMs),
+          createBatch: () => [],
+          write: (entries) => insertLogs(database, this.node, entries),
+        })
       : undefined
-    this.#requests = config.store_requests
-      ? queue('the requests', requestsEveryMs, (requests) => insertRequests(database, this.node, requests))
+    this.#requests = store_requests
+      ? new WriteBehind({
+          ...queue('the requests', requestsEveryMs),
+          createBatch: () => new RequestRows(this.node),
+          // Well within the time of a statement, of which the requests' coming is a part.
+          followMs: Math.min(longestCopyMs, config.database.statement_timeout_ms / 4),
+          write: (requests, following) => insertRequests(database, requests, following),
+        })
       : undefined
-    this.#drains = createDrains({ drains: config.drains, serviceName, node: this.node, metrics, log })
+    this.#drains = createDrains({ drains, serviceName, node: this.node, metrics, log })
     const isTapped = this.#logs !== undefined || this.#drains.length > 0
     this.log = isTapped ? tapLog(log, (line) => this.#keep(line)) : log
     metrics.watchDropped('log', () => this.#logs?.dropped ?? 0)

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
-import { createLane, WriteBehind } from '../../../database/write-behind.ts'
+import { Lane, WriteBehind } from '../../../database/write-behind.ts'
 import type { Feature } from '../../../feature.ts'
 import type { Metrics } from '../../../http/metrics.ts'
 import { postJson } from '../../../http/post-json.ts'
@@ -37,12 +37,13 @@ export function createTelemetry({ config, node, version, metrics, log }: Telemet
   }
   let refused = 0
   const queue = new WriteBehind<OtlpSpan>({
+    createBatch: () => [],
     async write(spans) {
       const scopeSpans = [{ scope: { name: 'basalt', version }, spans }]
       if (!(await postJson(url, headers, { resourceSpans: [{ resource, scopeSpans }] })))
         refused += spans.length
     },
-    lane: createLane(),
+    lane: new Lane(),
     everyMs,
     batchSize,
     capacity,

@@ -85,7 +85,7 @@ export class Meter implements RequestObserver {
   /** Adds what was counted to the database. Never rejects: what could not be added is tried again. */
   async flush(): Promise<void> {
     try {
-      await this.#options.lane(() => this.#flush())
+      await this.#options.lane.run(() => this.#flush())
       this.#isFailing = false
     } catch (error) {
       if (!this.#isFailing)

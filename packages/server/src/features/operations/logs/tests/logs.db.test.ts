@@ -296,7 +296,8 @@ describe('logs', () => {
         select *, 5::bigint as rows, 3::bigint as shared_blks_hit, 1::bigint as shared_blks_read,
           (select oid from pg_database where datname = current_database()) as dbid
         from (values (1, 'select 1', 10::bigint, 100.0::float8, 10.0::float8),
-          (2, 'select 2', 20, 50.0, 2.5)) as s (queryid, query, calls, total_exec_time, mean_exec_time);
+          (2, 'select 2', 20, 50.0, 2.5),
+          (3, 'copy basalt.requests (path) from stdin', 9, 9000.0, 1000.0)) as s (queryid, query, calls, total_exec_time, mean_exec_time);
       insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
       values (99999, 'pg_stat_statements', 10, 'stats'::regnamespace, true, '1.10')`)
     const ask = async (query: string) =>
@@ -395,6 +396,35 @@ describe('logs › a database that is unavailable', () => {
       'basalt_dropped_entries_total{queue="requests"} 0',
     )
   })
+})
+
+test('logs › requests are stored once when the connection breaks while they are written', async () => {
+  await using app = await createTestApp()
+  let sent = 0
+  const load = async () => {
+    await Promise.all(Array.from({ length: 500 }, () => app.request('GET', '/health')))
+    sent += 500
+  }
+  const cut = () =>
+    app.sql(`
+      select from pg_stat_activity
+      where datname = current_database() and state = 'active' and query like 'copy basalt.requests%'
+        and pg_terminate_backend(pid)`)
+  let isCut = false
+  const deadline = performance.now() + 30_000
+  while (!isCut && performance.now() < deadline) {
+    const [found] = await Promise.all([cut(), load()])
+    isCut = found.length > 0
+  }
+  expect(isCut).toBe(true)
+  const stored = () =>
+    app.sql(`
+      select count(*)::int as requests, count(distinct request_id)::int as ids
+      from basalt.requests where path = '/health'`)
+  await waitFor('the requests', async () => ((await stored())[0]?.requests ?? 0) >= sent)
+  await load()
+  await waitFor('the requests after them', async () => ((await stored())[0]?.requests ?? 0) >= sent)
+  expect(await stored()).toEqual([{ requests: sent, ids: sent }])
 })
 
 async function openTail(

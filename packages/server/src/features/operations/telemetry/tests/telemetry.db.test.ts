@@ -61,6 +61,23 @@ describe('telemetry', () => {
     expect(raw).not.toContain(token)
   })
 
+  test('what is written behind the requests is part of no trace', async () => {
+    await using collector = await startReceiver()
+    await using app = await createTestApp({ config: { 'telemetry.otlp_endpoint': collector.url } })
+    // More than are written at once.
+    const asked = await Promise.all(
+      Array.from({ length: 300 }, () => app.request('GET', '/api/nothing-here')),
+    )
+    const stored = () => app.sql('select from basalt.requests')
+    await waitFor('the requests', async () => (await stored()).length === asked.length)
+    await waitFor(
+      'the spans',
+      () => spansIn(collector).filter(({ kind }) => kind === 2).length === asked.length,
+    )
+    const statements = spansIn(collector).filter(({ kind }) => kind === 3)
+    expect(statements.map((span) => attribute(span, 'db.query.text'))).toEqual([])
+  })
+
   test('a trace that the client does not sample is left out, and so is everything at 0 percent', async () => {
     await using collector = await startReceiver()
     const config = { 'telemetry.otlp_endpoint': collector.url, 'telemetry.sample_percent': '0' }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, notes } from '../../../../../test/fixtures.ts'
 import { forgeJwt } from '../../../../../test/jwt.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
-import { createLane } from '../../../../database/write-behind.ts'
+import { Lane } from '../../../../database/write-behind.ts'
 import type { AnsweredRequest } from '../../../../http/request-observer.ts'
 import { systemClock } from '../../../../lib/clock.ts'
 import { Meter } from '../meter.ts'
@@ -54,7 +54,7 @@ function createMeter(app: TestApp, options: Partial<ConstructorParameters<typeof
   const { system } = app.app.database
   return new Meter({
     database: system,
-    lane: createLane(),
+    lane: new Lane(),
     clock,
     log: pino({ level: 'silent' }),
     ...options,
