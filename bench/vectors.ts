@@ -67,7 +67,10 @@ function open(database: string, prepare = false): Promise<Connection> {
   })
 }
 
-/** Vectors around a thousand centres, as those of texts are: points that are spread evenly have no near ones. */
+/**
+ * Vectors around a thousand centres, as those of texts are: points that are spread evenly have no near ones. Of each
+ * centre the caller may see half.
+ */
 async function seed(): Promise<void> {
   const connection = await open(name)
   const beganAt = performance.now()
@@ -82,7 +85,7 @@ async function seed(): Promise<void> {
       select c, (select array_agg((random() - 0.5 + c * 0 + d * 0)::real) from generate_series(1, ${dimensions}) d) as v
       from generate_series(0, 999) c;
     insert into bench_document
-      select n, case when n % 2 = 0 then '${ownerId}'::uuid else gen_random_uuid() end, 'Document ' || n,
+      select n, case when n / 1000 % 2 = 0 then '${ownerId}'::uuid else gen_random_uuid() end, 'Document ' || n,
         (select array_agg((x + (random() - 0.5) * 0.4 + n * 0)::real order by place)
           from unnest(centre.v) with ordinality u (x, place))::vector
       from generate_series(1, ${rows}) n join centre on c = n % 1000;

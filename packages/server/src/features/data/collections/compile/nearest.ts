@@ -26,14 +26,12 @@ export function compileNearest({ record, rows, vector, limit }: NearestPlan): Sq
   ]
   return sql`
     with ${sql.join([compileQueryVector(vector), ...nearest])}
-    select coalesce(json_agg(r.record order by r.place), '[]'), count(*)
-    from (
-      select (
-          select row_to_json(s.*) from (select ${compileSelectList(record, row)}, ${distance}) s
-        ) as record,
-        row_number() over (order by ${sql.join(order)}) as place
-      from nearest ${sql.id(row)}
-      -- The direction of zeros cannot be compared.
-      where ${distance} <> 'NaN'
-    ) r`
+    select
+      coalesce(json_agg((
+        select row_to_json(s.*) from (select ${compileSelectList(record, row)}, ${distance}) s
+      ) order by ${sql.join(order)}), '[]'),
+      count(*)
+    from nearest ${sql.id(row)}
+    -- The direction of zeros cannot be compared.
+    where ${distance} <> 'NaN'`
 }
