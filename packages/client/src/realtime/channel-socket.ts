@@ -92,10 +92,20 @@ function createChannelSocket(transport: Transport): ChannelSocket {
     const connection: Connection = { socket, waiting: new Map() }
     const close = () => socket.close(closedByClient)
     signal.addEventListener('abort', close, { once: true })
+    let stopWatching: (() => void) | undefined
     const stopRenewing = transport.tokens.subscribe?.(() => void authenticate(connection).catch(close))
     try {
       const code = await new Promise<number>((resolve) => {
-        socket.onmessage = ({ data }: MessageEvent<string>) => receive(connection, data)
+        const watch = watchConnection(connection, () => {
+          // Which waits for an answer as well.
+          close()
+          resolve(unanswered)
+        })
+        stopWatching = watch.stop
+        socket.onmessage = ({ data }: MessageEvent<string>) => {
+          watch.noteMessage()
+          receive(connection, data)
+        }
         socket.onclose = ({ code }) => resolve(code)
         socket.onopen = async () => {
           try {
@@ -114,9 +124,27 @@ function createChannelSocket(transport: Transport): ChannelSocket {
       return code
     } finally {
       if (current === connection) current = undefined
+      stopWatching?.()
       stopRenewing?.()
       signal.removeEventListener('abort', close)
       for (const { reject } of connection.waiting.values()) reject(brokenConnection())
+    }
+  }
+
+  /** The network can take a connection away without a word, as while a computer sleeps: the server is asked for a reply. */
+  function watchConnection(connection: Connection, lost: () => void) {
+    let isHeard = true
+    const timer = setInterval(() => {
+      if (!isHeard) return lost()
+      isHeard = false
+      if (connection === current)
+        sendOn(connection, { type: 'unsubscribe', tables: [] }).catch(() => undefined)
+    }, silenceMs)
+    return {
+      noteMessage() {
+        isHeard = true
+      },
+      stop: () => clearInterval(timer),
     }
   }
 
@@ -146,7 +174,7 @@ function createChannelSocket(transport: Transport): ChannelSocket {
     while (!signal.aborted) {
       const code = await connect(signal, () => {
         failures = 0
-      }).catch(() => 1006)
+      }).catch(() => unanswered)
       if (signal.aborted) return
       const isFinal = code === endedByAdministrator
       if (isFinal) running = undefined
@@ -182,7 +210,10 @@ function createChannelSocket(transport: Transport): ChannelSocket {
   }
 }
 
+const silenceMs = 30_000
 const closedByClient = 1000
+/** As of one that was closed without a code (RFC 6455 §7.1.5). */
+const unanswered = 1006
 const endedByAdministrator = 4000
 const refusedToken = 4401
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { faultsOf } from '../../../server/test/faults.ts'
+import { createTcpProxy } from '../../../server/test/tcp-proxy.ts'
 import { createTestApp, type TestApp } from '../../../server/test/test-app.ts'
 import { waitFor } from '../../../server/test/wait-for.ts'
 import { type Auth, createAuth } from '../auth/index.ts'
@@ -57,6 +58,40 @@ describe('a channel', () => {
     expect(disconnections).toEqual([])
     second.leave()
     other.leave()
+  })
+
+  test('is joined again when the network has taken its connection away without a word', async () => {
+    await using proxy = await createTcpProxy(Number(new URL(app.url).port))
+    const away = createClient({ url: `http://127.0.0.1:${proxy.port}`, auth })
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    try {
+      const events: string[] = []
+      const name = randomUUID()
+      const channel = joinChannel(away, name, {
+        onConnected: () => events.push('connected'),
+        onDisconnected: (error) => events.push(String((error as { error?: string }).error)),
+        onBroadcast: ({ event }) => events.push(event),
+      })
+      await channel.track({})
+      const other = joinChannel(bob, name, {})
+      await other.track({})
+      // A connection that answers stays.
+      for (let round = 0; round < 3; round += 1) {
+        vi.advanceTimersByTime(30_000)
+        await channel.untrack()
+      }
+      expect(events).toEqual(['connected'])
+      proxy.freezePresent()
+      vi.advanceTimersByTime(60_000)
+      await waitFor('the next connection', () => events.length === 3)
+      expect(events).toEqual(['connected', 'socket_1006', 'connected'])
+      await other.broadcast('after', {})
+      await waitFor('the broadcast', () => events.at(-1) === 'after')
+      channel.leave()
+      other.leave()
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('that is left or refused fails what waits for it, and what comes later', async () => {
