@@ -85,6 +85,26 @@ describe('write-behind › a queue', () => {
     expect(kept).toEqual(['0', '1', '2', '3', '4'])
   })
 
+  test('gathers what comes while nothing can be written in full batches', async () => {
+    let isAvailable = false
+    const kept: (readonly string[])[] = []
+    const { queue } = open({
+      capacity: 100,
+      write: async (entries) => {
+        if (!isAvailable) throw new Error('unavailable')
+        kept.push([...entries])
+      },
+    })
+    for (const entry of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      queue.add(entry)
+      await queue.flush()
+    }
+    isAvailable = true
+    await queue.stop()
+    expect(kept).toEqual([['a'], ['b', 'c', 'd'], ['e', 'f']])
+    expect(queue.dropped).toBe(0)
+  })
+
   test('drops an entry that the database refuses, and no other', async () => {
     const kept: string[] = []
     const { queue, failures } = open({

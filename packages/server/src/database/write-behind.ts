@@ -104,9 +104,12 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
   }
 
   /** Writes what waits, as far as the database allows. */
-  flush(): Promise<void> {
-    if (this.#filling.length > 0) this.#makeDue()
-    return this.#writeDue()
+  async flush(): Promise<void> {
+    // While the database is unavailable the last batch goes on filling: else there would be another each time.
+    const wasFailing = this.#isFailing
+    if (!wasFailing) this.#makeDue()
+    await this.#writeDue()
+    if (wasFailing && !this.#isFailing) await this.flush()
   }
 
   async stop(): Promise<void> {
@@ -117,10 +120,12 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
     await this.flush()
     this.#isStopped = true
     this.#dropped += this.#length
-    this.#forget(this.#due.length)
+    this.#due = []
+    this.#length = 0
   }
 
   #makeDue(): void {
+    if (this.#filling.length === 0) return
     this.#due.push(this.#filling)
     this.#filling = this.#options.createBatch()
     this.#onDue?.()
