@@ -40,13 +40,14 @@ export class CopyIn implements Submittable {
   async #send({ stream }: WireConnection): Promise<void> {
     try {
       for await (const chunk of this.#source) {
-        // An error of the command: what follows would only be skipped.
+        // An error of the command: what follows would be skipped, or taken for a part of the next command.
         if (this.#failure !== undefined || stream.destroyed) break
         if (!stream.write(serialize.copyData(chunk))) await drained(stream)
       }
-      stream.write(serialize.copyDone())
+      if (this.#failure === undefined) stream.write(serialize.copyDone())
     } catch (error) {
-      this.#failure ??= error
+      if (this.#failure !== undefined) return
+      this.#failure = error
       stream.write(serialize.copyFail('the source of the rows failed'))
     }
   }

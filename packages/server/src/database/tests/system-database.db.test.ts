@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { connectTo } from '../../../test/connections.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
@@ -150,5 +151,27 @@ test('rows are copied all or none, none at all are no fault, and the connection 
   expect(await system.count(sql`select from entry`)).toBe(0)
   await system.copyIn(copy, [new BinaryRows(1).row().int4(3)])
   expect(await database.sql('select id from entry')).toEqual([{ id: 3 }])
+  await database.sql('truncate entry')
+  // Its error comes while the source has not ended; the connection is used for the next COPY meanwhile.
+  const { promise: ending, resolve: end } = Promise.withResolvers<void>()
+  async function* refused() {
+    yield manyRows(2000, () => 1)
+    await ending
+  }
+  await expect(system.copyIn(copy, refused())).rejects.toMatchObject({ code: '23505' })
+  async function* accepted() {
+    yield manyRows(10, (n) => n)
+    end()
+    await delay(50)
+    yield manyRows(10, (n) => 10 + n)
+  }
+  await system.copyIn(copy, accepted())
+  expect(await system.count(sql`select from entry`)).toBe(20)
   for (const text of ['0190a0b0', '']) expect(() => new BinaryRows(1).row().uuid(text)).toThrow('not a UUID')
 })
+
+function manyRows(count: number, numberAt: (n: number) => number): BinaryRows {
+  const rows = new BinaryRows(1)
+  for (let n = 0; n < count; n += 1) rows.row().int4(numberAt(n))
+  return rows
+}
