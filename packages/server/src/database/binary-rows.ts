@@ -11,9 +11,9 @@ const epochMs = Date.UTC(2000, 0, 1)
 const twoTo32 = 2 ** 32
 
 /**
- * Rows as `copy … from stdin (format binary)` reads them (PostgreSQL manual, COPY, Binary Format), without what
- * begins and ends them all: neither side makes or
- * reads a text of a number or a time. Fields are added in the order of the columns.
+ * Rows as `copy … from stdin (format binary)` reads them (PostgreSQL manual, COPY, Binary Format), without the
+ * header and the trailer: neither side makes or reads a text of a number or a time. Fields are added in the order of the
+ * columns.
  */
 export class BinaryRows {
   readonly #columns: number
