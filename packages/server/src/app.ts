@@ -39,12 +39,12 @@ import { untilAborted } from './lib/abort.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
+import { readVersion } from './package.ts'
 import type { Platform } from './platform.ts'
 import { migrateAtStart } from './project/at-start.ts'
 import { writeCases } from './project/policies/files.ts'
 import { structure } from './project/structure/index.ts'
 import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
-import { readVersion } from './version.ts'
 
 export interface AppOptions {
   readonly config: Config

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { outputOf, type Terminal } from './cli/context.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
-import { readVersion } from './version.ts'
+import { readVersion } from './package.ts'
 
 /**
  * Each command loads only its own modules: the server's take 0.4 s of processor time, three times what

@@ -6,7 +6,7 @@ const source = join(import.meta.dirname, '..', 'src')
 
 /** Who may import whom: a part only what stands in an earlier row, and itself. */
 const layers: readonly (readonly string[])[] = [
-  ['lib'],
+  ['lib', 'package.ts'],
   ['config'],
   ['database'],
   ['http'],
@@ -14,7 +14,7 @@ const layers: readonly (readonly string[])[] = [
   ['platform.ts'],
   ['features/*'],
   ['project'],
-  ['log.ts', 'secrets.ts', 'version.ts', 'error-catalog.ts'],
+  ['log.ts', 'secrets.ts', 'error-catalog.ts'],
   ['app.ts'],
   ['cli'],
   ['main.ts'],

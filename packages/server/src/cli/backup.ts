@@ -5,7 +5,7 @@ import { writeBackup } from '../database/embedded/backup.ts'
 import { hasCluster } from '../database/embedded/cluster.ts'
 import { EmbeddedPostgres } from '../database/embedded/embedded-postgres.ts'
 import { OperatorError } from '../lib/errors.ts'
-import { readVersion } from '../version.ts'
+import { readVersion } from '../package.ts'
 import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 
 export function backupCommand(terminal: Terminal): Command {

@@ -1,8 +1,8 @@
 import { join, relative, resolve } from 'node:path'
 import { Command } from 'commander'
 import { systemClock } from '../lib/clock.ts'
+import { readVersion } from '../package.ts'
 import { createProject } from '../project/init/create-project.ts'
-import { readVersion } from '../version.ts'
 import { print, printJson, type Terminal } from './context.ts'
 
 export function initCommand(terminal: Terminal): Command {

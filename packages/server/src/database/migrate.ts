@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { OperatorError } from '../lib/errors.ts'
+import { packageFolder } from '../package.ts'
 import type { Connection } from './connection.ts'
 import { inPreparation } from './preparation.ts'
 import { sql } from './sql.ts'
 
-const migrationsDirectory = fileURLToPath(new URL('../../migrations/', import.meta.url))
+const migrationsDirectory = join(packageFolder, 'migrations')
 
 interface Migration {
   readonly version: number
@@ -50,7 +51,7 @@ function readMigrations(): Migration[] {
     .filter((file) => file.endsWith('.sql'))
     .sort()
     .map((file, index) => {
-      const script = readFileSync(`${migrationsDirectory}${file}`, 'utf8')
+      const script = readFileSync(join(migrationsDirectory, file), 'utf8')
       const [number = '', ...words] = file.replace(/\.sql$/, '').split('_')
       if (Number(number) !== index + 1) throw new Error(`migration ${file}: expected number ${index + 1}`)
       const checksum = createHash('sha256').update(script).digest('hex')

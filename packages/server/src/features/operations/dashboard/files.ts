@@ -1,13 +1,11 @@
 import { createReadStream, type ReadStream } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { type Coding, chooseCoding } from '../../../http/content-coding.ts'
 import { codeOf } from '../../../lib/errors.ts'
+import { packageFolder } from '../../../package.ts'
 import { type BuildState, DashboardBuild } from './build.ts'
-
-const packageFolder = fileURLToPath(new URL('../../../../', import.meta.url))
 
 export interface DashboardFolders {
   /** The files of a published package. */

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { Marked } from 'marked'
 import { describeConfiguration } from '../../../config/reference.ts'
 import { createPage, escapeHtml, type Page } from '../../../lib/page.ts'
+import { packageFolder } from '../../../package.ts'
 
 export const guidesPath = '/api/docs/guides'
 
@@ -13,9 +14,7 @@ export interface Guide {
 }
 
 /** In the published package, and in a clone. */
-const folders = ['../../../../docs/guides/', '../../../../../../docs/guides/'].map((folder) =>
-  fileURLToPath(new URL(folder, import.meta.url)),
-)
+const folders = ['.', '../..'].map((root) => join(packageFolder, root, 'docs/guides/'))
 
 const openFolder = () => folders.find((candidate) => existsSync(candidate))
 

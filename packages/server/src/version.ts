@@ -1,7 +1,0 @@
-import { readFileSync } from 'node:fs'
-
-/** Version of the package. */
-export function readVersion(): string {
-  const file = new URL('../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
-}
