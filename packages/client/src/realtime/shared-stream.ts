@@ -7,7 +7,7 @@ import { refusedTable } from './refused-table.ts'
 
 /**
  * One stream for all tabs of a user: the tab that has the lock opens it and broadcasts its events. When that tab is
- * closed, the browser gives the lock to another one, which resumes after the last event that it has seen.
+ * closed, the browser gives the lock to another one, which resumes after the last event that it has been sent.
  */
 
 export function canShare(): boolean {
@@ -20,6 +20,8 @@ type Message =
   /** To all: the leader asks for their tables. */
   | { readonly type: 'leads' }
   | { readonly type: 'wants'; readonly tab: string; readonly tables: readonly string[] }
+  /** To itself: whatever others have sent before has arrived. */
+  | { readonly type: 'arrived'; readonly tab: string }
   /** From the leader. @property tables those that the stream is in force for */
   | { readonly type: 'event'; readonly event: SourceEvent; readonly tables: readonly string[] }
 
@@ -33,6 +35,7 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
   let own: Source | undefined
   /** Of the leader. */
   let stream: Source | undefined
+  let onArrival: (() => void) | undefined
   const wantedByTab = new Map<string, readonly string[]>()
 
   const union = () => [...new Set([...wantedByTab.values()].flat())].sort()
@@ -47,19 +50,21 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
   function receiveMessage(message: Message): void {
     if (message.type === 'event') receive(message.event, message.tables)
     else if (message.type === 'leads') announce()
-    else if (stream !== undefined) note(message.tab, message.tables)
+    else if (message.type === 'wants') note(message.tab, message.tables)
+    else if (message.tab === tab) onArrival?.()
   }
 
   function announce(): void {
     connection?.channel.postMessage({ type: 'wants', tab, tables: wanted } satisfies Message)
   }
 
-  /** As the leader: what a tab wants. */
+  /** What a tab wants, which the leader alone keeps. */
   function note(id: string, tables: readonly string[]): void {
+    if (stream === undefined) return
     const isNew = !wantedByTab.has(id)
     if (tables.length === 0) wantedByTab.delete(id)
     else wantedByTab.set(id, tables)
-    stream?.want(union())
+    stream.want(union())
     // A tab holds its lock as long as it lives, however it ends.
     if (isNew && id !== tab && tables.length > 0) {
       void navigator.locks
@@ -98,6 +103,17 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
     channel.postMessage({ type: 'leads' } satisfies Message)
   }
 
+  /** Resolves when the events of the leader before have arrived: resumed before them, all tabs would have them twice. */
+  function settle(closing: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      onArrival = resolve
+      closing.addEventListener('abort', () => resolve(), { once: true })
+      const self = new BroadcastChannel(name)
+      self.postMessage({ type: 'arrived', tab } satisfies Message)
+      self.close()
+    })
+  }
+
   function closingSignal(): AbortSignal {
     return connection?.closing.signal ?? AbortSignal.abort()
   }
@@ -113,10 +129,12 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
       )
     navigator.locks.request(tabLock(tab), untilClosed).catch(() => undefined)
     navigator.locks
-      .request(name, { signal: closing.signal }, () => {
+      .request(name, { signal: closing.signal }, async () => {
+        if (closing.signal.aborted) return
+        await settle(closing.signal)
         if (closing.signal.aborted) return
         lead(channel)
-        return untilClosed()
+        await untilClosed()
       })
       .catch((error: unknown) => {
         if (!closing.signal.aborted) isolate(error)

@@ -586,6 +586,29 @@ describe('the stream of several tabs', () => {
     await waitFor('the stream to end', () => streams().every((count) => count === 0))
   })
 
+  test('delivers each change once when its tab is closed at one of them', async () => {
+    const storage = sharedStorage()
+    const first = await signUp(storage)
+    const tabs = [first, openTab(storage), openTab(storage)]
+    await Promise.all(tabs.map(({ auth }) => auth.load()))
+    const received = tabs.map(() => [] as string[])
+    const stops: (() => void)[] = []
+    for (const [index, { client }] of tabs.entries()) {
+      let isConnected = false
+      const onChange = ({ record }: { readonly record: Readonly<Record<string, unknown>> }) => {
+        received[index]?.push(String(record.title))
+        if (index === 0) stops[0]?.()
+      }
+      stops.push(subscribe(client, ['task'], { onConnected: () => (isConnected = true), onChange }))
+      await waitFor('the tab to be connected', () => isConnected)
+    }
+    const titles = Array.from({ length: 4 }, () => randomUUID())
+    for (const title of titles) await tabs[1]?.client.from('task').create({ title })
+    await waitFor('the last change', () => [1, 2].every((index) => received[index]?.at(-1) === titles.at(-1)))
+    expect(received).toEqual([titles.slice(0, 1), titles, titles])
+    for (const stop of stops) stop()
+  })
+
   test('is in force for the tables of all of them', async () => {
     const storage = sharedStorage()
     const first = await signUp(storage)
