@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
-/** The executable of the package. */
-export const command = fileURLToPath(new URL('../bin/basalt.js', import.meta.url))
+/** The executable of the package that the run has installed; without one, that of the checkout. */
+export const command =
+  process.env.BASALT_TEST_EXECUTABLE ?? fileURLToPath(new URL('../bin/basalt.js', import.meta.url))
 
 export interface CommandOptions {
   readonly directory?: string

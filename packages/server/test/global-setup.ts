@@ -5,6 +5,7 @@ import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
 import { cleanUpAfterKill } from './clean-up-process.ts'
 import { createClusterTemplate } from './cluster-template.ts'
+import { installPackage } from './installed-package.ts'
 import { makeScratchDirectory } from './scratch-directory.ts'
 import { testConfig } from './test-config.ts'
 import { startThrowAwayCluster } from './throw-away-cluster.ts'
@@ -55,6 +56,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
 async function open(): Promise<Provided> {
   const external = process.env.BASALT_TEST_DATABASE_URL
   const compiled = createCompileCache()
+  const installing = process.env.BASALT_TEST_EXECUTABLE === undefined ? installPackage() : undefined
   const template = await createClusterTemplate()
   const cluster =
     external === undefined
@@ -62,7 +64,9 @@ async function open(): Promise<Provided> {
       : undefined
   const clusterUrl = cluster?.url ?? external ?? ''
   await createTemplate(clusterUrl)
-  // Workers and processes begin with what this start has compiled.
+  const installed = await installing
+  if (installed !== undefined) process.env.BASALT_TEST_EXECUTABLE = installed.executable
+  // Workers begin with what this start has compiled.
   module.flushCompileCache()
   return {
     clusterUrl,
@@ -72,6 +76,7 @@ async function open(): Promise<Provided> {
       await cluster?.[Symbol.asyncDispose]()
       template[Symbol.dispose]()
       compiled[Symbol.dispose]()
+      installed?.[Symbol.dispose]()
     },
   }
 }

@@ -1,9 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask } from './ask.ts'
+import { linkDependencies } from './installed-package.ts'
 import { createDirectory, isRoot, runCommand, startServer, unprivileged } from './server-process.ts'
+import { testAdminPassword } from './test-config.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const directory = createDirectory()
@@ -34,10 +38,7 @@ beforeAll(() => {
   run('mv', ['package', installed], directory.path)
   run('tar', ['-xzf', 'create-basaltdb-0.1.0.tgz'], directory.path)
   run('mv', ['package', creator], directory.path)
-  for (const name of readdirSync(join(root, 'node_modules'))) {
-    if (name.startsWith('.') || name === 'basaltdb' || name === 'create-basaltdb') continue
-    symlinkSync(join(root, 'node_modules', name), join(dirname(installed), name))
-  }
+  linkDependencies(dirname(installed))
 })
 
 afterAll(() => directory[Symbol.asyncDispose]())
@@ -114,6 +115,30 @@ test('the installed command starts a server with the embedded database, which an
   const asset = await fetch(server.url + script, { headers: { 'accept-encoding': 'br' } })
   expect([asset.status, asset.headers.get('content-encoding')]).toEqual([200, 'br'])
   expect(await server.stop()).toEqual({ code: 0, signal: null })
+})
+
+test('the installed command makes images smaller, which a process of its own does', async () => {
+  await using data = createDirectory()
+  const config = { 'server.data_dir': data.path, 'storage.enabled': 'true' }
+  await using server = await startServer({ executable, config })
+  const { json } = await ask('POST', `${server.url}/api/admin/auth`, {
+    body: { password: testAdminPassword },
+  })
+  const { token } = json
+  const headers = { authorization: `Bearer ${token}` }
+  const body = { name: 'pictures', public: true }
+  const bucket = await ask('POST', `${server.url}/api/storage/buckets`, { token, body })
+  expect(bucket.status).toBe(201)
+  const picture = await sharp({ create: { width: 40, height: 20, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer()
+  const address = `${server.url}/api/storage/pictures/red.png`
+  const sent = await fetch(address, { method: 'PUT', headers, body: new Uint8Array(picture) })
+  expect(sent.status).toBe(201)
+  const smaller = await fetch(`${address}?w=10`)
+  expect(smaller.status).toBe(200)
+  const { width, height } = await sharp(Buffer.from(await smaller.arrayBuffer())).metadata()
+  expect([width, height]).toEqual([10, 5])
 })
 
 test('the installed create-basaltdb makes a project', () => {

@@ -2,15 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, chownSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { cleanUpAfterKill } from './clean-up-process.ts'
 import { copyClusterTemplate } from './cluster-template.ts'
-import { inheritedEnvironment } from './command.ts'
+import { command, inheritedEnvironment } from './command.ts'
 import { makeScratchDirectory } from './scratch-directory.ts'
 import { testAdminPassword, testSecret } from './test-config.ts'
 import { waitFor } from './wait-for.ts'
-
-const command = fileURLToPath(new URL('../bin/basalt.js', import.meta.url))
 
 export const isRoot = process.getuid?.() === 0
 
@@ -28,7 +25,7 @@ export interface ProcessOptions {
   /** Further environment variables. */
   readonly env?: Readonly<Record<string, string>>
   readonly account?: Account | undefined
-  /** Another executable than the checkout's. */
+  /** Another executable than the run's. */
   readonly executable?: string
 }
 
