@@ -55,9 +55,9 @@ export function outputOf({ stdout, stderr }: Terminal) {
   }
 }
 
-/** The value of an unknown flag may be a secret: `--admin-tokn=basalt_…`. */
+/** The value of an unknown flag may be a secret: `--admin-tokn=basalt_…`, `-Psecret`. */
 function hideValue(text: string): string {
-  return text.replace(/(?<=^error: unknown option '-[^=]*)=.*'/s, "'")
+  return text.replace(/(?<=^error: unknown option '(?:--[^=]*(?==)|-[^-])).*'/s, "'")
 }
 
 /** Short names of the flags people type most. */

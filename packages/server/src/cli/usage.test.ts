@@ -53,6 +53,8 @@ describe('usage', () => {
     [['migrate', 'up', '--server-prot=1'], "unknown option '--server-prot'; did you mean --server-port?"],
     [['export', 'song', "--admin-tokn=basalt_'a'"], "unknown option '--admin-tokn'"],
     [['version', '--bogus=hunter2\n'], "unknown option '--bogus'"],
+    [['version', '-Phunter2\n'], "unknown option '-P'"],
+    [['sql', '-P=hunter2', 'select 1'], "unknown option '-P'"],
     [['migrate', 'up', '--allow-lat'], "unknown option '--allow-lat' (Did you mean --allow-late?)"],
     [['sql', 'select 1', 'select 2'], 'too many arguments'],
     [['admin', 'token', 'x'], 'too many arguments'],
