@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { Command } from 'commander'
 import { isDevelopment } from '../config/development.ts'
 import type { Config } from '../config/schema.ts'
@@ -103,10 +104,10 @@ function seedCommand(terminal: Terminal): Command {
     const { config } = loadCommandConfig(terminal, command)
     requireDevelopment(config, 'basalt db seed')
     const statements = await withDatabase(config, 'basalt db', (database) =>
-      runFile(database, config.project.seed, 'seed.sql'),
+      runFile(database, config.project.seed),
     )
     if (json === true) printJson(terminal, { statements })
-    else print(terminal, `${statements} statements of seed.sql\n`)
+    else print(terminal, `${statements} statements of ${basename(config.project.seed)}\n`)
   })
 }
 
@@ -120,7 +121,13 @@ function resetCommand(terminal: Terminal): Command {
     const { config } = loadCommandConfig(terminal, command)
     const reset = await resetDatabase(config, readMigrationFiles(config.project.migrations))
     if (json === true) printJson(terminal, reset)
-    else print(terminal, `${reset.applied.length} migrations, ${reset.seeded} statements of seed.sql\n`)
+    else {
+      const { applied, seeded } = reset
+      print(
+        terminal,
+        `${applied.length} migrations, ${seeded} statements of ${basename(config.project.seed)}\n`,
+      )
+    }
   })
 }
 

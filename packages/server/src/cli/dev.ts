@@ -43,7 +43,7 @@ function watchProject(app: App, config: Config, log: Logger): () => Promise<void
       const isSchema =
         !hasSucceeded || [...changed].some((path) => path !== seed && !path.startsWith(policies))
       if (isSchema) await applySchema(app, config, log)
-      if (isSchema || changed.has(seed)) await runFile(app.database, seed, 'seed.sql')
+      if (isSchema || changed.has(seed)) await runFile(app.database, seed)
       hasSucceeded = true
       await tests.run()
       log.info({ durationMs: Math.round(performance.now() - startedAt) }, 'the project is up to date')

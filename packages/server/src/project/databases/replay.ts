@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
 import type { Config } from '../../config/schema.ts'
 import { type Database, openDatabase } from '../../database/open.ts'
 import { runStatement, ScriptFailure } from '../../database/script-failure.ts'
@@ -53,12 +54,9 @@ export async function withReplayed<Result>(
 }
 
 /** Runs the statements of a file in one transaction. @returns their number, 0 when there is no such file */
-export async function runFile(
-  { aside }: Pick<Database, 'aside'>,
-  path: string,
-  name: string,
-): Promise<number> {
+export async function runFile({ aside }: Pick<Database, 'aside'>, path: string): Promise<number> {
   if (!existsSync(path)) return 0
+  const name = basename(path)
   const statements = splitStatements(readTextFile(path, name))
   if (statements.length === 0) return 0
   refuseTransactionControl(name, statements)

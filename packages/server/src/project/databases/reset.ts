@@ -32,7 +32,7 @@ export async function resetDatabase(config: Config, files: readonly MigrationFil
   const database = await openDatabase(config, options)
   try {
     const applied = await applyMigrations(database, { files, settings: config.project })
-    const seeded = await runFile(database, config.project.seed, 'seed.sql')
+    const seeded = await runFile(database, config.project.seed)
     return { applied: applied.map(({ name }) => name), seeded }
   } finally {
     await database.close()

@@ -375,6 +375,12 @@ describe('basalt db seed and reset', () => {
       stdout: '1 statements of seed.sql\n',
       stderr: '',
     })
+    write('demo.sql', 'delete from a; delete from a;')
+    expect(await basalt('db', 'seed', '--project-seed', 'demo.sql', ...marked)).toEqual({
+      code: 0,
+      stdout: '2 statements of demo.sql\n',
+      stderr: '',
+    })
   })
 
   test('reset makes the database anew, unless a server runs on it', async () => {
