@@ -1,7 +1,13 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { findServers } from '../src/cli/server-note.ts'
 import { resolveLogging } from '../src/log.ts'
+import { command, inheritedEnvironment } from './command.ts'
+import { configVariables, createDirectory } from './server-process.ts'
+import { waitFor } from './wait-for.ts'
 
 const log = new URL('../src/log.ts', import.meta.url).href
 
@@ -9,11 +15,13 @@ const log = new URL('../src/log.ts', import.meta.url).href
 function run(statements: string, config = { level: 'info', format: 'auto', requests: 'failed' }): string {
   const script = `
     import { createLogger } from ${JSON.stringify(log)}
-    const log = await createLogger(${JSON.stringify(config)}, false)
+    const log = await createLogger(${JSON.stringify(config)}, false, (problem) => process.stderr.write(problem))
     ${statements}`
   return execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
     cwd: fileURLToPath(new URL('.', import.meta.url)),
     encoding: 'utf8',
+    maxBuffer: 4 * 1024 * 1024,
+    stdio: 'pipe',
   })
 }
 
@@ -69,3 +77,53 @@ test('auto means lines for people and every request on a terminal, elsewhere JSO
     requests: 'none',
   })
 })
+
+test.each(['json', 'pretty'])(
+  '%s lines wait while the disk is full, and those that got lost are counted',
+  (format) => {
+    const output = run(
+      `
+    const { default: fs } = await import('node:fs')
+    const write = fs.writeSync
+    fs.writeSync = () => {
+      throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+    }
+    for (let count = 0; count < 1200; count += 1) log.info({ text: 'x'.repeat(1000) }, 'large')
+    fs.writeSync = write
+    log.info('after it')
+    setImmediate(() => log.info('end'))`,
+      { level: 'info', format, requests: 'failed' },
+    )
+    const [, lost = ''] = /lines"?: ?(\d+)/.exec(output) ?? []
+    expect(Number(lost)).toBeGreaterThan(100)
+    expect(output.match(/large/g)?.length).toBe(1200 - Number(lost))
+    expect(output).toContain('after it')
+    expect(output.trim().split('\n').at(-1)).toContain('end')
+  },
+)
+
+// Only Linux has the device.
+test.runIf(existsSync('/dev/full'))(
+  'a server whose log cannot be written says so once, serves, and stops',
+  async () => {
+    await using data = createDirectory()
+    const full = openSync('/dev/full', 'w')
+    const child = spawn(process.execPath, [command, 'start'], {
+      cwd: data.path,
+      env: { ...inheritedEnvironment(), ...configVariables({ 'server.data_dir': data.path }) },
+      stdio: ['ignore', full, 'pipe'],
+    })
+    closeSync(full)
+    let problems = ''
+    child.stderr?.on('data', (chunk) => (problems += chunk))
+    const closed = once(child, 'close')
+    const url = await waitFor('the server to listen', () => findServers(data.path)[0]?.url)
+    const response = await fetch(`${url}/api/collections/nothing`)
+    expect(response.status).toBe(401)
+    child.kill('SIGTERM')
+    expect(await closed).toEqual([0, null])
+    expect(problems).toBe(
+      'basalt: cannot write the log to standard output: ENOSPC: no space left on device, write\n',
+    )
+  },
+)

@@ -24,7 +24,9 @@ export type OnStarted = (app: App, config: Config, log: Logger) => { stop(): Pro
 export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnStarted): Promise<void> {
   const isTerminal = terminal.stdout.isTTY === true
   const config = { ...loaded, logging: resolveLogging(loaded.logging, isTerminal) }
-  const log = await createLogger(config.logging, isTerminal)
+  const log = await createLogger(config.logging, isTerminal, (problem) =>
+    terminal.stderr.write(`basalt: ${problem}\n`),
+  )
   const startedAt = performance.now()
   const note = noteServer(config.server.data_dir, { pid: terminal.pid, version: readVersion() })
   // Before anything is begun that a signal must not leave half done.
