@@ -67,6 +67,8 @@ export function live<
   const isPlain = query.expand === undefined && Object.getPrototypeOf(query.filter ?? {}) === Object.prototype
   let running: { readonly controller: AbortController; readonly unsubscribe: () => void } | undefined
   let isConnected = false
+  /** Whether the stream has been in force: what was read before may lack what was written until then. */
+  let hasBegun = false
   let isLoaded = false
   let isReading = false
   let isStale = false
@@ -152,13 +154,16 @@ export function live<
     const { signal } = controller
     const { tokens } = client.transport
     isLoaded = false
+    hasBegun = false
     state = tokens.identity?.() === identity ? { ...state, status: 'loading', error: undefined } : empty
     identity = tokens.identity?.()
     const unsubscribe = hubOf(client.transport).subscribe({
       tables: [table, ...also],
       connected(isGap) {
+        const isCurrent = hasBegun && isLoaded && !isGap
         isConnected = true
-        if (isGap || !isLoaded) void read(signal)
+        hasBegun = true
+        if (!isCurrent) void read(signal)
         else change({ status: 'live', error: undefined })
       },
       change: (each) => take(each, signal),
@@ -172,6 +177,7 @@ export function live<
       },
       forget() {
         isConnected = false
+        hasBegun = false
         isLoaded = false
         isStale = false
         identity = tokens.identity?.()

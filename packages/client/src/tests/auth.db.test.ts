@@ -470,6 +470,19 @@ describe('a live list', () => {
     watched.stop()
   })
 
+  test('that was refreshed before its stream was in force misses nothing in between', async () => {
+    const { client, network } = await signUp()
+    network.answer('/api/realtime', refuse(503, 'unavailable', '2'))
+    const list = live(client, 'task')
+    const watched = watch(list)
+    await waitFor('the refusal', () => list.state.error !== undefined)
+    list.refresh()
+    await watched.shows('stale: ')
+    await client.from('task').create({ title: 'in between' })
+    await watched.shows('live: in between')
+    watched.stop()
+  })
+
   test('reads again when a record that is shown beside another of its table is deleted', async () => {
     await app.sql('create table node (id int primary key, parent_id int references node on delete cascade)')
     const { auth } = await signUp()
