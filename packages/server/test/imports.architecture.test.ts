@@ -14,6 +14,7 @@ const layers: readonly (readonly string[])[] = [
   ['platform.ts'],
   ['features/*'],
   ['project'],
+  ['log-output.ts'],
   ['log.ts', 'secrets.ts', 'error-catalog.ts'],
   ['app.ts'],
   ['cli'],

@@ -1,10 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, openSync } from 'node:fs'
+import { Agent } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { findServers } from '../src/cli/server-note.ts'
 import { resolveLogging } from '../src/log.ts'
+import { ask } from './ask.ts'
 import { command, inheritedEnvironment } from './command.ts'
 import { configVariables, createDirectory } from './server-process.ts'
 import { waitFor } from './wait-for.ts'
@@ -20,7 +22,7 @@ function run(statements: string, config = { level: 'info', format: 'auto', reque
   return execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
     cwd: fileURLToPath(new URL('.', import.meta.url)),
     encoding: 'utf8',
-    maxBuffer: 4 * 1024 * 1024,
+    maxBuffer: 16 * 1024 * 1024,
     stdio: 'pipe',
   })
 }
@@ -88,42 +90,92 @@ test.each(['json', 'pretty'])(
     fs.writeSync = () => {
       throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
     }
-    for (let count = 0; count < 1200; count += 1) log.info({ text: 'x'.repeat(1000) }, 'large')
+    for (let count = 0; count < 5000; count += 1) log.info({ text: 'x'.repeat(1000) }, 'large')
     fs.writeSync = write
-    log.info('after it')
-    setImmediate(() => log.info('end'))`,
+    log.info('after it')`,
       { level: 'info', format, requests: 'failed' },
     )
     const [, lost = ''] = /lines"?: ?(\d+)/.exec(output) ?? []
     expect(Number(lost)).toBeGreaterThan(100)
-    expect(output.match(/large/g)?.length).toBe(1200 - Number(lost))
+    expect(output.match(/large/g)?.length).toBe(5000 - Number(lost))
     expect(output).toContain('after it')
-    expect(output.trim().split('\n').at(-1)).toContain('end')
   },
 )
+
+/** A server whose log goes where the test says, until it listens. */
+async function startLogging(stdout: 'pipe' | number) {
+  const data = createDirectory()
+  const child = spawn(process.execPath, [command, 'start'], {
+    cwd: data.path,
+    env: {
+      ...inheritedEnvironment(),
+      ...configVariables({ 'server.data_dir': data.path, 'logging.requests': 'all' }),
+    },
+    stdio: ['ignore', stdout, 'pipe'],
+  })
+  let problems = ''
+  child.stderr?.on('data', (chunk) => (problems += chunk))
+  const closed = once(child, 'close')
+  const url = await waitFor('the server to listen', () => findServers(data.path)[0]?.url, 60_000)
+  return {
+    url,
+    stdout: child.stdout,
+    problems: () => problems,
+    async stop() {
+      child.kill('SIGTERM')
+      return await closed
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await closed
+      await data[Symbol.asyncDispose]()
+    },
+  }
+}
 
 // Only Linux has the device.
 test.runIf(existsSync('/dev/full'))(
   'a server whose log cannot be written says so once, serves, and stops',
   async () => {
-    await using data = createDirectory()
     const full = openSync('/dev/full', 'w')
-    const child = spawn(process.execPath, [command, 'start'], {
-      cwd: data.path,
-      env: { ...inheritedEnvironment(), ...configVariables({ 'server.data_dir': data.path }) },
-      stdio: ['ignore', full, 'pipe'],
-    })
+    await using server = await startLogging(full)
     closeSync(full)
-    let problems = ''
-    child.stderr?.on('data', (chunk) => (problems += chunk))
-    const closed = once(child, 'close')
-    const url = await waitFor('the server to listen', () => findServers(data.path)[0]?.url)
-    const response = await fetch(`${url}/api/collections/nothing`)
-    expect(response.status).toBe(401)
-    child.kill('SIGTERM')
-    expect(await closed).toEqual([0, null])
-    expect(problems).toBe(
+    expect(await ask('GET', `${server.url}/api/nothing`)).toMatchObject({ status: 404 })
+    expect(await server.stop()).toEqual([0, null])
+    expect(server.problems()).toBe(
       'basalt: cannot write the log to standard output: ENOSPC: no space left on device, write\n',
     )
   },
 )
+
+test('a reader of the log that stops reading holds nothing up, and misses nothing when it reads on', async () => {
+  await using server = await startLogging('pipe')
+  const agent = new Agent({ keepAlive: true })
+  const requests = 3000
+  for (let count = 0; count < requests; count += 1) {
+    const { status } = await ask('GET', `${server.url}/api/nothing/${count}`, { agent })
+    expect(status).toBe(404)
+  }
+  agent.destroy()
+  let output = ''
+  server.stdout?.on('data', (chunk) => (output += chunk))
+  await waitFor('the last request', () => output.includes(`/api/nothing/${requests - 1}"`))
+  expect(await server.stop()).toEqual([0, null])
+  const lines = output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const logged = lines.flatMap(({ path = '' }) => /^\/api\/nothing\/(\d+)$/.exec(path)?.slice(1) ?? [])
+  expect(logged).toEqual(Array.from({ length: requests }, (_, count) => String(count)))
+  expect(lines.at(-1)).toMatchObject({ msg: 'stopped' })
+  expect(server.problems()).toBe('')
+})
+
+test('a server whose log is read no longer serves, and stops', async () => {
+  await using server = await startLogging('pipe')
+  server.stdout?.destroy()
+  for (let count = 0; count < 10; count += 1)
+    expect(await ask('GET', `${server.url}/api/nothing`)).toMatchObject({ status: 404 })
+  expect(await server.stop()).toEqual([0, null])
+  expect(server.problems()).toBe('')
+})

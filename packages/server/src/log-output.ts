@@ -1,0 +1,93 @@
+import { type DestinationStream, pino } from 'pino'
+import { codeOf, messageOf } from './lib/errors.ts'
+
+/** Characters of lines that wait while standard output takes none. */
+const waitingLimit = 4 * 1024 * 1024
+const retryMs = 100
+/** How long the end of the process waits for a reader. */
+const farewellMs = 1000
+
+export interface LogOutput extends DestinationStream {
+  /** Writes what waits, before the process ends. */
+  flush(): void
+}
+
+/**
+ * Lines to standard output, which neither a full disk nor a reader that has stopped reading holds up: they wait, those beyond
+ * the limit get lost, and after a reader has closed its end all of them.
+ *
+ * @param report says that lines get lost, or will
+ * @param onRecovery gets the number of lines that were lost, when all others are written
+ */
+export function createLogOutput(
+  report: (problem: string) => void,
+  onRecovery: (lost: number) => void,
+): LogOutput {
+  // Written by the caller's thread: with those in flight on another one, the last lines before an exit come out of order.
+  const output = pino.destination({ fd: 1, sync: true, retryEAGAIN: () => false })
+  let state: 'open' | 'failing' | 'closed' = 'open'
+  let problem: Error | undefined
+  let hasReported = false
+  let waiting = 0
+  let lost = 0
+  let isRetrying = false
+
+  output.on('error', (error: Error) => {
+    problem = error
+    if (codeOf(error) === 'EPIPE') state = 'closed'
+    if (state === 'closed') return
+    if (state === 'open') output.once('drain', recover)
+    state = 'failing'
+    // A pipe is full for a moment whenever its reader is slower.
+    if (codeOf(error) !== 'EAGAIN') complain()
+    if (!isRetrying) setTimeout(retry, retryMs).unref()
+    isRetrying = true
+  })
+
+  function complain(): void {
+    if (hasReported) return
+    hasReported = true
+    report(`cannot write the log to standard output: ${messageOf(problem)}`)
+  }
+
+  function retry(): void {
+    isRetrying = false
+    output.write('')
+  }
+
+  function recover(): void {
+    const lines = lost
+    state = 'open'
+    hasReported = false
+    waiting = 0
+    lost = 0
+    if (lines > 0) onRecovery(lines)
+  }
+
+  function hold(line: string): void {
+    if (waiting + line.length > waitingLimit) {
+      lost += 1
+      complain()
+      return
+    }
+    waiting += line.length
+    output.write(line)
+  }
+
+  return {
+    write(line) {
+      if (state === 'open') output.write(line)
+      else if (state === 'failing') hold(line)
+    },
+    flush() {
+      const deadline = performance.now() + farewellMs
+      while (state === 'failing' && performance.now() < deadline) {
+        problem = undefined
+        output.write('')
+        if (problem === undefined) recover()
+        else if (codeOf(problem) !== 'EAGAIN') return
+        else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+      }
+    },
+  }
+}
