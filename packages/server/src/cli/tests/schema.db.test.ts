@@ -61,4 +61,23 @@ describe('basalt schema', () => {
     const book = JSON.parse((await run('schema', 'book', '--json')).stdout)
     expect(book).toEqual(document.tables['public.book'])
   })
+
+  test('shows a database that has never been started, as basalt types does', async () => {
+    await using own = await createTestDatabase()
+    await own.sql('drop schema basalt cascade; create table early (id int primary key)')
+    const before = { env: { ...env, BASALT_DATABASE_URL: own.url } }
+    expect(await basaltHere(['schema'], before)).toEqual({
+      code: 0,
+      stdout: [
+        'collection  kind   columns  rls  expand',
+        '----------  -----  -------  ---  ------',
+        'early       table  1        no',
+        '',
+      ].join('\n'),
+      stderr: '',
+    })
+    const { code, stdout, stderr } = await basaltHere(['types'], before)
+    expect([code, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('early: {')
+  })
 })

@@ -23,7 +23,7 @@ const mayReadRelations = sql`(
       select from pg_proc other
       where other.oid >= ${sql.integer(16384)} and other.oid <> f.oid
         -- The helpers for policies read settings; a wrapper of its own often names the same ones.
-        and other.pronamespace <> 'basalt'::regnamespace
+        and other.pronamespace is distinct from to_regnamespace('basalt')
         and f.prosrc ~* ('\\m' || regexp_replace(other.proname, '(\\W)', '\\\\\\1', 'g') || '\\M')
     )
   )
