@@ -56,16 +56,16 @@ export default async function setUp(project: TestProject): Promise<() => Promise
 async function open(): Promise<Provided> {
   const external = process.env.BASALT_TEST_DATABASE_URL
   const compiled = createCompileCache()
-  const installing = process.env.BASALT_TEST_EXECUTABLE === undefined ? installPackage() : undefined
-  const template = await createClusterTemplate()
+  const [template, installed] = await Promise.all([
+    createClusterTemplate(),
+    process.env.BASALT_TEST_EXECUTABLE === undefined ? installPackage() : undefined,
+  ])
   const cluster =
     external === undefined
       ? await startThrowAwayCluster({ max_connections: '400', synchronous_commit: 'off' }, template.directory)
       : undefined
   const clusterUrl = cluster?.url ?? external ?? ''
   await createTemplate(clusterUrl)
-  const installed = await installing
-  if (installed !== undefined) process.env.BASALT_TEST_EXECUTABLE = installed.executable
   // Workers begin with what this start has compiled.
   module.flushCompileCache()
   return {

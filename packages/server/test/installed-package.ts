@@ -9,15 +9,12 @@ import { makeScratchDirectory } from './scratch-directory.ts'
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const server = join(root, 'packages/server')
 
-export interface InstalledPackage extends Disposable {
-  readonly executable: string
-}
-
 /**
  * The package as an installation has it, made of the sources as they stand, beside links to its dependencies: its start
- * takes two thirds of the time of the sources'. It has no dashboard, whose tests build their own.
+ * takes two thirds of the time of the sources'. It has no dashboard, whose tests build their own. Until it is disposed,
+ * `BASALT_TEST_EXECUTABLE` names its executable.
  */
-export async function installPackage(): Promise<InstalledPackage> {
+export async function installPackage(): Promise<Disposable> {
   const directory = makeScratchDirectory('basalt-installed-')
   const release = cleanUpAfterKill({ directory })
   chmodSync(directory, 0o755)
@@ -32,9 +29,10 @@ export async function installPackage(): Promise<InstalledPackage> {
   symlinkSync(join(root, 'docs'), join(installed, 'docs'))
   const build = join(root, 'scripts/build-server.js')
   await promisify(execFile)(process.execPath, [build, join(installed, 'dist')])
+  process.env.BASALT_TEST_EXECUTABLE = join(installed, 'bin/basalt.js')
   return {
-    executable: join(installed, 'bin/basalt.js'),
     [Symbol.dispose]() {
+      delete process.env.BASALT_TEST_EXECUTABLE
       rmSync(directory, { recursive: true, force: true })
       release()
     },
