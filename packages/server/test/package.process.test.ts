@@ -89,6 +89,7 @@ test.runIf(isRoot)('an account that may only read the clone finds the dashboard 
 test('packing leaves nothing behind in the checkout', () => {
   const copies = [
     'dashboard',
+    'dist',
     'README.md',
     'LICENSE',
     'CHANGELOG.md',
@@ -142,6 +143,12 @@ test('the installed command makes images smaller, which a process of its own doe
 })
 
 test('the installed create-basaltdb makes a project', () => {
+  expect(listFiles(creator).toSorted()).toEqual([
+    'LICENSE',
+    'README.md',
+    'bin/create-basaltdb.js',
+    'package.json',
+  ])
   const printed = run(
     process.execPath,
     [join(creator, 'bin', 'create-basaltdb.js'), 'my-app'],
