@@ -1,5 +1,5 @@
-// Joins the modules of the server into few files, which start in two thirds of the time: `npm pack` publishes them, and tests
-// start their processes from them. Dependencies stay what they are, so that an installation can renew them.
+// Bundles the modules of the server, which then starts in three quarters of the processor time: `npm pack` publishes the
+// bundle, and tests start their processes from one. Dependencies stay packages, so that an installation can renew them.
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'

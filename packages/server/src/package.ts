@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * The folder with `package.json`, and with the files that are no code: migrations, documents, the dashboard. This file
- * stands one level below it, as those do into which a build joins the modules.
+ * is one level below it, as all files of a bundle are.
  */
 export const packageFolder = fileURLToPath(new URL('../', import.meta.url))
 

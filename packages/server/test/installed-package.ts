@@ -10,9 +10,9 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 const server = join(root, 'packages/server')
 
 /**
- * The package as an installation has it, made of the sources as they stand, beside links to its dependencies: its start
- * takes two thirds of the time of the sources'. It has no dashboard, whose tests build their own. Until it is disposed,
- * `BASALT_TEST_EXECUTABLE` names its executable.
+ * The package as an installation has it, built from the sources as they stand, beside links to its dependencies: its
+ * start takes three quarters of the processor time of the sources'. It has no dashboard, whose tests build their own.
+ * Until it is disposed, `BASALT_TEST_EXECUTABLE` names its executable.
  */
 export async function installPackage(): Promise<Disposable> {
   const directory = makeScratchDirectory('basalt-installed-')
