@@ -1,6 +1,6 @@
-// Copies what the published package shares with the repository beside its own files, and the built dashboard, and removes
-// it again:
-// `npm pack` and `npm publish` call it before and after (docs.npmjs.com, scripts, prepack and postpack).
+// Builds the server and the dashboard, and copies what the published package shares with the repository beside them; or
+// removes all of it again: `npm pack` and `npm publish` call it before and after (docs.npmjs.com, scripts, prepack and
+// postpack). After a failure npm does not call it.
 // Plain JavaScript, so that it runs under any Node npm runs under.
 import { execFileSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
@@ -13,10 +13,24 @@ const server = join(root, 'packages', 'server')
 const shared = ['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'deploy', 'docs', 'examples']
 
 // What an earlier build left behind would be published, too.
-for (const name of [...shared, 'dashboard', 'dist'])
-  rmSync(join(server, name), { recursive: true, force: true })
+remove()
 if (process.argv[2] === 'add') {
-  for (const name of shared) cpSync(join(root, name), join(server, name), { recursive: true })
-  const build = [join(root, 'scripts', 'build-dashboard.js'), '--copy-to', join(server, 'dashboard')]
+  try {
+    run('build-server.js')
+    run('build-dashboard.js', '--copy-to', join(server, 'dashboard'))
+    for (const name of shared) cpSync(join(root, name), join(server, name), { recursive: true })
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
+function remove() {
+  for (const name of [...shared, 'dashboard', 'dist'])
+    rmSync(join(server, name), { recursive: true, force: true })
+}
+
+function run(script, ...args) {
+  const build = [join(root, 'scripts', script), ...args]
   execFileSync(process.execPath, build, { stdio: ['ignore', 'ignore', 'inherit'] })
 }

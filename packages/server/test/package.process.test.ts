@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
@@ -101,6 +101,27 @@ test('packing leaves nothing behind in the checkout', () => {
   const found = readdirSync(join(root, 'packages', 'server')).filter((name) => copies.includes(name))
   expect(found).toEqual([])
 })
+
+test.each(['build-server.js', 'build-dashboard.js'])(
+  'packing leaves nothing behind in the checkout when %s fails',
+  async (failing) => {
+    await using checkout = createDirectory()
+    const pathOf = (...names: string[]) => join(checkout.path, ...names)
+    const clone = pathOf('packages', 'server')
+    for (const name of [clone, pathOf('scripts'), pathOf('deploy'), pathOf('docs'), pathOf('examples')])
+      mkdirSync(name, { recursive: true })
+    for (const name of ['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md'])
+      writeFileSync(pathOf(name), '')
+    for (const name of ['scripts/package-files.js', 'packages/server/package.json'])
+      copyFileSync(join(root, name), pathOf(name))
+    writeFileSync(pathOf('package.json'), '{ "type": "module", "workspaces": ["packages/*"] }')
+    for (const name of ['ensure-installed.js', 'build-server.js', 'build-dashboard.js'])
+      writeFileSync(pathOf('scripts', name), name === failing ? 'process.exit(7)' : '')
+    const { status } = spawnSync('npm', ['pack', '--workspace', 'basaltdb'], { cwd: checkout.path })
+    expect(status).not.toBe(0)
+    expect(readdirSync(clone)).toEqual(['package.json'])
+  },
+)
 
 test('the installed command starts a server with the embedded database, which answers and stops', async () => {
   await using data = createDirectory()
