@@ -229,6 +229,18 @@ describe('the collections', () => {
   })
 })
 
+describe('the sources', () => {
+  test('do not find files by their own path, which is another one in a bundle', () => {
+    const finding = files.filter(
+      (file) =>
+        !/\.test\.ts$|\/tests\//.test(file) &&
+        /(?<!createRequire\()import\.meta\b/.test(readFileSync(join(source, file), 'utf8')),
+    )
+    // The second one starts its neighbour as a process, which is beside it in a bundle, too.
+    expect(finding.toSorted()).toEqual(['features/files/storage/images/transformer.ts', 'package.ts'])
+  })
+})
+
 describe('tests', () => {
   test('replace none of our own code', () => {
     const tests = files.filter((file) => file.endsWith('.test.ts'))
