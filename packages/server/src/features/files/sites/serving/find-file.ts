@@ -30,10 +30,10 @@ export interface SiteRequest {
 }
 
 export interface SiteFiles {
-  /** Of the live deploy. */
+  /** Of the deploy that this node has as the live one. */
   find(path: string): StoredFile | undefined
-  /** Of the kept deploys before it: pages that are open still ask for their assets. */
-  findEarlier(path: string): Promise<StoredFile | undefined>
+  /** Of the other kept deploys: pages that are open, or come from another node, ask for their assets. */
+  findOther(path: string): Promise<StoredFile | undefined>
   readonly rules: SiteRules
   readonly isSpa: boolean
 }
@@ -44,7 +44,7 @@ export async function findFile(site: SiteFiles, request: SiteRequest): Promise<S
   const own =
     applyRules(site, request, site.rules.forced.matches(path)) ??
     findOwn(site, path) ??
-    (await findEarlier(site, path)) ??
+    (await findOther(site, path)) ??
     applyRules(site, request, site.rules.redirects.matches(path))
   if (own !== undefined) return own
   const index = site.isSpa && isPage(request) ? site.find('index.html') : undefined
@@ -84,8 +84,8 @@ function encodePath(path: string): string {
   return `/${path.split('/').map(encodeURIComponent).join('/')}`
 }
 
-async function findEarlier(site: SiteFiles, path: string): Promise<SiteAnswer | undefined> {
-  const file = isHashedName(path) ? await site.findEarlier(path) : undefined
+async function findOther(site: SiteFiles, path: string): Promise<SiteAnswer | undefined> {
+  const file = isHashedName(path) ? await site.findOther(path) : undefined
   return file === undefined ? undefined : answerWith(file)
 }
 

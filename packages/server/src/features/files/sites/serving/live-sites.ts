@@ -6,7 +6,7 @@ import { parseRules, ruleFiles, type SiteRules } from '../rules/site-rules.ts'
 import { siteTopic } from '../topic.ts'
 import type { SiteFiles, StoredFile } from './find-file.ts'
 import {
-  findEarlierFile,
+  findOtherFile,
   type LiveSite,
   listFiles,
   listLiveSites,
@@ -80,7 +80,7 @@ export class LiveSites {
       isSpa: site.spa_mode,
       rules,
       find: (path) => files.get(path),
-      findEarlier: (path) => findEarlierFile(this.#database, site.id, path),
+      findOther: (path) => findOtherFile(this.#database, site.id, path),
     }
   }
 }

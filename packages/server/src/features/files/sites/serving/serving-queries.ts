@@ -47,16 +47,19 @@ export async function listFiles(database: Queryable, deployId: string): Promise<
   )
 }
 
-/** Of the latest superseded deploy that has it. */
-export async function findEarlierFile(
+/**
+ * Of the live deploy, which this node may not have noticed yet though the page that asks came from one that has; else of
+ * the latest superseded one.
+ */
+export async function findOtherFile(
   database: Queryable,
   siteId: string,
   path: string,
 ): Promise<StoredFile | undefined> {
   return await database.maybeOne(sql`
     select ${fileColumns} from basalt.site_files f join basalt.site_deploys d on d.id = f.deploy_id
-    where d.site_id = ${siteId}::uuid and d.status = 'superseded' and f.path = ${path}
-    order by d.updated_at desc, d.id limit 1`)
+    where d.site_id = ${siteId}::uuid and d.status in ('live', 'superseded') and f.path = ${path}
+    order by d.status = 'live' desc, d.updated_at desc, d.id limit 1`)
 }
 
 /** Bytes of a file, in every coding that is stored. */

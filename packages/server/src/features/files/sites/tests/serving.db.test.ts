@@ -268,6 +268,44 @@ test('sites › a promotion and a rollback are in force on both nodes, hashed as
   }
 })
 
+test('sites › a node that has not noticed a promotion or a rollback has the hashed assets of it', async () => {
+  const late = await createSite(app, { slug: 'late' })
+  const host = 'late.localhost'
+  const get2 = async (path: string) => (await get(path, { host }, { node: second })).body.toString()
+  await deployFiles(app, late, {
+    'index.html': 'one',
+    'a-3f2a9b1c.js': 'one()',
+    'same-9b1c3f2a.js': 'same()',
+  })
+  await waitFor('the site', async () => (await get2('/')) === 'one')
+  await database.sql('alter table basalt.site_deploys disable trigger site_deploys_version')
+  try {
+    await deployFiles(app, late, {
+      'index.html': 'two',
+      'b-1c3f2a9b.js': 'two()',
+      'same-9b1c3f2a.js': 'same()',
+    })
+    expect(await Promise.all(['/', '/b-1c3f2a9b.js', '/a-3f2a9b1c.js'].map(get2))).toEqual([
+      'one',
+      'two()',
+      'one()',
+    ])
+    expect((await get('/b-0c3f2a9b.js', { host }, { node: second })).status).toBe(404)
+  } finally {
+    await database.sql('alter table basalt.site_deploys enable trigger site_deploys_version')
+  }
+  // Every site's version has changed, so that both nodes have the second deploy.
+  await ask(app, 'PUT', `/${late.id}`, { name: 'Late' })
+  await waitFor('the second deploy', async () => (await get2('/')) === 'two')
+  await database.sql('alter table basalt.site_deploys disable trigger site_deploys_version')
+  try {
+    await ask(app, 'POST', `/${late.id}/deploys/rollback`)
+    expect(await Promise.all(['/', '/a-3f2a9b1c.js'].map(get2))).toEqual(['two', 'one()'])
+  } finally {
+    await database.sql('alter table basalt.site_deploys enable trigger site_deploys_version')
+  }
+})
+
 describe('sites › rules', () => {
   const host = 'rules.localhost'
   const page = '<h1>app</h1>'
