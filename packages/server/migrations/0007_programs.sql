@@ -102,7 +102,7 @@ create constraint trigger api_keys_deleted after delete on basalt.api_keys
   deferrable initially deferred for each row execute function basalt.change_api_key_version();
 create constraint trigger api_key_secrets_version after update or delete on basalt.api_key_secrets
   deferrable initially deferred for each row execute function basalt.change_api_key_version();
-create constraint trigger apps_version after update of rate_limit, rate_limit_window_seconds on basalt.apps
+create constraint trigger apps_version after update of rate_limit, rate_limit_window_seconds, plan on basalt.apps
   deferrable initially deferred for each row execute function basalt.change_api_key_version();
 create constraint trigger users_api_key_version
   after update of email, email_verified_at, is_anonymous, disabled_at on basalt.users

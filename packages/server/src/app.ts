@@ -227,7 +227,7 @@ async function wire(
   const data = wireData(platform, { changes: changes ?? events.changes, embedders })
   const files = wireFiles(platform, { resolve, resolveTxt })
   const features = [
-    ...observation.features(platform.queue),
+    ...observation.features(platform.queue, notifications),
     ...[operations, data, events, messaging, identity, files].flatMap((area) => area.features),
     structure({ database, catalog, clock, served: config.database.schemas, project: config.project }),
   ]

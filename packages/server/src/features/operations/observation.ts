@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Notifications } from '../../database/notifications.ts'
 import { Lane } from '../../database/write-behind.ts'
 import type { Feature } from '../../feature.ts'
 import type { RequestObserver } from '../../http/request-observer.ts'
@@ -15,7 +16,7 @@ export interface Observation {
   /** @returns the same queue, whose runs count as usage */
   observeJobs(queue: JobQueue): JobQueue
   /** Started before all other features and stopped after them, so that what these do meanwhile is recorded. */
-  features(queue: JobQueue): readonly Feature[]
+  features(queue: JobQueue, notifications: Pick<Notifications, 'watch'>): readonly Feature[]
 }
 
 /** @param output the log of the process */
@@ -52,11 +53,14 @@ export async function openObservation(
     log,
     observers: [store, meter, ...(quotas === undefined ? [] : [quotas])],
     observeJobs: (queue) => countJobRuns(queue, meter),
-    features: (queue) => [
-      ...(telemetry === undefined ? [] : [telemetry]),
-      logs({ config, database: system, store, queue, metrics, clock, log }),
-      usage({ config: config.usage, database: system, meter, quotas, queue, clock, log }),
-    ],
+    features(queue, notifications) {
+      quotas?.watchWith(notifications)
+      return [
+        ...(telemetry === undefined ? [] : [telemetry]),
+        logs({ config, database: system, store, queue, metrics, clock, log }),
+        usage({ config: config.usage, database: system, meter, quotas, queue, clock, log }),
+      ]
+    },
   }
 
   /** Loaded only when there is a receiver of traces. */

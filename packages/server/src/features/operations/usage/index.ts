@@ -49,7 +49,7 @@ export function usage({ config, database, meter, quotas, queue, clock }: UsageDe
     },
     async start() {
       meter.start()
-      await quotas?.start()
+      quotas?.start()
     },
     async stop() {
       quotas?.stop()

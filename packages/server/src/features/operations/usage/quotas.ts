@@ -1,4 +1,6 @@
 import type { Logger } from 'pino'
+import type { Notifications } from '../../../database/notifications.ts'
+import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { AnsweredRequest, RequestObserver } from '../../../http/request-observer.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -37,13 +39,23 @@ export class Quotas implements RequestObserver {
   #quotas = new Map<string, Quota>()
   /** To which month the quotas belong. */
   #month = 0
+  /** Reads that have begun. */
+  #reads = 0
 
   constructor(options: QuotasOptions) {
     this.#options = options
   }
 
-  async start(): Promise<void> {
-    await this.read()
+  /** An app that changes its plan has the limits of the other on every node within a second, and all have theirs at the start. */
+  watchWith(notifications: Pick<Notifications, 'watch'>): void {
+    notifications.watch({
+      topic: 'app_plans',
+      version: sql`select version from basalt.api_key_version`,
+      onChange: () => this.read(),
+    })
+  }
+
+  start(): void {
     this.#timer = setInterval(() => {
       this.read().catch((error) =>
         this.#options.log.warn(
@@ -83,7 +95,11 @@ export class Quotas implements RequestObserver {
     const limited = Object.keys(plans).filter((name) =>
       enforced.some((metric) => limitsOf(plans, name)[metric] > 0),
     )
+    this.#reads += 1
+    const turn = this.#reads
     const rows = limited.length === 0 ? [] : await listUsed(database, limited, month)
+    // One that began later may know of other plans.
+    if (turn !== this.#reads) return
     const before = this.#month === month.getTime() ? this.#quotas : new Map<string, Quota>()
     this.#quotas = new Map(
       rows.map((row) => {

@@ -1,8 +1,9 @@
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { alice, notes } from '../../../../../test/fixtures.ts'
 import { forgeJwt } from '../../../../../test/jwt.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
 import { Lane } from '../../../../database/write-behind.ts'
 import type { AnsweredRequest } from '../../../../http/request-observer.ts'
 import { systemClock } from '../../../../lib/clock.ts'
@@ -464,5 +465,36 @@ describe('usage › enforcement', () => {
     expect(refused.headers.get('retry-after')).toBe(String(Math.ceil(end / 1000)))
     const admin = await app.adminToken()
     expect((await app.request('GET', '/api/collections/note', { token: admin })).status).toBe(200)
+  })
+
+  test('a change of the plan is in force on every node, without the regular look', async () => {
+    // What is left are the notifications.
+    vi.useFakeTimers({ toFake: ['setInterval'] })
+    try {
+      const config = {
+        'usage.enforce': 'true',
+        'usage.plans': '{"small":{"api_requests":2},"large":{"api_requests":1000}}',
+      }
+      await using first = await createTestApp({ setup: notes, clock, config })
+      await using second = await createTestApp({ database: first.database, clock, config })
+      const statusOn = async (app: TestApp) =>
+        (await app.request('GET', '/api/collections/note', { token: marchToken })).status
+      const setPlan = async (plan: string) =>
+        (
+          await first.request('PUT', `/api/admin/usage/${defaultApp}/plan`, {
+            token: await first.adminToken(),
+            body: { plan },
+          })
+        ).status
+      for (const app of [first, second]) expect(await statusOn(app)).toBe(200)
+      expect(await setPlan('small')).toBe(200)
+      for (const app of [first, second])
+        await waitFor('the small plan', async () => (await statusOn(app)) === 429)
+      expect(await setPlan('large')).toBe(200)
+      for (const app of [first, second])
+        await waitFor('the large plan', async () => (await statusOn(app)) === 200)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 })
