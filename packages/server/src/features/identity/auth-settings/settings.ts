@@ -1,5 +1,5 @@
 import type { Config } from '../../../config/schema.ts'
-import type { Notifications } from '../../../database/notifications.ts'
+import type { Notifications, WatchHandle } from '../../../database/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
@@ -25,6 +25,7 @@ export class AuthSettings {
   readonly #database: SystemDatabase
   readonly #configured: AuthToggles
   readonly #notifications: Notifications
+  readonly #watch: WatchHandle
   #current: AuthToggles
 
   constructor(database: SystemDatabase, config: Config['auth'], notifications: Notifications) {
@@ -32,7 +33,7 @@ export class AuthSettings {
     this.#configured = pickToggles((name) => config[name])
     this.#current = this.#configured
     this.#notifications = notifications
-    notifications.watch({
+    this.#watch = notifications.watch({
       topic,
       // A row and its version: it changes with every update, also one that writes the same again.
       version: sql`select jsonb_build_array(value, xmin) from basalt.settings where key = ${key}`,
@@ -57,8 +58,9 @@ export class AuthSettings {
         origin,
       })
     })
-    this.#current = toggles
     this.#notifications.announce(topic)
+    // Another node may have replaced them since: the loop reads what is in force.
+    await this.#watch.look()
     return toggles
   }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTransaction } from '../../../../../test/account-nodes.ts'
 import { type AccountsApp, createAccountsApp, goodPassword } from '../../../../../test/accounts.ts'
+import { holdCommit } from '../../../../../test/held-commit.ts'
 import { createTestApp, envelope, type TestApp } from '../../../../../test/test-app.ts'
 
 let accounts: AccountsApp
@@ -64,6 +65,26 @@ describe('auth settings', () => {
         timeout: 15_000,
       })
       .toBe(200)
+  })
+
+  test('of two changes on two nodes the last one committed is in force on both, however late the other is answered', async () => {
+    const url = new URL(accounts.app.database.url)
+    await using held = await holdCommit(Number(url.port), 'insert into basalt.settings')
+    url.port = String(held.port)
+    const config = { 'database.url': url.href }
+    await using slow = await createTestApp({ database: accounts.app.database, config })
+    const path = '/api/admin/auth-settings'
+    const token = await slow.adminToken()
+    const first = slow.request('PATCH', path, { token, body: { ...configured, totp_enabled: true } })
+    await held.committed
+    const last = { ...configured, anonymous_auth_enabled: false }
+    expect((await call('PATCH', 'auth-settings', { body: last })).status).toBe(200)
+    const inForce = async () => (await slow.request('GET', path, { token })).json
+    await expect.poll(inForce, { timeout: 15_000 }).toEqual(last)
+    held.release()
+    expect((await first).status).toBe(200)
+    expect(await inForce()).toEqual(last)
+    await call('PATCH', 'auth-settings', { body: configured })
   })
 
   test.each([{ sms_enabled: 'yes' }, { sms_enabled: 1 }, [], 'text'])('refuses %j', async (body) => {
