@@ -1,5 +1,5 @@
 import type { Relation } from '../../../database/catalog/model.ts'
-import type { Notifications } from '../../../database/notifications.ts'
+import type { Notifications, WatchHandle } from '../../../database/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { callerRole } from '../../../database/user-database.ts'
@@ -19,6 +19,7 @@ export interface StoredDefinitionsDeps {
 /** The stored settings of all collections, as they are in force on this node. */
 export class StoredDefinitions implements SearchDefinitions {
   readonly #deps: StoredDefinitionsDeps
+  readonly #watch: WatchHandle
   #config: string
   #version = ''
   #settings: ReadonlyMap<string, queries.SearchRow> = new Map()
@@ -27,11 +28,11 @@ export class StoredDefinitions implements SearchDefinitions {
   constructor(deps: StoredDefinitionsDeps) {
     this.#deps = deps
     this.#config = deps.configName
-    deps.notifications.watch({
+    this.#watch = deps.notifications.watch({
       topic,
       // A row per collection with settings of its own. Its version changes with every update.
       version: sql`select string_agg(xmin::text, ',' order by schema_name, table_name) from basalt.search_settings`,
-      onChange: () => this.read(),
+      onChange: () => this.#read(),
     })
   }
 
@@ -65,16 +66,21 @@ export class StoredDefinitions implements SearchDefinitions {
     this.#onSearch(relation)
   }
 
-  /** Reads what is in force; the node that has changed it needs not wait for the notification. */
-  async read(): Promise<void> {
+  /** What was committed before the call is in force on this node when it resolves. */
+  async look(): Promise<void> {
+    await this.#watch.look()
+  }
+
+  async #read(): Promise<void> {
     const rows = await queries.listSearchRows(this.#deps.database)
     this.#settings = new Map(rows.map((row) => [keyOf(row.schema_name, row.table_name), row]))
     this.#version = rows.map(({ version }) => version).join()
   }
 
-  /** After the commit of a change. */
-  announce(): void {
+  /** After the commit of a change: in force on this node when it resolves, and soon on the others. */
+  async refresh(): Promise<void> {
     this.#deps.notifications.announce(topic)
+    await this.look()
   }
 }
 

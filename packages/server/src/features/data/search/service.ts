@@ -95,14 +95,12 @@ export function createSearchService(deps: SearchServiceDeps): SearchService {
       await queue.enqueue(indexJobName, { collection: relation.collection }, transaction)
       return true
     })
-    await definitions.read()
-    definitions.announce()
+    await definitions.refresh()
     if (isRebuilt) queue.wake()
   }
 
   async function afterChange(collection: string, changes: IndexChanges): Promise<IndexStatus & IndexChanges> {
-    await definitions.read()
-    definitions.announce()
+    await definitions.refresh()
     // The catalog learns of the indexes before the answer, so that the next search uses them.
     await live.refresh()
     return { ...(await statusOf(collection)), ...changes }
@@ -204,7 +202,7 @@ export function createSearchService(deps: SearchServiceDeps): SearchService {
 
   /** From the database: the node may not have noticed yet what another one has changed. */
   async function readStored({ schema, name }: Relation): Promise<SearchSettings> {
-    await definitions.read()
+    await definitions.look()
     return definitions.settingsOf({ schema, name })
   }
 }

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice } from '../../../../../test/fixtures.ts'
+import { holdAnswer } from '../../../../../test/held-answer.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 
@@ -114,6 +116,32 @@ describe('search settings', () => {
     await waitFor('the weights', async () => JSON.stringify(await found('harbour', other)) === '[2,3,1]')
     await put('song/search-settings', {})
     await waitFor('no weights', async () => JSON.stringify(await found('harbour', other)) === '[1,2,3]')
+  })
+
+  test('are those of the last change on a node that learned late of the one before', async () => {
+    const url = new URL(app.database.url)
+    // The first answer is that of the change itself.
+    let answers = 0
+    await using read = await holdAnswer(
+      Number(url.port),
+      ({ answer }) => answer.includes('"title"') && ++answers > 1,
+    )
+    url.port = String(read.port)
+    await using late = await createTestApp({ database: app.database, config: { 'database.url': url.href } })
+    const token = await app.adminToken()
+    const change = (node: TestApp, column: string) =>
+      node.request('PUT', '/api/collections/song/search-settings', {
+        token,
+        body: { attributes: [{ column, weight: 'high' }] },
+      })
+    const first = change(late, 'title')
+    await read.held
+    expect((await change(other, 'lyrics')).status).toBe(200)
+    // Time for another look of the node, which is nothing to wait for when it reads one change after the other.
+    await delay(1000)
+    read.release()
+    expect((await first).status).toBe(200)
+    await waitFor('the last change', async () => JSON.stringify(await found('harbour', late)) === '[1,2,3]')
   })
 
   test('outlive a column they name', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTransaction } from '../../../../../test/account-nodes.ts'
 import { type AccountsApp, createAccountsApp, goodPassword } from '../../../../../test/accounts.ts'
-import { holdCommit } from '../../../../../test/held-commit.ts'
+import { holdAnswer } from '../../../../../test/held-answer.ts'
 import { createTestApp, envelope, type TestApp } from '../../../../../test/test-app.ts'
 
 let accounts: AccountsApp
@@ -69,19 +69,22 @@ describe('auth settings', () => {
 
   test('of two changes on two nodes the last one committed is in force on both, however late the other is answered', async () => {
     const url = new URL(accounts.app.database.url)
-    await using held = await holdCommit(Number(url.port), 'insert into basalt.settings')
-    url.port = String(held.port)
+    await using commit = await holdAnswer(
+      Number(url.port),
+      ({ before, sent }) => before.includes('insert into basalt.settings') && /\bcommit\b/i.test(sent),
+    )
+    url.port = String(commit.port)
     const config = { 'database.url': url.href }
     await using slow = await createTestApp({ database: accounts.app.database, config })
     const path = '/api/admin/auth-settings'
     const token = await slow.adminToken()
     const first = slow.request('PATCH', path, { token, body: { ...configured, totp_enabled: true } })
-    await held.committed
+    await commit.held
     const last = { ...configured, anonymous_auth_enabled: false }
     expect((await call('PATCH', 'auth-settings', { body: last })).status).toBe(200)
     const inForce = async () => (await slow.request('GET', path, { token })).json
     await expect.poll(inForce, { timeout: 15_000 }).toEqual(last)
-    held.release()
+    commit.release()
     expect((await first).status).toBe(200)
     expect(await inForce()).toEqual(last)
     await call('PATCH', 'auth-settings', { body: configured })
