@@ -15,14 +15,28 @@ export interface TcpProxy extends AsyncDisposable {
   setDelay(ms: number): void
   /** Cuts a connection instead of forwarding the first reply that the test picks; once. */
   cutReply(picks: (reply: Buffer) => boolean): Promise<void>
+  /**
+   * Holds the first reply that the test picks, and what follows it on its connection; once.
+   *
+   * @param picks gets what the connection has sent since, too
+   */
+  holdReply(picks: (reply: Buffer, sent: string) => boolean): HeldReply
   /** Cuts every connection. */
   cut(): void
+}
+
+export interface HeldReply {
+  /** Resolves when there is such a reply. */
+  readonly held: Promise<void>
+  release(): void
 }
 
 interface Link {
   readonly client: Socket
   readonly server: Socket
   isFrozen: boolean
+  /** Since a reply is to be held. */
+  sent: string
 }
 
 /** @param target port on loopback */
@@ -31,10 +45,12 @@ export async function createTcpProxy(target: number): Promise<TcpProxy> {
   let isFrozen = false
   let delayMs = 0
   let cutter: { picks: (reply: Buffer) => boolean; done: () => void } | undefined
+  let holder: { picks: (reply: Buffer, sent: string) => boolean; hold: () => Promise<void> } | undefined
   const held: (() => void)[] = []
 
   function forward(link: Link, from: Socket, to: Socket, isReply: boolean): void {
     let last = Promise.resolve()
+    let isHeld = false
     // A goodbye gets lost like anything else.
     from.on('end', () => {
       if (!link.isFrozen && !isFrozen) void last.then(() => to.end())
@@ -48,12 +64,18 @@ export async function createTcpProxy(target: number): Promise<TcpProxy> {
         done()
         return
       }
+      if (holder !== undefined && !isReply) link.sent += chunk.toString('latin1')
+      if (isReply && holder?.picks(chunk, link.sent) === true) {
+        last = holder.hold()
+        holder = undefined
+        isHeld = true
+      }
       if (link.isFrozen) return
       if (isFrozen) {
         held.push(() => to.write(chunk))
         return
       }
-      if (delayMs === 0) {
+      if (delayMs === 0 && !isHeld) {
         to.write(chunk)
         return
       }
@@ -67,7 +89,7 @@ export async function createTcpProxy(target: number): Promise<TcpProxy> {
 
   const listener = createServer({ noDelay: true, allowHalfOpen: true }, (client) => {
     const server = connect({ port: target, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
-    const link: Link = { client, server, isFrozen: false }
+    const link: Link = { client, server, isFrozen: false, sent: '' }
     links.add(link)
     forward(link, client, server, false)
     forward(link, server, client, true)
@@ -114,6 +136,16 @@ export async function createTcpProxy(target: number): Promise<TcpProxy> {
       new Promise((done) => {
         cutter = { picks, done }
       }),
+    holdReply(picks) {
+      const isThere = Promise.withResolvers<void>()
+      const released = Promise.withResolvers<void>()
+      const hold = () => {
+        isThere.resolve()
+        return released.promise
+      }
+      holder = { picks, hold }
+      return { held: isThere.promise, release: released.resolve }
+    },
     cut,
     async [Symbol.asyncDispose]() {
       cut()

@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice } from '../../../../../test/fixtures.ts'
-import { holdAnswer } from '../../../../../test/held-answer.ts'
+import { createTcpProxy } from '../../../../../test/tcp-proxy.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 
@@ -120,13 +119,8 @@ describe('search settings', () => {
 
   test('are those of the last change on a node that learned late of the one before', async () => {
     const url = new URL(app.database.url)
-    // The first answer is that of the change itself.
-    let answers = 0
-    await using read = await holdAnswer(
-      Number(url.port),
-      ({ answer }) => answer.includes('"title"') && ++answers > 1,
-    )
-    url.port = String(read.port)
+    await using proxy = await createTcpProxy(Number(url.port))
+    url.port = String(proxy.port)
     await using late = await createTestApp({ database: app.database, config: { 'database.url': url.href } })
     const token = await app.adminToken()
     const change = (node: TestApp, column: string) =>
@@ -134,11 +128,18 @@ describe('search settings', () => {
         token,
         body: { attributes: [{ column, weight: 'high' }] },
       })
+    // The first reply is that of the change itself.
+    let replies = 0
+    const read = proxy.holdReply((reply) => reply.includes('"title"') && ++replies > 1)
     const first = change(late, 'title')
     await read.held
     expect((await change(other, 'lyrics')).status).toBe(200)
-    // Time for another look of the node, which is nothing to wait for when it reads one change after the other.
-    await delay(1000)
+    // What the node notices after that it has had the time to notice that, too.
+    const settings = '/api/admin/auth-settings'
+    const { totp_enabled, ...others } = (await other.request('GET', settings, { token })).json
+    const switched = { ...others, totp_enabled: !totp_enabled }
+    expect((await other.request('PATCH', settings, { token, body: switched })).status).toBe(200)
+    await expect.poll(async () => (await late.request('GET', settings, { token })).json).toEqual(switched)
     read.release()
     expect((await first).status).toBe(200)
     await waitFor('the last change', async () => JSON.stringify(await found('harbour', late)) === '[1,2,3]')

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTransaction } from '../../../../../test/account-nodes.ts'
 import { type AccountsApp, createAccountsApp, goodPassword } from '../../../../../test/accounts.ts'
-import { holdAnswer } from '../../../../../test/held-answer.ts'
+import { createTcpProxy } from '../../../../../test/tcp-proxy.ts'
 import { createTestApp, envelope, type TestApp } from '../../../../../test/test-app.ts'
 
 let accounts: AccountsApp
@@ -69,15 +69,13 @@ describe('auth settings', () => {
 
   test('of two changes on two nodes the last one committed is in force on both, however late the other is answered', async () => {
     const url = new URL(accounts.app.database.url)
-    await using commit = await holdAnswer(
-      Number(url.port),
-      ({ before, sent }) => before.includes('insert into basalt.settings') && /\bcommit\b/i.test(sent),
-    )
-    url.port = String(commit.port)
+    await using proxy = await createTcpProxy(Number(url.port))
+    url.port = String(proxy.port)
     const config = { 'database.url': url.href }
     await using slow = await createTestApp({ database: accounts.app.database, config })
     const path = '/api/admin/auth-settings'
     const token = await slow.adminToken()
+    const commit = proxy.holdReply((_, sent) => /insert into basalt\.settings.*\bcommit\b/is.test(sent))
     const first = slow.request('PATCH', path, { token, body: { ...configured, totp_enabled: true } })
     await commit.held
     const last = { ...configured, anonymous_auth_enabled: false }
