@@ -1,5 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFileSync } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { fileURLToPath } from 'node:url'
@@ -7,8 +6,7 @@ import { expect, test } from 'vitest'
 import { findServers } from '../src/cli/server-note.ts'
 import { resolveLogging } from '../src/log.ts'
 import { ask } from './ask.ts'
-import { command, inheritedEnvironment } from './command.ts'
-import { configVariables, createDirectory } from './server-process.ts'
+import { createDirectory, endOf, spawnServer } from './server-process.ts'
 import { waitFor } from './wait-for.ts'
 
 const log = new URL('../src/log.ts', import.meta.url).href
@@ -102,32 +100,25 @@ test.each(['json', 'pretty'])(
   },
 )
 
-/** A server whose log goes where the test says, until it listens. */
-async function startLogging(stdout: 'pipe' | number) {
+/** A server that logs every request to where the test says, until it listens. */
+async function startLogging(stdout?: number) {
   const data = createDirectory()
-  const child = spawn(process.execPath, [command, 'start'], {
-    cwd: data.path,
-    env: {
-      ...inheritedEnvironment(),
-      ...configVariables({ 'server.data_dir': data.path, 'logging.requests': 'all' }),
-    },
-    stdio: ['ignore', stdout, 'pipe'],
-  })
+  const config = { 'server.data_dir': data.path, 'logging.requests': 'all' }
+  const child = spawnServer({ config, ...(stdout === undefined ? {} : { stdout }) })
+  const ended = endOf(child)
   let problems = ''
   child.stderr?.on('data', (chunk) => (problems += chunk))
-  const closed = once(child, 'close')
-  const url = await waitFor('the server to listen', () => findServers(data.path)[0]?.url, 60_000)
   return {
-    url,
+    url: await waitFor('the server to listen', () => findServers(data.path)[0]?.url, 60_000),
     stdout: child.stdout,
     problems: () => problems,
     async stop() {
       child.kill('SIGTERM')
-      return await closed
+      return await ended
     },
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL')
-      await closed
+      await ended
       await data[Symbol.asyncDispose]()
     },
   }
@@ -141,7 +132,7 @@ test.runIf(existsSync('/dev/full'))(
     await using server = await startLogging(full)
     closeSync(full)
     expect(await ask('GET', `${server.url}/api/nothing`)).toMatchObject({ status: 404 })
-    expect(await server.stop()).toEqual([0, null])
+    expect(await server.stop()).toEqual({ code: 0, signal: null })
     expect(server.problems()).toBe(
       'basalt: cannot write the log to standard output: ENOSPC: no space left on device, write\n',
     )
@@ -149,7 +140,7 @@ test.runIf(existsSync('/dev/full'))(
 )
 
 test('a reader of the log that stops reading holds nothing up, and misses nothing when it reads on', async () => {
-  await using server = await startLogging('pipe')
+  await using server = await startLogging()
   const agent = new Agent({ keepAlive: true })
   const requests = 3000
   for (let count = 0; count < requests; count += 1) {
@@ -160,7 +151,7 @@ test('a reader of the log that stops reading holds nothing up, and misses nothin
   let output = ''
   server.stdout?.on('data', (chunk) => (output += chunk))
   await waitFor('the last request', () => output.includes(`/api/nothing/${requests - 1}"`))
-  expect(await server.stop()).toEqual([0, null])
+  expect(await server.stop()).toEqual({ code: 0, signal: null })
   const lines = output
     .trim()
     .split('\n')
@@ -171,11 +162,11 @@ test('a reader of the log that stops reading holds nothing up, and misses nothin
   expect(server.problems()).toBe('')
 })
 
-test('a server whose log is read no longer serves, and stops', async () => {
-  await using server = await startLogging('pipe')
+test('a server whose log nothing reads any more goes on, and stops', async () => {
+  await using server = await startLogging()
   server.stdout?.destroy()
   for (let count = 0; count < 10; count += 1)
     expect(await ask('GET', `${server.url}/api/nothing`)).toMatchObject({ status: 404 })
-  expect(await server.stop()).toEqual([0, null])
+  expect(await server.stop()).toEqual({ code: 0, signal: null })
   expect(server.problems()).toBe('')
 })

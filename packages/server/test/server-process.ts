@@ -27,6 +27,8 @@ export interface ProcessOptions {
   readonly account?: Account | undefined
   /** Another executable than the run's. */
   readonly executable?: string
+  /** A file descriptor that standard output goes to; else it can be read. */
+  readonly stdout?: number
 }
 
 /** How a process ended. */
@@ -195,21 +197,23 @@ export function configVariables(config: Readonly<Record<string, string>> = {}): 
   )
 }
 
-function spawnServer(
-  { config, env = {}, account, executable = command }: ProcessOptions,
+/** Starts a command whose output nothing reads yet. */
+export function spawnServer(
+  { config, env = {}, account, executable = command, stdout }: ProcessOptions,
   args: readonly string[] = ['start'],
 ): ChildProcess {
   const child = spawn(process.execPath, [executable, ...args], {
     cwd: tmpdir(),
     env: { ...inheritedEnvironment(), ...configVariables(config), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', stdout ?? 'pipe', 'pipe'],
     ...(account ?? {}),
   })
   if (child.pid !== undefined) child.once('exit', cleanUpAfterKill({ pid: child.pid }))
   return child
 }
 
-function endOf(child: ChildProcess): Promise<Ending> {
+/** How a process ends, when all of its output has arrived. */
+export function endOf(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     // "close" comes after all output has arrived.

@@ -566,11 +566,18 @@ describe('a live list', () => {
 })
 
 describe('the stream of several tabs', () => {
-  test('is one, which the next tab takes over when the first is closed, without losing a change', async () => {
+  /** Tabs of one user. */
+  async function openTabs(count: number): Promise<readonly [Tab, Tab, ...Tab[]]> {
     const storage = sharedStorage()
     const first = await signUp(storage)
-    const tabs = [first, openTab(storage), openTab(storage)]
-    await Promise.all(tabs.map(({ auth }) => auth.load()))
+    const [second, ...others] = Array.from({ length: count - 1 }, () => openTab(storage))
+    if (second === undefined) throw new Error('several tabs are two at least')
+    await Promise.all([second, ...others].map(({ auth }) => auth.load()))
+    return [first, second, ...others]
+  }
+
+  test('is one, which the next tab takes over when the first is closed, without losing a change', async () => {
+    const tabs = await openTabs(3)
     const received = tabs.map(() => [] as string[])
     const connected = tabs.map(() => 0)
     const stops: (() => void)[] = []
@@ -599,11 +606,8 @@ describe('the stream of several tabs', () => {
     await waitFor('the stream to end', () => streams().every((count) => count === 0))
   })
 
-  test('delivers each change once when its tab is closed at one of them', async () => {
-    const storage = sharedStorage()
-    const first = await signUp(storage)
-    const tabs = [first, openTab(storage), openTab(storage)]
-    await Promise.all(tabs.map(({ auth }) => auth.load()))
+  test('delivers each change once when the tab that receives them is closed at one', async () => {
+    const tabs = await openTabs(3)
     const received = tabs.map(() => [] as string[])
     const stops: (() => void)[] = []
     for (const [index, { client }] of tabs.entries()) {
@@ -623,10 +627,7 @@ describe('the stream of several tabs', () => {
   })
 
   test('is in force for the tables of all of them', async () => {
-    const storage = sharedStorage()
-    const first = await signUp(storage)
-    const other = openTab(storage)
-    await other.auth.load()
+    const [first, other] = await openTabs(2)
     const seen: string[] = []
     let connections = 0
     const listener = {
@@ -644,10 +645,7 @@ describe('the stream of several tabs', () => {
   })
 
   test('goes on for the others when a table is refused', async () => {
-    const storage = sharedStorage()
-    const first = await signUp(storage)
-    const other = openTab(storage)
-    await other.auth.load()
+    const [first, other] = await openTabs(2)
     const seen: unknown[] = []
     let connections = 0
     const following = subscribe(first.client, ['task'], {
