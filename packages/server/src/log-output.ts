@@ -4,8 +4,8 @@ import { codeOf, messageOf } from './lib/errors.ts'
 /** Characters of lines that wait while standard output takes none. */
 const waitingLimit = 4 * 1024 * 1024
 const retryMs = 100
-/** How long the end of the process waits for a reader. */
-const farewellMs = 1000
+/** Longest time that the end of the process waits for a reader. */
+const flushMs = 1000
 
 export interface LogOutput extends DestinationStream {
   /** Writes what waits, before the process ends. */
@@ -39,12 +39,12 @@ export function createLogOutput(
     if (state === 'open') output.once('drain', recover)
     state = 'failing'
     // A pipe is full for a moment whenever its reader is slower.
-    if (codeOf(error) !== 'EAGAIN') complain()
+    if (codeOf(error) !== 'EAGAIN') reportOnce()
     if (!isRetrying) setTimeout(retry, retryMs).unref()
     isRetrying = true
   })
 
-  function complain(): void {
+  function reportOnce(): void {
     if (hasReported) return
     hasReported = true
     report(`cannot write the log to standard output: ${messageOf(problem)}`)
@@ -67,7 +67,7 @@ export function createLogOutput(
   function hold(line: string): void {
     if (waiting + line.length > waitingLimit) {
       lost += 1
-      complain()
+      reportOnce()
       return
     }
     waiting += line.length
@@ -80,7 +80,7 @@ export function createLogOutput(
       else if (state === 'failing') hold(line)
     },
     flush() {
-      const deadline = performance.now() + farewellMs
+      const deadline = performance.now() + flushMs
       while (state === 'failing' && performance.now() < deadline) {
         problem = undefined
         output.write('')
