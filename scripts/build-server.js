@@ -7,7 +7,7 @@ import { rolldown } from 'rolldown'
 const server = fileURLToPath(new URL('../packages/server/', import.meta.url))
 const target = resolve(process.argv[2] ?? join(server, 'dist'))
 
-const modules = await rolldown({
+const bundle = await rolldown({
   input: {
     main: join(server, 'src/main.ts'),
     // A process of its own.
@@ -19,4 +19,5 @@ const modules = await rolldown({
     throw new Error(`${level}: ${message}`)
   },
 })
-await modules.write({ dir: target, format: 'esm', cleanDir: true })
+await bundle.write({ dir: target, format: 'esm', cleanDir: true })
+await bundle.close()
