@@ -5,20 +5,13 @@ import type { Logger } from 'pino'
 import { type Coding, chooseCoding } from '../../../http/content-coding.ts'
 import { codeOf } from '../../../lib/errors.ts'
 import { packageFolder } from '../../../package.ts'
-import { type BuildState, DashboardBuild } from './build.ts'
+import { type BuildState, type Clone, DashboardBuild } from './build.ts'
 
 export interface DashboardFolders {
   /** The files of a published package. */
   readonly published: string
   /** Of a clone. */
   readonly clone: Clone | undefined
-}
-
-interface Clone {
-  /** The builds; `scripts/build-dashboard.js` says what is in it. */
-  readonly builds: string
-  /** Makes them. */
-  readonly script: string
 }
 
 // Beside an installed package are the files of others.
@@ -83,21 +76,16 @@ function openPublished(folder: string): DashboardFiles {
   }
 }
 
-function openClone({ builds, script }: Clone, published: string): DashboardFiles {
-  const build = new DashboardBuild(script)
-  const current = join(builds, 'current')
-  /** By hand, or by another server. */
-  const isBuiltSince = async (timeMs: number) =>
-    ((await stat(current).catch(() => undefined))?.mtimeMs ?? 0) > timeMs
+function openClone(clone: Clone, published: string): DashboardFiles {
+  const build = new DashboardBuild(clone)
+  const { builds } = clone
   return {
     get state() {
       return build.state
     },
     async readPage() {
-      const { state } = build
-      if (state.kind === 'building') return undefined
-      if (state.kind === 'failed' && !(await isBuiltSince(state.failedAtMs))) return undefined
-      const name = await readIfPresent(current)
+      if (!build.isUsable) return undefined
+      const name = await readIfPresent(join(builds, 'current'))
       return await readIfPresent(join(name === undefined ? published : join(builds, name), 'index.html'))
     },
     async findAsset(name, acceptedCodings) {
