@@ -4,6 +4,7 @@ import { request as openRequest } from 'node:http'
 import pg from 'pg'
 import { Upload } from 'tus-js-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openTransaction } from '../../../../../test/account-nodes.ts'
 import type { TestApp, TestResponse } from '../../../../../test/test-app.ts'
 import { diskStore } from '../bytes/disk.ts'
 import { newKey } from '../bytes/store.ts'
@@ -818,12 +819,18 @@ describe('storage › resumable uploads › end', () => {
     )
     await patch(apps.app, id, 0, content.slice(0, 5))
     expect(await left()).toEqual([{ whole: true }])
-    await apps.app.sql('update basalt.resumable_uploads set expires_at = now() where id = $1', [id])
-    const gone = [410, 'resumable upload has expired', 'resumable_upload_expired']
-    expect(problem(await patch(apps.app, id, 5, content.slice(5)))).toEqual(gone)
-    expect(problem(await ask(apps.second, 'DELETE', id))).toEqual(gone)
-    expect((await ask(apps.app, 'HEAD', id)).status).toBe(410)
-    await reap()
+    {
+      // A reaper that is due for something else must not remove it yet.
+      await using holder = await openTransaction(apps.app.database)
+      await holder.sql('select from basalt.resumable_parts where upload_id = $1 for update', [id])
+      await apps.app.sql('update basalt.resumable_uploads set expires_at = now() where id = $1', [id])
+      await reap()
+      await holder.waitForBlocked()
+      const gone = [410, 'resumable upload has expired', 'resumable_upload_expired']
+      expect(problem(await patch(apps.app, id, 5, content.slice(5)))).toEqual(gone)
+      expect(problem(await ask(apps.second, 'DELETE', id))).toEqual(gone)
+      expect((await ask(apps.app, 'HEAD', id)).status).toBe(410)
+    }
     await expect.poll(async () => (await ask(apps.app, 'HEAD', id)).status, limit).toBe(404)
   })
 
