@@ -117,7 +117,7 @@ export class LiveCatalog {
   async #refresh(): Promise<void> {
     const { database, schemas, requireRls } = this.#options
     const { fingerprint } = await database.one<FingerprintRow & Record<string, unknown>>(
-      fingerprintQuery(schemas, requireRls),
+      sql.prepared(fingerprintQuery(schemas, requireRls)),
     )
     if (fingerprint === this.#current.fingerprint) return
     const before = this.#current
