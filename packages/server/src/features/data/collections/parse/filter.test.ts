@@ -221,6 +221,12 @@ describe('whatever is sent', () => {
     ['a quote that is never closed', `a='${"''".repeat(4990)}`, 'unterminated string at position 2', 2],
     ['an escape at the end', "a='x\\'", 'unterminated string at position 2', 2],
     ['a doubled quote at the end', "a = 'O''", 'unterminated string at position 4', 4],
+    [
+      'U+0000 in a string',
+      "a = 'x\0y'",
+      'string at position 4 has the character U+0000, which PostgreSQL text cannot hold',
+      4,
+    ],
     ['a name that is never closed', `"${'""'.repeat(4990)}`, 'unterminated name at position 0', 0],
     ['a doubled quote at the end of a name', '"a"" = 1', 'unterminated name at position 0', 0],
     ['a name of nothing', '"" = 1', 'empty name at position 0', 0],

@@ -85,6 +85,12 @@ function readToken(
   }
   const string = match(patterns.string)
   if (string?.[1] !== undefined) {
+    if (string[1].includes('\0')) {
+      throw filterFault(
+        position,
+        `string at position ${position} has the character U+0000, which PostgreSQL text cannot hold`,
+      )
+    }
     return {
       kind: 'string',
       value: string[1].replace(/''|\\([\s\S])/g, (_, escaped) => escaped ?? "'"),

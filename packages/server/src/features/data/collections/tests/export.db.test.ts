@@ -233,7 +233,11 @@ describe('an export', () => {
 
   test.each([
     [{ filter: "id = 'x'" }, 'invalid_value', 'invalid integer value "x" — expected a whole number, e.g. 42'],
-    [{ filter: "name = '\0'" }, 'invalid_value', 'invalid value: text cannot hold the character U+0000'],
+    [
+      { filter: "name = '\0'" },
+      'invalid_filter',
+      'invalid filter: string at position 7 has the character U+0000, which PostgreSQL text cannot hold',
+    ],
     [
       { filter: "id in (1, 'x')" },
       'invalid_value',
