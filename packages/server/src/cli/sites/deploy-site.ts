@@ -61,7 +61,9 @@ async function addFiles(server: ServerClient, path: string, plan: DeployPlan): P
   const distinct = [...new Map(unknown.map((file) => [file.sha256, file])).values()]
   const size = formatBytes(files.reduce((sum, file) => sum + file.size, 0))
   const progress = plan.progress(distinct.length)
-  progress.step(`${files.length} files, ${size}: ${distinct.length} to send`)
+  progress.step(
+    `${files.length} ${files.length === 1 ? 'file' : 'files'}, ${size}: ${distinct.length} to send`,
+  )
   const queue = distinct.values()
   const stopping = new AbortController()
   const both = AbortSignal.any([signal, stopping.signal])

@@ -59,7 +59,9 @@ async function readPages<Item>(
 export async function getSite(server: ServerClient, slug: string): Promise<Site> {
   const site = (await listSites(server)).find((each) => each.slug === slug.toLowerCase())
   if (site !== undefined) return site
-  throw new OperatorError(`no site has the slug ${slug}: make it by basalt sites create ${slug}`)
+  throw new OperatorError(
+    `no site has the slug ${slug}: basalt sites list shows the sites, basalt sites create ${slug} makes it`,
+  )
 }
 
 export async function createSite(server: ServerClient, body: object): Promise<Site> {

@@ -144,7 +144,7 @@ describe('basalt sites deploy', () => {
     expect(stdout).toContain(`later  Later  yes          ${one.deploy.id}  http://later.localhost`)
     expect(await run(['delete', 'later'])).toEqual({ code: 0, stdout: '', stderr: '' })
     expect((await run(['rollback', 'later'])).stderr).toBe(
-      'basalt: no site has the slug later: make it by basalt sites create later\n',
+      'basalt: no site has the slug later: basalt sites list shows the sites, basalt sites create later makes it\n',
     )
   })
 
