@@ -1,8 +1,9 @@
 import type { QueryResultRow } from 'pg'
+import { isInBackground } from './background.ts'
 import { type BinaryRows, encodeCopy } from './binary-rows.ts'
 import type { Connection } from './connection.ts'
 import { begin, type Call, commit, StatementFailed, statement } from './message.ts'
-import type { Pool } from './pool.ts'
+import type { Pool, Work } from './pool.ts'
 import { type RenderedSql, render, type Sql, sql } from './sql.ts'
 import { observed, type StatementObserver } from './statement-observer.ts'
 
@@ -53,12 +54,12 @@ export class SystemDatabase implements Queryable {
   }
 
   execute(statement: RenderedSql): Promise<{ rows: QueryResultRow[] }> {
-    return this.#pool.use({ run: (connection) => executeAlone(connection, statement) })
+    return this.#run({ run: (connection) => executeAlone(connection, statement) })
   }
 
   /** Runs the work in one transaction: committed when it returns, rolled back when it throws. */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#pool.use({ run: (connection) => inTransaction(connection, work) })
+    return this.#run({ run: (connection) => inTransaction(connection, work) })
   }
 
   /**
@@ -68,7 +69,7 @@ export class SystemDatabase implements Queryable {
    */
   async runTogether(statements: readonly Sql[]): Promise<void> {
     const calls = [begin, ...statements.map(toCall), commit]
-    await this.#pool.use({
+    await this.#run({
       run: async (connection) => {
         try {
           await connection.send(calls)
@@ -87,12 +88,17 @@ export class SystemDatabase implements Queryable {
    * @param command a `copy … from stdin (format binary)`
    */
   async copyIn(command: string, rows: Iterable<BinaryRows> | AsyncIterable<BinaryRows>): Promise<void> {
-    const copying = this.#pool.use({ run: (connection) => connection.copyIn(command, encodeCopy(rows)) })
+    const copying = this.#run({ run: (connection) => connection.copyIn(command, encodeCopy(rows)) })
     await (this.#observe === undefined ? copying : observed(this.#observe, () => command, copying))
   }
 
+  /** Work in the background has a quota, as that on one relation has. */
+  #run<Result>(work: Pick<Work<Result>, 'run'>): Promise<Result> {
+    return this.#pool.use(isInBackground() ? { ...work, subject: 'background' } : work)
+  }
+
   #use<Result>(statement: Sql, work: (queryable: Queryable) => Promise<Result>): Promise<Result> {
-    const running = this.#pool.use({ run: (connection) => work(queryableOn(connection)) })
+    const running = this.#run({ run: (connection) => work(queryableOn(connection)) })
     return this.#observe === undefined
       ? running
       : observed(this.#observe, () => render(statement).text, running)

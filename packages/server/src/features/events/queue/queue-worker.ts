@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { inBackground } from '../../../database/background.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { DueLoop } from './due-loop.ts'
 
@@ -107,7 +108,7 @@ export class QueueWorker<Claim, Outcome> {
 
   async #attempt(claim: Claim): Promise<void> {
     const { perform } = this.#options
-    const outcome = await perform(claim, this.#stopping.signal)
+    const outcome = await inBackground(() => perform(claim, this.#stopping.signal))
     if (outcome === undefined) await this.#release(claim)
     else await this.#settle(claim, outcome)
   }

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { openTransaction, waitForJobs } from '../../../../../test/account-nodes.ts'
+import { createTestApp } from '../../../../../test/test-app.ts'
+
+test('jobs that wait for a lock leave connections to sign-in and health', async () => {
+  await using app = await createTestApp({ config: { 'database.max_conns': '20' } })
+  const token = await app.adminToken()
+  await using holder = await openTransaction(app.database)
+  await holder.sql('lock table basalt.idempotency_keys')
+  for (let count = 0; count < 6; count += 1) {
+    const body = { type: 'idempotency_key_cleanup' }
+    expect((await app.request('POST', '/api/admin/jobs', { token, body })).status).toBe(201)
+  }
+  // Of the fifth of the connections that is kept for the system, all but one.
+  await holder.waitForBlocked(3)
+  const signUp = { email: 'new@example.com', password: 'a long password 123' }
+  expect((await app.request('POST', '/api/auth/register', { body: signUp })).status).toBe(201)
+  expect((await app.request('GET', '/health')).json).toEqual({ status: 'ok', database: 'ok' })
+  await holder.commit()
+  await waitForJobs(app)
+})
