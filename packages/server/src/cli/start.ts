@@ -28,12 +28,12 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
     terminal.stderr.write(`basalt: ${problem}\n`),
   )
   const startedAt = performance.now()
-  const note = noteServer(config.server.data_dir, { pid: terminal.pid, version: readVersion() })
   // Before anything is begun that a signal must not leave half done.
   const interruption = new AbortController()
   let besides: ReturnType<OnStarted> | undefined
   const beforeStop = async () => besides?.stop()
-  stopOnSignals({ terminal, starting: () => starting, beforeStop, interruption, log, note })
+  stopOnSignals({ terminal, starting: () => starting, beforeStop, interruption, log, note: () => note })
+  const note = noteServer(config.server.data_dir, { pid: terminal.pid, version: readVersion() })
   const starting = startApp(config, log, interruption.signal)
   try {
     const app = await starting
@@ -78,7 +78,7 @@ interface Stopping {
   readonly beforeStop: () => Promise<void>
   readonly interruption: AbortController
   readonly log: Logger
-  readonly note: ServerNote
+  readonly note: () => ServerNote
 }
 
 /**
@@ -105,7 +105,7 @@ function stopOnSignals(stopping: Stopping): void {
         },
         () => {
           // Given up, or failed before it could be.
-          note.remove()
+          note().remove()
           log.info('stopped')
           terminal.exit(0)
         },
@@ -132,7 +132,7 @@ async function stop(
     await beforeStop()
     await app.drain()
     await app.close()
-    note.remove()
+    note().remove()
     log.info('stopped')
     terminal.exit(wasCutOff() ? 1 : 0)
   } catch (error) {
