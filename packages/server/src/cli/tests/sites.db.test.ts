@@ -123,6 +123,7 @@ describe('basalt sites deploy', () => {
     expect(waiting).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^basalt sites promote later [0-9a-f-]{36}\n$/),
+      stderr: '1 file, 1 kB: 1 to send\n',
     })
     const [id = ''] = /[0-9a-f-]{36}/.exec(waiting.stdout) ?? []
     const statuses = async () =>
