@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { codeOf, messageOf } from '../lib/errors.ts'
@@ -72,6 +73,8 @@ interface Topic {
 export class Notifications {
   readonly #options: NotificationsOptions
   readonly #timer: Timer
+  /** A look belongs neither to the request nor to the job that has announced a change. */
+  readonly #outside = AsyncLocalStorage.snapshot()
   readonly #topics: Topic[] = []
   readonly #listener: NotificationListener | undefined
   readonly #unsent = new Set<string>()
@@ -208,7 +211,7 @@ export class Notifications {
     }
     if (dueAt === Number.POSITIVE_INFINITY) return
     this.#cancelLook = this.#timer.after(Math.max(0, dueAt - this.#timer.now()), () => {
-      this.#looking = this.#look().finally(() => {
+      this.#looking = this.#outside(() => this.#look()).finally(() => {
         this.#looking = undefined
         this.#schedule()
       })
@@ -337,7 +340,7 @@ export class Notifications {
 
   #notify(): void {
     if (this.#notifying !== undefined) return
-    this.#notifying = this.#send().finally(() => {
+    this.#notifying = this.#outside(() => this.#send()).finally(() => {
       this.#notifying = undefined
       if (this.#unsent.size > 0 && this.#state !== 'stopped') this.#notify()
     })

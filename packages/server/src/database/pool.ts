@@ -19,7 +19,7 @@ export interface PoolOptions extends CheckoutOptions {
 export interface Work<Result> {
   /** @param assign names what the connection works on from now on, where `subject` does not */
   readonly run: (connection: Connection, assign: (subject: string | undefined) => void) => Promise<Result>
-  /** What the work is about, a relation: its connections are limited to a quota. */
+  /** What the work is about, a relation, or for what it is done: its connections are limited to a quota. */
   readonly subject?: string | undefined
   /** Whether the caller has disconnected; asked while the work waits and runs. */
   readonly isAbandoned?: (() => boolean) | undefined

@@ -8,6 +8,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts
 import { startTransactionPooler } from '../../../test/transaction-pooler.ts'
 import { waitFor } from '../../../test/wait-for.ts'
 import type { Timer } from '../../lib/timer.ts'
+import { inBackground, isInBackground } from '../background.ts'
 import type { Connection } from '../connection.ts'
 import { listeningMs, Notifications, type Watch } from '../notifications.ts'
 import { Pool } from '../pool.ts'
@@ -89,6 +90,23 @@ function createNode({ listen, timer }: NodeOptions = {}) {
 }
 
 const direct = () => connectTo(database, { prepare: false })
+
+test('a look that a job has announced has all connections, and not the quota of jobs', async () => {
+  await using node = createNode()
+  const looks: boolean[] = []
+  const version = () => {
+    looks.push(isInBackground())
+    return versionOf('colour')
+  }
+  node.follow('colour', { version, everyMs: never })
+  await node.notifications.start()
+  await inBackground(async () => {
+    node.notifications.announce('colour')
+    await waitFor('the look', () => looks.length === 2)
+    expect(isInBackground()).toBe(true)
+  })
+  expect(looks).toEqual([false, false])
+})
 
 describe('the start', () => {
   test('reads every topic once, null too', async () => {

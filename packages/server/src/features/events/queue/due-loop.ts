@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
 import { messageOf } from '../../../lib/errors.ts'
 
@@ -21,6 +22,8 @@ export interface DueLoopOptions {
 /** Looks for what is due: when woken, and when the next thing will be due. One look at a time. */
 export class DueLoop {
   readonly #options: DueLoopOptions
+  /** A look belongs neither to the request nor to the job that has woken the loop. */
+  readonly #outside = AsyncLocalStorage.snapshot()
   #timer: NodeJS.Timeout | undefined
   #timerAt = 0
   #looking: Promise<void> | undefined
@@ -62,7 +65,7 @@ export class DueLoop {
     this.#timerAt = at
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      this.#looking = this.#look()
+      this.#looking = this.#outside(() => this.#look())
     }, delayMs)
   }
 
