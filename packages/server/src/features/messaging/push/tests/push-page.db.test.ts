@@ -4,7 +4,7 @@ import { createServer, request as forward, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApplication } from '../../../../../test/api-keys.ts'
-import { type Browser, chromium, startBrowser } from '../../../../../test/chromium.ts'
+import { type Browser, startBrowser, wholeChromium } from '../../../../../test/chromium.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { readBlocks } from '../../../../../test/guide-blocks.ts'
 import { createSubscription, type PushStandIn, startHttpPush } from '../../../../../test/push-stand-ins.ts'
@@ -22,7 +22,7 @@ const guide = new URL('../../../../../../../docs/guides/push.md', import.meta.ur
  * a subscription is answered, whose messages go to a stand-in; and what the stand-in receives is decrypted and handed to
  * the worker over the DevTools protocol.
  */
-describe.runIf(chromium !== undefined)('push › the page of the guide', () => {
+describe.runIf(wholeChromium !== undefined)('push › the page of the guide', () => {
   let service: PushStandIn
   let app: TestApp
   let site: Server
@@ -47,7 +47,7 @@ describe.runIf(chromium !== undefined)('push › the page of the guide', () => {
     await once(site, 'listening')
     // A server that listens on a port has an address of this form.
     origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
-    browser = await startBrowser(chromium ?? '')
+    browser = await startBrowser(wholeChromium ?? '')
   })
   afterAll(async () => {
     await browser?.[Symbol.asyncDispose]()
