@@ -106,12 +106,16 @@ function compileSimilarity({ fuzzy }: FuzzyPlan, column: Column, alias: string):
   return sql`${sql.id(fuzzy.trigramSchema, 'similarity')}(${compileDocument([column], alias)}, ${fuzzy.words.join(' ')})`
 }
 
-/** The places of the rows that the indexes know. */
+/**
+ * The places of the rows that the indexes know, as a subquery: PostgreSQL 15 would otherwise ask for them once for each row
+ * of a table with policies.
+ */
 function compilePlaces(search: SearchPlan, { schema, vectorIndex, trigramIndex }: SearchCandidates): Sql {
   const found = sql`basalt.search_rows(${compileIndex(schema, vectorIndex)}, ${compileQuery(search)})`
-  if (trigramIndex === undefined || search.fuzzy === undefined) return found
+  if (trigramIndex === undefined || search.fuzzy === undefined) return sql`(select ${found})::tid[]`
   const { words, threshold } = search.fuzzy
-  return sql`${found} || basalt.similar_rows(${compileIndex(schema, trigramIndex)}, ${words.join(' ')}, ${String(threshold)}::real)`
+  const similar = sql`basalt.similar_rows(${compileIndex(schema, trigramIndex)}, ${words.join(' ')}, ${String(threshold)}::real)`
+  return sql`(select ${found} || ${similar})::tid[]`
 }
 
 function compileIndex(schema: string, name: string): Sql {
