@@ -7,7 +7,7 @@ import { storageErrors } from '../errors.ts'
 import type { ShownObject } from '../show.ts'
 import type { Place } from './object-queries.ts'
 import type { ObjectService } from './objects.ts'
-import { withStagedBytes } from './staging.ts'
+import { translateStoreFailure, withStagedBytes } from './staging.ts'
 import type { Uploader } from './upload.ts'
 
 export interface CopierDeps {
@@ -42,7 +42,9 @@ export function createCopier({ database, store, objects, uploader, writesOnce }:
     const { object } = await objects.getReadable(actor, from.bucket, from.name)
     const { size, contentType } = object
     await uploader.requireFitting(to.bucket, size, contentType)
-    const bytes = await store.read(object.key)
+    const bytes = await store.read(object.key).catch((error) => {
+      throw translateStoreFailure(error)
+    })
     // Replaced since it was looked at.
     if (bytes === undefined) throw storageErrors.fileNotFound()
     try {

@@ -152,7 +152,7 @@ describe('storage › bytes', () => {
     for (const name of ['gone', 'short']) await get(apps.app, `/${bucket}/${name}`, admin, {}, 'DELETE')
   })
 
-  test('that cannot be written answer 503, and what was there stays', async () => {
+  test('that cannot be written or read answer 503, and what was there stays', async () => {
     const bucket = await createBucket(apps.app, { public: true })
     await put(apps.app, `/${bucket}/a`, admin, 'whole')
     const [key = ''] = await keysOf(bucket)
@@ -164,7 +164,14 @@ describe('storage › bytes', () => {
     const response = await put(broken, `/${bucket}/a`, admin, 'new')
     expect(problem(response)).toEqual([503, 'storage is unavailable', 'storage_unavailable'])
     expect(response.headers.get('retry-after')).toBe('5')
+    const copy = await broken.request('POST', `/api/storage/${bucket}/a/copy`, {
+      token: admin,
+      body: { name: 'b' },
+    })
+    expect(problem(copy)).toEqual([503, 'storage is unavailable', 'storage_unavailable'])
+    expect(copy.headers.get('retry-after')).toBe('5')
     expect((await get(apps.app, `/${bucket}/a`)).text).toBe('whole')
+    expect((await get(apps.app, `/${bucket}/b`)).status).toBe(404)
     expect(await apps.app.sql(`select from basalt.stored_bytes where state = 'staged'`)).toEqual([])
   })
 })
