@@ -29,7 +29,7 @@ interface Answer {
 async function request(send: SendToS3, name: string, start: number, end?: number): Promise<Answer> {
   const isPart = start > 0 || end !== undefined
   const headers = isPart ? { range: `bytes=${start}-${end ?? ''}` } : {}
-  const { status, headers: answered, body } = await send({ method: 'GET', name, headers })
+  const { status, headers: answered, body } = await send({ method: 'GET', name, headers, isStreamed: true })
   const length = Number(answered.get('content-length') ?? Number.NaN)
   if (body === null || Number.isNaN(length) || status !== (isPart ? 206 : 200)) {
     await body?.cancel()
@@ -52,7 +52,7 @@ async function* follow(send: SendToS3, name: string, first: Answer): AsyncIterab
     }
     if (position >= first.end) return
     if (left === 0) throw new StoreFailed('unavailable', new Error('S3 sent less than it announced'))
-    answer = await request(send, name, position, first.end - 1)
+    answer = await request(send, name, position, first.end - 1).catch(asFailure)
   }
 }
 
@@ -70,6 +70,10 @@ async function* untilIdle(body: ReadableStream<Uint8Array>): AsyncIterable<Uint8
     // Of a reader who leaves early the connection is closed; of a stream that has ended this does nothing.
     await reader.cancel().catch(() => undefined)
   }
+}
+
+function asFailure(error: unknown): never {
+  throw error instanceof S3Refusal ? new StoreFailed('unavailable', error) : error
 }
 
 function undefinedWhenMissing(error: unknown): undefined {

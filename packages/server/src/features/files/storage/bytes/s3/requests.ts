@@ -22,6 +22,8 @@ export interface S3Request {
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Buffer | string
+  /** The body of the answer is left to be read; else it is read before the request counts as answered. */
+  readonly isStreamed?: boolean
 }
 
 /** What the service refused for good, by status and by the code in its answer (Amazon S3, List of error codes). */
@@ -67,7 +69,7 @@ export function createS3Sender(bucket: S3Bucket, clock: Clock): SendToS3 {
         method: request.method,
         headers,
         body: body ?? null,
-        redirect: 'error',
+        redirect: 'manual',
         signal: late.signal,
       })
     } finally {
@@ -77,10 +79,9 @@ export function createS3Sender(bucket: S3Bucket, clock: Clock): SendToS3 {
 
   return async function send(request) {
     for (let attempt = 1; ; attempt++) {
-      const outcome = await sendOnce(request).then(
-        (response) => readOutcome(request, response),
-        (error: unknown) => unavailable(error),
-      )
+      const outcome = await sendOnce(request)
+        .then((response) => readOutcome(request, response))
+        .catch((error: unknown) => unavailable(error))
       if (outcome instanceof Response) return outcome
       const seconds = isPassing(outcome) ? secondsBeforeRetry(policy, attempt) : undefined
       if (seconds === undefined) throw outcome
@@ -116,8 +117,10 @@ async function readOutcome(
   request: S3Request,
   response: Response,
 ): Promise<Response | S3Refusal | StoreFailed> {
-  if (response.ok) return response
-  const { status } = response
+  const { status, headers } = response
+  if (response.ok) {
+    return request.isStreamed ? response : new Response((await response.text()) || null, { status, headers })
+  }
   const code = textOf(await readBeginning(response), 'Code')?.slice(0, 60) ?? ''
   const refusal = new S3Refusal(request, status, code)
   if (status === 507 || code === 'QuotaExceeded' || code === 'XMinioStorageFull') {

@@ -165,6 +165,47 @@ describe('storage › bytes in S3', () => {
     expect(s3.calls).toHaveLength(4)
   })
 
+  test.each([
+    ['the beginning of an upload', ({ method, query }: S3Call) => method === 'POST' && query.has('uploads')],
+    ['its end', ({ method, query }: S3Call) => method === 'POST' && query.has('uploadId')],
+  ])('asks again when the answer to %s is cut', async (_name, fits) => {
+    const key = newKey()
+    failing(1, { cutAfter: 20 }, fits)
+    expect(await store.write(key, mebibytes(9))).toBe(9 * mebibyte)
+    expect((await read(key))?.equals(await buffer(mebibytes(9)))).toBe(true)
+  })
+
+  test('is unavailable when the answers to a list are cut again and again', async () => {
+    failing(99, { cutAfter: 20 })
+    await expect(store.sizeOf(newKey())).rejects.toEqual(unavailable)
+    await expect(listed()).rejects.toEqual(unavailable)
+    await expect(store.removeUnfinished(new Date())).rejects.toEqual(unavailable)
+  })
+
+  test('is unavailable when an upload begins without a name', async () => {
+    failing(1, { body: '<html></html>' }, ({ method }) => method === 'POST')
+    await expect(store.write(newKey(), mebibytes(9))).rejects.toEqual(unavailable)
+  })
+
+  test('is unavailable when a read that was cut is refused as it goes on', async () => {
+    const key = newKey()
+    await store.write(key, mebibytes(1))
+    s3.fault = ({ method, headers }) => {
+      if (method !== 'GET') return undefined
+      return headers.range === undefined ? { cutAfter: 1000 } : { status: 403, body: '<Error></Error>' }
+    }
+    await expect(read(key)).rejects.toEqual(unavailable)
+  })
+
+  test('says that the bucket is in another region, and follows no redirect', async () => {
+    const body = '<Error><Code>PermanentRedirect</Code></Error>'
+    failing(9, { status: 301, headers: { location: s3.bucket.endpoint }, body })
+    const error = await store.write(newKey(), chunks('x')).catch((failure) => failure)
+    expect(error).toEqual(unavailable)
+    expect(String(error.cause)).toBe('S3Refusal: S3 answered PUT with 301 PermanentRedirect')
+    expect(s3.calls).toHaveLength(1)
+  })
+
   test('says that it is full when the service says so', async () => {
     failing(1, { status: 507, body: '<Error><Code>XMinioStorageFull</Code></Error>' })
     await expect(store.write(newKey(), chunks('x'))).rejects.toMatchObject({ reason: 'full' })

@@ -3,7 +3,7 @@ import { type ByteStore, isKey, StoreFailed } from '../store.ts'
 import { download } from './download.ts'
 import { findSize, listObjects, listUnfinished } from './listing.ts'
 import { createS3Sender, type S3Bucket, S3Refusal } from './requests.ts'
-import { abortUpload, finish, partBytesFor, uploadStream } from './upload.ts'
+import { abortUpload, partBytesFor, uploadStream } from './upload.ts'
 
 /** Names in the bucket, which others may use, too. */
 const prefix = 'objects/'
@@ -23,7 +23,7 @@ export function s3Store(bucket: S3Bucket, clock: Clock, largestFile: number): By
     sizeOf: async (key) => await reported(findSize(send, nameOf(key))),
 
     async remove(key) {
-      await reported(send({ method: 'DELETE', name: nameOf(key) }).then(finish)).catch(ignoreMissing)
+      await reported(send({ method: 'DELETE', name: nameOf(key) })).catch(ignoreMissing)
     },
 
     async *list() {

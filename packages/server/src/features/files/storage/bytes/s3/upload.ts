@@ -29,7 +29,7 @@ export async function uploadStream(
   const first = await parts.next()
   if (first.done === true || first.value.length < partBytes) {
     const body = first.value ?? Buffer.alloc(0)
-    await finish(await send({ method: 'PUT', name, body }))
+    await send({ method: 'PUT', name, body })
     return body.length
   }
   const id = await begin(send, name)
@@ -45,7 +45,7 @@ export async function uploadStream(
 /** Ends an upload in parts without storing anything. One that has ended already is left as it is. */
 export async function abortUpload(send: SendToS3, name: string, id: string): Promise<void> {
   try {
-    await finish(await send({ method: 'DELETE', name, query: { uploadId: id } }))
+    await send({ method: 'DELETE', name, query: { uploadId: id } })
   } catch (error) {
     if (!(error instanceof S3Refusal && error.isMissing)) throw error
   }
@@ -54,7 +54,8 @@ export async function abortUpload(send: SendToS3, name: string, id: string): Pro
 async function begin(send: SendToS3, name: string): Promise<string> {
   const response = await send({ method: 'POST', name, query: { uploads: '' } })
   const id = textOf(await response.text(), 'UploadId')
-  if (id === undefined) throw new TypeError('S3 began an upload without naming it')
+  if (id === undefined)
+    throw new StoreFailed('unavailable', new Error('S3 began an upload without naming it'))
   return id
 }
 
@@ -93,9 +94,8 @@ async function sendPart(
   body: Buffer,
 ): Promise<string> {
   const query = { partNumber: String(number), uploadId: id }
-  const response = await send({ method: 'PUT', name, query, body })
-  await finish(response)
-  return response.headers.get('etag') ?? ''
+  const { headers } = await send({ method: 'PUT', name, query, body })
+  return headers.get('etag') ?? ''
 }
 
 /** The service may find out that it fails after it has begun to answer 200 (Amazon S3, CompleteMultipartUpload). */
@@ -131,11 +131,6 @@ async function* gather(source: AsyncIterable<Buffer>, partBytes: number): AsyncG
 async function* chain(first: Buffer, rest: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   yield first
   yield* rest
-}
-
-/** Reads an answer of no interest to its end, so that its connection can be used again. */
-export async function finish(response: Response): Promise<void> {
-  await response.arrayBuffer()
 }
 
 function escapeXml(text: string): string {
