@@ -5,6 +5,7 @@ import {
   openByteStore,
   removeOrphans,
   type StorageReport,
+  StoreFailed,
 } from '../features/files/storage/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'
@@ -37,6 +38,8 @@ function checkCommand(terminal: Terminal): Command {
       print(terminal, json ? `${JSON.stringify(report, undefined, 2)}\n` : describe(report, repair))
       const isClean = report.lost.length === 0 && (repair || report.orphans.length === 0)
       if (!isClean) terminal.exitCode = 1
+    } catch (error) {
+      throw error instanceof StoreFailed ? new OperatorError(error.message, { cause: error }) : error
     } finally {
       await opened.close()
     }

@@ -26,6 +26,7 @@ import { objectPath } from './show.ts'
 import { createAddressService } from './signing/addresses.ts'
 
 export { openByteStore } from './bytes/open-store.ts'
+export { StoreFailed } from './bytes/store.ts'
 export { checkStorage, removeOrphans, type StorageReport } from './check.ts'
 export { storageErrorTable } from './errors.ts'
 export { createStorageMeasure } from './quotas/measure.ts'

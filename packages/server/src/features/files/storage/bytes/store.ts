@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { messageOf } from '../../../../lib/errors.ts'
 
 /** A part of what is stored; the last byte belongs to it. */
 export interface ByteSpan {
@@ -48,14 +49,14 @@ export interface ByteStore {
   removeUnfinished(before: Date): Promise<number>
 }
 
-/** The place where bytes are kept did not do what it should; the same may succeed later. */
+/** The place where bytes are kept did not do what it should; the same may succeed later. The message is for operators. */
 export class StoreFailed extends Error {
   override readonly name = 'StoreFailed'
   /** `full`: there is no space left for more. */
   readonly reason: 'full' | 'unavailable'
 
   constructor(reason: StoreFailed['reason'], cause: unknown) {
-    super(`storage is ${reason}`, { cause })
+    super(`storage is ${reason}: ${messageOf(cause)}`, { cause })
     this.reason = reason
   }
 }

@@ -81,7 +81,7 @@ export function createS3Sender(bucket: S3Bucket, clock: Clock): SendToS3 {
     for (let attempt = 1; ; attempt++) {
       const outcome = await sendOnce(request)
         .then((response) => readOutcome(request, response))
-        .catch((error: unknown) => unavailable(error))
+        .catch((error: unknown) => unavailable(causeOf(error)))
       if (outcome instanceof Response) return outcome
       const seconds = isPassing(outcome) ? secondsBeforeRetry(policy, attempt) : undefined
       if (seconds === undefined) throw outcome
@@ -134,6 +134,11 @@ const passingCodes: ReadonlySet<string> = new Set(['RequestTimeout', 'SlowDown',
 
 function isPassing(failure: S3Refusal | StoreFailed): boolean {
   return failure instanceof StoreFailed && failure.reason === 'unavailable'
+}
+
+/** `fetch` hides why there was no answer behind "fetch failed". */
+function causeOf(error: unknown): unknown {
+  return error instanceof TypeError ? (error.cause ?? error) : error
 }
 
 function unavailable(cause: unknown): StoreFailed {

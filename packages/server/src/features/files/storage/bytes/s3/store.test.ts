@@ -40,7 +40,10 @@ describe('storage › bytes in S3', () => {
     let left = times
     s3.fault = (call) => (fits(call) && left-- > 0 ? fault : undefined)
   }
-  const unavailable = expect.objectContaining({ reason: 'unavailable', message: 'storage is unavailable' })
+  const unavailable = expect.objectContaining({
+    reason: 'unavailable',
+    message: expect.stringMatching(/^storage is unavailable: ./),
+  })
 
   test('stores a stream under a key and reads it whole and in part', async () => {
     const key = newKey()
@@ -162,7 +165,13 @@ describe('storage › bytes in S3', () => {
     const error = await store.write(newKey(), chunks('x')).catch((failure) => failure)
     expect(error).toEqual(unavailable)
     expect(String(error.cause)).toBe('S3Refusal: S3 answered PUT with 503 SlowDown')
+    expect(error.message).toBe('storage is unavailable: S3 answered PUT with 503 SlowDown')
     expect(s3.calls).toHaveLength(4)
+  })
+
+  test('says why the service cannot be reached', async () => {
+    failing(99, 'hang up')
+    await expect(store.sizeOf(newKey())).rejects.toThrow('storage is unavailable: other side closed')
   })
 
   test.each([
