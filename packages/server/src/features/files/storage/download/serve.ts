@@ -73,7 +73,7 @@ export async function serveObject(
     return true
   }
   const bytes = await store
-    .read(object.key, range === undefined ? undefined : { start, end })
+    .read(object.key, object.size === 0 ? undefined : { start, end })
     .catch((error) => {
       throw translateStoreFailure(error)
     })

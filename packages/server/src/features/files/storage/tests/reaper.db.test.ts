@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTestApp } from '../../../../../test/test-app.ts'
+import { startS3 } from '../../../../../test/s3-stand-in.ts'
+import { createTestApp, createTestDatabase } from '../../../../../test/test-app.ts'
 import { diskStore } from '../bytes/disk.ts'
 import { newKey } from '../bytes/store.ts'
 import { checkStorage, removeOrphans } from '../check.ts'
@@ -173,6 +174,31 @@ describe('storage › bytes', () => {
     expect((await get(apps.app, `/${bucket}/a`)).text).toBe('whole')
     expect((await get(apps.app, `/${bucket}/b`)).status).toBe(404)
     expect(await apps.app.sql(`select from basalt.stored_bytes where state = 'staged'`)).toEqual([])
+  })
+
+  test('that S3 has only a part of answer 503, whole and in a range, not the part', async () => {
+    await using s3 = await startS3()
+    const config = {
+      'storage.backend': 's3',
+      'storage.enabled': 'true',
+      'storage.s3_endpoint': s3.bucket.endpoint,
+      'storage.s3_region': s3.bucket.region,
+      'storage.s3_bucket': s3.bucket.name,
+      'storage.s3_access_key': s3.bucket.accessKey,
+      'storage.s3_secret_key': s3.bucket.secretKey,
+    }
+    await using database = await createTestDatabase()
+    await using app = await createTestApp({ database, config })
+    const token = await app.adminToken()
+    const bucket = await createBucket(app)
+    await put(app, `/${bucket}/empty`, token, '')
+    expect((await get(app, `/${bucket}/empty`, token)).text).toBe('')
+    await put(app, `/${bucket}/a`, token, 'whole')
+    expect((await get(app, `/${bucket}/a`, token)).text).toBe('whole')
+    for (const [name, bytes] of s3.objects) s3.objects.set(name, bytes.subarray(0, 3))
+    const unavailable = [503, 'storage is unavailable', 'storage_unavailable']
+    expect(problem(await get(app, `/${bucket}/a`, token))).toEqual(unavailable)
+    expect(problem(await get(app, `/${bucket}/a`, token, { range: 'bytes=1-4' }))).toEqual(unavailable)
   })
 })
 

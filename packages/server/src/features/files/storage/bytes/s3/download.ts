@@ -31,7 +31,8 @@ async function request(send: SendToS3, name: string, start: number, end?: number
   const headers = isPart ? { range: `bytes=${start}-${end ?? ''}` } : {}
   const { status, headers: answered, body } = await send({ method: 'GET', name, headers, isStreamed: true })
   const length = Number(answered.get('content-length') ?? Number.NaN)
-  if (body === null || Number.isNaN(length) || status !== (isPart ? 206 : 200)) {
+  const isWhole = end === undefined ? !Number.isNaN(length) : length === end - start + 1
+  if (body === null || !isWhole || status !== (isPart ? 206 : 200)) {
     await body?.cancel()
     throw new StoreFailed('unavailable', new Error(`S3 answered a read with ${status} of ${length} bytes`))
   }
