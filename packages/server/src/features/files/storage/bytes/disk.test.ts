@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -71,6 +71,22 @@ describe('storage › bytes on the disk', () => {
     expect(await store.removeUnfinished(new Date(2_000_000))).toBe(1)
     expect(await readdir(unfinished)).toEqual([fresh])
     expect(await listed()).toHaveLength(1)
+  })
+
+  test('reads no part of a file that has lost its end', async () => {
+    const key = newKey()
+    await store.write(key, chunks('whole'))
+    await truncate(join(directory, 'objects', key.slice(0, 2), key), 3)
+    for (const span of [
+      { start: 0, end: 4 },
+      { start: 1, end: 3 },
+    ]) {
+      await expect(read(key, span)).rejects.toMatchObject({
+        reason: 'unavailable',
+        message: 'storage is unavailable: a file has 3 bytes left',
+      })
+    }
+    expect(await read(key, { start: 1, end: 2 })).toBe('ho')
   })
 
   test('takes no key that is a path', async () => {

@@ -176,7 +176,7 @@ describe('storage › bytes', () => {
     expect(await apps.app.sql(`select from basalt.stored_bytes where state = 'staged'`)).toEqual([])
   })
 
-  test('that S3 has only a part of answer 503, whole and in a range, not the part', async () => {
+  test('of which S3 has only a part answer 503, whole and in a range, not the part', async () => {
     await using s3 = await startS3()
     const config = {
       'storage.backend': 's3',

@@ -206,6 +206,15 @@ describe('storage › bytes in S3', () => {
     await expect(read(key)).rejects.toEqual(unavailable)
   })
 
+  test('takes 200 for a range that is all of an object, and for no other', async () => {
+    failing(9, { status: 200, body: 'whole' }, ({ method }) => method === 'GET')
+    const key = newKey()
+    await store.write(key, chunks('whole'))
+    expect(String(await read(key, { start: 0, end: 4 }))).toBe('whole')
+    await expect(read(key, { start: 0, end: 3 })).rejects.toEqual(unavailable)
+    await expect(read(key, { start: 1, end: 5 })).rejects.toEqual(unavailable)
+  })
+
   test('says that the bucket is in another region, and follows no redirect', async () => {
     const body = '<Error><Code>PermanentRedirect</Code></Error>'
     failing(9, { status: 301, headers: { location: s3.bucket.endpoint }, body })
