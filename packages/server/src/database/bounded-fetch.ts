@@ -15,6 +15,8 @@ export interface BoundedQuery {
   readonly maxSize: number
   /** Characters of one value; the rest is cut off. */
   readonly maxCell: number
+  /** Statements to run before the answer ends, by the tag of this one; their answers are passed over. */
+  readonly followedBy?: (tag: string | undefined) => readonly string[]
 }
 
 export interface BoundedAnswer {
@@ -44,6 +46,7 @@ export class BoundedFetch implements Submittable {
   #tag: string | undefined
   #hasMore = false
   #lacksInput = false
+  #isDone = false
   #settle: { resolve: (answer: BoundedAnswer) => void; reject: (error: unknown) => void } | undefined
   readonly answered: Promise<BoundedAnswer>
 
@@ -73,6 +76,7 @@ export class BoundedFetch implements Submittable {
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    if (this.#isDone) return
     if (this.#isFull) {
       this.#hasMore = true
       return
@@ -94,12 +98,15 @@ export class BoundedFetch implements Submittable {
       wire.stream.write(Buffer.concat(this.#execute()))
       return
     }
-    wire.stream.write(Buffer.concat([serialize.close({ type: 'P' }), serialize.sync()]))
+    this.#isDone = true
+    wire.stream.write(Buffer.concat([serialize.close({ type: 'P' }), ...this.#end()]))
   }
 
   handleCommandComplete({ text }: { text: string }, wire: WireConnection): void {
+    if (this.#isDone) return
+    this.#isDone = true
     this.#tag = text
-    wire.stream.write(serialize.sync())
+    wire.stream.write(Buffer.concat(this.#end()))
   }
 
   handleEmptyQuery(wire: WireConnection): void {
@@ -142,6 +149,14 @@ export class BoundedFetch implements Submittable {
 
   get #isFull(): boolean {
     return this.#rows.length >= this.#query.maxRows || this.#size > this.#query.maxSize
+  }
+
+  #end(): Buffer[] {
+    const following = this.#query.followedBy?.(this.#tag) ?? []
+    return [
+      ...following.flatMap((text) => [serialize.parse({ text }), serialize.bind(), serialize.execute()]),
+      serialize.sync(),
+    ]
   }
 
   #execute(): Buffer[] {

@@ -24,7 +24,7 @@ const maxPlanLength = 8_000_000
  * @throws AppError invalid_sql_request, sql_failed, sql_timeout, sql_run_canceled
  */
 export async function explainStatement(
-  database: Pick<Database, 'aside' | 'user' | 'system'>,
+  database: Pick<Database, 'aside' | 'user' | 'system' | 'engine'>,
   request: RunRequest,
   isAnalyzed: boolean,
   origin: RequestOrigin,
@@ -45,7 +45,7 @@ export async function explainStatement(
     using watch = new SessionWatch(session, database.aside, request.timeoutSeconds, signal)
     try {
       const began = performance.now()
-      const { rows } = await session.connection.fetch({
+      const { rows } = await session.fetch({
         text: prefix + statement.text,
         values: parameters.map(({ value }) => value),
         types,

@@ -20,7 +20,7 @@ import type { SavedQueries } from './saved-queries.ts'
 import * as schemas from './schemas.ts'
 
 export interface SqlRoutesDeps {
-  readonly database: Pick<Database, 'system' | 'aside' | 'user'>
+  readonly database: Pick<Database, 'system' | 'aside' | 'user' | 'engine'>
   readonly runner: SqlRunner
   readonly saved: SavedQueries
   readonly catalog: { readonly current: Catalog }

@@ -190,7 +190,7 @@ async function runStatement(
   { index, maxSize: size }: { readonly index: number; readonly maxSize: number },
 ): Promise<StatementResult> {
   const began = performance.now()
-  const answer = await session.connection.fetch({
+  const answer = await session.fetch({
     text,
     values: parameters.slice(0, count).map(({ value }) => value),
     types: types.slice(0, count),

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { BoundedAnswer } from '../../../database/bounded-fetch.ts'
+import type { BoundedAnswer, BoundedQuery } from '../../../database/bounded-fetch.ts'
 import type { Connection, Notice } from '../../../database/connection.ts'
 import { ConnectionLost } from '../../../database/failures.ts'
 import type { Database } from '../../../database/open.ts'
@@ -16,6 +16,7 @@ import type { RunRequest } from './request.ts'
 export interface SessionDeps {
   readonly aside: Database['aside']
   readonly user: UserDatabase
+  readonly engine: Pick<Database['engine'], 'isPooled'>
 }
 
 export type SessionOptions = Pick<RunRequest, 'mode' | 'transaction' | 'scope' | 'timeoutSeconds'>
@@ -26,6 +27,25 @@ const cancelEveryMs = 100
 const cutAfterMs = 5000
 
 /**
+ * What `discard all` does (PostgreSQL, DISCARD), which runs by itself only: in one message with what ends the transaction, a
+ * pooler gives the session to no other client in between. The encoding is that of every connection.
+ */
+const discards = [
+  'set session authorization default',
+  'reset all',
+  `set client_encoding to 'UTF8'`,
+  'deallocate all',
+  'close all',
+  'unlisten *',
+  'select pg_catalog.pg_advisory_unlock_all()',
+  'discard plans',
+  'discard sequences',
+  'discard temp',
+]
+/** Tags of the statements that end a transaction block. */
+const blockEnds = new Set(['COMMIT', 'ROLLBACK', 'PREPARE TRANSACTION'])
+
+/**
  * A connection beside the pools on which one run works: as the reader or the login role, with the role and claims of the run,
  * until its time is over or its signal aborts.
  */
@@ -34,16 +54,18 @@ export class SqlSession {
   /** As which PostgreSQL checks what the statements do. */
   readonly role: string
   readonly #options: SessionOptions
+  readonly #isPooled: boolean
   readonly #typeNames = new Map<number, string>()
 
-  private constructor(connection: Connection, role: string, options: SessionOptions) {
+  private constructor(connection: Connection, role: string, options: SessionOptions, isPooled: boolean) {
     this.connection = connection
     this.role = role
     this.#options = options
+    this.#isPooled = isPooled
   }
 
   /** @throws ConnectionLost, pg.DatabaseError */
-  static async open({ aside, user }: SessionDeps, options: SessionOptions): Promise<SqlSession> {
+  static async open({ aside, user, engine }: SessionDeps, options: SessionOptions): Promise<SqlSession> {
     const { mode, transaction, scope, timeoutSeconds } = options
     const reader = mode === 'read' ? await aside.openReader() : undefined
     const connection = reader ?? (await aside.open())
@@ -51,13 +73,14 @@ export class SqlSession {
       // The session's own clock is the one that ends a run; this one is for when the server has died.
       const timeoutMs = timeoutSeconds * 1000 + cutAfterMs
       if (transaction === 'all') await user.begin(connection, scope, timeoutMs)
-      else await connection.script(`set statement_timeout = ${timeoutMs}`)
+      // A pooler's session is that of others between two statements.
+      else if (!engine.isPooled) await connection.script(`set statement_timeout = ${timeoutMs}`)
       // Once a query has run, a transaction cannot be made to write again (PostgreSQL, SET TRANSACTION).
       if (mode === 'read') await connection.script('set transaction read only')
       const { role } = await queryableOn(connection).one<{ role: string }>(
         sql`select current_user::text as role`,
       )
-      return new SqlSession(connection, role, options)
+      return new SqlSession(connection, role, options, engine.isPooled)
     } catch (error) {
       await connection.close()
       throw error
@@ -75,6 +98,18 @@ export class SqlSession {
     )
   }
 
+  /** Runs one statement. Behind a pooler what it sets ends with its transaction. */
+  async fetch(query: BoundedQuery): Promise<BoundedAnswer> {
+    if (!this.#isPooled || this.#options.transaction === 'all') return await this.connection.fetch(query)
+    const wasInTransaction = this.connection.isInTransaction
+    const staysInTransaction = (tag = '') =>
+      wasInTransaction ? !blockEnds.has(tag) : tag === 'BEGIN' || tag === 'START TRANSACTION'
+    return await this.connection.fetch({
+      ...query,
+      followedBy: (tag) => (staysInTransaction(tag) ? [] : discards),
+    })
+  }
+
   /** Names of the types of an answer's columns, in order. */
   async namesOfTypes(fields: BoundedAnswer['fields']): Promise<string[]> {
     const unknown = new Set(fields.map(({ dataTypeID }) => dataTypeID))
@@ -90,17 +125,23 @@ export class SqlSession {
   async end(): Promise<'committed' | 'rolled back'> {
     const { mode, transaction } = this.#options
     if (transaction === 'all' && mode === 'write') {
-      await this.connection.script('commit')
+      await this.#finish('commit')
       return 'committed'
     }
     if (!this.connection.isInTransaction) return 'committed'
-    await this.connection.script('rollback')
+    await this.#finish('rollback')
     return 'rolled back'
   }
 
   /** Also ends the transaction. */
   async close(): Promise<void> {
+    if (this.#isPooled && this.connection.isOpen && this.connection.isInTransaction)
+      await this.#finish('rollback').catch(() => undefined)
     await this.connection.close()
+  }
+
+  async #finish(command: 'commit' | 'rollback'): Promise<void> {
+    await this.connection.script(this.#isPooled ? [command, ...discards].join(';') : command)
   }
 }
 
