@@ -77,7 +77,7 @@ const poolers: [string, (database: URL) => Promise<Pooler>][] = [
   ...(existsSync(pgbouncer) ? [['PgBouncer', startPgBouncer] as [string, typeof startPgBouncer]] : []),
 ]
 
-describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
+describe.each(poolers)('behind %s in transaction mode', (name, startPooler) => {
   let database: TestDatabase
   let pooler: Pooler
   let app: TestApp
@@ -164,6 +164,55 @@ describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
     }
     await client.end()
   })
+
+  test.skipIf(name !== 'PgBouncer').each([
+    ['all', 'succeeds', 'select 1', 200],
+    ['all', 'fails', 'select 1/0', 400],
+    ['each', 'succeeds', 'begin; set work_mem to 99; commit', 200],
+    ['each', 'fails', 'begin; set work_mem to 99; select 1/0', 400],
+  ])(
+    'a run of the SQL editor in transaction %s that %s leaves nothing',
+    async (transaction, _, end, status) => {
+      const query = `
+      select pg_advisory_lock(4711); listen passing; prepare kept as select 1; create temp table hidden ();
+      set search_path to hidden; set statement_timeout to 77; set role basalt_anonymous;
+      select set_config('basalt.user_id', '${alice}', false), turn from generate_series(1, 1000) turn; ${end}`
+      const run = { token: await app.adminToken(), body: { query, mode: 'write', transaction, maxRows: 3 } }
+      expect((await app.request('POST', '/api/admin/sql', run)).status).toBe(status)
+      const clients = await Promise.all(
+        Array.from({ length: sessions }, async () => {
+          const client = new pg.Client({ connectionString: urlOfPooler() })
+          await client.connect()
+          await client.query('begin')
+          return client
+        }),
+      )
+      for (const client of clients) {
+        const { rows } = await client.query(
+          `select current_user::text as name, coalesce(current_setting('basalt.user_id', true), '') as user_id,
+           current_setting('search_path') as path, current_setting('statement_timeout') as timeout,
+           current_setting('work_mem') as memory, pg_my_temp_schema() as hidden,
+           (select count(*)::int from pg_prepared_statements where name = 'kept') as kept,
+           (select count(*)::int from pg_listening_channels()) as channels,
+           (select count(*)::int from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) as locks`,
+        )
+        const { hidden, ...state } = rows[0]
+        expect(state).toEqual({
+          name: 'postgres',
+          user_id: '',
+          path: '"$user", public',
+          timeout: '0',
+          memory: '4MB',
+          kept: 0,
+          channels: 0,
+          locks: 0,
+        })
+        const { rows: tables } = await client.query('select from pg_class where relnamespace = $1', [hidden])
+        expect(tables).toEqual([])
+      }
+      await Promise.all(clients.map((client) => client.end()))
+    },
+  )
 
   test('a statement that takes too long is ended', async () => {
     const response = await app.request('GET', '/api/collections/long_nap?skipTotal=true', {
