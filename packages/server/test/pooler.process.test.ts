@@ -214,6 +214,14 @@ describe.each(poolers)('behind %s in transaction mode', (name, startPooler) => {
     },
   )
 
+  test('the SQL editor runs what cannot be in a transaction', async () => {
+    const query =
+      'vacuum basalt.settings; set work_mem to 99; select 1 as one; reindex table concurrently basalt.jobs'
+    const run = { token: await app.adminToken(), body: { query, mode: 'write', transaction: 'each' } }
+    const { status, json } = await app.request('POST', '/api/admin/sql', run)
+    expect([status, json]).toMatchObject([200, { command: 'REINDEX', statements: 4 }])
+  })
+
   test('a statement that takes too long is ended', async () => {
     const response = await app.request('GET', '/api/collections/long_nap?skipTotal=true', {
       token: token.alice,
