@@ -222,6 +222,13 @@ describe.each(poolers)('behind %s in transaction mode', (name, startPooler) => {
     expect([status, json]).toMatchObject([200, { command: 'REINDEX', statements: 4 }])
   })
 
+  test('a rollback to a savepoint leaves what the block has set', async () => {
+    const query = `begin; set local work_mem to 99; savepoint a; rollback to a; select current_setting('work_mem')`
+    const run = { token: await app.adminToken(), body: { query, mode: 'write', transaction: 'each' } }
+    const { json } = await app.request('POST', '/api/admin/sql', run)
+    expect(json.rows).toEqual([['99kB']])
+  })
+
   test('a statement that takes too long is ended', async () => {
     const response = await app.request('GET', '/api/collections/long_nap?skipTotal=true', {
       token: token.alice,

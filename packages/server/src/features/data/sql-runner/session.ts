@@ -44,6 +44,8 @@ const discards = [
 ]
 /** Tags of the statements that end a transaction block. */
 const blockEnds = new Set(['COMMIT', 'ROLLBACK', 'PREPARE TRANSACTION'])
+/** It has the tag of one that ends the block. */
+const rollbackToSavepoint = /^\s*rollback\s+((work|transaction)\s+)?to\s/i
 
 /**
  * A connection beside the pools on which one run works: as the reader or the login role, with the role and claims of the run,
@@ -103,7 +105,9 @@ export class SqlSession {
     if (!this.#isPooled || this.#options.transaction === 'all') return await this.connection.fetch(query)
     const wasInTransaction = this.connection.isInTransaction
     const staysInTransaction = (tag = '') =>
-      wasInTransaction ? !blockEnds.has(tag) : tag === 'BEGIN' || tag === 'START TRANSACTION'
+      wasInTransaction
+        ? !blockEnds.has(tag) || rollbackToSavepoint.test(query.text)
+        : tag === 'BEGIN' || tag === 'START TRANSACTION'
     return await this.connection.fetch({
       ...query,
       followedBy: (tag) => (staysInTransaction(tag) ? [] : discards),
