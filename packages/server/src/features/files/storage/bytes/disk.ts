@@ -1,6 +1,8 @@
-import { constants } from 'node:fs'
+import { once } from 'node:events'
+import { constants, createReadStream, fstat } from 'node:fs'
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
 import { codeOf } from '../../../../lib/errors.ts'
 import { type ByteStore, isKey, type StoredBytes, StoreFailed } from './store.ts'
 
@@ -44,17 +46,16 @@ export function diskStore(directory: string): ByteStore {
     },
 
     async read(key, span) {
-      const file = await onDisk(open(placeOf(key)).catch(undefinedWhenMissing))
-      if (file === undefined) return undefined
+      const stream = createReadStream(placeOf(key), { highWaterMark: readBytes, ...span })
       try {
-        const { size } = await onDisk(file.stat())
-        // A client would wait for the bytes it was promised.
-        if (span !== undefined && size <= span.end) throw new Error(`a file has ${size} bytes left`)
+        const opened = await onDisk(once(stream, 'open').catch(undefinedWhenMissing))
+        if (opened === undefined) return undefined
+        if (span !== undefined) await requireBytes(opened[0], span.end + 1)
       } catch (error) {
-        await file.close()
-        throw error instanceof StoreFailed ? error : new StoreFailed('unavailable', error)
+        stream.destroy()
+        throw error
       }
-      return file.createReadStream({ highWaterMark: readBytes, ...span })
+      return stream
     },
 
     async sizeOf(key) {
@@ -82,6 +83,12 @@ export function diskStore(directory: string): ByteStore {
       return count
     },
   }
+}
+
+/** A client would wait for the bytes that a file has lost. */
+async function requireBytes(descriptor: number, needed: number): Promise<void> {
+  const { size } = await onDisk(promisify(fstat)(descriptor))
+  if (size < needed) throw new StoreFailed('unavailable', new Error(`a file has ${size} bytes left`))
 }
 
 async function openNew(path: string): Promise<FileHandle> {
