@@ -1,27 +1,33 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { RowCondition, RowsPlan } from '../plan/rows.ts'
 import { compileFilter } from './filter.ts'
+import { compileIsAt, compileRowsAt } from './look-up.ts'
 import { relationName } from './record.ts'
-import { compileMatch } from './search.ts'
+import { compileMatch, compileSearchLookUp } from './search.ts'
 import { compileSpatial } from './spatial.ts'
 
 /** `from relation alias where …`: the rows, and of them those for which the further conditions hold. */
 export function compileFrom(rows: RowsPlan, alias: string, further: readonly Sql[] = []): Sql {
-  const conditions = [...rows.conditions.map((condition) => compileCondition(condition, alias)), ...further]
+  const name = relationName(rows.relation)
+  const lookUps = compileLookUps(rows)
+  const source = lookUps.length === 0 ? sql`${name} ${sql.id(alias)}` : compileRowsAt(name, lookUps, alias)
+  const conditions = [...compileEach(rows, alias), ...further]
   const where = conditions.length === 0 ? sql.empty : sql`where ${sql.join(conditions, sql` and `)}`
-  return sql`from ${relationName(rows.relation)} ${sql.id(alias)} ${where}`
+  return sql`from ${source} ${where}`
 }
 
-/** Whether all conditions hold for the row of the alias. */
+/** Whether all conditions hold for the row of the alias, which is that of the relation. */
 export function compileConditions(rows: RowsPlan, alias: string): Sql {
-  if (rows.conditions.length === 0) return sql`true`
-  return sql.join(
-    rows.conditions.map((condition) => compileCondition(condition, alias)),
-    sql` and `,
-  )
+  const conditions = [...compileIsAt(compileLookUps(rows), alias), ...compileEach(rows, alias)]
+  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)
 }
 
-function compileCondition(condition: RowCondition, alias: string): Sql {
+function compileEach({ conditions }: RowsPlan, alias: string): readonly Sql[] {
+  return conditions.flatMap((condition) => compileCondition(condition, alias) ?? [])
+}
+
+/** Undefined where the look-up of the condition has decided. */
+function compileCondition(condition: RowCondition, alias: string): Sql | undefined {
   switch (condition.kind) {
     case 'filter':
       return compileFilter(condition.filter, alias)
@@ -29,5 +35,19 @@ function compileCondition(condition: RowCondition, alias: string): Sql {
       return compileMatch(condition.search, alias)
     case 'spatial':
       return compileSpatial(condition.spatial, alias)
+  }
+}
+
+function compileLookUps({ conditions }: RowsPlan): readonly Sql[] {
+  return conditions.flatMap((condition) => compileLookUp(condition) ?? [])
+}
+
+function compileLookUp(condition: RowCondition): Sql | undefined {
+  switch (condition.kind) {
+    case 'filter':
+    case 'spatial':
+      return undefined
+    case 'search':
+      return compileSearchLookUp(condition.search)
   }
 }

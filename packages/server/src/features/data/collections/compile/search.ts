@@ -1,8 +1,9 @@
 import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { Column } from '../../../../database/catalog/model.ts'
 import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
-import type { SearchCandidates, SearchPlan } from '../plan/search.ts'
+import type { SearchPlan } from '../plan/search.ts'
 import { type SearchVector, searchedColumns } from '../plan/search-vector.ts'
+import { compileTids } from './look-up.ts'
 
 /**
  * Characters of a record that are searched and highlighted. PostgreSQL refuses a vector of more than a megabyte, which
@@ -18,16 +19,26 @@ export function compileQuery({ vector, term, synonyms }: SearchPlan): Sql {
     : sql`(select basalt.search_query(${config}, ${term}, ${JSON.stringify(synonyms)}::jsonb))`
 }
 
-/** Whether a row of `alias` is found. */
-export function compileMatch(search: SearchPlan, alias: string): Sql {
+/**
+ * Whether a row of `alias` is found, among those of {@link compileSearchLookUp} where there is one; undefined where these
+ * are the rows that are.
+ */
+export function compileMatch(search: SearchPlan, alias: string): Sql | undefined {
   const { fuzzy, vector, candidates } = search
+  if (candidates?.isExact === true && fuzzy === undefined) return undefined
   const isMatch = sql`${compileVector(vector, alias)} @@ ${compileQuery(search)}`
-  const isFound =
-    fuzzy === undefined ? isMatch : sql`(${isMatch} or ${compileSimilar({ ...search, fuzzy }, alias)})`
-  if (candidates === undefined) return isFound
-  const isCandidate = sql`${sql.id(alias, 'ctid')} = any (${compilePlaces(search, candidates)})`
-  const isProved = candidates.isExact && fuzzy === undefined
-  return isProved ? isCandidate : sql`(${isCandidate} and ${isFound})`
+  return fuzzy === undefined ? isMatch : sql`(${isMatch} or ${compileSimilar({ ...search, fuzzy }, alias)})`
+}
+
+/** A query for the tuple identifiers of the rows that the indexes know, each once. */
+export function compileSearchLookUp(search: SearchPlan): Sql | undefined {
+  const { candidates, fuzzy } = search
+  if (candidates === undefined) return undefined
+  const { schema, vectorIndex, trigramIndex, isExact } = candidates
+  const found = sql`basalt.search_rows(${compileIndex(schema, vectorIndex)}, ${compileQuery(search)})`
+  if (trigramIndex === undefined || fuzzy === undefined) return compileTids(found, isExact)
+  const similar = sql`basalt.similar_rows(${compileIndex(schema, trigramIndex)}, ${fuzzy.words.join(' ')}, ${String(fuzzy.threshold)}::real)`
+  return compileTids(sql`${found} || ${similar}`, false)
 }
 
 /** How well a row of `alias` is found, as a real; more is better. */
@@ -104,18 +115,6 @@ function compileSimilar(search: FuzzyPlan, alias: string): Sql {
 
 function compileSimilarity({ fuzzy }: FuzzyPlan, column: Column, alias: string): Sql {
   return sql`${sql.id(fuzzy.trigramSchema, 'similarity')}(${compileDocument([column], alias)}, ${fuzzy.words.join(' ')})`
-}
-
-/**
- * The places of the rows that the indexes know, as a subquery: PostgreSQL 15 would otherwise ask for them once for each row
- * of a table with policies.
- */
-function compilePlaces(search: SearchPlan, { schema, vectorIndex, trigramIndex }: SearchCandidates): Sql {
-  const found = sql`basalt.search_rows(${compileIndex(schema, vectorIndex)}, ${compileQuery(search)})`
-  if (trigramIndex === undefined || search.fuzzy === undefined) return sql`(select ${found})::tid[]`
-  const { words, threshold } = search.fuzzy
-  const similar = sql`basalt.similar_rows(${compileIndex(schema, trigramIndex)}, ${words.join(' ')}, ${String(threshold)}::real)`
-  return sql`(select ${found} || ${similar})::tid[]`
 }
 
 function compileIndex(schema: string, name: string): Sql {

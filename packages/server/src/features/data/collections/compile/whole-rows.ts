@@ -14,7 +14,7 @@ import { planWholeRecord } from '../plan/record.ts'
 import type { RowsPlan } from '../plan/rows.ts'
 import { compileComparison } from './comparison.ts'
 import { compileSelectList, relationName } from './record.ts'
-import { compileConditions } from './rows.ts'
+import { compileFrom } from './rows.ts'
 import { compileSameKey } from './upsert.ts'
 import { compileIdentity, compileJson } from './write.ts'
 
@@ -100,7 +100,7 @@ function compileWholeSet(
     check: sql`
       select set_config(${keysSetting}, coalesce(json_agg(json_build_object(${sql.join(members)})), '[]')::text, true)
         is null
-      from (select ${sql.join(key.map(({ name: each }) => sql.id('t', each)))} from ${name} as t where ${compileConditions(rows, 't')} limit ${sql.integer(limit + 1)}) t`,
+      from (select ${sql.join(key.map(({ name: each }) => sql.id('t', each)))} ${compileFrom(rows, 't')} limit ${sql.integer(limit + 1)}) t`,
     before: leaveRowBefore(sql`(
       select coalesce(json_agg(r.whole), '[]')
       from (select ${whole} as whole from ${name} as t where ${isNoted} for update) r)`),

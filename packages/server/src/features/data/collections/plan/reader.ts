@@ -48,3 +48,15 @@ export function visibleColumns(relation: Relation, reader: Reader): readonly Col
   const visible = relation.columns.filter((column) => maySelect(column, reader))
   return visible.length === 0 ? relation.columns : visible
 }
+
+/**
+ * Whether an index may be asked for rows past the policies, which then decide about those alone. The login role has to
+ * bypass them, and the statement has to see the system columns it names. A request without a token reads no index past the
+ * policies: its role is granted nothing but what the operator says.
+ */
+export function mayLookUpRows(
+  { isBypassed, callersMayReadSystemColumns }: Relation,
+  reader: Reader,
+): boolean {
+  return isBypassed && (reader === 'unrestricted' || (reader === 'caller' && callersMayReadSystemColumns))
+}

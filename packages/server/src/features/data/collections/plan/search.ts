@@ -3,7 +3,7 @@ import { collectionErrors } from '../errors.ts'
 import type { SortTerm } from '../parse/list-query.ts'
 import type { FuzzySearch, Search } from '../parse/search.ts'
 import { searchIndexNames } from '../search-index-names.ts'
-import { type Reader, visibleColumns } from './reader.ts'
+import { mayLookUpRows, type Reader, visibleColumns } from './reader.ts'
 import { planVector, type SearchSettings, type SearchVector, searchedColumns } from './search-vector.ts'
 
 /** Where the list finds out how a collection is searched. */
@@ -86,11 +86,6 @@ export function requireHighlightable(relation: Relation): void {
 
 export const highlightNames = ['_highlight', '_highlightResult'] as const
 
-/** A request without a token reads no index past the policies: the role is granted nothing but what the operator says. */
-function mayReadPlaces({ callersMayReadSystemColumns }: Relation, reader: Reader): boolean {
-  return reader === 'unrestricted' || (reader === 'caller' && callersMayReadSystemColumns)
-}
-
 function findCandidates(
   relation: Relation,
   vector: SearchVector,
@@ -98,8 +93,7 @@ function findCandidates(
   isFuzzy: boolean,
 ): SearchCandidates | undefined {
   const areNeeded = isFuzzy || (reader !== 'unrestricted' && relation.rlsEnabled)
-  // An index is asked past the policies, and the statement has to see the system columns it names.
-  if (!areNeeded || !relation.isBypassed || !mayReadPlaces(relation, reader)) return undefined
+  if (!areNeeded || !mayLookUpRows(relation, reader)) return undefined
   const names = searchIndexNames(relation, vector)
   const has = (name: string) => relation.indexes.some((index) => index.name === name && index.isValid)
   if (!has(names.vector) || (isFuzzy && !has(names.trigram))) return undefined
