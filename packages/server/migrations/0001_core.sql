@@ -171,6 +171,31 @@ begin
 end $$;
 revoke all on function basalt.similar_rows(regclass, text, real) from public;
 
+-- The same for an index of a PostGIS column, whose type is 'geometry' or 'geography': rows whose bounding box is within the
+-- distance of that of a shape, given as text. Which of them are near enough is the caller's own statement to say: an error
+-- of a function that compares shapes could tell something of a row that is hidden.
+create function basalt.nearby_rows(
+  relation regclass, attribute name, spatial_type text, shape text, distance double precision
+) returns tid[]
+  language plpgsql stable security definer set search_path = pg_catalog set row_security = off as $$
+declare
+  tids tid[];
+  postgis name := (select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+                   where e.extname = 'postgis');
+  -- Of SET ROLE, which current_user does not say here.
+  caller name := coalesce(nullif(current_setting('role'), 'none'), session_user);
+begin
+  if not has_column_privilege(caller, relation, attribute, 'select') then
+    raise insufficient_privilege using message = format('permission denied for column %I', attribute);
+  end if;
+  execute format(
+    'select array_agg(ctid) from %1$s where %2$I::%3$I.%4$I operator(%3$I.&&) %3$I.%5$I($1::%3$I.%4$I, $2)',
+    relation, attribute, postgis, spatial_type, case spatial_type when 'geography' then '_st_expand' else 'st_expand' end
+  ) into tids using shape, distance;
+  return tids;
+end $$;
+revoke all on function basalt.nearby_rows(regclass, name, text, text, double precision) from public;
+
 -- Migrations of the operator's own schema: the files of project.migrations that were applied.
 create table basalt.project_migrations (
   name text primary key,

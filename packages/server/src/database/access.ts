@@ -107,12 +107,13 @@ async function grantSearch(transaction: Queryable): Promise<void> {
   }
   const missing = await transaction.many<{ name: string }>(sql`
     select oid::regprocedure::text as name from pg_proc
-    where pronamespace = 'basalt'::regnamespace and proname in ('search_query', 'search_rows', 'similar_rows')
+    where pronamespace = 'basalt'::regnamespace
+      and proname in ('search_query', 'search_rows', 'similar_rows', 'nearby_rows')
       and not has_function_privilege(${callerRole}, oid, 'execute')`)
   if (missing.length === 0) return
   await transaction.count(sql`
     grant execute on function basalt.search_query(regconfig, text, jsonb), basalt.search_rows(regclass, tsquery),
-      basalt.similar_rows(regclass, text, real)
+      basalt.similar_rows(regclass, text, real), basalt.nearby_rows(regclass, name, text, text, double precision)
     to ${sql.id(callerRole)}`)
 }
 

@@ -274,6 +274,7 @@ function buildIndex(
     isUnique: row.is_unique,
     isPrimary: row.is_primary,
     isValid: row.is_valid,
+    isPartial: row.is_partial,
     method: row.method,
     columns: keys.includes(0) ? undefined : columnNames(row.relation_oid, keys),
     definition: row.definition ?? '',

@@ -171,6 +171,8 @@ export interface Index {
   readonly isPrimary: boolean
   /** False while it is built concurrently, and after that has failed. */
   readonly isValid: boolean
+  /** Whether it has only the rows of its WHERE. */
+  readonly isPartial: boolean
   readonly method: string
   /** Undefined when the index is over an expression. */
   readonly columns: readonly string[] | undefined

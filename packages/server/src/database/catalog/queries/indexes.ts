@@ -9,6 +9,7 @@ export function indexesQuery(schemas: readonly string[]): Sql {
       i.indisunique as is_unique,
       i.indisprimary as is_primary,
       i.indisvalid as is_valid,
+      i.indpred is not null as is_partial,
       m.amname as method,
       i.indkey::int[] as columns,
       i.indnkeyatts::int as key_count,
@@ -30,6 +31,7 @@ export interface IndexRow {
   readonly is_unique: boolean
   readonly is_primary: boolean
   readonly is_valid: boolean
+  readonly is_partial: boolean
   readonly method: string
   /** Column numbers, 0 for an expression; key columns first, then included ones. */
   readonly columns: number[]

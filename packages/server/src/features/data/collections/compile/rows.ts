@@ -4,7 +4,7 @@ import { compileFilter } from './filter.ts'
 import { compileIsAt, compileRowsAt } from './look-up.ts'
 import { relationName } from './record.ts'
 import { compileMatch, compileSearchLookUp } from './search.ts'
-import { compileSpatial } from './spatial.ts'
+import { compileSpatial, compileSpatialLookUp } from './spatial.ts'
 
 /** `from relation alias where …`: the rows, and of them those for which the further conditions hold. */
 export function compileFrom(rows: RowsPlan, alias: string, further: readonly Sql[] = []): Sql {
@@ -45,9 +45,10 @@ function compileLookUps({ conditions }: RowsPlan): readonly Sql[] {
 function compileLookUp(condition: RowCondition): Sql | undefined {
   switch (condition.kind) {
     case 'filter':
-    case 'spatial':
       return undefined
     case 'search':
       return compileSearchLookUp(condition.search)
+    case 'spatial':
+      return compileSpatialLookUp(condition.spatial)
   }
 }

@@ -1,6 +1,7 @@
-import { type Sql, sql } from '../../../../database/sql.ts'
+import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
 import type { SpatialFilter } from '../parse/spatial.ts'
 import type { DistancePlan, SpatialColumn, SpatialPlan } from '../plan/spatial.ts'
+import { compileTids } from './look-up.ts'
 
 /**
  * Conditions and distances by the functions of PostGIS, which are named with their schema. Values are parameters. Each
@@ -8,14 +9,42 @@ import type { DistancePlan, SpatialColumn, SpatialPlan } from '../plan/spatial.t
  */
 
 /** Whether the place of the row is where the filter says. */
-export function compileSpatial({ target, filter }: SpatialPlan, alias: string): Sql {
+export function compileSpatial({ target, filter, indexed }: SpatialPlan, alias: string): Sql {
+  const { condition, reach } = compileQuestion(target, filter, alias)
+  // Where rows may have different reference systems, only the operator for boxes has an index: it does not look at them.
+  if (target.srid !== undefined || indexed !== undefined || reach === undefined) return condition
+  const { shape, distance } = reach
+  const box = distance === 0 ? shape : callsOf(target)('st_expand', shape, number(distance))
+  return sql`(${source(target, alias)} ${sql.operator(target.schema, '&&')} ${box} and ${condition})`
+}
+
+/** A query for the tuple identifiers of the rows that the index of the column knows to be there, or near. */
+export function compileSpatialLookUp({ target, filter, indexed }: SpatialPlan): Sql | undefined {
+  if (indexed === undefined) return undefined
+  const { reach } = compileQuestion(target, filter, 't')
+  if (reach === undefined) return undefined
+  const { column, isGeography } = target
+  const table = sql.literal(`${quoteIdentifier(indexed.schema)}.${quoteIdentifier(indexed.name)}`)
+  const type = sql.literal(isGeography ? 'geography' : 'geometry')
+  // As text, a geometry has its reference system and all digits of its coordinates.
+  const shape = sql`(${reach.shape})::text`
+  return compileTids(
+    sql`basalt.nearby_rows(${table}::regclass, ${sql.literal(column.name)}, ${type}, ${shape}, ${number(reach.distance)})`,
+    indexed.kind !== 'partitioned_table',
+  )
+}
+
+/**
+ * Where rows may have different reference systems, which functions refuse to compare, all of them are compared as places
+ * of one plane.
+ */
+function compileQuestion(target: SpatialColumn, filter: SpatialFilter, alias: string): Question {
   const call = callsOf(target)
   switch (filter.kind) {
     case 'near': {
-      const point = compilePoint(target, filter.lng, filter.lat)
-      const distance = number(filter.distance)
-      const isNear = call('st_dwithin', comparable(target, alias), point, distance)
-      return withIndex(target, alias, call('st_expand', point, distance), isNear)
+      const reach = { shape: compilePoint(target, filter.lng, filter.lat), distance: filter.distance }
+      const condition = call('st_dwithin', comparable(target, alias), reach.shape, number(reach.distance))
+      return { condition, reach }
     }
     case 'bbox':
       return compileBox(target, filter, alias)
@@ -24,9 +53,22 @@ export function compileSpatial({ target, filter }: SpatialPlan, alias: string): 
       const shape = inColumnSystem(target, call('st_geomfromgeojson', sql`${filter.geometry.text}`))
       const name =
         filter.kind === 'intersects' ? 'st_intersects' : target.isGeography ? 'st_coveredby' : 'st_within'
-      return withIndex(target, alias, shape, call(name, comparable(target, alias), shape))
+      return { condition: call(name, comparable(target, alias), shape), reach: { shape, distance: 0 } }
     }
   }
+}
+
+interface Question {
+  /** What decides about a row. */
+  readonly condition: Sql
+  /** No row for which it holds is farther from the shape; undefined where one may be anywhere. */
+  readonly reach: Reach | undefined
+}
+
+interface Reach {
+  readonly shape: Sql
+  /** In metres for a geography, else in the units of the reference system. */
+  readonly distance: number
 }
 
 /** In metres for a geography, else in the units of the column's reference system; null without a place. */
@@ -45,19 +87,20 @@ export function compileDistanceOrder(plan: DistancePlan, alias: string): Sql {
 type Box = SpatialFilter & { readonly kind: 'bbox' }
 
 /** A box has parallels for edges, on a geography too, whose lines are the shortest ones. */
-function compileBox(target: SpatialColumn, box: Box, alias: string): Sql {
+function compileBox(target: SpatialColumn, box: Box, alias: string): Question {
   const call = callsOf(target)
   const corners = [box.minLng, box.minLat, box.maxLng, box.maxLat].map(number)
-  const srid = target.srid ?? 0
-  const envelope = call('st_makeenvelope', ...corners, sql.integer(srid))
+  const envelope = call('st_makeenvelope', ...corners, sql.integer(target.srid ?? 0))
   if (!target.isGeography) {
-    return withIndex(target, alias, envelope, call('st_intersects', comparable(target, alias), envelope))
+    const condition = call('st_intersects', comparable(target, alias), envelope)
+    return { condition, reach: { shape: envelope, distance: 0 } }
   }
   const isInside = call('st_intersects', call('geometry', source(target, alias)), envelope)
   const circle = circleAround(box)
-  if (circle === undefined) return isInside
-  const center = compilePoint(target, circle.lng, circle.lat)
-  return sql`(${call('st_dwithin', source(target, alias), center, number(circle.radius))} and ${isInside})`
+  if (circle === undefined) return { condition: isInside, reach: undefined }
+  const reach = { shape: compilePoint(target, circle.lng, circle.lat), distance: circle.radius }
+  const isAround = call('st_dwithin', source(target, alias), reach.shape, number(reach.distance))
+  return { condition: sql`(${isAround} and ${isInside})`, reach }
 }
 
 /**
@@ -86,15 +129,6 @@ function angle(lat: number, otherLat: number, lngBetween: number): number {
     Math.sin(from ?? 0) * Math.sin(to ?? 0) + Math.cos(from ?? 0) * Math.cos(to ?? 0) * Math.cos(between ?? 0)
   // Rounding can lead beyond the range of a cosine, and that of a small angle loses digits.
   return Math.acos(Math.min(1, Math.max(-1, cosine))) + 1e-6
-}
-
-/**
- * Where rows may have different reference systems, which functions refuse to compare, all of them are compared as places
- * of one plane; an index is then used by the operator for boxes, which does not look at the system.
- */
-function withIndex(target: SpatialColumn, alias: string, shape: Sql, condition: Sql): Sql {
-  if (target.srid !== undefined) return condition
-  return sql`(${source(target, alias)} ${sql.operator(target.schema, '&&')} ${shape} and ${condition})`
 }
 
 function source({ column }: SpatialColumn, alias: string): Sql {

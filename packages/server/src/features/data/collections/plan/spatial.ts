@@ -4,7 +4,7 @@ import { collectionErrors } from '../errors.ts'
 import type { DistanceSort } from '../parse/distance-sort.ts'
 import { findGeometryFault } from '../parse/geojson.ts'
 import { geometryFault, type SpatialFilter } from '../parse/spatial.ts'
-import type { Reader } from './reader.ts'
+import { mayLookUpRows, type Reader } from './reader.ts'
 import { requireColumn } from './record.ts'
 
 /** A column of PostGIS, and how places are compared with it. */
@@ -22,6 +22,12 @@ export interface SpatialColumn {
 export interface SpatialPlan {
   readonly target: SpatialColumn
   readonly filter: SpatialFilter
+  /**
+   * The table whose index is asked for the rows apart from the statement's conditions: PostgreSQL does not look into an
+   * index of PostGIS before it has evaluated the policies on every row (PostgreSQL, Row Security Policies: only LEAKPROOF
+   * functions go before them). Undefined where the planner finds the index by itself, or there is none.
+   */
+  readonly indexed: Pick<Relation, 'schema' | 'name' | 'kind'> | undefined
 }
 
 export interface DistancePlan {
@@ -48,7 +54,7 @@ export function planSpatial(
   return filters.map((filter) => {
     const target = requireSpatialColumn(relation, filter.column, filter.kind, reader)
     requireFit(target, filter)
-    return { target, filter }
+    return { target, filter, indexed: hasHiddenIndex(relation, target, reader) ? relation : undefined }
   })
 }
 
@@ -86,6 +92,17 @@ function requireSpatialColumn(
   const { srid } = parseSpatialModifier(column.typeName)
   return { column, schema: spatialSchema, isGeography, srid: srid ?? (isGeography ? wgs84 : undefined) }
 }
+
+function hasHiddenIndex(relation: Relation, { column }: SpatialColumn, reader: Reader): boolean {
+  if (reader === 'unrestricted' || !relation.rlsEnabled || !mayLookUpRows(relation, reader)) return false
+  return relation.indexes.some(
+    ({ method, columns, isValid, isPartial }) =>
+      spatialMethods.has(method) && columns?.[0] === column.name && isValid && !isPartial,
+  )
+}
+
+/** Index methods for which PostGIS has operator classes. */
+const spatialMethods: ReadonlySet<string> = new Set(['gist', 'spgist', 'brin'])
 
 function requireFit(target: SpatialColumn, filter: SpatialFilter): void {
   if (filter.kind === 'near') requirePoint(target, filter.lng, filter.lat, 'near')

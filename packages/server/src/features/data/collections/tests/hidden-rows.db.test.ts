@@ -527,7 +527,8 @@ const extensionSetups = {
     insert into spot select n, (array['${alice}', '${bob}', null]::uuid[])[n],
       (array['wombat', 'narwhal', 'public'])[n], p, p::"Ext 1".geography, p
     from (select n, "Ext 1".st_setsrid("Ext 1".st_makepoint(n, n), 4326) as p from generate_series(1, 3) n) s;
-    create index on spot using gist (at);`,
+    create index on spot using gist (at);
+    create index on spot using gist (earth);`,
   vector: `
     create schema ext;
     create extension vector schema ext;

@@ -53,6 +53,19 @@ beforeAll(async () => {
       alter table mine add primary key (id);
       alter table mine enable row level security;
       create policy own on mine using (owner = current_setting('basalt.user_id', true));
+      -- In parts, whose rows have the same tuple identifiers.
+      create domain place as "Ext 1".geometry(Point, 4326);
+      create table "own ""spot" (like spot, dom place, primary key (id)) partition by range (id);
+      create table own_low partition of "own ""spot" for values from (0) to (300);
+      create table own_high partition of "own ""spot" for values from (300) to (20000);
+      insert into "own ""spot" select *, geom from spot;
+      create index on "own ""spot" using gist (geom);
+      create index on "own ""spot" using spgist (free);
+      create index on "own ""spot" using gist (dom, utm);
+      create index on "own ""spot" using brin (geog);
+      create index on "own ""spot" using gist (utm) where owner = '${alice}';
+      alter table "own ""spot" enable row level security;
+      create policy own on "own ""spot" using (owner = current_setting('basalt.user_id', true));
       create table labelled (
         id int primary key, city_id int references city, kind text, name text, geom "Ext 1".geometry(Point, 4326));
       insert into labelled values
@@ -74,8 +87,10 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-const list = (table: string, parameters: Record<string, string>) =>
-  app.request('GET', `/api/collections/${table}?${new URLSearchParams(parameters)}`, { token })
+const list = (table: string, parameters: Record<string, string>, as: string | null = token) =>
+  app.request('GET', `/api/collections/${table}?${new URLSearchParams(parameters)}`, {
+    token: as ?? undefined,
+  })
 
 async function idsOf(parameters: Record<string, string>, table = 'spot'): Promise<number[]> {
   const response = await list(table, { perPage: '500', fields: 'id', ...parameters })
@@ -486,6 +501,76 @@ describe('an index', () => {
     expect(await explain(parameters)).toMatch(expected)
   })
 
+  describe('under policies', () => {
+    const own = encodeURIComponent('own "spot')
+    const triangle = { type: 'Polygon', coordinates: [[[0, 0], [40, 0], [0, 40], [0, 0]]] } // biome-ignore format: one shape
+    const world = { type: 'Point', coordinates: [0, 0] }
+
+    test.each([
+      [{ near: 'geom,13.4,52.5,12' }, "e.st_dwithin(geom, 'SRID=4326;POINT(13.4 52.5)', 12)"],
+      [{ near: 'dom,13.4,52.5,12' }, "e.st_dwithin(geom, 'SRID=4326;POINT(13.4 52.5)', 12)"],
+      [{ near: 'geog,180,0,1200000' }, "e.st_dwithin(geog, 'POINT(180 0)', 1200000)"],
+      [{ near: 'geog,0,90,1200000' }, "e.st_dwithin(geog, 'POINT(0 90)', 1200000)"],
+      [{ near: 'geog,0,0,30000000' }, "e.st_dwithin(geog, 'POINT(0 0)', 30000000)"],
+      [{ near: 'free,10,10,12' }, "e.st_dwithin(e.st_setsrid(free, 0), 'POINT(10 10)', 12)"],
+      [{ bbox: 'geom,-30,40,20,70' }, 'e.st_x(geom) between -30 and 20 and e.st_y(geom) between 40 and 70'],
+      [{ bbox: 'geog,-30,40,20,70' }, 'e.st_x(geom) between -30 and 20 and e.st_y(geom) between 40 and 70'],
+      [{ within: `dom,${json(triangle)}` }, `e.st_within(geom, e.st_geomfromgeojson('${json(triangle)}'))`],
+      [
+        { within: `geog,${json(triangle)}` },
+        `e.st_coveredby(geog, e.st_geomfromgeojson('${json(triangle)}')::"Ext 1".geography)`,
+      ],
+      [
+        { intersects: `geom,${json(world)}`, near: 'geog,0,0,5', bbox: 'free,-1,-1,1,1' },
+        "e.st_equals(geom, 'SRID=4326;POINT(0 0)')",
+      ],
+    ])('is asked for the rows: %j', async (parameters, condition) => {
+      const ids = await idsBySql(`(${condition}) and owner = '${alice}'`)
+      expect(ids.length).toBeGreaterThan(0)
+      expect(await idsOf(parameters, own)).toEqual(ids)
+      const plan = await explain(parameters, own)
+      expect(plan).toMatch(/TID Cond: \(ctid = /)
+      expect(plan).not.toContain('Seq Scan')
+      // Once per statement: in a condition they could be asked for once per row.
+      expect(plan).not.toContain('nearby_rows')
+    })
+
+    test.each([
+      ['is on some rows alone', { near: 'utm,20000,10000,1' }],
+      ['a box of more than half of the earth would read as a whole', { bbox: 'geog,-100,-80,100,80' }],
+    ])('is not asked when it %s', async (_why, parameters: Record<string, string>) => {
+      expect(await statementOf(parameters, own)).not.toContain('nearby_rows')
+    })
+
+    test('is not asked without a token, nor for callers who may not read the whole row', async () => {
+      const parameters = { near: 'geom,0,0,1', fields: 'id' }
+      expect(await statementOf(parameters, own)).toContain('nearby_rows')
+      await app.sql(`
+        grant usage on schema public, "Ext 1" to basalt_anonymous;
+        grant select on "own ""spot" to basalt_anonymous`)
+      await app.app.catalog.refresh()
+      expect(await statementOf(parameters, own, null)).not.toContain('nearby_rows')
+      await app.sql(`
+        revoke all on "own ""spot" from basalt_authenticated, basalt_anonymous;
+        grant select (id, owner, geom) on "own ""spot" to basalt_authenticated`)
+      try {
+        await app.app.catalog.refresh()
+        expect(await statementOf(parameters, own)).not.toContain('nearby_rows')
+        const lookUp = (column: string) => `
+          set role basalt_authenticated;
+          select basalt.nearby_rows('"own ""spot"', '${column}', 'geometry', 'POINT(0 0)', 1)`
+        await expect(app.sql(lookUp('free'))).rejects.toThrow('permission denied for column free')
+        await app.sql(lookUp('geom'))
+        await app.sql('reset role; create role passer_by')
+        await expect(app.sql(lookUp('geom').replace('basalt_authenticated', 'passer_by'))).rejects.toThrow(
+          'permission denied for function nearby_rows',
+        )
+      } finally {
+        await app.sql('reset role; grant select on "own ""spot" to basalt_authenticated')
+      }
+    })
+  })
+
   test('answers the nearest, where a second sort key leaves it in use: from PostgreSQL 17', async () => {
     const [version] = await app.sql<{ number: string }>(
       `select current_setting('server_version_num') as number`,
@@ -495,16 +580,31 @@ describe('an index', () => {
   })
 })
 
-/** The plan of a list. */
-async function explain(parameters: Record<string, string>): Promise<string> {
+/** What a list sends to read its rows. */
+async function sentFor(parameters: Record<string, string>, table: string, as: string | null) {
   const statements: { text: string; values: readonly unknown[] }[] = []
   const observed = observeStatements((statement) => statements.push(statement))
   try {
-    expect((await list('spot', parameters)).status).toBe(200)
+    expect((await list(table, parameters, as)).status).toBe(200)
   } finally {
     observed.stop()
   }
-  const { text = '', values = [] } = statements.find((each) => each.text.includes('"public"."spot"')) ?? {}
-  const rows = await app.sql<{ 'QUERY PLAN': string }>(`explain ${text}`, values)
-  return rows.map((row) => row['QUERY PLAN']).join('\n')
+  const name = `"public"."${decodeURIComponent(table).replaceAll('"', '""')}"`
+  const { text = '', values = [] } = statements.find((each) => each.text.includes(name)) ?? {}
+  return { text, values }
+}
+
+const statementOf = async (parameters: Record<string, string>, table: string, as: string | null = token) =>
+  (await sentFor(parameters, table, as)).text
+
+/** The plan of a list, as the role that works for callers has it. */
+async function explain(parameters: Record<string, string>, table = 'spot'): Promise<string> {
+  const { text, values } = await sentFor(parameters, table, token)
+  await app.sql('set role basalt_authenticated')
+  try {
+    const rows = await app.sql<{ 'QUERY PLAN': string }>(`explain ${text}`, values)
+    return rows.map((row) => row['QUERY PLAN']).join('\n')
+  } finally {
+    await app.sql('reset role')
+  }
 }

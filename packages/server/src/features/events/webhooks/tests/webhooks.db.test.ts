@@ -436,6 +436,7 @@ test('callers have no way to the tables of schema basalt, and call none of its f
     'claims',
     'email_verified',
     'is_anonymous',
+    'nearby_rows',
     'search_query',
     'search_rows',
     'session_id',
