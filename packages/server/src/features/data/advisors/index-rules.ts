@@ -1,9 +1,10 @@
-import type { Catalog, Relation } from '../../../database/catalog/model.ts'
-import { sql } from '../../../database/sql.ts'
+import type { Catalog, Policy, Relation } from '../../../database/catalog/model.ts'
+import { type Expression, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { idOf, nameOf } from './access-rules.ts'
 import { type Finding, type Rule, type Severity, write } from './advice.ts'
 import { maskTexts } from './policy-calls.ts'
+import { compareWithArrays } from './policy-lists.ts'
 
 const rules = {
   policyColumn: {
@@ -12,6 +13,13 @@ const rules = {
     title: 'A policy compares a column that has no index',
     explanation:
       'The policy is part of every statement of a caller: without an index on the column each of them reads the whole table.',
+  },
+  policyList: {
+    name: 'policy_in_subquery',
+    group: 'indexes',
+    title: 'A policy asks of each row whether it is in a list',
+    explanation:
+      'No index finds the rows of IN (SELECT …) in a policy: statements read the whole table. With an array in its place they use the index, which is faster as long as a caller has some hundred elements at most.',
   },
   foreignKey: {
     name: 'foreign_key_unindexed',
@@ -62,6 +70,7 @@ export async function findIndexes(catalog: Catalog, database: Queryable): Promis
   ])
   return [
     ...tables.flatMap((table) => advisePolicyColumns(table, estimate(table))),
+    ...tables.filter((table) => estimate(table) >= smallRows).flatMap(advisePolicyLists),
     ...tables.flatMap((table) => adviseForeignKeys(table, estimate(table))),
     ...tables.filter(({ primaryKey }) => primaryKey.length === 0).map(advisePrimaryKey),
     ...duplicates.map(
@@ -96,9 +105,9 @@ function createIndex(table: Relation, columns: readonly string[], rows: number):
 
 /** Whether an index of all rows begins with the columns, in whatever order. */
 function hasIndex({ indexes }: Relation, columns: readonly string[]): boolean {
-  return indexes.some(({ isValid, columns: keys, definition }) => {
+  return indexes.some(({ isValid, isPartial, columns: keys }) => {
     const first = keys?.slice(0, columns.length) ?? []
-    return isValid && !/ WHERE /.test(definition) && columns.every((name) => first.includes(name))
+    return isValid && !isPartial && columns.every((name) => first.includes(name))
   })
 }
 
@@ -108,10 +117,8 @@ const coarseTypes = ['bool']
 function advisePolicyColumns(table: Relation, rows: number): Finding[] {
   if (!table.rlsEnabled) return []
   const names = new Set(
-    table.policies.flatMap(({ command, using, columns, isForCallers, isForAnonymous }) =>
-      using === undefined || command === 'INSERT' || !(isForCallers || isForAnonymous)
-        ? []
-        : (columns ?? []).filter((name) => isCompared(using, name)),
+    findingPolicies(table).flatMap(({ using, columns }) =>
+      (columns ?? []).filter((name) => isCompared(using, name)),
     ),
   )
   return [...names].flatMap((name): Finding[] => {
@@ -123,6 +130,37 @@ function advisePolicyColumns(table: Relation, rows: number): Finding[] {
         severity: severityOf(rows),
         object: `${nameOf(table)}.${name}`,
         statement: createIndex(table, [name], rows),
+      },
+    ]
+  })
+}
+
+/** Policies that decide which rows a statement of a caller finds, with their conditions. */
+function findingPolicies({ policies }: Relation): readonly (Policy & { readonly using: Expression })[] {
+  return policies.flatMap((policy) => {
+    const { command, using, isForCallers, isForAnonymous } = policy
+    return using === undefined || command === 'INSERT' || !(isForCallers || isForAnonymous)
+      ? []
+      : [{ ...policy, using }]
+  })
+}
+
+function advisePolicyLists(table: Relation): Finding[] {
+  if (!table.rlsEnabled) return []
+  return findingPolicies(table).flatMap(({ name, using }): Finding[] => {
+    const { columns, expression } = compareWithArrays(using, table.name)
+    const takesArray = (column: string) => table.column.get(column)?.type.element === undefined
+    if (!columns.some((column) => hasIndex(table, [column])) || !columns.every(takesArray)) return []
+    return [
+      {
+        rule: rules.policyList,
+        severity: 'info',
+        object: `policy "${name}" on ${nameOf(table)}`,
+        detail: using,
+        // What PostgreSQL has printed, with arrays around the subqueries within it.
+        statement: write(
+          sql`alter policy ${sql.id(name)} on ${idOf(table)} using (${sql.expression(expression as Expression)})`,
+        ),
       },
     ]
   })

@@ -26,7 +26,7 @@ export function maskTexts(expression: string): string {
 }
 
 /** The place of the parenthesis that closes the one at the place. */
-function closingOf(text: string, opening: number): number {
+export function closingOf(text: string, opening: number): number {
   let depth = 0
   for (let place = opening; place < text.length; place += 1) {
     if (text[place] === '(') depth += 1

@@ -85,6 +85,19 @@ const cases: readonly (readonly [
     'info',
   ],
   [
+    'policy_in_subquery',
+    'policy "of team" on public.listed',
+    `create table team_member (team_id int, user_id uuid, primary key (user_id, team_id));
+     create table listed (id int primary key, team_id int);
+     insert into listed select n, n % 1000 from generate_series(1, 10000) n;
+     create index on listed (team_id);
+     analyze listed;
+     alter table listed enable row level security;
+     create policy "of team" on listed using (team_id in (select team_id from team_member where user_id = (select basalt.user_id())))`,
+    'alter policy "of team" on "public"."listed" using (((team_id = ANY (ARRAY( SELECT team_member.team_id\n   FROM team_member\n  WHERE (team_member.user_id = ( SELECT basalt.user_id() AS user_id)))))));',
+    'info',
+  ],
+  [
     'foreign_key_unindexed',
     'public.child.child_parent_id_fkey',
     'create table parent (id int primary key); create table child (id int primary key, parent_id int references parent)',
