@@ -34,6 +34,7 @@ const visible = sql`
   'createdAt', o.created_at, 'updatedAt', o.updated_at`
 
 const visibleJson = sql`json_build_object(${visible})`
+const visibleColumns = sql`o.id, o.bucket, o.name, o.size, o.content_type, o.user_id, o.created_at, o.updated_at`
 /** With the columns that callers cannot read: for the login role. */
 export const storedJson = sql`json_build_object(${visible}, 'key', o.key, 'etag', o.etag)`
 
@@ -63,22 +64,6 @@ export function findByKey(key: string): Sql {
   return sql`select ${storedJson}::text from basalt.objects o where o.key = ${key}`
 }
 
-/** What the caller may see of a bucket under a prefix, as `found`; with `folder` where a delimiter cuts the name. */
-function found(bucket: string, prefix: string, delimiter: string): Sql {
-  // The database counts characters, not the units of UTF-16.
-  const rest = sql`substr(o.name, ${String([...prefix].length)}::int + 1)`
-  const folder =
-    delimiter === ''
-      ? sql`null::text`
-      : sql`case when strpos(${rest}, ${delimiter}::text) > 0
-          then ${prefix}::text || split_part(${rest}, ${delimiter}::text, 1) || ${delimiter}::text end`
-  return sql`
-    select o.id, o.bucket, o.name, o.size, o.content_type, o.user_id, o.created_at, o.updated_at,
-      ${folder} collate "C" as folder
-    from basalt.objects o
-    where o.bucket = ${bucket} and starts_with(o.name, ${prefix}::text)`
-}
-
 export interface ListWindow {
   readonly bucket: string
   readonly prefix: string
@@ -88,20 +73,67 @@ export interface ListWindow {
 }
 
 /** `{items, prefixes, totalItems}`: objects and, once each, what names share up to the delimiter, in the order of names. */
-export function listObjects({ bucket, prefix, delimiter, limit, offset }: ListWindow): Sql {
+export function listObjects(window: ListWindow): Sql {
+  return window.delimiter === '' ? listNames(window) : listFolders(window)
+}
+
+/** By the index of names, in which a page is read where it begins, and all are counted. */
+function listNames({ bucket, prefix, limit, offset }: ListWindow): Sql {
+  const under = isUnder(bucket, prefix)
   return sql`
-    with found as (${found(bucket, prefix, delimiter)}),
-    entries as (
-      select o.name as entry, ${visibleJson} as object from found o where o.folder is null
-      union all
-      select distinct on (o.folder) o.folder, null from found o where o.folder is not null
+    with page as (
+      select ${visibleColumns} from basalt.objects o where ${under}
+      order by o.name limit ${String(limit)}::int offset ${String(offset)}::bigint
+    )
+    select json_build_object(
+      'items', coalesce((select json_agg(${visibleJson} order by o.name) from page o), '[]'),
+      'prefixes', '[]'::json,
+      'totalItems', (select count(*) from basalt.objects o where ${under}))::text`
+}
+
+function listFolders({ bucket, prefix, delimiter, limit, offset }: ListWindow): Sql {
+  // The database counts characters, not the units of UTF-16.
+  const rest = sql`substr(o.name, ${String([...prefix].length)}::int + 1)`
+  const folder = sql`case when strpos(${rest}, ${delimiter}::text) > 0
+    then ${prefix}::text || split_part(${rest}, ${delimiter}::text, 1) || ${delimiter}::text end`
+  return sql`
+    with entries as (
+      select coalesce(f.folder, f.name) as entry, f.folder is null as is_object
+      from (
+        select o.name, ${folder} collate "C" as folder from basalt.objects o where ${isUnder(bucket, prefix)}
+      ) f
+      group by 1, 2
     ),
     page as (select * from entries order by entry limit ${String(limit)}::int offset ${String(offset)}::bigint)
     select json_build_object(
-      'items', coalesce((select json_agg(object order by entry) from page where object is not null), '[]'),
-      'prefixes', coalesce((select json_agg(entry order by entry) from page where object is null), '[]'),
+      'items', coalesce((
+        select json_agg(${visibleJson} order by o.name)
+        from page p join basalt.objects o on o.bucket = ${bucket} and o.name = p.entry
+        where p.is_object), '[]'),
+      'prefixes', coalesce((select json_agg(entry order by entry) from page where not is_object), '[]'),
       'totalItems', (select count(*) from entries))::text`
 }
+
+/** Whether a name begins with the prefix, as a range that an index finds before policies are evaluated. */
+function isUnder(bucket: string, prefix: string): Sql {
+  const end = endOfPrefix(prefix)
+  const isBefore = end === '' ? sql`true` : sql`o.name < ${end}`
+  return sql`o.bucket = ${bucket} and o.name >= ${prefix} and ${isBefore}`
+}
+
+/** The first text after all that begin with the prefix, in the order of code points; empty where there is none. */
+function endOfPrefix(prefix: string): string {
+  const points = [...prefix].map((character) => character.codePointAt(0) ?? 0)
+  for (let last = points.pop(); last !== undefined; last = points.pop()) {
+    if (last === maxPoint) continue
+    // Surrogates are no characters.
+    const next = last + 1 === firstSurrogate ? lastSurrogate + 1 : last + 1
+    return String.fromCodePoint(...points, next)
+  }
+  return ''
+}
+
+const [firstSurrogate, lastSurrogate, maxPoint] = [0xd800, 0xdfff, 0x10ffff]
 
 /** What the caller may store, for the triggers of the statements that follow. */
 export interface StorageLimits {
