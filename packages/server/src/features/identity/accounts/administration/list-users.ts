@@ -69,8 +69,11 @@ async function selectUsers(
       array(select f.method from basalt.mfa_factors f
         where f.user_id = u.id and f.confirmed_at is not null order by 1) as factors,
       array(select distinct i.provider from basalt.social_identities i where i.user_id = u.id order by 1) as providers
-    from basalt.users u where ${matching}
-    order by u.created_at desc, u.id limit ${limit} offset ${offset}`)
+    from (
+      -- What is shown of a user is looked up for those of the page alone.
+      select * from basalt.users u where ${matching} order by u.created_at desc, u.id limit ${limit} offset ${offset}
+    ) u
+    order by u.created_at desc, u.id`)
 }
 
 async function countUsers(database: Queryable, matching: Sql): Promise<number> {
