@@ -60,7 +60,11 @@ export function adviceId({ rule, object }: Pick<Finding, 'rule' | 'object'>): st
   return createHash('sha256').update(`${rule.name} ${object}`).digest('hex').slice(0, 24)
 }
 
-/** A statement as a person runs it. What it holds of texts stays as it is. */
+/** A statement as a person runs it, in one line. What it holds of texts stays as it is. */
 export function write(statement: Sql): string {
-  return `${renderConstants(statement).trim()};`
+  const quotedOrBreak = /('(?:[^']|'')*'|"(?:[^"]|"")*")|\s*\n\s*/g
+  const line = renderConstants(statement)
+    .trim()
+    .replace(quotedOrBreak, (_whole, quoted: string | undefined) => quoted ?? ' ')
+  return `${line};`
 }

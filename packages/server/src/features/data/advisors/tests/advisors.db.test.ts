@@ -93,8 +93,8 @@ const cases: readonly (readonly [
      create index on listed (team_id);
      analyze listed;
      alter table listed enable row level security;
-     create policy "of team" on listed using (team_id in (select team_id from team_member where user_id = (select basalt.user_id())))`,
-    'alter policy "of team" on "public"."listed" using (((team_id = ANY (ARRAY( SELECT team_member.team_id\n   FROM team_member\n  WHERE (team_member.user_id = ( SELECT basalt.user_id() AS user_id)))))));',
+     create policy "of team" on listed using (team_id in (select team_id from team_member where user_id = (select basalt.user_id()) and 'two\n lines' <> ''))`,
+    'alter policy "of team" on "public"."listed" using (((team_id = ANY (ARRAY( SELECT team_member.team_id FROM team_member WHERE ((team_member.user_id = ( SELECT basalt.user_id() AS user_id)) AND (\'two\n lines\'::text <> \'\'::text)))))));',
     'info',
   ],
   [
