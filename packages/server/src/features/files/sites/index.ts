@@ -52,7 +52,7 @@ export function sites(deps: SitesDeps) {
   const served = { sites: live, blobs: createBlobCache(database) }
   const domains = createDomainService({
     database,
-    notifications,
+    live,
     throttle: createThrottle(database),
     resolveTxt,
     isOwnHost: hosts.isOwn,
@@ -62,7 +62,7 @@ export function sites(deps: SitesDeps) {
   const feature: Feature = {
     name: 'sites',
     routes(app) {
-      const parts = { ...deps, addressOf, purgeSite }
+      const parts = { ...deps, live, addressOf, purgeSite }
       siteRoutes(app, createSiteService(parts), createDeployService(parts))
       uploadRoutes(app, createFileService({ database, maxFileSize }), maxFileSize)
       domainRoutes(app, domains)

@@ -1,4 +1,3 @@
-import type { Notifications } from '../../../../database/notifications.ts'
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../../http/request-origin.ts'
 import type { JobQueue } from '../../../../job-queue.ts'
@@ -7,7 +6,7 @@ import { recordAudit } from '../../../operations/audit/index.ts'
 import { siteErrors } from '../errors.ts'
 import { readRuleFiles } from '../rules/rule-queries.ts'
 import { parseRules, type RuleFile } from '../rules/site-rules.ts'
-import { siteTopic } from '../topic.ts'
+import type { LiveSites } from '../serving/live-sites.ts'
 import * as queries from './deploy-queries.ts'
 import { type PageInput, readPageB } from './page.ts'
 import { type Deploy, showDeploy } from './show.ts'
@@ -17,7 +16,7 @@ import { requireSiteId } from './sites.ts'
 
 export interface DeployServiceDeps {
   readonly database: SystemDatabase
-  readonly notifications: Pick<Notifications, 'announce'>
+  readonly live: Pick<LiveSites, 'refresh'>
   readonly queue: Pick<JobQueue, 'wake'>
   /** Undefined without a content delivery network. */
   readonly purgeSite: PurgeSite | undefined
@@ -25,7 +24,7 @@ export interface DeployServiceDeps {
 
 export type DeployService = ReturnType<typeof createDeployService>
 
-export function createDeployService({ database, notifications, queue, purgeSite }: DeployServiceDeps) {
+export function createDeployService({ database, live, queue, purgeSite }: DeployServiceDeps) {
   /** Changes of the live deploy, one after the other, with their entry in the audit. */
   async function change(
     siteId: string,
@@ -42,8 +41,8 @@ export function createDeployService({ database, notifications, queue, purgeSite 
       await recordAudit(transaction, { actor: 'admin', action, target: siteId, detail, origin })
       return showDeploy(row)
     })
-    notifications.announce(siteTopic)
     if (purgeSite !== undefined) queue.wake()
+    await live.refresh()
     return deploy
   }
 

@@ -1,4 +1,3 @@
-import type { Notifications } from '../../../../database/notifications.ts'
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../../http/request-origin.ts'
 import type { JobQueue } from '../../../../job-queue.ts'
@@ -8,7 +7,7 @@ import type { SiteAddress } from '../address.ts'
 import { cleanupJobName } from '../cleanup.ts'
 import { requireDomainId } from '../domains/domains.ts'
 import { siteErrors } from '../errors.ts'
-import { siteTopic } from '../topic.ts'
+import type { LiveSites } from '../serving/live-sites.ts'
 import { type PageInput, readPageB } from './page.ts'
 import { type Site, showSite } from './show.ts'
 import type { PurgeSite } from './site-purge.ts'
@@ -25,7 +24,7 @@ export interface SiteInput {
 export interface SiteServiceDeps {
   readonly database: SystemDatabase
   readonly queue: JobQueue
-  readonly notifications: Pick<Notifications, 'announce'>
+  readonly live: Pick<LiveSites, 'refresh'>
   readonly addressOf: SiteAddress
   /** Undefined without a content delivery network. */
   readonly purgeSite: PurgeSite | undefined
@@ -33,7 +32,7 @@ export interface SiteServiceDeps {
 
 export type SiteService = ReturnType<typeof createSiteService>
 
-export function createSiteService({ database, queue, notifications, addressOf, purgeSite }: SiteServiceDeps) {
+export function createSiteService({ database, queue, live, addressOf, purgeSite }: SiteServiceDeps) {
   const show = (row: queries.SiteRow) => showSite(row, addressOf)
 
   return {
@@ -94,7 +93,7 @@ export function createSiteService({ database, queue, notifications, addressOf, p
         await recordAudit(transaction, { actor: 'admin', action: 'sites.update', target: id, detail, origin })
         return show(row)
       })
-      notifications.announce(siteTopic)
+      await live.refresh()
       return site
     },
 
@@ -113,7 +112,7 @@ export function createSiteService({ database, queue, notifications, addressOf, p
         await recordAudit(transaction, { actor: 'admin', action: 'sites.delete', target: id, detail, origin })
       })
       queue.wake()
-      notifications.announce(siteTopic)
+      await live.refresh()
     },
   }
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import type { Notifications } from '../../../../database/notifications.ts'
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../../http/schemas.ts'
@@ -7,7 +6,7 @@ import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { type AttemptLimit, requireAllowed, type Throttle } from '../../../operations/throttle/index.ts'
 import { siteErrors } from '../errors.ts'
-import { siteTopic } from '../topic.ts'
+import type { LiveSites } from '../serving/live-sites.ts'
 import * as queries from './domain-queries.ts'
 import { readHostname } from './hostname.ts'
 import { type Domain, showDomain } from './show-domain.ts'
@@ -21,7 +20,7 @@ export interface DomainInput {
 
 export interface DomainServiceDeps {
   readonly database: SystemDatabase
-  readonly notifications: Pick<Notifications, 'announce'>
+  readonly live: Pick<LiveSites, 'refresh'>
   readonly throttle: Throttle
   readonly resolveTxt: ResolveTxt
   /** Whether the name is the server's own, or below the parent domain of sites. */
@@ -34,7 +33,7 @@ export type DomainService = ReturnType<typeof createDomainService>
 const verifyLimit: AttemptLimit = { name: 'site_domain_verify', attempts: 10, windowSeconds: 3600 }
 
 export function createDomainService(deps: DomainServiceDeps) {
-  const { database, notifications, throttle, resolveTxt, isOwnHost } = deps
+  const { database, live, throttle, resolveTxt, isOwnHost } = deps
 
   async function get(id: string): Promise<queries.DomainRow> {
     const row = await queries.findDomain(database, requireDomainId(id))
@@ -93,7 +92,7 @@ export function createDomainService(deps: DomainServiceDeps) {
         await queries.detachSites(transaction, id)
         await record(transaction, 'domains.delete', id, { hostname }, origin)
       })
-      notifications.announce(siteTopic)
+      await live.refresh()
     },
 
     /** Looks for the record in the DNS. @throws AppError domain_not_found, too_many_requests */
@@ -108,7 +107,7 @@ export function createDomainService(deps: DomainServiceDeps) {
         await record(transaction, 'domains.verify', id, { hostname, outcome: outcome.kind }, origin)
         return showDomain(row)
       })
-      notifications.announce(siteTopic)
+      await live.refresh()
       return domain
     },
   }

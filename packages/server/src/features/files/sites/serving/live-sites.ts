@@ -1,9 +1,8 @@
-import type { Notifications } from '../../../../database/notifications.ts'
+import type { Notifications, WatchHandle } from '../../../../database/notifications.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { ReadCache } from '../../../../lib/read-cache.ts'
 import { readRuleFiles } from '../rules/rule-queries.ts'
 import { parseRules, ruleFiles, type SiteRules } from '../rules/site-rules.ts'
-import { siteTopic } from '../topic.ts'
 import type { SiteFiles, StoredFile } from './find-file.ts'
 import {
   findOtherFile,
@@ -15,6 +14,9 @@ import {
   siteVersion,
 } from './serving-queries.ts'
 
+/** Announced when which deploy of which site is live may have changed. */
+const topic = 'sites'
+
 /** Files of live deploys whose paths a node keeps in memory, some 300 bytes each. */
 const fileLimit = 400_000
 
@@ -24,23 +26,26 @@ interface LiveDeploy {
   readonly rules: SiteRules
 }
 
-/** Which deploy of which site is live, on this node within a second of its promotion, and the files of it. */
+/** Which deploy of which site is live, and the files of it; on other nodes within a second of its promotion. */
 export class LiveSites {
   readonly #database: Queryable
+  readonly #notifications: Pick<Notifications, 'watch' | 'announce'>
+  readonly #watch: WatchHandle
   readonly #deploys: ReadCache<string, LiveDeploy>
   #sites: ReadonlyMap<string, LiveSite> = new Map()
   #domains: ReadonlyMap<string, ServedDomain> = new Map()
   #domainsOfSites: ReadonlyMap<string, ServedDomain> = new Map()
 
-  constructor(database: Queryable, notifications: Pick<Notifications, 'watch'>) {
+  constructor(database: Queryable, notifications: Pick<Notifications, 'watch' | 'announce'>) {
     this.#database = database
+    this.#notifications = notifications
     this.#deploys = new ReadCache({
       limit: fileLimit,
       weigh: ({ files }) => 1 + files.size,
       read: (deployId) => readDeploy(database, deployId),
     })
-    notifications.watch({
-      topic: siteTopic,
+    this.#watch = notifications.watch({
+      topic,
       version: siteVersion,
       onChange: async () => {
         const sites = await listLiveSites(database)
@@ -53,6 +58,12 @@ export class LiveSites {
         )
       },
     })
+  }
+
+  /** After the commit of a change: in force on this node when it resolves, and soon on the others. */
+  async refresh(): Promise<void> {
+    this.#notifications.announce(topic)
+    await this.#watch.look()
   }
 
   /** Whether something is live. */

@@ -268,6 +268,24 @@ test('sites › a promotion and a rollback are in force on both nodes, hashed as
   }
 })
 
+test('sites › a change is in force on its node when it is answered', async () => {
+  const prompt = await createSite(app, { slug: 'prompt' })
+  const shown = async (path = '/') => {
+    const { status, body } = await get(path, { host: 'prompt.localhost', ...navigation })
+    return status === 200 ? body.toString() : status
+  }
+  for (const body of ['one', 'two', 'three']) {
+    await deployFiles(app, prompt, { 'index.html': body })
+    expect(await shown()).toBe(body)
+  }
+  await ask(app, 'POST', `/${prompt.id}/deploys/rollback`)
+  expect([await shown(), await shown('/lost')]).toEqual(['two', 404])
+  await ask(app, 'PUT', `/${prompt.id}`, { spaMode: true })
+  expect(await shown('/lost')).toBe('two')
+  await ask(app, 'DELETE', `/${prompt.id}`)
+  expect(await shown()).toBe(404)
+})
+
 test('sites › a node that has not noticed a promotion or a rollback has the hashed assets of it', async () => {
   const late = await createSite(app, { slug: 'late' })
   const host = 'late.localhost'
