@@ -60,10 +60,11 @@ export class LiveSites {
     })
   }
 
-  /** After the commit of a change: in force on this node when it resolves, and soon on the others. */
+  /** After the commit of a change: in force on this node when it resolves, and soon on the others. Never fails. */
   async refresh(): Promise<void> {
     this.#notifications.announce(topic)
-    await this.#watch.look()
+    // What cannot be read now, the loop reads again: the change was made, and its answer has to say so.
+    await this.#watch.look().catch(() => undefined)
   }
 
   /** Whether something is live. */

@@ -286,6 +286,19 @@ test('sites › a change is in force on its node when it is answered', async () 
   expect(await shown()).toBe(404)
 })
 
+test('sites › a promotion that its node cannot read at once is answered, and in force later', async () => {
+  const slow = await createSite(app, { slug: 'slow' })
+  const host = 'slow.localhost'
+  await app.sql('alter table basalt.site_domains rename redirect_mode to renamed')
+  try {
+    expect(await deployFiles(app, slow, { 'index.html': 'one' })).toMatchObject({ status: 'live' })
+    expect((await get('/', { host })).status).toBe(404)
+  } finally {
+    await app.sql('alter table basalt.site_domains rename renamed to redirect_mode')
+  }
+  await waitFor('the site', async () => (await get('/', { host })).body.toString() === 'one')
+})
+
 test('sites › a node that has not noticed a promotion or a rollback has the hashed assets of it', async () => {
   const late = await createSite(app, { slug: 'late' })
   const host = 'late.localhost'
