@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../../../database/sql.ts'
+import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
 
 /**
  * Rows that an index is asked for apart from the statement's conditions, by their tuple identifiers (PostgreSQL, System
@@ -29,4 +29,9 @@ export function compileRowsAt(relation: Sql, lookUps: readonly Sql[], alias: str
 /** The same as a condition on the rows of `alias`, for statements that have to name the relation itself. */
 export function compileIsAt(lookUps: readonly Sql[], alias: string): readonly Sql[] {
   return lookUps.map((each) => sql`${sql.id(alias, 'ctid')} = any (array(${each}))`)
+}
+
+/** A table or an index as an argument of the functions that look rows up. */
+export function compileRegclass({ schema, name }: { readonly schema: string; readonly name: string }): Sql {
+  return sql`${sql.literal(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`)}::regclass`
 }

@@ -1,9 +1,9 @@
 import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { Column } from '../../../../database/catalog/model.ts'
-import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
 import type { SearchPlan } from '../plan/search.ts'
 import { type SearchVector, searchedColumns } from '../plan/search-vector.ts'
-import { compileTids } from './look-up.ts'
+import { compileRegclass, compileTids } from './look-up.ts'
 
 /**
  * Characters of a record that are searched and highlighted. PostgreSQL refuses a vector of more than a megabyte, which
@@ -35,9 +35,9 @@ export function compileSearchLookUp(search: SearchPlan): Sql | undefined {
   const { candidates, fuzzy } = search
   if (candidates === undefined) return undefined
   const { schema, vectorIndex, trigramIndex, isExact } = candidates
-  const found = sql`basalt.search_rows(${compileIndex(schema, vectorIndex)}, ${compileQuery(search)})`
+  const found = sql`basalt.search_rows(${compileRegclass({ schema, name: vectorIndex })}, ${compileQuery(search)})`
   if (trigramIndex === undefined || fuzzy === undefined) return compileTids(found, isExact)
-  const similar = sql`basalt.similar_rows(${compileIndex(schema, trigramIndex)}, ${fuzzy.words.join(' ')}, ${String(fuzzy.threshold)}::real)`
+  const similar = sql`basalt.similar_rows(${compileRegclass({ schema, name: trigramIndex })}, ${fuzzy.words.join(' ')}, ${String(fuzzy.threshold)}::real)`
   return compileTids(sql`${found} || ${similar}`, false)
 }
 
@@ -115,8 +115,4 @@ function compileSimilar(search: FuzzyPlan, alias: string): Sql {
 
 function compileSimilarity({ fuzzy }: FuzzyPlan, column: Column, alias: string): Sql {
   return sql`${sql.id(fuzzy.trigramSchema, 'similarity')}(${compileDocument([column], alias)}, ${fuzzy.words.join(' ')})`
-}
-
-function compileIndex(schema: string, name: string): Sql {
-  return sql`${sql.literal(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`)}::regclass`
 }

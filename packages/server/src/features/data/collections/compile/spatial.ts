@@ -1,7 +1,7 @@
-import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
 import type { SpatialFilter } from '../parse/spatial.ts'
 import type { DistancePlan, SpatialColumn, SpatialPlan } from '../plan/spatial.ts'
-import { compileTids } from './look-up.ts'
+import { compileRegclass, compileTids } from './look-up.ts'
 
 /**
  * Conditions and distances by the functions of PostGIS, which are named with their schema. Values are parameters. Each
@@ -10,10 +10,10 @@ import { compileTids } from './look-up.ts'
 
 /** Whether the place of the row is where the filter says. */
 export function compileSpatial({ target, filter, indexed }: SpatialPlan, alias: string): Sql {
-  const { condition, reach } = compileQuestion(target, filter, alias)
+  const { condition, area } = compileCriterion(target, filter, alias)
   // Where rows may have different reference systems, only the operator for boxes has an index: it does not look at them.
-  if (target.srid !== undefined || indexed !== undefined || reach === undefined) return condition
-  const { shape, distance } = reach
+  if (target.srid !== undefined || indexed !== undefined || area === undefined) return condition
+  const { shape, distance } = area
   const box = distance === 0 ? shape : callsOf(target)('st_expand', shape, number(distance))
   return sql`(${source(target, alias)} ${sql.operator(target.schema, '&&')} ${box} and ${condition})`
 }
@@ -21,15 +21,14 @@ export function compileSpatial({ target, filter, indexed }: SpatialPlan, alias: 
 /** A query for the tuple identifiers of the rows that the index of the column knows to be there, or near. */
 export function compileSpatialLookUp({ target, filter, indexed }: SpatialPlan): Sql | undefined {
   if (indexed === undefined) return undefined
-  const { reach } = compileQuestion(target, filter, 't')
-  if (reach === undefined) return undefined
+  const { area } = compileCriterion(target, filter, 't')
+  if (area === undefined) return undefined
   const { column, isGeography } = target
-  const table = sql.literal(`${quoteIdentifier(indexed.schema)}.${quoteIdentifier(indexed.name)}`)
   const type = sql.literal(isGeography ? 'geography' : 'geometry')
   // As text, a geometry has its reference system and all digits of its coordinates.
-  const shape = sql`(${reach.shape})::text`
+  const shape = sql`(${area.shape})::text`
   return compileTids(
-    sql`basalt.nearby_rows(${table}::regclass, ${sql.literal(column.name)}, ${type}, ${shape}, ${number(reach.distance)})`,
+    sql`basalt.nearby_rows(${compileRegclass(indexed)}, ${sql.literal(column.name)}, ${type}, ${shape}, ${number(area.distance)})`,
     indexed.kind !== 'partitioned_table',
   )
 }
@@ -38,13 +37,13 @@ export function compileSpatialLookUp({ target, filter, indexed }: SpatialPlan): 
  * Where rows may have different reference systems, which functions refuse to compare, all of them are compared as places
  * of one plane.
  */
-function compileQuestion(target: SpatialColumn, filter: SpatialFilter, alias: string): Question {
+function compileCriterion(target: SpatialColumn, filter: SpatialFilter, alias: string): Criterion {
   const call = callsOf(target)
   switch (filter.kind) {
     case 'near': {
-      const reach = { shape: compilePoint(target, filter.lng, filter.lat), distance: filter.distance }
-      const condition = call('st_dwithin', comparable(target, alias), reach.shape, number(reach.distance))
-      return { condition, reach }
+      const area = { shape: compilePoint(target, filter.lng, filter.lat), distance: filter.distance }
+      const condition = call('st_dwithin', comparable(target, alias), area.shape, number(area.distance))
+      return { condition, area }
     }
     case 'bbox':
       return compileBox(target, filter, alias)
@@ -53,19 +52,20 @@ function compileQuestion(target: SpatialColumn, filter: SpatialFilter, alias: st
       const shape = inColumnSystem(target, call('st_geomfromgeojson', sql`${filter.geometry.text}`))
       const name =
         filter.kind === 'intersects' ? 'st_intersects' : target.isGeography ? 'st_coveredby' : 'st_within'
-      return { condition: call(name, comparable(target, alias), shape), reach: { shape, distance: 0 } }
+      return { condition: call(name, comparable(target, alias), shape), area: { shape, distance: 0 } }
     }
   }
 }
 
-interface Question {
+interface Criterion {
   /** What decides about a row. */
   readonly condition: Sql
-  /** No row for which it holds is farther from the shape; undefined where one may be anywhere. */
-  readonly reach: Reach | undefined
+  /** Where all rows are for which it holds; undefined where one may be anywhere. */
+  readonly area: SearchArea | undefined
 }
 
-interface Reach {
+/** What is no farther from a shape than a distance. */
+interface SearchArea {
   readonly shape: Sql
   /** In metres for a geography, else in the units of the reference system. */
   readonly distance: number
@@ -87,20 +87,20 @@ export function compileDistanceOrder(plan: DistancePlan, alias: string): Sql {
 type Box = SpatialFilter & { readonly kind: 'bbox' }
 
 /** A box has parallels for edges, on a geography too, whose lines are the shortest ones. */
-function compileBox(target: SpatialColumn, box: Box, alias: string): Question {
+function compileBox(target: SpatialColumn, box: Box, alias: string): Criterion {
   const call = callsOf(target)
   const corners = [box.minLng, box.minLat, box.maxLng, box.maxLat].map(number)
   const envelope = call('st_makeenvelope', ...corners, sql.integer(target.srid ?? 0))
   if (!target.isGeography) {
     const condition = call('st_intersects', comparable(target, alias), envelope)
-    return { condition, reach: { shape: envelope, distance: 0 } }
+    return { condition, area: { shape: envelope, distance: 0 } }
   }
   const isInside = call('st_intersects', call('geometry', source(target, alias)), envelope)
   const circle = circleAround(box)
-  if (circle === undefined) return { condition: isInside, reach: undefined }
-  const reach = { shape: compilePoint(target, circle.lng, circle.lat), distance: circle.radius }
-  const isAround = call('st_dwithin', source(target, alias), reach.shape, number(reach.distance))
-  return { condition: sql`(${isAround} and ${isInside})`, reach }
+  if (circle === undefined) return { condition: isInside, area: undefined }
+  const area = { shape: compilePoint(target, circle.lng, circle.lat), distance: circle.radius }
+  const isAround = call('st_dwithin', source(target, alias), area.shape, number(area.distance))
+  return { condition: sql`(${isAround} and ${isInside})`, area }
 }
 
 /**
