@@ -26,11 +26,6 @@ export function compileRowsAt(relation: Sql, lookUps: readonly Sql[], alias: str
     select r.tableoid, r.ctid, r.xmin, r.* from ${relation} r where r.ctid = l.tid offset 0) ${sql.id(alias)}`
 }
 
-/** The same as a condition on the rows of `alias`, for statements that have to name the relation itself. */
-export function compileIsAt(lookUps: readonly Sql[], alias: string): readonly Sql[] {
-  return lookUps.map((each) => sql`${sql.id(alias, 'ctid')} = any (array(${each}))`)
-}
-
 /** A table or an index as an argument of the functions that look rows up. */
 export function compileRegclass({ schema, name }: { readonly schema: string; readonly name: string }): Sql {
   return sql`${sql.literal(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`)}::regclass`

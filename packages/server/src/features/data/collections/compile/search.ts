@@ -19,15 +19,16 @@ export function compileQuery({ vector, term, synonyms }: SearchPlan): Sql {
     : sql`(select basalt.search_query(${config}, ${term}, ${JSON.stringify(synonyms)}::jsonb))`
 }
 
-/**
- * Whether a row of `alias` is found, among those of {@link compileSearchLookUp} where there is one; undefined where these
- * are the rows that are.
- */
-export function compileMatch(search: SearchPlan, alias: string): Sql | undefined {
-  const { fuzzy, vector, candidates } = search
-  if (candidates?.isExact === true && fuzzy === undefined) return undefined
+/** Whether a row of `alias` is found. */
+export function compileMatch(search: SearchPlan, alias: string): Sql {
+  const { fuzzy, vector } = search
   const isMatch = sql`${compileVector(vector, alias)} @@ ${compileQuery(search)}`
   return fuzzy === undefined ? isMatch : sql`(${isMatch} or ${compileSimilar({ ...search, fuzzy }, alias)})`
+}
+
+/** Whether all rows of {@link compileSearchLookUp} are found. */
+export function isProvedByLookUp({ candidates, fuzzy }: SearchPlan): boolean {
+  return candidates?.isExact === true && fuzzy === undefined
 }
 
 /** A query for the tuple identifiers of the rows that the indexes know, each once. */
