@@ -1,9 +1,6 @@
 import { type Sql, sql } from '../../sql.ts'
 import { anonymous, caller } from './caller.ts'
-import { isShown } from './shown.ts'
-
-/** First object id that `initdb` does not use (access/transam.h, FirstNormalObjectId). */
-const firstUserOid = sql.integer(16384)
+import { firstUserOid, isShown } from './shown.ts'
 
 /**
  * A short text that changes with every definition the catalog shows: the row versions (`xmin`) of all catalogue
@@ -25,14 +22,17 @@ export function fingerprintQuery(schemas: readonly string[], requireRls = false)
     ), passing as (
       select oid from pg_namespace where nspname like 'pg\\_temp\\_%' or nspname like 'pg\\_toast%'
     )
+    -- By arrays, of which PostgreSQL expects ten elements, each look is by an index: it expects more of the exposed, and
+    -- would read all columns and indexes of the system's own relations.
     select concat_ws('/',
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from exposed),
       (select bit_xor(hash_record_extended(row(a.attrelid, a.attnum, a.xmin), 0))
-       from exposed e join pg_attribute a on a.attrelid = e.oid and a.attnum > 0),
+       from pg_attribute a where a.attrelid = any (array(select oid from exposed)) and a.attnum > 0),
       (select bit_xor(hash_record_extended(row(d.oid, d.xmin), 0))
-       from exposed e join pg_attrdef d on d.adrelid = e.oid),
+       from pg_attrdef d where d.adrelid = any (array(select oid from exposed))),
       (select bit_xor(hash_record_extended(row(x.oid, x.xmin, i.xmin), 0))
-       from exposed e join pg_index i on i.indrelid = e.oid join pg_class x on x.oid = i.indexrelid),
+       from pg_index i join pg_class x on x.oid = i.indexrelid
+       where i.indrelid = any (array(select oid from exposed))),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_constraint
        where oid >= ${firstUserOid} and connamespace not in (select oid from passing)),
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_policy),

@@ -1,10 +1,11 @@
 import { type Expression, type Sql, sql, type TypeName } from '../../sql.ts'
 import { anonymous, anonymousPrivileges, caller } from './caller.ts'
+import { firstUserOid } from './shown.ts'
 
-/** Whether `p` in the schema `n` is a plain function that is no trigger and does not belong to an extension. */
+/** Whether `p` in the schema `n` is a plain function that is no trigger and belongs to neither an extension nor PostgreSQL. */
 export function isServedFunction(schemas: readonly string[]): Sql {
   return sql`
-    n.nspname = any (${schemas}) and p.prokind = 'f'
+    n.nspname = any (${schemas}) and p.oid >= ${firstUserOid} and p.prokind = 'f'
       and p.prorettype not in ('trigger'::regtype, 'event_trigger'::regtype)
       and not exists (
         select from pg_depend d where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e'

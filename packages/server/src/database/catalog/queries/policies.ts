@@ -1,6 +1,6 @@
 import { type Expression, type Sql, sql } from '../../sql.ts'
 import { anonymous, caller } from './caller.ts'
-import { isShown } from './shown.ts'
+import { firstUserOid, isShown } from './shown.ts'
 
 /** A relation among what a stored expression reads from (PostgreSQL, `nodes/parsenodes.h`, RangeTblEntry). */
 const readsRelation = sql.literal(':relid [1-9]')
@@ -21,7 +21,7 @@ const mayReadRelations = sql`(
     )
     and not exists (
       select from pg_proc other
-      where other.oid >= ${sql.integer(16384)} and other.oid <> f.oid
+      where other.oid >= ${firstUserOid} and other.oid <> f.oid
         -- The helpers for policies read settings; a wrapper of its own often names the same ones.
         and other.pronamespace is distinct from to_regnamespace('basalt')
         and f.prosrc ~* ('\\m' || regexp_replace(other.proname, '(\\W)', '\\\\\\1', 'g') || '\\M')
