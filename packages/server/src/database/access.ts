@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { OperatorError } from '../lib/errors.ts'
+import { anonymousRole, callerRole } from './caller-scope.ts'
 import type { Connection } from './connection.ts'
 import { inPreparation } from './preparation.ts'
 import { type Sql, sql } from './sql.ts'
 import type { Queryable } from './system-database.ts'
-import { anonymousRole, callerRole } from './user-database.ts'
 
 /**
  * Makes the roles that requests work as, and opens each newly exposed schema to the one of callers with a token: usage,

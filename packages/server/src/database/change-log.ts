@@ -1,7 +1,7 @@
+import type { Step } from './caller-steps.ts'
 import type { Relation } from './catalog/model.ts'
 import type { Call } from './message.ts'
 import { type Sql, sql } from './sql.ts'
-import type { Step } from './user-database.ts'
 
 export type ChangeAction = 'create' | 'update' | 'delete'
 

@@ -1,6 +1,6 @@
+import { callerRole } from './caller-scope.ts'
 import type { Connection } from './connection.ts'
 import { sql } from './sql.ts'
-import { callerRole } from './user-database.ts'
 
 /** What a role of the operator's has to grant before its tables can be served. */
 export interface MissingGrant {

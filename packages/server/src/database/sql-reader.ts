@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { codeOf } from '../lib/errors.ts'
+import { anonymousRole, callerRole } from './caller-scope.ts'
 import { Connection, type ConnectionTarget } from './connection.ts'
 import { scramVerifier } from './embedded/tcp-access.ts'
 import { ConnectionLost } from './failures.ts'
 import { sql } from './sql.ts'
 import type { Queryable, SystemDatabase } from './system-database.ts'
-import { anonymousRole, callerRole } from './user-database.ts'
 
 /**
  * The role of statements that an administrator runs read-only. It logs in by itself: what the session's own user may

@@ -1,43 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Connection } from './connection.ts'
-import { translateDatabaseFailure } from './errors.ts'
-import { ConnectionLost } from './failures.ts'
+import { CallerContexts } from './caller-context.ts'
+import type { CallerScope, Origin } from './caller-scope.ts'
 import {
-  type Answer,
-  begin,
-  type Call,
-  commit,
-  missingStatement,
-  type Statement,
-  StatementFailed,
-  statement,
-  subjectOf,
-} from './message.ts'
+  answersOf,
+  becomeLogin,
+  locateFailure,
+  type PlacedSteps,
+  placeSteps,
+  roleOf,
+  type Step,
+} from './caller-steps.ts'
+import type { Connection } from './connection.ts'
+import { ConnectionLost } from './failures.ts'
+import { type Answer, begin, type Call, commit, StatementFailed, statement, subjectOf } from './message.ts'
 import type { Pool } from './pool.ts'
 import { ReadQueue } from './read-queue.ts'
+import { isWorthAnotherAttempt } from './retry.ts'
 import { observed, type StatementObserver } from './statement-observer.ts'
-
-/** The role every caller with a token works as. */
-export const callerRole = 'basalt_authenticated'
-
-/** The role of every request without a token. It may do nothing that the operator has not granted to it. */
-export const anonymousRole = 'basalt_anonymous'
-
-function become(role: string): Call {
-  return { statement: statement(`select set_config('role', '${role}', true)`), values: [] }
-}
-
-const becomeLogin = become('none')
-/** Of the scopes that do not work as the login role. */
-const becomeRole = { caller: become(callerRole), anonymous: become(anonymousRole) }
 
 const refuseWrites: Call = {
   statement: statement("select set_config('transaction_read_only', 'on', true)"),
   values: [],
 }
 const changeSetting = statement('select set_config($1, $2, true)')
-
-type Settings = Readonly<Record<string, string>>
 
 /** A transaction of a caller that takes several messages. */
 export interface UserTransaction {
@@ -54,54 +39,12 @@ export interface UserTransaction {
 export interface TransactionOptions {
   readonly origin?: Origin | undefined
   /** Of the transaction, such as another `statement_timeout`. */
-  readonly settings?: Settings
+  readonly settings?: Readonly<Record<string, string>>
   /** Whether all of its statements see the same state of the database. */
   readonly isSnapshot?: boolean
 }
 
 const beginSnapshot: Call = { statement: statement('begin isolation level repeatable read'), values: [] }
-
-/** What a program may do with the data of the user it acts for. */
-export interface Grant {
-  readonly mayWrite: boolean
-  /** Collections it may touch; undefined: all. */
-  readonly tables: ReadonlySet<string> | undefined
-}
-
-/** On whose behalf data is read and written. */
-export type CallerScope =
-  /** A caller with a token: policies apply, and see these claims. */
-  | {
-      readonly kind: 'caller'
-      readonly userId: string
-      readonly email: string
-      readonly isEmailVerified: boolean
-      readonly aal: string
-      readonly isAnonymous: boolean
-      readonly sessionId: string
-      /** Undefined for people. */
-      readonly grant?: Grant
-    }
-  /** A request without a token: policies apply, and see no claims. */
-  | { readonly kind: 'anonymous' }
-  /** The administrator, or any caller while auth is off: the login role, without policies. */
-  | { readonly kind: 'unrestricted' }
-
-/** A call of a run. */
-export interface Step extends Call {
-  /** Runs as the login role, for every caller: for what the server itself keeps beside the caller's data. */
-  readonly asLogin?: boolean
-}
-
-/** A step of the login role was refused as requests are: what was wrong is not for the caller to know. */
-export class ServerStepFailed extends Error {
-  readonly failure: StatementFailed
-
-  constructor(failure: StatementFailed) {
-    super('a step of the server itself failed', { cause: failure.error })
-    this.failure = failure
-  }
-}
 
 /** The snapshot's transaction has ended. */
 export class SnapshotUnavailable extends Error {}
@@ -115,20 +58,6 @@ async function adoptSnapshot(connection: Connection, snapshot: string): Promise<
     throw new SnapshotUnavailable('the snapshot cannot be adopted', { cause })
   }
 }
-
-/** Which request a write belongs to, for the log of changes and the record of those in audited tables. */
-export interface Origin {
-  /** `user`, `admin`, `anonymous`, `open` or `admin as user`. */
-  readonly actor: string
-  readonly requestId: string
-  readonly appId: string
-  /** Empty without one. */
-  readonly keyId: string
-  readonly address: string
-}
-
-/** What the log of changes and the audit keep of an origin: one setting, as each costs a write as much as all of them. */
-const originVariable = 'basalt.origin'
 
 export interface RunOptions {
   /** Left in a setting of the transaction; undefined where nothing reads it. */
@@ -157,12 +86,6 @@ const rollback: Call = { statement: statement('rollback'), values: [] }
 /** What would fail at the commit fails before the rollback. */
 const checkConstraints: Call = { statement: statement('set constraints all immediate'), values: [] }
 
-/** A serialization failure or a deadlock: nothing happened, another attempt may succeed. */
-export const conflictCodes = new Set(['40001', '40P01'])
-const conflictAttempts = 4
-/** The backend is ending: administrator's command, crash of a sibling, start-up. */
-const endingCodes = new Set(['57P01', '57P02', '57P03'])
-
 /**
  * The database as callers use it: every run is one message and one transaction that begins by taking on the
  * caller's role and claims, so there is no way past the policies and no extra round trip.
@@ -170,9 +93,7 @@ const endingCodes = new Set(['57P01', '57P02', '57P03'])
 export class UserDatabase {
   readonly #pool: Pool
   readonly #reads: ReadQueue
-  readonly #callerContext: Context
-  readonly #anonymousContext: Context
-  readonly #unrestrictedContext: Context
+  readonly #contexts: CallerContexts
   readonly #rehearsal: Rehearsal | undefined
   #observe: StatementObserver | undefined
 
@@ -183,10 +104,7 @@ export class UserDatabase {
     this.#pool = pool
     this.#rehearsal = rehearsal
     this.#reads = new ReadQueue(pool)
-    this.#callerContext = createContext({ role: callerRole, ...sessionSettings }, callerVariables)
-    this.#anonymousContext = createContext({ role: anonymousRole, ...sessionSettings }, callerVariables)
-    // Where the login role cannot bypass a policy the statement fails instead of silently seeing less.
-    this.#unrestrictedContext = createContext({ row_security: 'off', ...sessionSettings }, [])
+    this.#contexts = new CallerContexts(sessionSettings)
   }
 
   /** Has every run observed. */
@@ -228,7 +146,7 @@ export class UserDatabase {
         try {
           await adoptSnapshot(connection, snapshot)
           const answers = await connection.send([...message.calls, commit])
-          return message.places.map((place) => answers[place] ?? noAnswer)
+          return answersOf(message, answers)
         } catch (error) {
           // A connection whose rollback fails is in an unknown state and must not be used again.
           await connection.script('rollback').catch(() => connection.destroy())
@@ -251,7 +169,7 @@ export class UserDatabase {
       statement: changeSetting,
       values: ['statement_timeout', String(Math.round(timeoutMs))],
     }
-    await connection.send([this.#contextOf(scope, undefined), timeout])
+    await connection.send([this.#contexts.callFor(scope), timeout])
   }
 
   /**
@@ -270,13 +188,13 @@ export class UserDatabase {
       const message = placeSteps(scope, steps)
       try {
         const answers = await connection.send(message.calls)
-        return message.places.map((place) => answers[place] ?? noAnswer)
+        return answersOf(message, answers)
       } catch (error) {
         throw locateFailure(error, message)
       }
     }
     try {
-      await connection.send([isSnapshot ? beginSnapshot : begin, this.#contextOf(scope, origin)])
+      await connection.send([isSnapshot ? beginSnapshot : begin, this.#contexts.callFor(scope, origin)])
       for (const [name, value] of Object.entries(settings)) {
         await connection.send([{ statement: changeSetting, values: [name, value] }])
       }
@@ -299,13 +217,13 @@ export class UserDatabase {
   }
 
   #attempt(
-    message: Assembled,
+    message: PlacedSteps,
     options: RunOptions,
     attempt: number,
     send = () => this.#send(message.calls, options),
   ): Promise<readonly Answer[]> {
     return send().then(
-      (answers) => message.places.map((place) => answers[place] ?? noAnswer),
+      (answers) => answersOf(message, answers),
       async (error) => {
         if (!isWorthAnotherAttempt(error, attempt, options)) throw locateFailure(error, message)
         // Transactions that collided must not do so again at once.
@@ -326,14 +244,14 @@ export class UserDatabase {
 
   async #sendConcluded(
     scope: CallerScope,
-    { calls, steps, places }: Assembled,
+    { calls, steps, places }: PlacedSteps,
     conclude: NonNullable<RunOptions['conclude']>,
     { isAbandoned }: RunOptions,
   ): Promise<readonly Answer[]> {
     const run = async (connection: Connection) => {
       try {
         const answers = await connection.send(calls)
-        const last = placeSteps(scope, conclude(places.map((place) => answers[place] ?? noAnswer)))
+        const last = placeSteps(scope, conclude(answersOf({ places }, answers)))
         await connection.send([...last.calls, commit]).catch((error) => {
           // Of none of the steps, as a deferred constraint is that fails at the commit.
           throw error instanceof StatementFailed ? new StatementFailed(error.error, calls.length) : error
@@ -353,140 +271,12 @@ export class UserDatabase {
     scope: CallerScope,
     steps: readonly Step[],
     { origin, isReadOnly = false, conclude }: Partial<RunOptions> = {},
-  ): Assembled {
-    const context = this.#contextOf(scope, origin)
+  ): PlacedSteps {
+    const context = this.#contexts.callFor(scope, origin)
     const opening = conclude === undefined ? [context] : [begin, context]
     const before = isReadOnly ? [...opening, refuseWrites] : opening
     if (this.#rehearsal === undefined) return placeSteps(scope, steps, before)
     const rehearsed = placeSteps(scope, steps, [rollback, begin, ...this.#rehearsal.setup(), ...before])
     return { ...rehearsed, calls: [...rehearsed.calls, checkConstraints, rollback] }
   }
-
-  #contextOf(scope: CallerScope, origin: Origin | undefined): Call {
-    const { plain, withOrigin } = this.#statementsOf(scope)
-    const claims = claimsOf(scope)
-    if (origin === undefined) return { statement: plain, values: claims }
-    return { statement: withOrigin, values: [...claims, describeOrigin(scope, origin)] }
-  }
-
-  #statementsOf({ kind }: CallerScope): Context {
-    if (kind === 'caller') return this.#callerContext
-    return kind === 'anonymous' ? this.#anonymousContext : this.#unrestrictedContext
-  }
-}
-
-/** Undefined for the login role. */
-function roleOf({ kind }: CallerScope): Call | undefined {
-  return kind === 'unrestricted' ? undefined : becomeRole[kind]
-}
-
-/** Puts changes of the role around the steps of the login role. @param before calls that come first */
-function placeSteps(scope: CallerScope, steps: readonly Step[], before: readonly Call[] = []): Assembled {
-  const calls: Call[] = [...before]
-  const role = roleOf(scope)
-  const places: number[] = []
-  let isLogin = false
-  for (const step of steps) {
-    const wantsLogin = role !== undefined && step.asLogin === true
-    if (role !== undefined && wantsLogin !== isLogin) calls.push(wantsLogin ? becomeLogin : role)
-    isLogin = wantsLogin
-    places.push(calls.push(step) - 1)
-  }
-  // Before PostgreSQL 18, triggers that wait for the commit run as the role that is set then.
-  if (role !== undefined && isLogin) calls.push(role)
-  return { calls, steps, places }
-}
-
-/** The statement that a transaction begins with. */
-interface Context {
-  readonly plain: Statement
-  readonly withOrigin: Statement
-}
-
-function createContext(fixed: Readonly<Record<string, string>>, variables: readonly string[]): Context {
-  const settings = Object.entries(fixed).map(([name, value]) => `set_config('${name}', '${value}', true)`)
-  const selecting = (names: readonly string[]) =>
-    statement(
-      `select ${[...settings, ...names.map((name, index) => `set_config('${name}', $${index + 1}, true)`)].join(', ')}`,
-    )
-  return {
-    plain: selecting(variables),
-    withOrigin: selecting([...variables, originVariable]),
-  }
-}
-
-/** As the column `origin` of `basalt.outbox` and the triggers of `basalt.audit` read it. */
-function describeOrigin(scope: CallerScope, { actor, keyId, requestId, appId, address }: Origin): string {
-  const userId = scope.kind === 'caller' ? scope.userId : null
-  return JSON.stringify([actor, userId, keyId || null, requestId, appId, address || null])
-}
-
-function claimsOf(scope: CallerScope): string[] {
-  if (scope.kind === 'unrestricted') return []
-  if (scope.kind === 'anonymous') return callerVariables.map(() => '')
-  const { userId, email, isEmailVerified, aal, isAnonymous, sessionId } = scope
-  return [userId, email, String(isEmailVerified), aal, String(isAnonymous), sessionId]
-}
-
-/** The claims that policies read, in the order of {@link claimsOf}. */
-const callerVariables = [
-  'basalt.user_id',
-  'basalt.user_email',
-  'basalt.email_verified',
-  'basalt.aal',
-  'basalt.is_anonymous',
-  'basalt.session_id',
-]
-
-/** What a transaction of the caller begins with: the role, undefined for the login role, and what policies see. */
-export function describeContext(scope: CallerScope): {
-  readonly role: string | undefined
-  readonly settings: Settings
-} {
-  const roles = { caller: callerRole, anonymous: anonymousRole, unrestricted: undefined }
-  const claims = claimsOf(scope)
-  return {
-    role: roles[scope.kind],
-    settings: Object.fromEntries(claims.map((value, index) => [callerVariables[index] ?? '', value])),
-  }
-}
-
-/** A message, and where in it the steps are. */
-interface Assembled {
-  readonly calls: readonly Call[]
-  readonly steps: readonly Step[]
-  /** Index of each step among the calls. */
-  readonly places: readonly number[]
-}
-
-/** Every call of a message that succeeded has an answer; this one satisfies the compiler. */
-const noAnswer: Answer = { rows: [], count: 0 }
-
-/** The failure with its index among the steps; one between them counts as that of the step it prepares. */
-function locateFailure(error: unknown, { steps, places }: Assembled): unknown {
-  if (!(error instanceof StatementFailed)) return error
-  const index = places.findIndex((place) => place >= error.index)
-  const located = new StatementFailed(error.error, index === -1 ? places.length : index)
-  return steps[index]?.asLogin === true && isFaultOfRequest(located) ? new ServerStepFailed(located) : located
-}
-
-/** Whether the caller would learn that the request is to blame. */
-function isFaultOfRequest(failure: StatementFailed): boolean {
-  const status = translateDatabaseFailure(failure)?.status ?? 500
-  return status < 500 && !conflictCodes.has(failure.error.code ?? '')
-}
-
-function isWorthAnotherAttempt(
-  error: unknown,
-  attempt: number,
-  { isRead, isAbandoned }: RunOptions,
-): boolean {
-  if (isAbandoned?.() === true) return false
-  if (error instanceof ConnectionLost) return isRead && attempt === 1
-  if (!(error instanceof StatementFailed)) return false
-  const code = error.error.code ?? ''
-  if (conflictCodes.has(code)) return attempt < conflictAttempts
-  if (endingCodes.has(code)) return isRead && attempt === 1
-  // The calls of a message share a statement: when its Parse fails for the first, the others find none.
-  return code === missingStatement && attempt < conflictAttempts
 }

@@ -1,4 +1,4 @@
-import type { CallerScope } from '../database/user-database.ts'
+import type { CallerScope } from '../database/caller-scope.ts'
 import type { AppError } from '../lib/errors.ts'
 import { httpErrors } from './errors.ts'
 

@@ -1,4 +1,4 @@
-import type { CallerScope } from '../database/user-database.ts'
+import type { CallerScope } from '../database/caller-scope.ts'
 
 /** Who makes a request. Derived once, by the kind of token, before anything else happens. */
 export type Identity = UserIdentity | AdminIdentity | OpenIdentity | AnonymousIdentity

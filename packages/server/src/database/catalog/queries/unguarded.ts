@@ -1,5 +1,5 @@
+import { callerRole } from '../../caller-scope.ts'
 import { type Sql, sql } from '../../sql.ts'
-import { callerRole } from '../../user-database.ts'
 
 /** Whether a start has prepared the database, so that {@link openedSchemasQuery} can be asked. */
 export const isPreparedQuery: Sql = sql`select to_regclass('basalt.opened_schemas') is not null as prepared`

@@ -1,7 +1,7 @@
+import { callerRole } from '../../../database/caller-scope.ts'
 import { functionsOfPublic, openDefiners, unguardedTables } from '../../../database/catalog/advisories.ts'
 import type { Catalog, Column, DatabaseFunction, Policy, Relation } from '../../../database/catalog/model.ts'
 import { type Expression, type Sql, sql } from '../../../database/sql.ts'
-import { callerRole } from '../../../database/user-database.ts'
 import { type Finding, type Rule, write } from './advice.ts'
 import { wrapSessionCalls } from './policy-calls.ts'
 

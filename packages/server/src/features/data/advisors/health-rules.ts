@@ -1,7 +1,7 @@
+import { callerRole } from '../../../database/caller-scope.ts'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { callerRole } from '../../../database/user-database.ts'
 import { type Finding, type Rule, write } from './advice.ts'
 
 const rules = {

@@ -1,6 +1,6 @@
+import { callerRole } from '../../../database/caller-scope.ts'
 import type { Relation, RlsGap } from '../../../database/catalog/model.ts'
 import { quoteIdentifier } from '../../../database/sql.ts'
-import { callerRole } from '../../../database/user-database.ts'
 import { collectionErrors } from './errors.ts'
 import type { Reader } from './plan/reader.ts'
 

@@ -1,7 +1,7 @@
+import type { Step } from '../../../database/caller-steps.ts'
 import { type Statement, statement } from '../../../database/message.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { Step } from '../../../database/user-database.ts'
 import type { IdempotencyKey } from './key.ts'
 
 /** How long an answer is given again. */

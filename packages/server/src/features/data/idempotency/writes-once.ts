@@ -1,12 +1,8 @@
+import type { CallerScope } from '../../../database/caller-scope.ts'
+import { ServerStepFailed, type Step } from '../../../database/caller-steps.ts'
 import { type Answer, StatementFailed } from '../../../database/message.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import {
-  type CallerScope,
-  type RunOptions,
-  ServerStepFailed,
-  type Step,
-  type UserDatabase,
-} from '../../../database/user-database.ts'
+import type { RunOptions, UserDatabase } from '../../../database/user-database.ts'
 import { idempotencyErrors } from './errors.ts'
 import type { IdempotencyKey } from './key.ts'
 import { deleteExpiredKey, findAnswer, keyConstraint, reserveKey, storeAnswer } from './queries.ts'

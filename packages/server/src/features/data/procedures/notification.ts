@@ -1,3 +1,4 @@
+import type { CallerScope } from '../../../database/caller-scope.ts'
 import type { Catalog, DatabaseFunction, Relation } from '../../../database/catalog/model.ts'
 import {
   type ChangeAction,
@@ -8,7 +9,6 @@ import {
   takeChanges,
 } from '../../../database/change-log.ts'
 import { quoteIdentifier, type Sql, sql } from '../../../database/sql.ts'
-import type { CallerScope } from '../../../database/user-database.ts'
 import {
   compileSelectList,
   maySelect,

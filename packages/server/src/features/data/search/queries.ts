@@ -1,6 +1,6 @@
+import { callerRole } from '../../../database/caller-scope.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { callerRole } from '../../../database/user-database.ts'
 import type { SearchSettings } from '../collections/index.ts'
 
 export interface SearchRow {

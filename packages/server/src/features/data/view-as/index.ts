@@ -1,6 +1,6 @@
+import type { CallerScope } from '../../../database/caller-scope.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { CallerScope } from '../../../database/user-database.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { Lru } from '../../../lib/lru.ts'

@@ -1,5 +1,5 @@
+import type { CallerScope } from '../../../database/caller-scope.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { CallerScope } from '../../../database/user-database.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import type { ViewAs, Viewer } from '../../data/view-as/index.ts'
 import { findIdAt } from '../outbox/index.ts'

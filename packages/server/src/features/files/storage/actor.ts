@@ -1,4 +1,4 @@
-import type { CallerScope } from '../../../database/user-database.ts'
+import type { CallerScope } from '../../../database/caller-scope.ts'
 import { requireTable } from '../../../http/grants.ts'
 import { anonymousIdentity, type Identity } from '../../../http/identity.ts'
 

@@ -1,6 +1,6 @@
+import { anonymousRole, callerRole } from '../../../database/caller-scope.ts'
 import type { Policy, Relation } from '../../../database/catalog/model.ts'
 import { type Expression, sql } from '../../../database/sql.ts'
-import { anonymousRole, callerRole } from '../../../database/user-database.ts'
 import { accessErrors } from './errors.ts'
 import { readExpression } from './read-expression.ts'
 import { type Rehearsal, toCall } from './rehearsal.ts'

@@ -1,5 +1,5 @@
+import { describeContext } from '../../../database/caller-context.ts'
 import type { Relation } from '../../../database/catalog/model.ts'
-import { describeContext } from '../../../database/user-database.ts'
 import { clauseOf } from '../../data/policies/index.ts'
 import type { ExaminedCaller } from './callers.ts'
 import { findVisible } from './candidates.ts'

@@ -1,5 +1,6 @@
+import { describeContext } from '../../../database/caller-context.ts'
+import type { CallerScope } from '../../../database/caller-scope.ts'
 import { quoteLiteral } from '../../../database/sql.ts'
-import { type CallerScope, describeContext } from '../../../database/user-database.ts'
 import type { SentStatement } from './production.ts'
 
 /** A script for psql that does what the data API does, and undoes it. Pure. */

@@ -1,5 +1,5 @@
+import { describeContext } from '../../../database/caller-context.ts'
 import { sql } from '../../../database/sql.ts'
-import { describeContext } from '../../../database/user-database.ts'
 import type { ExaminedCaller } from './callers.ts'
 import type { AccessContext } from './context.ts'
 import type { Explanation } from './explain.ts'

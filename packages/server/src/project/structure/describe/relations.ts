@@ -1,7 +1,7 @@
+import { anonymousRole, callerRole } from '../../../database/caller-scope.ts'
 import { naturally } from '../../../database/natural-order.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { anonymousRole, callerRole } from '../../../database/user-database.ts'
 
 /** A line of the list of tables and views. */
 export interface RelationSummary {

@@ -1,7 +1,7 @@
+import type { CallerScope } from '../../../../database/caller-scope.ts'
 import type { Catalog, Column, Relation } from '../../../../database/catalog/model.ts'
 import type { Answer } from '../../../../database/message.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
-import type { CallerScope } from '../../../../database/user-database.ts'
 import type { ViewAs, Viewer } from '../../view-as/index.ts'
 import type { Caller } from '../caller.ts'
 import { requireRelation } from '../catalog-access.ts'

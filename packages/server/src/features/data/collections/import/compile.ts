@@ -1,7 +1,7 @@
+import { anonymousRole, callerRole } from '../../../../database/caller-scope.ts'
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
-import { anonymousRole, callerRole } from '../../../../database/user-database.ts'
 import { compileBodyTypes, compileBodyValue } from '../compile/body.ts'
 import { compileSelectList, relationName } from '../compile/record.ts'
 import type { Reader } from '../plan/reader.ts'

@@ -1,8 +1,9 @@
+import type { Step } from '../../../../database/caller-steps.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Call } from '../../../../database/message.ts'
 import { StatementFailed } from '../../../../database/message.ts'
 import { sql } from '../../../../database/sql.ts'
-import type { Step, UserTransaction } from '../../../../database/user-database.ts'
+import type { UserTransaction } from '../../../../database/user-database.ts'
 import { isJoinRefused, joinCheck, relationSlots } from '../compile/batch.ts'
 import { fill, type StatementCache } from '../statements.ts'
 import {

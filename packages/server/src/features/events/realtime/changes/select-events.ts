@@ -1,15 +1,12 @@
 import type { Logger } from 'pino'
+import type { CallerScope } from '../../../../database/caller-scope.ts'
+import type { Step } from '../../../../database/caller-steps.ts'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import { type Answer, type Statement, statement } from '../../../../database/message.ts'
 import { render, sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
-import {
-  type CallerScope,
-  SnapshotUnavailable,
-  type Step,
-  type UserDatabase,
-} from '../../../../database/user-database.ts'
+import { SnapshotUnavailable, type UserDatabase } from '../../../../database/user-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { sliceObject } from '../../../../lib/json-slices.ts'
 import { maySelect, privilegesOf } from '../../../data/collections/index.ts'

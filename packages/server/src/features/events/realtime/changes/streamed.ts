@@ -1,5 +1,5 @@
+import type { CallerScope } from '../../../../database/caller-scope.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
-import type { CallerScope } from '../../../../database/user-database.ts'
 import { requireTable } from '../../../../http/grants.ts'
 import type { Condition } from './parse-filter.ts'
 

@@ -1,7 +1,7 @@
+import type { CallerScope } from '../../../../database/caller-scope.ts'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
-import type { CallerScope } from '../../../../database/user-database.ts'
 import { codeOf } from '../../../../lib/errors.ts'
 import { privilegesOf, type Reader, requireRls } from '../../../data/collections/index.ts'
 import { realtimeErrors } from '../errors.ts'

@@ -1,10 +1,11 @@
 import type { Logger } from 'pino'
+import type { CallerScope } from '../../../../database/caller-scope.ts'
 import { caller } from '../../../../database/catalog/queries/caller.ts'
 import { translateDatabaseFailure } from '../../../../database/errors.ts'
 import { type Statement, StatementFailed, statement } from '../../../../database/message.ts'
 import { type Expression, render, type Sql, sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
-import type { CallerScope, UserDatabase } from '../../../../database/user-database.ts'
+import type { UserDatabase } from '../../../../database/user-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 
 /** What a caller may do with a channel. */

@@ -1,5 +1,5 @@
 import type { Config } from '../../../../config/schema.ts'
-import type { CallerScope } from '../../../../database/user-database.ts'
+import type { CallerScope } from '../../../../database/caller-scope.ts'
 import { httpErrors } from '../../../../http/errors.ts'
 import { requireWriteScope } from '../../../../http/grants.ts'
 import { realtimeErrors } from '../errors.ts'

@@ -1,4 +1,5 @@
-import type { Step, UserDatabase } from '../../../../database/user-database.ts'
+import type { Step } from '../../../../database/caller-steps.ts'
+import type { UserDatabase } from '../../../../database/user-database.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import type { IdempotencyKey, WritesOnce } from '../../../data/idempotency/index.ts'
 import type { Actor } from '../actor.ts'

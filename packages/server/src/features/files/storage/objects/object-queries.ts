@@ -1,7 +1,7 @@
 import { arrayLiteral } from '../../../../database/array-literal.ts'
+import type { Step } from '../../../../database/caller-steps.ts'
 import { type Answer, statement } from '../../../../database/message.ts'
 import { render, type Sql, sql } from '../../../../database/sql.ts'
-import type { Step } from '../../../../database/user-database.ts'
 import type { ObjectRow } from '../show.ts'
 
 /** An object with what only the server sees of it. */

@@ -1,5 +1,6 @@
+import type { Step } from '../../../../database/caller-steps.ts'
 import type { Answer } from '../../../../database/message.ts'
-import type { Step, UserDatabase } from '../../../../database/user-database.ts'
+import type { UserDatabase } from '../../../../database/user-database.ts'
 import type { Actor } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
 import { type ObjectRow, type ShownObject, showObject, type UrlOf } from '../show.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { anonymousRole, callerRole } from '../../../../database/caller-scope.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
-import { anonymousRole, callerRole } from '../../../../database/user-database.ts'
 import type { RequestOrigin } from '../../../../http/request-origin.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { storageErrors } from '../errors.ts'

@@ -1,6 +1,6 @@
+import type { CallerScope } from '../../../../database/caller-scope.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
-import type { CallerScope } from '../../../../database/user-database.ts'
 import { readObject, type StoredObject, storedJson } from '../objects/object-queries.ts'
 
 export interface NewAddress {
