@@ -105,7 +105,7 @@ export function realtime({
     log,
   })
   metrics.watchStreams(() => streams.counts)
-  metrics.watchDropped('realtime_sent', () => streams.unrecorded)
+  metrics.watchDropped('realtime_sent', () => streams.feed.unrecorded)
   const planner = new SubscriptionPlanner(catalog, system)
   const presences = new Presences({
     database: system,

@@ -92,7 +92,7 @@ async function openStream(
   if (reply.raw.destroyed) stream.leave()
   try {
     await streams.admit(stream)
-    await streams.listen(stream, subscriptions, from === undefined ? undefined : parsePosition(from), {
+    await streams.feed.listen(stream, subscriptions, from === undefined ? undefined : parsePosition(from), {
       isResuming: from !== undefined,
       begin: (position, hasGap) => {
         if (stream.isOpen) transport.begin(stream.id, position ?? '', hasGap)

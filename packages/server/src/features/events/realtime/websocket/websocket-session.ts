@@ -200,7 +200,7 @@ export class WebSocketSession {
       channels.requireGrant(stream, listener.scope)
       stream.listener = listener
       // To the policies it may be another identity: another session, a second factor.
-      if (stream.subscriptions.size > 0) await streams.rejoin(stream)
+      if (stream.subscriptions.size > 0) await streams.feed.rejoin(stream)
       channels.invalidate(stream)
     }
     this.#reply(message)
@@ -252,7 +252,7 @@ export class WebSocketSession {
     const isResuming = last !== undefined && last !== null && last !== ''
     let isInForce = false
     try {
-      await streams.listen(stream, all, typeof last === 'string' ? parsePosition(last) : undefined, {
+      await streams.feed.listen(stream, all, typeof last === 'string' ? parsePosition(last) : undefined, {
         isResuming,
         only,
         begin: (id, hasGap) => {
@@ -271,7 +271,7 @@ export class WebSocketSession {
   async #unsubscribe(stream: Stream, message: ClientMessage): Promise<void> {
     const names = new Set(tablesOf(message))
     const left = new Map([...stream.subscriptions].filter(([table]) => !names.has(table)))
-    await this.#deps.streams.listen(stream, left, undefined, {
+    await this.#deps.streams.feed.listen(stream, left, undefined, {
       isResuming: false,
       begin: () => this.#reply(message),
     })

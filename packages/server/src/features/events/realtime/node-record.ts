@@ -1,0 +1,122 @@
+import type { Logger } from 'pino'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { codeOf, messageOf } from '../../../lib/errors.ts'
+import * as connections from './connections.ts'
+import type { Stream } from './stream.ts'
+
+/** How often the database sees that this node is alive, with its streams. */
+const saveMs = 1000
+/** Streams that end within so long are deleted by one statement. */
+const deleteMs = 20
+
+export interface NodeRecordDeps {
+  readonly database: SystemDatabase
+  readonly node: string
+  /** The open streams of this node. */
+  readonly streams: ReadonlyMap<string, Stream>
+  readonly counters: { readonly droppedMessages: number; readonly heartbeatFailures: number }
+  readonly channelsOf: (stream: Stream) => readonly string[]
+  /** Keeps the tables listened to that streams of this node listen to. */
+  readonly renewTables: () => Promise<void>
+  readonly log: Logger
+}
+
+/** This node and its streams in the database, where those of all nodes are counted, listed and disconnected. */
+export class NodeRecord {
+  readonly #deps: NodeRecordDeps
+  readonly #changed = new Set<Stream>()
+  /** Ids of streams whose rows are to be deleted. */
+  readonly #ended = new Set<string>()
+  #isKnown = false
+  #deleting: NodeJS.Timeout | undefined
+  #saving: NodeJS.Timeout | undefined
+  #saved: Promise<void> = Promise.resolve()
+
+  constructor(deps: NodeRecordDeps) {
+    this.#deps = deps
+  }
+
+  /** Inserts a stream. @returns false when its user or address has reached the limit */
+  async insert(stream: Stream, limits: connections.ConnectionLimits): Promise<boolean> {
+    if (!this.#isKnown) await this.#appear()
+    const { database, node } = this.#deps
+    try {
+      return await connections.insertConnection(database, node, stream, limits).catch(async (error) => {
+        // 23503: the node was deleted as dead.
+        if (codeOf(error) !== '23503') throw error
+        await this.#appear()
+        return await connections.insertConnection(database, node, stream, limits)
+      })
+    } catch (error) {
+      // The answer may have been lost, and the row not.
+      this.delete(stream)
+      throw error
+    }
+  }
+
+  /** The subscriptions or channels of the stream have changed. */
+  noteChange(stream: Stream): void {
+    if (this.#deps.streams.has(stream.id)) this.#changed.add(stream)
+  }
+
+  /** Deletes a stream soon, so that its user may open another one; those that end together are deleted together. */
+  delete(stream: Stream): void {
+    this.#changed.delete(stream)
+    this.#ended.add(stream.id)
+    this.#deleting ??= setTimeout(() => {
+      this.#deleting = undefined
+      this.#saved = this.#saved.then(() => this.#deleteEnded()).catch(() => undefined)
+    }, deleteMs)
+  }
+
+  /** Saves from now on what changes. */
+  start(): void {
+    this.#saving ??= setInterval(() => {
+      this.#saved = this.#saved.then(() => this.#save())
+    }, saveMs).unref()
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#saving)
+    clearTimeout(this.#deleting)
+    await this.#saved
+    const { database, node } = this.#deps
+    if (this.#isKnown) await connections.deleteNode(database, node).catch(() => undefined)
+  }
+
+  async #appear(): Promise<void> {
+    await connections.insertNode(this.#deps.database, this.#deps.node)
+    this.#isKnown = true
+  }
+
+  /** What fails is retried with the next save. */
+  async #deleteEnded(): Promise<void> {
+    const ended = [...this.#ended]
+    if (ended.length > 0) await connections.deleteConnections(this.#deps.database, ended)
+    for (const id of ended) this.#ended.delete(id)
+  }
+
+  async #save(): Promise<void> {
+    const { database, node, streams, counters, channelsOf, renewTables, log } = this.#deps
+    if (streams.size === 0 && this.#ended.size === 0 && !this.#isKnown) return
+    try {
+      const isKnown = await connections.touchNode(database, node, counters)
+      // Deleted as dead, or lost in a crash of the database.
+      if (!isKnown) await this.#appear()
+      const changed = isKnown ? [...this.#changed] : [...streams.values()]
+      this.#changed.clear()
+      if (changed.length > 0) {
+        const rows = changed.map((stream) => ({ stream, channels: channelsOf(stream) }))
+        await connections.saveConnections(database, node, rows)
+      }
+      await this.#deleteEnded()
+      for (const id of await connections.findDisconnectRequests(database, node)) {
+        streams.get(id)?.end('disconnected')
+      }
+      await renewTables()
+    } catch (error) {
+      for (const stream of streams.values()) this.#changed.add(stream)
+      log.warn({ reason: messageOf(error) }, 'failed to save the open streams; retrying in 1 s')
+    }
+  }
+}
