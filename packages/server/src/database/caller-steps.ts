@@ -1,5 +1,5 @@
 import { anonymousRole, type CallerScope, callerRole } from './caller-scope.ts'
-import { translateDatabaseFailure } from './errors.ts'
+import { translateDatabaseFailure } from './error-translation.ts'
 import { type Answer, type Call, StatementFailed, statement } from './message.ts'
 import { conflictCodes } from './retry.ts'
 

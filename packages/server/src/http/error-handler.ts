@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { translateDatabaseFailure } from '../database/errors.ts'
+import { translateDatabaseFailure } from '../database/error-translation.ts'
 import { AppError, codeOf } from '../lib/errors.ts'
 import { httpErrors } from './errors.ts'
 import { isBodyAwaited } from './expectation.ts'

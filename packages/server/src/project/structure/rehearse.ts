@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Connection } from '../../database/connection.ts'
-import { databaseErrorOf } from '../../database/errors.ts'
+import { databaseErrorOf } from '../../database/error-translation.ts'
 import { ScriptFailure } from '../../database/script-failure.ts'
 import { sql } from '../../database/sql.ts'
 import { inTransaction, type Queryable } from '../../database/system-database.ts'

@@ -1,7 +1,7 @@
 import type { Step } from '../../../database/caller-steps.ts'
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { type Capture, withCapture } from '../../../database/change-log.ts'
-import { isDefinitionFault, translateDatabaseFailure } from '../../../database/errors.ts'
+import { isDefinitionFault, translateDatabaseFailure } from '../../../database/error-translation.ts'
 import { type Answer, type Call, StatementFailed } from '../../../database/message.ts'
 import { sql } from '../../../database/sql.ts'
 import type { AppError } from '../../../lib/errors.ts'

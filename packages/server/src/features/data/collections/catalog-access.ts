@@ -1,6 +1,7 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
-import { databaseErrors, mayBlameOldDefinitions, translateDatabaseFailure } from '../../../database/errors.ts'
+import { mayBlameOldDefinitions, translateDatabaseFailure } from '../../../database/error-translation.ts'
+import { databaseErrors } from '../../../database/errors.ts'
 import { StatementFailed } from '../../../database/message.ts'
 import { tokenRequired } from '../../../http/grants.ts'
 import { AppError } from '../../../lib/errors.ts'

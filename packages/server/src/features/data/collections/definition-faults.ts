@@ -1,5 +1,9 @@
 import type { Column, Relation } from '../../../database/catalog/model.ts'
-import { definitionError, isDefinitionFault, isUnplacedDataFault } from '../../../database/errors.ts'
+import {
+  definitionError,
+  isDefinitionFault,
+  isUnplacedDataFault,
+} from '../../../database/error-translation.ts'
 import { StatementFailed } from '../../../database/message.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import type { AppError } from '../../../lib/errors.ts'

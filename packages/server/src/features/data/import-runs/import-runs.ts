@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { translateDatabaseFailure } from '../../../database/errors.ts'
+import { translateDatabaseFailure } from '../../../database/error-translation.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import { AppError, messageOf } from '../../../lib/errors.ts'

@@ -4,7 +4,7 @@ import {
   isDefinitionFault,
   isRaised,
   translateDatabaseFailure,
-} from '../../../database/errors.ts'
+} from '../../../database/error-translation.ts'
 import type { StatementFailed } from '../../../database/message.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import { AppError } from '../../../lib/errors.ts'

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { translateDatabaseFailure } from '../../../database/errors.ts'
+import { translateDatabaseFailure } from '../../../database/error-translation.ts'
 import { acceptForms } from '../../../http/body.ts'
 import { addressKey } from '../../../http/client-address.ts'
 import { sendPage } from '../../../http/send-page.ts'

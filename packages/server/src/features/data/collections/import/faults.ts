@@ -3,7 +3,7 @@ import {
   hasUnstorableCharacter,
   isDefinitionFault,
   translateDatabaseFailure,
-} from '../../../../database/errors.ts'
+} from '../../../../database/error-translation.ts'
 import { StatementFailed } from '../../../../database/message.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'

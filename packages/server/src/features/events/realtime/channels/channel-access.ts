@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { CallerScope } from '../../../../database/caller-scope.ts'
 import { caller } from '../../../../database/catalog/queries/caller.ts'
-import { translateDatabaseFailure } from '../../../../database/errors.ts'
+import { translateDatabaseFailure } from '../../../../database/error-translation.ts'
 import { type Statement, StatementFailed, statement } from '../../../../database/message.ts'
 import { type Expression, render, type Sql, sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'

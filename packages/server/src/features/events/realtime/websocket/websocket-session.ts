@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import { translateDatabaseFailure } from '../../../../database/errors.ts'
+import { translateDatabaseFailure } from '../../../../database/error-translation.ts'
 import { httpErrors } from '../../../../http/errors.ts'
 import { requireTable } from '../../../../http/grants.ts'
 import { AppError, messageOf } from '../../../../lib/errors.ts'

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { translateDatabaseFailure } from '../../../../database/errors.ts'
+import { translateDatabaseFailure } from '../../../../database/error-translation.ts'
 import { sendPage } from '../../../../http/send-page.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import { createPage } from '../../../../lib/page.ts'

@@ -1,7 +1,8 @@
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import { errorKind } from '../lib/errors.ts'
-import { databaseErrorTable, translateDatabaseFailure } from './errors.ts'
+import { translateDatabaseFailure } from './error-translation.ts'
+import { databaseErrorTable } from './errors.ts'
 import { ConnectionLost, PoolExhausted } from './failures.ts'
 import { StatementFailed } from './message.ts'
 
