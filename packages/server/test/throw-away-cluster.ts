@@ -2,12 +2,12 @@ import { chmodSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import pg from 'pg'
 import {
-  type ClusterSettings,
   isClusterRunning,
   prepareCluster,
   startCluster,
   stopCluster,
 } from '../src/database/embedded/cluster.ts'
+import type { ClusterSettings } from '../src/database/embedded/cluster-settings.ts'
 import { postmasterPid } from '../src/database/embedded/lock-file.ts'
 import { cleanUpAfterKill } from './clean-up-process.ts'
 import { copyClusterTemplate } from './cluster-template.ts'

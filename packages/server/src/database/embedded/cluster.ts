@@ -1,33 +1,29 @@
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   appendFileSync,
   chmodSync,
-  chownSync,
   existsSync,
   lstatSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
-  rmSync,
   statSync,
-  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../../lib/errors.ts'
 import { type Binaries, locateBinaries, sharedDirectory } from './binaries.ts'
-import { isProcessAlive, isServed, listeningOf, releaseStaleLockFile } from './lock-file.ts'
-import { canReach, findUnprivilegedUser, type OsUser } from './os-user.ts'
+import { type ClusterSettings, writeSettings } from './cluster-settings.ts'
+import { initializeCluster } from './initdb.ts'
+import { isServed, listeningOf, releaseStaleLockFile } from './lock-file.ts'
+import { canReach, findUnprivilegedUser, giveTo, type OsUser } from './os-user.ts'
 import { finishRestore } from './restore-journal.ts'
-import { hostBasedAuthentication, loopbackAddresses } from './tcp-access.ts'
+import { runAs } from './run-as.ts'
+import { loopbackAddresses } from './tcp-access.ts'
 
-/** The database and its superuser; the socket's directory keeps everybody else out. */
 export const embeddedDatabase = 'basalt'
-export const embeddedUser = 'postgres'
 
 /** A PostgreSQL cluster on disk and the program that serves it. */
 export interface Cluster {
@@ -48,9 +44,6 @@ export interface ClusterOptions {
   /** Stops the creation, which then rejects and leaves nothing. */
   readonly signal?: AbortSignal | undefined
 }
-
-/** Settings tests change: a throw-away cluster needs no durability. */
-export type ClusterSettings = Readonly<Record<string, string>>
 
 /**
  * Finds the cluster of a data directory, creating it when there is none. Interrupted or concurrent creations
@@ -84,7 +77,7 @@ async function findOrCreate(
     settings,
     tcpPort,
   }
-  if (!existsSync(join(cluster.directory, 'PG_VERSION'))) await initialize(cluster, home, signal)
+  if (!existsSync(join(cluster.directory, 'PG_VERSION'))) await initializeCluster(cluster, home, signal)
   requireMatchingVersion(cluster)
   return cluster
 }
@@ -107,7 +100,7 @@ export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
  */
 export async function startCluster(cluster: Cluster, signal?: AbortSignal): Promise<void> {
   releaseStaleLockFile(cluster.directory)
-  writeSettings(cluster, cluster.settings)
+  writeSettings(cluster)
   rotateLog(cluster)
   const logged = existsSync(cluster.logFile) ? statSync(cluster.logFile).size : 0
   const starting = runAs(cluster.user, cluster.binaries.pgCtl, [
@@ -238,63 +231,6 @@ function prepareSocketDirectory(home: string, user: OsUser | undefined): string 
   return directory
 }
 
-async function initialize(cluster: Cluster, home: string, signal: AbortSignal | undefined): Promise<void> {
-  removeUnfinished(home)
-  const unfinished = join(home, `postgres.${process.pid}`)
-  rmSync(unfinished, { recursive: true, force: true })
-  mkdirSync(unfinished, { mode: 0o700 })
-  giveTo(cluster.user, unfinished)
-  const { code, output } = await runAs(
-    cluster.user,
-    cluster.binaries.initdb,
-    [
-      ...['--pgdata', unfinished, '--username', embeddedUser, '--auth', 'trust', '--encoding', 'UTF8'],
-      // The built-in provider sorts by code point, the same on every system and release.
-      ...[
-        '--locale-provider',
-        'builtin',
-        '--builtin-locale',
-        'C.UTF-8',
-        '--locale',
-        'C',
-        '--no-instructions',
-      ],
-    ],
-    signal,
-  )
-  if (code !== 0) {
-    rmSync(unfinished, { recursive: true, force: true })
-    signal?.throwIfAborted()
-    const reason = output.match(/(?:error|FATAL|PANIC): .*/)?.[0] ?? output.trim().split('\n').at(-1)
-    throw new OperatorError(
-      `cannot create the embedded database in ${home}: ${reason ?? `exit code ${code}`}`,
-    )
-  }
-  appendFileSync(join(unfinished, 'postgresql.conf'), "\ninclude_if_exists = 'basalt.conf'\n")
-  try {
-    renameSync(unfinished, cluster.directory)
-  } catch (error) {
-    rmSync(unfinished, { recursive: true, force: true })
-    if (!existsSync(join(cluster.directory, 'PG_VERSION'))) throw error
-  }
-}
-
-/**
- * What creations and restores that were killed left behind; an initdb may still be at it, then the next one removes
- * it.
- */
-export function removeUnfinished(directory: string): void {
-  for (const name of readdirSync(directory)) {
-    const [, pid] = /^(?:postgres|secrets)\.(\d+)$/.exec(name) ?? []
-    if (pid === undefined || isProcessAlive(Number(pid))) continue
-    try {
-      rmSync(join(directory, name), { recursive: true, force: true })
-    } catch {
-      // Nothing depends on it.
-    }
-  }
-}
-
 function requireMatchingVersion(cluster: Cluster): void {
   const found = readFileSync(join(cluster.directory, 'PG_VERSION'), 'utf8').trim()
   const [ours = ''] = cluster.binaries.version.split('.')
@@ -306,36 +242,6 @@ function requireMatchingVersion(cluster: Cluster): void {
   }
 }
 
-function writeSettings(cluster: Cluster, overrides: ClusterSettings): void {
-  const settings: Record<string, string> = {
-    ...tcpSettings(cluster),
-    unix_socket_directories: cluster.socketDirectory,
-    max_connections: '200',
-    shared_buffers: '128MB',
-    // Compiling a short query takes longer than running it.
-    jit: 'off',
-    // What a client did wrong is answered to the client; its values have no place in a file.
-    log_min_messages: 'log',
-    log_min_error_statement: 'panic',
-    log_checkpoints: 'off',
-    ...overrides,
-  }
-  const lines = Object.entries(settings).map(
-    ([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`,
-  )
-  const path = join(cluster.directory, 'basalt.conf')
-  writeFileSync(path, `# Written by Basalt at every start.\n${lines.join('')}`, { mode: 0o600 })
-  giveTo(cluster.user, path)
-}
-
-function tcpSettings({ directory, tcpPort, user }: Cluster): Record<string, string> {
-  if (tcpPort === 0) return { listen_addresses: '' }
-  const path = join(directory, 'basalt_hba.conf')
-  writeFileSync(path, hostBasedAuthentication, { mode: 0o600 })
-  giveTo(user, path)
-  return { listen_addresses: loopbackAddresses().join(), port: String(tcpPort), hba_file: path }
-}
-
 const logLimitBytes = 10_000_000
 
 function rotateLog(cluster: Cluster): void {
@@ -345,57 +251,6 @@ function rotateLog(cluster: Cluster): void {
   // pg_ctl opens it as Postgres' account, which may not create files in our directory.
   appendFileSync(cluster.logFile, '', { mode: 0o600 })
   giveTo(cluster.user, cluster.logFile)
-}
-
-export function giveTo(user: OsUser | undefined, path: string): void {
-  if (user !== undefined) chownSync(path, user.uid, user.gid)
-}
-
-/** @param signal ends the command and what it has started */
-function runAs(
-  user: OsUser | undefined,
-  command: string,
-  args: string[],
-  signal?: AbortSignal,
-): Promise<{ code: number; output: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
-      // A process group of its own: initdb leaves its work to a Postgres, which has to end with it.
-      detached: true,
-      // Nothing of PG* reaches Postgres, its messages come in English, and its account can enter the directory.
-      env: { LC_ALL: 'C', TZ: 'UTC' },
-      cwd: '/',
-      // The server keeps pg_ctl's descriptors: a pipe would stay open for as long as it runs.
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const end = () => killGroup(child.pid, 'SIGTERM')
-    if (signal?.aborted === true) end()
-    signal?.addEventListener('abort', end, { once: true })
-    let output = ''
-    child.stdout.on('data', (chunk) => {
-      output += chunk
-    })
-    child.stderr.on('data', (chunk) => {
-      output += chunk
-    })
-    child.on('error', (error) => reject(new OperatorError(`cannot run ${command}: ${error.message}`)))
-    child.on('exit', (code) => {
-      signal?.removeEventListener('abort', end)
-      if (signal?.aborted === true) killGroup(child.pid, 'SIGKILL')
-      child.stdout.destroy()
-      child.stderr.destroy()
-      resolve({ code: code ?? 1, output })
-    })
-  })
-}
-
-function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, signal)
-  } catch {
-    // It has ended.
-  }
 }
 
 function shortHash(text: string): string {

@@ -5,15 +5,15 @@ import { ConnectionLost } from '../failures.ts'
 import { sql } from '../sql.ts'
 import {
   type Cluster,
-  type ClusterSettings,
   embeddedDatabase,
-  embeddedUser,
   isClusterRunning,
   listensAsConfigured,
   prepareCluster,
   startCluster,
   stopCluster,
 } from './cluster.ts'
+import type { ClusterSettings } from './cluster-settings.ts'
+import { embeddedUser } from './initdb.ts'
 import { isProcessAlive, listeningOf } from './lock-file.ts'
 import { describeTcpAccess, scramVerifier, type TcpAccess } from './tcp-access.ts'
 

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { chownSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { OperatorError } from '../../lib/errors.ts'
 
@@ -39,6 +39,11 @@ export function canReach(user: OsUser, path: string): boolean {
     if (executable === 0) return false
     if (directory === dirname(directory)) return true
   }
+}
+
+/** Makes the account the owner; without one it is ours already. */
+export function giveTo(user: OsUser | undefined, path: string): void {
+  if (user !== undefined) chownSync(path, user.uid, user.gid)
 }
 
 function readUsers(): OsUser[] {

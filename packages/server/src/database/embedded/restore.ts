@@ -7,9 +7,11 @@ import { messageOf, OperatorError } from '../../lib/errors.ts'
 import { readTar, TarError, type TarReading } from '../../lib/tar.ts'
 import { type BackupDescription, type BackupManifest, descriptionPath, manifestPath } from './backup.ts'
 import { locateBinaries } from './binaries.ts'
-import { giveTo, isSystemError, locateHome, removeUnfinished } from './cluster.ts'
+import { isSystemError, locateHome } from './cluster.ts'
+import { removeUnfinished } from './initdb.ts'
 import { isServed, postmasterPid } from './lock-file.ts'
 import type { OsUser } from './os-user.ts'
+import { giveTo } from './os-user.ts'
 import { finishRestore, removeJournal, syncDirectory, writeJournal } from './restore-journal.ts'
 
 export interface RestoreOptions {

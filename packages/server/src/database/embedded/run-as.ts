@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process'
+import { OperatorError } from '../../lib/errors.ts'
+import type { OsUser } from './os-user.ts'
+
+/**
+ * Runs a program of PostgreSQL as its account.
+ *
+ * @param signal ends the command and what it has started
+ * @throws OperatorError when it cannot be run
+ */
+export function runAs(
+  user: OsUser | undefined,
+  command: string,
+  args: string[],
+  signal?: AbortSignal,
+): Promise<{ code: number; output: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
+      // A process group of its own: initdb leaves its work to a Postgres, which has to end with it.
+      detached: true,
+      // Nothing of PG* reaches Postgres, its messages come in English, and its account can enter the directory.
+      env: { LC_ALL: 'C', TZ: 'UTC' },
+      cwd: '/',
+      // The server keeps pg_ctl's descriptors: a pipe would stay open for as long as it runs.
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const end = () => killGroup(child.pid, 'SIGTERM')
+    if (signal?.aborted === true) end()
+    signal?.addEventListener('abort', end, { once: true })
+    let output = ''
+    child.stdout.on('data', (chunk) => {
+      output += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      output += chunk
+    })
+    child.on('error', (error) => reject(new OperatorError(`cannot run ${command}: ${error.message}`)))
+    child.on('exit', (code) => {
+      signal?.removeEventListener('abort', end)
+      if (signal?.aborted === true) killGroup(child.pid, 'SIGKILL')
+      child.stdout.destroy()
+      child.stderr.destroy()
+      resolve({ code: code ?? 1, output })
+    })
+  })
+}
+
+function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal)
+  } catch {
+    // It has ended.
+  }
+}
