@@ -84,6 +84,8 @@ function sessionSettings(config: Config['database']): Record<string, string> {
     intervalstyle: 'iso_8601',
     bytea_output: 'hex',
     extra_float_digits: '1',
+    // Compiling a short query takes longer than running it.
+    jit: 'off',
     statement_timeout: `${config.statement_timeout_ms}ms`,
     idle_in_transaction_session_timeout: `${config.statement_timeout_ms + transactionSlackMs}ms`,
   }

@@ -153,7 +153,9 @@ export class Relay {
       select pg_snapshot_xmax(passed) > pg_snapshot_xmax(pg_current_snapshot()) as is_foreign,
         pg_current_snapshot()::text as current,
         -- What is new is a small part of the log, which the planner cannot know: it would read all of it.
-        set_config('enable_seqscan', 'off', true)
+        set_config('enable_seqscan', 'off', true),
+        -- Before PostgreSQL 18 a sequential scan then counts as so dear that every statement is compiled, for seconds.
+        set_config('jit', 'off', true)
       from basalt.event_cursors
       where consumer = ${name} and leader = ${this.#self}
       for update`)
