@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { translateDatabaseFailure } from '../database/error-translation.ts'
 import { AppError, codeOf } from '../lib/errors.ts'
+import { hasDisconnected } from './disconnection.ts'
 import { httpErrors } from './errors.ts'
 import { isBodyAwaited } from './expectation.ts'
 import type { FailureLog } from './failure-log.ts'
@@ -37,7 +38,9 @@ export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOpti
       bodyLimit: request.routeOptions.bodyLimit ?? options.bodyLimit,
       acceptedType: request.server.acceptedType,
     })
-    if (error.status >= 500) options.failures.add(request, error, thrown)
+    // Without a client the statement was cancelled, and fails like one of a database that is unavailable.
+    const isCancelled = error.status !== 500 && hasDisconnected(reply)
+    if (error.status >= 500 && !isCancelled) options.failures.add(request, error, thrown)
     sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
   })
   // Fastify reads a body before it looks whether there is a route for it.

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../http/authentication.ts'
 import { addressKey } from '../../../http/client-address.ts'
+import { hasDisconnected } from '../../../http/disconnection.ts'
 import type { Identity } from '../../../http/identity.ts'
 import { idempotencyKeyOf } from '../idempotency/index.ts'
 import type { Caller } from './caller.ts'
@@ -29,7 +30,7 @@ export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
     isAdministrator: kind === 'admin',
     key: idempotencyKeyOf(request, reply, identity),
     origin: () => ({ actor, requestId: request.id, appId, keyId, address: addressKey(request) }),
-    isAbandoned: () => reply.raw.destroyed && !reply.raw.writableFinished,
+    isAbandoned: () => hasDisconnected(reply),
     signal: () => untilDisconnected(reply),
   }
 }
