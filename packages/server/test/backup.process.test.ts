@@ -273,6 +273,17 @@ describe.each(accounts.slice(-1))('a backup', (_, account) => {
         return gzipSync(plain, { level: 1 })
       },
     ],
+    ...(['postgresVersion', 'files'] as const).map(
+      (member): [string, RegExp, (archive: Buffer) => Buffer] => [
+        `without its ${member}`,
+        /is not a whole backup: (backup|manifest)\.json is damaged/,
+        (archive) => {
+          const plain = gunzipSync(archive)
+          plain.write('x', plain.lastIndexOf(`"${member}"`) + 1)
+          return gzipSync(plain, { level: 1 })
+        },
+      ],
+    ),
   ]
   test.each(damages)('that is %s is refused, and nothing is made of it', async (name, message, damage) => {
     const place = join(directory.path, `place-${name.replaceAll(' ', '-')}`)

@@ -5,26 +5,27 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
 import { readTar, type TarEntry, tarEnd, tarHeader, tarPadding } from '../../lib/tar.ts'
+import { type Static, Type } from '../../lib/type.ts'
 import { readBaseBackup } from './base-backup.ts'
 import type { EmbeddedPostgres } from './embedded-postgres.ts'
 import { isProcessAlive } from './lock-file.ts'
 import { syncDirectory } from './restore-journal.ts'
 
 /** The first entry of a backup: what a restore has to know before it begins. */
-export interface BackupDescription {
-  readonly format: 1
-  readonly basaltVersion: string
+export const descriptionSchema = Type.Object({
+  format: Type.Literal(1),
+  basaltVersion: Type.String(),
   /** Its major version is that of the data files. */
-  readonly postgresVersion: string
+  postgresVersion: Type.String(),
   /** The layout of data files depends on it. */
-  readonly architecture: string
-  readonly createdAt: string
-}
+  architecture: Type.String(),
+  createdAt: Type.String(),
+})
+export type BackupDescription = Static<typeof descriptionSchema>
 
 /** The last entry of a backup: the SHA-256 of every file before it. */
-export interface BackupManifest {
-  readonly files: Readonly<Record<string, string>>
-}
+export const manifestSchema = Type.Object({ files: Type.Record(Type.String(), Type.String()) })
+export type BackupManifest = Static<typeof manifestSchema>
 
 export const descriptionPath = 'backup.json'
 export const manifestPath = 'manifest.json'

@@ -4,8 +4,17 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createGunzip } from 'node:zlib'
 import { messageOf, OperatorError } from '../../lib/errors.ts'
+import { isOf } from '../../lib/is-of.ts'
 import { readTar, TarError, type TarReading } from '../../lib/tar.ts'
-import { type BackupDescription, type BackupManifest, descriptionPath, manifestPath } from './backup.ts'
+import { Type } from '../../lib/type.ts'
+import {
+  type BackupDescription,
+  type BackupManifest,
+  descriptionPath,
+  descriptionSchema,
+  manifestPath,
+  manifestSchema,
+} from './backup.ts'
 import { locateBinaries } from './binaries.ts'
 import { isSystemError, locateHome } from './cluster.ts'
 import { removeUnfinished } from './initdb.ts'
@@ -112,7 +121,7 @@ async function unpack({ file, signal }: RestoreOptions, places: Places): Promise
       description = parseDescription(text)
       requireUsable(description, places)
     } else if (entry.path === manifestPath) {
-      manifest = JSON.parse(await readText(entry, new Map())) as BackupManifest
+      manifest = parseManifest(await readText(entry, new Map()))
     } else {
       const path = destinationOf(entry.path, places)
       const owner = entry.path.startsWith('postgres') ? places.user : undefined
@@ -163,12 +172,18 @@ async function writeOut(entry: TarReading, path: string, hashes: Map<string, str
 }
 
 function parseDescription(text: string): BackupDescription {
-  const description = JSON.parse(text) as Partial<BackupDescription>
-  if (description.format !== 1) {
+  const description: unknown = JSON.parse(text)
+  if (isOf(descriptionSchema, description)) return description
+  if (isOf(Type.Object({ format: Type.Number() }), description) && description.format !== 1) {
     throw new OperatorError('the backup was made by a newer Basalt: restore it with that one')
   }
-  // Checked: the text is that of an archive of ours.
-  return description as BackupDescription
+  throw new TarError(`${descriptionPath} is damaged`)
+}
+
+function parseManifest(text: string): BackupManifest {
+  const manifest: unknown = JSON.parse(text)
+  if (isOf(manifestSchema, manifest)) return manifest
+  throw new TarError(`${manifestPath} is damaged`)
 }
 
 function requireUsable(
