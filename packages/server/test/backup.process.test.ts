@@ -218,7 +218,7 @@ describe.each(accounts.slice(-1))('a backup', (_, account) => {
   test('of an external database names the tools for it', async () => {
     const config = { 'database.url': 'postgresql://app@127.0.0.1:1/shop' }
     for (const [command, tool] of [
-      ['backup', 'pg_dump'],
+      ['backup', 'pg_dumpall --roles-only'],
       ['restore', 'pg_restore'],
     ]) {
       const { code, stderr } = await runCommand([command ?? '', file], { config })

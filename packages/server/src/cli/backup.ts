@@ -19,7 +19,8 @@ export function backupCommand(terminal: Terminal): Command {
     if (config.database.url !== '') {
       throw new OperatorError(
         'database.url is set: back up that server with its own tools, such as ' +
-          'pg_dump --format=custom (one database) or pg_basebackup (all of it), and keep the configured secrets',
+          'pg_dump --format=custom (one database) with pg_dumpall --roles-only, or pg_basebackup (all of it), and keep ' +
+          'the configured secrets (docs/guides/backup.md)',
       )
     }
     const file = resolve(terminal.cwd(), name)
