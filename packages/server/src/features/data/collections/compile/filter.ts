@@ -1,6 +1,6 @@
 import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { Column } from '../../../../database/catalog/model.ts'
-import { type Sql, sql } from '../../../../database/sql.ts'
+import { type Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { SetOperator } from '../parse/condition.ts'
 import type { FilterPlan, Operand, SetValue, TestPlan } from '../plan/filter-plan.ts'
 import { compileComparison } from './comparison.ts'
@@ -122,7 +122,7 @@ function bindBeside({ column, as }: Operand, value: string): Sql {
 }
 
 /** A value as a parameter that takes the column's type. */
-export function bind(column: Column, value: string | null): Sql {
+export function bind(column: Column, value: string | null | Slot): Sql {
   return needsCast(column) ? sql`${value}::${sql.type(column.type.name)}` : sql`${value}`
 }
 

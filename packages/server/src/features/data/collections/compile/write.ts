@@ -12,6 +12,7 @@ import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statements.ts'
 import { compileBodyTypes, compileBodyValue } from './body.ts'
 import { compileComparison } from './comparison.ts'
+import { bind } from './filter.ts'
 import { compileSelectList, relationName } from './record.ts'
 
 /** Alias of the collection's rows. */
@@ -275,8 +276,8 @@ export function compileVersionCheck(record: RecordPlan): Sql {
 /** The row of `alias` is the one whose key stands in the slots. */
 export function compileIdentity(relation: Relation, alias: string): Sql {
   return sql.join(
-    relation.primaryKey.map(({ name, type }, index) =>
-      compileComparison(type, sql.id(alias, name), '=', sql`${idSlot(index)}`),
+    relation.primaryKey.map((column, index) =>
+      compileComparison(column.type, sql.id(alias, column.name), '=', bind(column, idSlot(index))),
     ),
     sql` and `,
   )

@@ -37,7 +37,10 @@ beforeAll(async () => {
     create table partly (id int primary key, shown text, secret text default 'hush');
     revoke all on partly from basalt_authenticated;
     grant select (id, shown), insert (id, shown), update (shown) on partly to basalt_authenticated;
-    create table by_name (name text primary key)`)
+    create table by_name (name text primary key);
+    create type place as (aisle int, shelf text);
+    create table by_place (place place primary key, note text);
+    create table by_type (type regtype primary key, note text)`)
   await app.app.catalog.refresh()
 })
 afterAll(() => app[Symbol.asyncDispose]())
@@ -114,6 +117,18 @@ describe('get', () => {
   ])('finds a text key with %s', async (_what, key) => {
     await app.sql('insert into by_name values ($1)', [key])
     expect((await send('GET', `by_name/${encodeURIComponent(key)}`)).json).toEqual({ name: key })
+  })
+
+  test.each([
+    ['a row', 'by_place', '(4,"top, left")', 'place', { aisle: 4, shelf: 'top, left' }],
+    ['the name of an object of the database', 'by_type', 'integer', 'type', 'integer'],
+  ])('finds, changes and removes a record whose key is %s', async (_what, table, id, key, shown) => {
+    await app.sql(`insert into ${table} values ($1, 'old')`, [id])
+    const path = `${table}/${encodeURIComponent(id)}`
+    expect((await send('GET', path)).json).toEqual({ [key]: shown, note: 'old' })
+    expect((await send('PATCH', path, { note: 'new' })).json).toEqual({ [key]: shown, note: 'new' })
+    expect((await send('DELETE', path)).status).toBe(204)
+    expect(await rows(table)).toEqual([])
   })
 
   test.each([
