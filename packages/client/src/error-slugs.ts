@@ -37,6 +37,7 @@ export type ErrorSlug =
   | 'case_not_possible'
   | 'challenge_not_found'
   | 'challenge_used'
+  | 'change_discarded'
   | 'channel_access_denied'
   | 'channel_required'
   | 'check_violation'

@@ -19,6 +19,7 @@ import {
 } from './compile/write.ts'
 import type { FindDefinitionFault, Work } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
+import { missingRow } from './missing-row.ts'
 import { type BatchOperation, blameOperation } from './parse/batch.ts'
 import { type BatchRun, planBatch } from './plan/batch.ts'
 import type { Reader } from './plan/reader.ts'
@@ -83,7 +84,7 @@ export function createBatchRunner({
       return statements.template(
         isJoined(run)
           ? compileCreates(record, columns, isCaptured)
-          : compileWrite(method, record, columns, { isCaptured, requiresRow: true }),
+          : compileWrite(method, record, columns, { isCaptured }),
       )
     })
     return surround(run, fill(template, slots), capture)
@@ -263,10 +264,9 @@ function workOf(operation: BatchOperation): Work {
 
 function operationError(failure: StatementFailed, operation: BatchOperation): AppError {
   if (isRowMissing(failure)) {
-    if (operation.method !== 'create') return collectionErrors.recordNotFound(operation.id.join(','))
-    return operation.conflict?.action === 'ignore'
-      ? collectionErrors.conflictHidden()
-      : collectionErrors.rowDiscarded()
+    if (operation.method !== 'create') return missingRow(failure, operation.method, operation.id.join(','))
+    if (operation.conflict?.action === 'ignore') return collectionErrors.conflictHidden()
+    return missingRow(failure, 'create')
   }
   const error = translateDatabaseFailure(failure)
   if (error === undefined) throw failure

@@ -237,6 +237,12 @@ export const collectionErrorTable = {
     message: 'the database discarded the record: a trigger or rule of the table did not store it',
     help: 'A trigger or rule of the table turned the insert into nothing.',
   },
+  changeDiscarded: {
+    status: 409,
+    message:
+      'the database discarded the change: a trigger of the table, or a policy, kept the record as it was',
+    help: 'The record is there, but a trigger before the update or delete answered NULL, or a policy does not let the caller make the change; nothing was changed. Where a trigger marks records as deleted instead of deleting them, change the column with `PATCH`.',
+  },
 } as const
 
 export const collectionErrors = defineErrors(collectionErrorTable)

@@ -172,11 +172,10 @@ export function createCollectionService({
           return await writes.upsert(context, { relation, body: record, answer, plan })
         }
         const write = { action: 'create', relation, body: record, id: [], answer } as const
-        return await writes.write(context, write, (created) => {
-          const text = created?.rows[0]?.[0]
-          if (text == null) throw collectionErrors.rowDiscarded()
-          return { isCreated: true, record: text }
-        })
+        return await writes.write(context, write, (created) => ({
+          isCreated: true,
+          record: requireRecord(created),
+        }))
       }).catch(explainingRefusal),
 
     update: (caller, collection, id, body, queryString) =>
@@ -202,9 +201,7 @@ export function createCollectionService({
         await writes.write(
           { catalog, caller, reader: readerOf(caller), shape: '' },
           { action: 'delete', relation, body: nothingWritten, id: key },
-          (answer) => {
-            if (answer === undefined || answer.count === 0) throw collectionErrors.recordNotFound()
-          },
+          () => undefined,
         )
       }),
 

@@ -8,6 +8,7 @@ import { bulkSlots, compileBulk, readUnexpectedCount } from './compile/bulk.ts'
 import { changeForm, compileWrite, isRowMissing, writeSlots } from './compile/write.ts'
 import type { FindDefinitionFault, Work } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
+import { missingRow } from './missing-row.ts'
 import type { RecordBody } from './parse/record-body.ts'
 import { type BulkPlan, relationsOfBulk } from './plan/bulk.ts'
 import type { Reader } from './plan/reader.ts'
@@ -45,7 +46,7 @@ export interface RecordWrite {
 
 /** Runs writes of the data API: each is one message, and is handed on when there is a listener. */
 export interface Writes {
-  /** @param read is given no row, or nothing, when it touched none */
+  /** @throws AppError row_discarded, change_discarded, record_not_found when it touched no row */
   write<Result>(
     context: WriteContext,
     write: RecordWrite,
@@ -120,7 +121,6 @@ export function createWrites(deps: WriteDeps): Writes {
           statements.template(
             compileWrite(action, planWholeRecord(relation, reader), body.columns, {
               isCaptured,
-              requiresRow: false,
               answer,
             }),
           ),
@@ -132,8 +132,8 @@ export function createWrites(deps: WriteDeps): Writes {
           read(written),
         )
       } catch (error) {
-        if (error instanceof StatementFailed && isRowMissing(error)) return read(undefined)
-        throw error
+        if (!(error instanceof StatementFailed && isRowMissing(error))) throw error
+        throw missingRow(error, action)
       }
     },
 

@@ -13,6 +13,7 @@ import type { SlotValues } from '../statements.ts'
 import { compileBodyTypes, compileBodyValue } from './body.ts'
 import { compileComparison } from './comparison.ts'
 import { bind } from './filter.ts'
+import { compileRegclass } from './look-up.ts'
 import { compileSelectList, relationName } from './record.ts'
 
 /** Alias of the collection's rows. */
@@ -41,13 +42,8 @@ export function compileGet(record: RecordPlan): Sql {
 }
 
 export interface WriteOptions {
-  /** Whether the write leaves its change for a capturing call; it must touch a row then, too. */
+  /** Whether the write leaves its change for a capturing call. */
   readonly isCaptured: boolean
-  /**
-   * Whether the statement fails when it touches no row, which undoes everything it shares its transaction with;
-   * {@link isRowMissing} recognizes that.
-   */
-  readonly requiresRow: boolean
   /** What is answered of a create or update; undefined: the record. */
   readonly answer?: RecordPlan | undefined
 }
@@ -57,7 +53,10 @@ export function changeForm(action: ChangeAction): ChangeForm {
   return action === 'create' ? 'record' : 'array'
 }
 
-/** The statement of an action; `columns` are those it writes. */
+/**
+ * The statement of an action; `columns` are those it writes. It fails when it touches no row, which undoes everything it
+ * shares its transaction with, and what triggers did; {@link isRowMissing} recognizes that.
+ */
 export function compileWrite(
   action: ChangeAction,
   record: RecordPlan,
@@ -135,7 +134,7 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
   )
 }
 
-/** Answers nothing but the number of rows, unless the deleted rows are wanted. */
+/** Answers the record where it is captured, else nothing of it. */
 function compileDelete(record: RecordPlan, options: WriteOptions): Sql {
   const remove = sql`
     delete from ${relationName(record.relation)} as ${sql.id(row)}
@@ -145,7 +144,6 @@ function compileDelete(record: RecordPlan, options: WriteOptions): Sql {
     const write = sql`${remove} returning ${compileSelectList(record, row)}`
     return compileAnswer({ ...written, write, record: wholeRow }, options)
   }
-  if (!options.requiresRow) return remove
   return compileAnswer({ ...written, write: sql`${remove} returning 1`, record: sql`'null'::json` }, options)
 }
 
@@ -205,29 +203,29 @@ interface Written {
 }
 
 /**
- * One row whose first column is the record; none when no row was touched and none must be. Where tables inherit
- * from the collection a write can touch more than one row: the first is answered.
+ * One row whose first column is the record. Where tables inherit from the collection a write can touch more than one
+ * row: the first is answered.
  */
 function compileAnswer(
   { of, action, write, record, answer, oldRecord: old }: Written,
-  { isCaptured, requiresRow }: WriteOptions,
+  { isCaptured }: WriteOptions,
 ): Sql {
-  if (!isCaptured && !requiresRow) return sql`with w as (${write}) select ${answer ?? record} from w`
   // Made once, however often it is named.
   const touched = sql`(
     select ${record} as record, ${answer ?? sql`null`} as answer, ${old ?? sql`null`} as old_record
     from w offset 0) t`
   const shown = answer === undefined ? sql`t.record` : sql`t.answer`
+  const reason = compileReason(of, action)
   if (isCaptured && changeForm(action) === 'array') {
     const rows = sql`json_agg(${changedRow(sql`t.record`, old && sql`t.old_record`)})`
     return sql`
       with w as (${write})
-      select c.answer, ${failWithout(sql`c.answer`)}, ${leaveChanges(of, action, sql`c.changes`)}
+      select c.answer, ${failWithout(sql`c.answer`, reason)}, ${leaveChanges(of, action, sql`c.changes`)}
       from (select (array_agg(${shown}))[1] as answer, ${rows} as changes from ${touched}) c`
   }
   return sql`
     with w as (${write})
-    select ${shown}, ${failWithout(sql`t.record`)}
+    select ${shown}, ${failWithout(sql`t.record`, reason)}
       ${isCaptured ? sql`, ${leaveChanges(of, action, sql`t.record`)}` : sql.empty}
     from (select) one left join ${touched} on true
     limit 1`
@@ -238,16 +236,41 @@ const missingToken = `missing ${randomBytes(9).toString('base64url')} `
 
 /**
  * Fails when there is no record. Postgres has no statement that fails on purpose, so it casts a text of ours to a
- * number; the record in it keeps the planner from doing so beforehand.
+ * number; the record in it keeps the planner from doing so beforehand. @param reason a text that the failure says, too
  */
-export function failWithout(record: Sql): Sql {
-  return sql`case when ${record} is null then (${sql.literal(missingToken)} || coalesce(${record}::text, '0'))::int end`
+export function failWithout(record: Sql, reason?: Sql): Sql {
+  const text =
+    reason === undefined ? sql.literal(missingToken) : sql`${sql.literal(missingToken)} || ${reason}`
+  return sql`case when ${record} is null then (${text} || coalesce(${record}::text, '0'))::int end`
 }
 
 /** Whether a statement that must touch a row touched none. */
 export function isRowMissing(failure: StatementFailed): boolean {
   return failure.error.code === '22P02' && failure.error.message.includes(missingToken)
 }
+
+/** Whether the row is there, but was not updated or deleted. */
+export function isChangeDiscarded(failure: StatementFailed): boolean {
+  return isRowMissing(failure) && failure.error.message.includes(`${missingToken}${discarded}`)
+}
+
+const discarded = 'discarded '
+
+/** {@link discarded} where there is a record of that key, and a trigger that can keep such changes of it from being made. */
+function compileReason(relation: Relation, action: ChangeAction): Sql | undefined {
+  if (action === 'create') return undefined
+  const events = sql.integer(beforeEachRow | triggerEvents[action])
+  return sql`case
+    when exists (
+      select from pg_catalog.pg_trigger
+      where tgrelid = ${compileRegclass(relation)} and tgenabled <> 'D' and tgtype & ${events} = ${events}
+    ) and exists (select from ${relationName(relation)} ${sql.id(row)} where ${compileIdentity(relation, row)})
+    then ${sql.literal(discarded)} else '' end`
+}
+
+/** Bits of `tgtype` (PostgreSQL, pg_trigger.h). */
+const beforeEachRow = 3
+const triggerEvents = { delete: 8, update: 16 } as const
 
 const versionSlot = new Slot('version')
 

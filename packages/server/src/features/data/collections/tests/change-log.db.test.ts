@@ -266,8 +266,8 @@ describe('nothing is handed on', () => {
     ['a policy', 'POST', 'collections/mine', { id: 5, owner_id: bob }, 403],
     ['a wrong value', 'POST', 'collections/item', { id: 'x' }, 400],
     ['a trigger that discards an insert', 'POST', 'collections/hole', { id: 2 }, 409],
-    ['a trigger that discards an update', 'PATCH', 'collections/hole/1', { id: 2 }, 404],
-    ['a trigger that discards a delete', 'DELETE', 'collections/hole/1', undefined, 404],
+    ['a trigger that discards an update', 'PATCH', 'collections/hole/1', { id: 2 }, 409],
+    ['a trigger that discards a delete', 'DELETE', 'collections/hole/1', undefined, 409],
     ['a read', 'GET', 'collections/item/1', undefined, 200],
     ['a list', 'GET', 'collections/item', undefined, 200],
   ])('of %s', async (_what, method, path, body, status) => {

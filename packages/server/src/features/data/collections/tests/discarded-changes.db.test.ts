@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { alice } from '../../../../../test/fixtures.ts'
+import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+
+let app: TestApp
+
+/** Records that a trigger marks as deleted, or keeps as they are; every attempt is written down. */
+const schema = `
+  create table attempt (entry text);
+  create table note (id int primary key, body text, is_deleted bool not null default false);
+  create function keep() returns trigger language plpgsql as $$
+  begin
+    insert into attempt values (tg_op || ' ' || coalesce(new.id, old.id));
+    if tg_op = 'DELETE' then update note set is_deleted = true where id = old.id; return null; end if;
+    if new.body = 'discard' then return null; end if;
+    return new;
+  end $$;
+  create trigger keep before insert or update or delete on note for each row execute function keep();
+  alter table note enable row level security;
+  create policy see on note for select using (id < 10);
+  create policy put on note for insert with check (true);
+  create policy edit on note for update using (id < 10);
+  create policy remove on note for delete using (id < 10)`
+
+beforeAll(async () => {
+  app = await createTestApp({ setup: schema })
+})
+afterAll(() => app[Symbol.asyncDispose]())
+beforeEach(() =>
+  app.sql(`
+    alter table note disable trigger keep;
+    truncate note, attempt;
+    insert into note values (1, 'one'), (20, 'hidden');
+    alter table note enable trigger keep`),
+)
+
+const changeDiscarded = {
+  code: 409,
+  message:
+    'the database discarded the change: a trigger of the table, or a policy, kept the record as it was',
+  error: 'change_discarded',
+}
+const rowDiscarded = {
+  code: 409,
+  message: 'the database discarded the record: a trigger or rule of the table did not store it',
+  error: 'row_discarded',
+}
+const notFound = { code: 404, message: 'record not found', error: 'record_not_found' }
+
+async function state() {
+  return {
+    notes: await app.sql('select * from note order by id'),
+    attempts: await app.sql('select entry from attempt'),
+  }
+}
+
+describe.each([
+  ['an administrator', () => app.adminToken()],
+  ['a caller', () => userToken({ sub: alice })],
+])('a change of %s that a trigger discards', (_who, tokenOf) => {
+  test.each([
+    ['a delete', 'DELETE', 'note/1', undefined, changeDiscarded],
+    ['an update', 'PATCH', 'note/1', { body: 'discard' }, changeDiscarded],
+    ['a create', 'POST', 'note', { id: 2, body: 'discard' }, rowDiscarded],
+    ['a delete of no record', 'DELETE', 'note/3', undefined, notFound],
+    ['an update of no record', 'PATCH', 'note/3', { body: 'discard' }, notFound],
+  ])('%s is refused, and nothing that the trigger did stays', async (_what, method, path, body, expected) => {
+    const before = await state()
+    const response = await app.request(method, `/api/collections/${path}`, {
+      token: await tokenOf(),
+      ...(body === undefined ? {} : { body }),
+    })
+    expect(envelope(response)).toEqual(expected)
+    expect(await state()).toEqual(before)
+  })
+
+  test('in a batch is named, and undoes the batch', async () => {
+    const before = await state()
+    const response = await app.request('POST', '/api/collections/note/batch', {
+      token: await tokenOf(),
+      body: {
+        operations: [
+          { method: 'create', body: { id: 5, body: 'five' } },
+          { method: 'delete', id: '1' },
+        ],
+      },
+    })
+    expect(envelope(response)).toEqual({ ...changeDiscarded, operation: { index: 1, method: 'delete' } })
+    expect(await state()).toEqual(before)
+  })
+})
+
+test('what a policy hides is no record, whatever triggers there are', async () => {
+  const response = await app.request('DELETE', '/api/collections/note/20', {
+    token: userToken({ sub: alice }),
+  })
+  expect(envelope(response)).toEqual(notFound)
+})
