@@ -46,20 +46,24 @@ export function isRaised(error: pg.DatabaseError): boolean {
 /** What Postgres adds to a failure in reading a value; anything else is of a function or a trigger. */
 const valueContext = /^(unnamed portal|portal "|invalid type name)/
 
-/** A statement of a function, as PostgreSQL says in CONTEXT: `PL/pgSQL function f() line 3 at RETURN`. */
-const functionContext = /\b(?:SQL|PL\/\w+) function /
+/**
+ * A statement of a function or one for a foreign table, as PostgreSQL says in CONTEXT: `PL/pgSQL function f() line 3 at
+ * RETURN`, `remote SQL command: SELECT …`.
+ */
+const functionContext = /\b(?:SQL|PL\/\w+) function |^remote SQL command: /m
 
 /** Classes and codes that say the same inside a function: the client, a right or the state of the server is to blame. */
 const statesBeyondFunctions = /^(?:08|23|40|44|53|57|58|25006|42501|428C9|54000|55P03)/
 
 /**
  * Whether what the operator defined is at fault, by the error alone: policies that look at each other (42P17), a subquery
- * with several rows (21000), or a function that fails other than by RAISE.
+ * with several rows (21000), a trigger that changes the row it is for by a statement of its own (27000), a foreign table
+ * that does not fit its wrapper (HV), or a function that fails other than by RAISE.
  */
 export function isDefinitionFault(error: pg.DatabaseError): boolean {
   const { code = '', where } = error
   if (isRaised(error)) return false
-  if (code === '42P17' || code === '21000') return true
+  if (/^(?:42P17|21000|27000|HV)/.test(code)) return true
   return where !== undefined && functionContext.test(where) && !statesBeyondFunctions.test(code)
 }
 

@@ -49,6 +49,23 @@ const setup = `
     begin new.n := new.s::int; return new; end $$;
   create table cast_in_trigger (id int primary key, n int, s text);
   create trigger cast_it before insert on cast_in_trigger for each row execute function cast_it();
+  create function change_itself() returns trigger language plpgsql as $$
+    begin update change_itself set n = n + 1 where id = old.id; return new; end $$;
+  create table change_itself (id int primary key, n int);
+  insert into change_itself values (1, 1);
+  create trigger change_itself before update on change_itself for each row
+    when (pg_trigger_depth() = 0) execute function change_itself();
+
+  -- A foreign table of a table that the other database does not have.
+  create extension postgres_fdw;
+  do $$ begin
+    execute format(
+      'create server other foreign data wrapper postgres_fdw options (host %L, port %L, dbname %L)',
+      split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), current_database());
+    execute format('create user mapping for public server other options (user %L, password_required %L)', current_user, 'false');
+  end $$;
+  create foreign table elsewhere (id int) server other options (table_name 'gone');
+
   create table parent (id int primary key references cast_in_policy);
   insert into parent values (1);`
 
@@ -114,6 +131,16 @@ describe('collections › definition faults', () => {
     ['a function that is missing', 'GET', 'missing_function', undefined, '42883', 'missing_function'],
     ['a subquery with several rows', 'GET', 'several', undefined, '21000', 'several'],
     ['a cast in a trigger', 'POST', 'cast_in_trigger', { id: 1, s: 'abc' }, '22P02', 'cast_in_trigger'],
+    ['a foreign table of no table', 'GET', 'elsewhere', undefined, '42P01', 'elsewhere'],
+    ['a trigger that changes its row', 'PATCH', 'change_itself/1', { n: 5 }, '27000', 'change_itself'],
+    [
+      'a trigger that changes its row, by a filter',
+      'PATCH',
+      'change_itself?filter=id=1&expect=1',
+      { n: 5 },
+      '27000',
+      'change_itself',
+    ],
   ])('answer 500 database_definition_error for %s', async (_what, method, path, body, sqlState, relation) => {
     const response = await send(method, path, body)
     expect([response.status, envelope(response)]).toEqual([500, definitionError(sqlState, relation)])
