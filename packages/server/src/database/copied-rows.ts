@@ -23,6 +23,8 @@ export interface CopiedRowsOptions {
   readonly stallMs: number
   /** Whether the reader has disconnected. */
   readonly isAbandoned: () => boolean
+  /** The error of the stream, in place of what it fails with; by default that itself. */
+  readonly explain?: (failure: Error) => Promise<Error>
   /** Called once, when the connection is no longer needed; with true when its statement is still in flight. */
   readonly release: (isInFlight: boolean) => void
 }
@@ -140,7 +142,9 @@ export class CopiedRows extends Readable implements Submittable {
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     if (!this.#isReleased) this.#release(true)
-    callback(error)
+    const { explain } = this.#options
+    if (error === null || explain === undefined) callback(error)
+    else explain(error).then(callback, callback)
   }
 
   #release(isInFlight: boolean): void {

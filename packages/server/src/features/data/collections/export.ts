@@ -76,6 +76,8 @@ export function createExporter(deps: ExportDeps): Exporter {
       silenceMs: exportLimits.silenceMs,
       stallMs,
       isAbandoned: caller.isAbandoned,
+      explain: async (failure) =>
+        (await findDefinitionFault(caller, failure, { relations: relationsOfRows(plan.rows) })) ?? failure,
       release(isInFlight) {
         inFlight.set(
           rows,
@@ -101,7 +103,7 @@ export function createExporter(deps: ExportDeps): Exporter {
       return rows
     } catch (error) {
       if (error instanceof RowsOverdue) throw databaseErrors.statementTimeout()
-      throw (await findDefinitionFault(caller, error, { relations: relationsOfRows(plan.rows) })) ?? error
+      throw error
     }
   }
 
