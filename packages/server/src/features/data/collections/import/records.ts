@@ -207,7 +207,8 @@ type FieldForm = 'json' | '[' | '{' | 'text'
 function readHeader(relation: Relation, { fields, fault }: CsvRecord): (HeaderColumn | undefined)[] {
   if (fault !== undefined) throw importErrors.importHeader(fault)
   const names = fields.map((field, index) => {
-    const name = field?.trim() ?? ''
+    // A column may itself have blanks around its name.
+    const name = field != null && relation.column.has(field) ? field : (field?.trim() ?? '')
     if (name === '') throw importErrors.importHeader(`field ${index + 1} has no name`)
     return name
   })

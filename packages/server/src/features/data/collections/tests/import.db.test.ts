@@ -43,6 +43,7 @@ create table parted (id int, day date, note text, primary key (id, day)) partiti
 create table parted_2026 partition of parted for values from ('2026-01-01') to ('2027-01-01');
 create table closed (id int primary key);
 create table readable (id int primary key, name text);
+create table blanks (" id " int primary key, name text, "name " text, " " text);
 create view track_names as select id, name from track;
 create table node (id int primary key, parent_id int references node deferrable initially deferred);
 create table guarded (id int primary key, name text);
@@ -123,6 +124,11 @@ describe('import › CSV', () => {
     expect(await app.sql('select price::text, doc::text from track where id = 1')).toEqual([
       { price: '12345678901234567.89', doc: '{"n": 12345678901234567890, "s": "\\n"}' },
     ])
+  })
+
+  test('finds columns with blanks around their names, and others in spite of them', async () => {
+    expect(await imported('blanks/import', ' id , name,name , \n1,a,b,c\n', csv)).toEqual(all(1))
+    expect(await app.sql('select * from blanks')).toEqual([{ ' id ': 1, name: 'a', 'name ': 'b', ' ': 'c' }])
   })
 
   test('passes over generated columns and names that are not columns but come with records', async () => {
