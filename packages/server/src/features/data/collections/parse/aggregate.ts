@@ -32,7 +32,7 @@ const lengthLimit = 1000
 const maxGroupColumns = 10
 
 /** `name`, or `name(column)`; a column in double quotes may hold anything. */
-const term = /\s*([^\s(),"]+)\s*(?:\(\s*(?:"((?:[^"]|"")+)"|([^"()]*?))\s*\)\s*)?/y
+const term = /\s*([^\s(),"]+)\s*(?:\((?:\s*"((?:[^"]|"")+)"\s*|([^"()]*))\)\s*)?/y
 
 /**
  * Reads the parameters of an aggregate; undefined when none is asked for.
@@ -90,7 +90,7 @@ function parseTerms(text: string): AggregateTerm[] {
       )
     }
     const [, name = '', quoted, bare] = match
-    terms.push(createTerm(name, quoted?.replaceAll('""', '"') ?? bare))
+    terms.push(createTerm(name, quoted?.replaceAll('""', '"') ?? bare?.trim()))
     if (end === text.length) return terms
     position = end + 1
   }

@@ -47,7 +47,7 @@ export function parseSearch(parameters: Parameters): Search | undefined {
 function parseThreshold(text: string | undefined, isFuzzy: boolean): number {
   if (text === undefined) return defaultThreshold
   if (!isFuzzy) throw invalid('typo_threshold requires fuzzy=true')
-  const threshold = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN
+  const threshold = /^(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) ? Number(text) : Number.NaN
   if (!(threshold >= 0 && threshold <= 1)) throw invalid('typo_threshold must be a number between 0 and 1')
   return threshold
 }

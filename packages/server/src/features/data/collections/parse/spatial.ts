@@ -61,7 +61,7 @@ const parsers: Readonly<Record<(typeof spatialParameters)[number], (text: string
 
 /** A column, plain or in double quotes, and what comes after the comma. */
 function splitColumn(text: string): { readonly column: string; readonly rest: string } | undefined {
-  const [, quoted, plain, rest] = /^\s*(?:"((?:[^"]|"")+)"|([^",]+?))\s*,(.*)$/s.exec(text) ?? []
+  const [, quoted, plain, rest] = /^(?:"((?:[^"]|"")+)"\s*|([^",]+)),(.*)$/s.exec(text.trimStart()) ?? []
   const column = quoted?.replaceAll('""', '"') ?? plain?.trim() ?? ''
   return column === '' || rest === undefined ? undefined : { column, rest }
 }

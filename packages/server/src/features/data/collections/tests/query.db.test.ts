@@ -27,6 +27,10 @@ const setup = `
   create table closed (id int primary key);
   grant select on album to basalt_anonymous`
 
+const distanceFormat = 'distance sort must use format: column.distance(lng,lat)'
+const nearFormat = 'near must use format: near=column,lng,lat,distance'
+const thresholdFormat = 'typo_threshold must be a number between 0 and 1'
+
 let app: TestApp
 const token = userToken({ sub: alice })
 
@@ -123,6 +127,24 @@ describe('a list by POST', () => {
       headers: { 'content-type': 'application/json' },
     })
     expect(envelope(answer)).toMatchObject({ code: 400, message, error })
+  })
+
+  // Each of them would keep the server busy for minutes, were it read by trial and error.
+  test.each([
+    [{ sort: `${' '.repeat(8000)}x` }, 'unknown column "x" in sort', 'unknown_column'],
+    [{ sort: `+${' '.repeat(400_000)}x` }, 'unknown column "x" in sort', 'unknown_column'],
+    [{ sort: `a,${'.distance('.repeat(80_000)}` }, distanceFormat, 'invalid_parameter'],
+    [{ sort: `a.distance(${'1'.repeat(400_000)}x,1)` }, distanceFormat, 'invalid_parameter'],
+    [{ near: ' '.repeat(8000) }, nearFormat, 'invalid_parameter'],
+    [{ near: `a,${'1'.repeat(400_000)}x,2,3` }, nearFormat, 'invalid_parameter'],
+    [
+      { search: 'a', fuzzy: true, typo_threshold: `${'1'.repeat(400_000)}x` },
+      thresholdFormat,
+      'invalid_parameter',
+    ],
+  ])('refuses long values at once: %#', async (body, message, error) => {
+    const answer = await query('track', body)
+    expect(envelope(answer)).toEqual({ code: 400, message, error })
   })
 
   test('refuses parameters in the URL, other content types and unknown collections', async () => {
