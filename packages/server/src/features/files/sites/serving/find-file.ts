@@ -59,7 +59,8 @@ function answerWith(file: StoredFile) {
 
 /** A missing asset is missing: a page in its place would break the page that loads it, and be kept. */
 function isPage({ path, isNavigation }: SiteRequest): boolean {
-  return isNavigation && !/\.[^/]+$/.test(path)
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  return isNavigation && !name.slice(0, -1).includes('.')
 }
 
 function findOwn(site: SiteFiles, path: string): SiteAnswer | undefined {
