@@ -1,6 +1,7 @@
 import { isReachedAtLoopback } from '../../config/development.ts'
+import type { Queryable } from '../../database/system-database.ts'
 import type { Feature } from '../../feature.ts'
-import type { TokenVerifier } from '../../http/identity.ts'
+import type { TokenVerifier, UserIdentity } from '../../http/identity.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import { type AccessPorts, access } from './access/index.ts'
@@ -13,6 +14,7 @@ import {
   EndedSessions,
   lockSelf,
   refuseEndedSessions,
+  requirePassedFactor,
 } from './accounts/index.ts'
 import { ApiKeyService, ApiKeyVerifier, apiKeys } from './api-keys/index.ts'
 import { AppLimiter, apps } from './apps/index.ts'
@@ -26,7 +28,7 @@ import {
   requireRegistration,
   resourceMetadataUrl,
 } from './oauth-server/index.ts'
-import { passkeys } from './passkeys/index.ts'
+import { hasTwoFactors, passkeys } from './passkeys/index.ts'
 import {
   defineSocialHousekeeping,
   defineTokenRenewal,
@@ -123,6 +125,12 @@ export function wireIdentity(
     createAccessTokenVerifier({ secret: keys.access, clock }),
     endedSessions,
   )
+  // What outlives a session and is never asked for a second factor is not for a session that has passed the first alone.
+  const lockPassed = async (transaction: Queryable, caller: UserIdentity) => {
+    const user = await lockSelf(transaction, caller)
+    if (!hasTwoFactors(caller)) await requirePassedFactor(context, transaction, caller)
+    return user
+  }
   const oauth = {
     config: config.auth.oauth_provider,
     database,
@@ -131,6 +139,7 @@ export function wireIdentity(
     publicBaseUrl,
     onRevoke: () => oauthTokens.change(),
     throttle: ports.throttle,
+    lockGranter: lockPassed,
     isDevelopment,
   }
   const documents = new ClientDocuments({
@@ -157,6 +166,7 @@ export function wireIdentity(
         service: new ApiKeyService(database, clock, forgetApiKeys),
         verifier: apiKeyVerifier,
         lockCaller: lockSelf,
+        lockIssuer: lockPassed,
       }),
       authSettings(settings),
       accounts(context),

@@ -18,20 +18,22 @@ export interface ApiKeysDeps {
   readonly service: ApiKeyService
   readonly verifier: ApiKeyVerifier
   readonly lockCaller: LockCaller
+  /** As `lockCaller`, for a new secret. @throws AppError insufficient_aal where a factor is enrolled that was not passed */
+  readonly lockIssuer: LockCaller
 }
 
 /** Locks the caller's account until the transaction ends. @throws AppError invalid_token when its session has ended */
 type LockCaller = (transaction: Queryable, caller: UserIdentity) => Promise<unknown>
 
 /** API keys: how programs present themselves. */
-export function apiKeys({ service, verifier, lockCaller }: ApiKeysDeps): Feature {
+export function apiKeys({ service, verifier, lockCaller, lockIssuer }: ApiKeysDeps): Feature {
   return {
     name: 'api-keys',
     start: () => verifier.start(),
     stop: () => verifier.stop(),
     routes(app) {
       adminRoutes(app, service)
-      ownRoutes(app, service, lockCaller)
+      ownRoutes(app, service, { lockCaller, lockIssuer })
     },
   }
 }
@@ -76,11 +78,15 @@ function adminRoutes(app: HttpServer, service: ApiKeyService): void {
   )
 }
 
-function ownRoutes(app: HttpServer, service: ApiKeyService, lockCaller: LockCaller): void {
+function ownRoutes(
+  app: HttpServer,
+  service: ApiKeyService,
+  { lockCaller, lockIssuer }: Pick<ApiKeysDeps, 'lockCaller' | 'lockIssuer'>,
+): void {
   const path = '/api/auth/api-keys'
-  const ownerOf = (request: FastifyRequest) => {
+  const ownerOf = (request: FastifyRequest, lockOwner = lockCaller) => {
     const caller = userOf(request)
-    const lock = (transaction: Queryable) => lockCaller(transaction, caller)
+    const lock = (transaction: Queryable) => lockOwner(transaction, caller)
     return { userId: caller.userId, lock }
   }
   app.get(
@@ -91,7 +97,8 @@ function ownRoutes(app: HttpServer, service: ApiKeyService, lockCaller: LockCall
   app.post(
     path,
     { config: { guard: 'bearer', operation: 'apiKeys.createOwn' }, schema: ownSchemas.create },
-    async (request, reply) => reply.code(201).send(await service.createOwn(request.body, ownerOf(request))),
+    async (request, reply) =>
+      reply.code(201).send(await service.createOwn(request.body, ownerOf(request, lockIssuer))),
   )
   app.patch(
     `${path}/:id`,
@@ -104,7 +111,7 @@ function ownRoutes(app: HttpServer, service: ApiKeyService, lockCaller: LockCall
     { config: { guard: 'bearer', operation: 'apiKeys.rotateOwn' }, schema: ownSchemas.rotate },
     async (request, reply) => {
       const { graceSeconds = defaultGraceSeconds } = request.body ?? {}
-      return reply.send(await service.rotate(request.params.id, graceSeconds, ownerOf(request)))
+      return reply.send(await service.rotate(request.params.id, graceSeconds, ownerOf(request, lockIssuer)))
     },
   )
   app.delete(

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Config } from '../../../config/schema.ts'
-import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { UserIdentity } from '../../../http/identity.ts'
 import { createToken } from '../../../lib/tokens.ts'
 import type { AccountContext } from '../accounts/index.ts'
 import type { ClientDocuments } from './clients/documents.ts'
@@ -23,6 +24,8 @@ export interface OAuthContext {
   /** Clients that documents describe. */
   readonly documents: ClientDocuments
   readonly throttle: AccountContext['throttle']
+  /** Locks the account of who consents. @throws AppError invalid_token, insufficient_aal */
+  readonly lockGranter: (transaction: Queryable, caller: UserIdentity) => Promise<{ readonly id: string }>
   /** Limits per address are wide. */
   readonly isDevelopment: boolean
 }

@@ -7,6 +7,7 @@ export type { PasskeyContext } from './context.ts'
 export { passkeyErrorTable } from './errors.ts'
 export { challengePasskey, verifyPasskey } from './second-factor.ts'
 export { beginDiscoverableSignIn, finishSignIn } from './sign-in.ts'
+export { hasTwoFactors } from './two-factors.ts'
 
 /** Passkeys: to sign in by themselves, or as second factor. */
 export function passkeys(context: PasskeyContext): Feature {

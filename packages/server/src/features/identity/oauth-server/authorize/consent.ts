@@ -2,7 +2,6 @@ import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import type { UserIdentity } from '../../../../http/identity.ts'
 import { createToken, hashToken } from '../../../../lib/tokens.ts'
-import { lockSelf } from '../../accounts/index.ts'
 import type { Scope } from '../../opaque-tokens/index.ts'
 import type { OAuthContext } from '../context.ts'
 import { covers } from '../scopes.ts'
@@ -17,14 +16,14 @@ interface ConsentRow {
   readonly [column: string]: unknown
 }
 
-/** A code for a client that the user has consented to already; undefined: the user has to be asked. @throws AppError invalid_token */
+/** A code for a client that the user has consented to already; undefined: the user has to be asked. @throws AppError invalid_token, insufficient_aal */
 export async function issueConsented(
   context: OAuthContext,
   request: AuthorizationRequest,
   identity: UserIdentity,
 ): Promise<string | undefined> {
   return await context.database.transaction(async (transaction) => {
-    const { id: userId } = await lockSelf(transaction, identity)
+    const { id: userId } = await context.lockGranter(transaction, identity)
     const consent = await transaction.maybeOne<ConsentRow>(sql`
       select id, scope, allowed_tables from basalt.oauth_consents
       where user_id = ${userId}::uuid and client_id = ${request.client.id}::uuid
@@ -36,7 +35,7 @@ export async function issueConsented(
   })
 }
 
-/** Records the consent, in place of the one before, and makes a code. @throws AppError invalid_token */
+/** Records the consent, in place of the one before, and makes a code. @throws AppError invalid_token, insufficient_aal */
 export async function approve(
   context: OAuthContext,
   request: AuthorizationRequest,
@@ -44,7 +43,7 @@ export async function approve(
 ): Promise<string> {
   const { client, scope, allowedTables } = request
   return await context.database.transaction(async (transaction) => {
-    const { id: userId } = await lockSelf(transaction, identity)
+    const { id: userId } = await context.lockGranter(transaction, identity)
     const { id } = await transaction.one<{ id: string }>(sql`
       insert into basalt.oauth_consents (user_id, client_id, scope, allowed_tables)
       values (${userId}::uuid, ${client.id}::uuid, ${scope}, ${allowedTables}::text[])
