@@ -104,6 +104,7 @@ export type ErrorSlug =
   | 'file_type_not_allowed'
   | 'filter_too_long'
   | 'foreign_key_violation'
+  | 'foreign_page'
   | 'foreign_session'
   | 'foreign_token'
   | 'from_address_not_allowed'

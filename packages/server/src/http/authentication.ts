@@ -127,7 +127,8 @@ function createGuard(
       else done(admission)
     }
     if (openGuards.has(guard) && !isRequired) {
-      settle({ identity: openIdentity })
+      if (origins.mayCallWithoutToken(request)) settle({ identity: openIdentity })
+      else done(httpErrors.foreignPage())
       return
     }
     const cookie = isWithoutToken(guard, request) ? adminCookieOf(request) : undefined

@@ -92,6 +92,11 @@ export const httpErrorTable = {
     message: 'a session in a cookie is for pages of this server: Origin must be its own',
     help: "`Origin` is missing or another server's, or `Sec-Fetch-Site` is not `same-origin`. Behind a proxy, pass `Host` on or set `server.public_base_url`.",
   },
+  foreignPage: {
+    status: 403,
+    message: 'with auth.enabled = false only programs and pages of this machine may call',
+    help: '`Origin` or `Host` names another machine. Name the origin in `server.cors_allowed_origins` or set `server.public_base_url`; `server.insecure_open = true` opens the API to every page.',
+  },
   routeNotFound: {
     status: 404,
     message: (method: string, path: string) => `no such endpoint: ${method} ${path}`,

@@ -19,6 +19,11 @@ export interface Origins {
   mayAdminister(origin: string): boolean
   /** Whether the page is this server's, by the address it was asked under or by its public one. */
   isOwn(origin: string, request: Pick<FastifyRequest, 'host'>): boolean
+  /**
+   * Whether a request that no token speaks for comes from a program or a page that may call, and was sent to an address of
+   * this machine: a page's own host name can lead here, too (DNS rebinding).
+   */
+  mayCallWithoutToken(request: Pick<FastifyRequest, 'host' | 'hostname' | 'headers'>): boolean
   /** Whether it is the public address, which a proxy may replace by another one in `Host`. */
   isPublic(origin: string): boolean
 }
@@ -34,15 +39,27 @@ export function createOrigins({ allowed, publicBaseUrl, isLocalOnly }: OriginOpt
   const isPublic = (origin: string) => origin === new URL(publicBaseUrl()).origin
   const mayAdminister = (origin: string) => listed.has(origin) || isPublic(origin)
   const isOpen = isAny && !isLocalOnly
+  const mayCall = (origin: string) => isOpen || mayAdminister(origin) || (isAny && isLocal(origin))
+  const isOwn: Origins['isOwn'] = (origin, { host }) => {
+    const page = parsePage(origin)
+    // The origin leaves out the port of its scheme; the header of a request may name it.
+    return page !== undefined && URL.parse(`${page.protocol}//${host}`)?.host === page.host
+  }
+  const isOurs = (name: string) =>
+    name === '' ||
+    isLoopback(name) ||
+    [publicBaseUrl(), ...listed].some((origin) => new URL(origin).hostname === name)
   return {
     isOpen,
     mayAdminister,
     isPublic,
-    mayCall: (origin) => isOpen || mayAdminister(origin) || (isAny && isLocal(origin)),
-    isOwn(origin, { host }) {
-      const page = parsePage(origin)
-      // The origin leaves out the port of its scheme; the header of a request may name it.
-      return page !== undefined && URL.parse(`${page.protocol}//${host}`)?.host === page.host
+    mayCall,
+    isOwn,
+    mayCallWithoutToken(request) {
+      if (!isLocalOnly) return true
+      const { origin } = request.headers
+      if (!isOurs(request.hostname.toLowerCase())) return false
+      return origin === undefined || mayCall(origin) || isOwn(origin, request)
     },
   }
 }

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, notes } from '../../../test/fixtures.ts'
-import { createTestApp, type TestApp, type TestResponse, userToken } from '../../../test/test-app.ts'
+import {
+  createTestApp,
+  envelope,
+  type TestApp,
+  type TestResponse,
+  userToken,
+} from '../../../test/test-app.ts'
 
 let app: TestApp
 let strict: TestApp
@@ -190,6 +196,36 @@ describe('administration', () => {
 })
 
 describe('while no token is asked for', () => {
+  test('pages of other machines may not call, whatever name leads them here', async () => {
+    await using open = await createTestApp({ database: app.database, config: { 'auth.enabled': 'false' } })
+    const { port } = new URL(open.url)
+    const path = '/api/collections/note'
+    const ask = async (headers: Record<string, string>) =>
+      (await open.request('GET', path, { headers })).status
+    for (const host of ['127.0.0.1', 'LOCALHOST', '[::1]'].map((name) => `${name}:${port}`))
+      expect(await ask({ host }), host).toBe(200)
+    for (const host of [
+      `evil.example:${port}`,
+      'evil.example',
+      `localhost.evil.example:${port}`,
+      '10.1.2.3',
+    ]) {
+      expect(await ask({ host }), host).toBe(403)
+      expect(await ask({ host, origin: `http://${host}` }), host).toBe(403)
+    }
+    // A form sends this without asking first.
+    const form = await open.request('POST', '/api/rpc/anything', {
+      headers: { origin: 'https://evil.example' },
+    })
+    expect(envelope(form)).toEqual({
+      code: 403,
+      message: 'with auth.enabled = false only programs and pages of this machine may call',
+      error: 'foreign_page',
+    })
+    const own = await open.request('POST', '/api/rpc/anything', { headers: { origin: open.url } })
+    expect(envelope(own).error).toBe('function_not_found')
+  })
+
   test('any origin means the pages of this machine', async () => {
     await using open = await createTestApp({ database: app.database, config: { 'auth.enabled': 'false' } })
     const path = '/api/collections/note'
