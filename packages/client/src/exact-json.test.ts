@@ -30,6 +30,12 @@ test('texts of megabytes, escapes among them, stay as they are', () => {
   expect([a === value.a, b === value.b, c]).toEqual([true, true, '12345678901234567890'])
 })
 
+test('zeros between digits cost no more than other digits', () => {
+  // As many digits as a numeric of PostgreSQL has after the point, in four columns of a page of the largest size.
+  const number = `0.1${'0'.repeat(16_381)}1`
+  expect(parseExact(`[${Array(2000).fill(number).join()}]`)).toEqual(Array(2000).fill(number))
+})
+
 test('what is no JSON is refused', () => {
   for (const text of ['{', '12345678901234567890x', '[1234567890123456-1]', '01234567890123456789']) {
     expect(() => parseExact(text), text).toThrow(SyntaxError)

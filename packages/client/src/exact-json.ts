@@ -42,7 +42,10 @@ function normalize(source: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? []
   const digits = (whole + fraction).replace(/^0+/, '')
-  const significant = digits.replace(/0+$/, '')
+  // Backwards: an expression would begin anew at each row of zeros, and digits may be as many as 16,383 after the point.
+  let end = digits.length
+  while (end > 0 && digits[end - 1] === '0') end -= 1
+  const significant = digits.slice(0, end)
   const power = Number(exponent) - fraction.length + (digits.length - significant.length)
   return significant === '' ? '0' : `${sign}${significant}e${power}`
 }
