@@ -1,5 +1,6 @@
 import { useLocation, useRoute } from 'wouter'
 import { useApi } from '../../api/queries.ts'
+import { decodeSegment } from '../../shell/location.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Code } from '../../ui/code.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
@@ -26,7 +27,7 @@ export function EmbeddingsScreen() {
   const [, params] = useRoute('/embeddings/:name')
   const [, navigate] = useLocation()
   const list = useApi(['embeddings', 'list'], listEmbeddings, { refetchIntervalMs })
-  const name = params === null ? undefined : params.name
+  const name = params === null ? undefined : decodeSegment(params.name)
   return (
     <>
       <PageHeader

@@ -1,4 +1,5 @@
 import { Route, Switch, useSearchParams } from 'wouter'
+import { decodeSegment } from '../../shell/location.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
@@ -12,7 +13,9 @@ export function MailScreen() {
       <Route path="/mail">
         <Overview />
       </Route>
-      <Route path="/mail/:key">{({ key }) => <TemplateEditor key={key} templateKey={key} />}</Route>
+      <Route path="/mail/:key">
+        {({ key }) => <TemplateEditor key={key} templateKey={decodeSegment(key)} />}
+      </Route>
     </Switch>
   )
 }

@@ -1,4 +1,5 @@
 import { Route, Switch } from 'wouter'
+import { decodeSegment } from '../../shell/location.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
 import { ClientDetail } from './client-detail.tsx'
@@ -18,7 +19,10 @@ export function OAuthClientsScreen() {
       </Route>
       <Route path="/oauth-clients/*">
         {/* A client id may be an address: everything after the path is one. */}
-        {(parameters) => <ClientDetail key={parameters['*']} clientId={parameters['*']} />}
+        {(parameters) => {
+          const clientId = decodeSegment(parameters['*'])
+          return <ClientDetail key={clientId} clientId={clientId} />
+        }}
       </Route>
     </Switch>
   )

@@ -1,5 +1,6 @@
 import { Route, Switch } from 'wouter'
 import { moreOf, usePages } from '../../api/queries.ts'
+import { decodeSegment } from '../../shell/location.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
@@ -18,7 +19,7 @@ import { RequestView } from './request-view.tsx'
 export function RequestsScreen() {
   return (
     <Switch>
-      <Route path="/requests/:id">{({ id }) => <RequestView id={decodeURIComponent(id)} />}</Route>
+      <Route path="/requests/:id">{({ id }) => <RequestView id={decodeSegment(id)} />}</Route>
       <Route>
         <RequestList />
       </Route>

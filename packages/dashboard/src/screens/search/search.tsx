@@ -1,4 +1,5 @@
 import { useRoute, useSearchParams } from 'wouter'
+import { decodeSegment } from '../../shell/location.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
@@ -8,7 +9,11 @@ import { VectorIndexesView } from './vector-indexes-view.tsx'
 
 export function SearchScreen() {
   const [, params] = useRoute('/search/:table')
-  return params === null ? <Overview /> : <CollectionView key={params.table} table={params.table} />
+  return params === null ? (
+    <Overview />
+  ) : (
+    <CollectionView key={params.table} table={decodeSegment(params.table)} />
+  )
 }
 
 function Overview() {

@@ -1,4 +1,5 @@
 import { Route, Switch } from 'wouter'
+import { decodeSegment } from '../../shell/location.ts'
 import { DomainsView } from './domains-view.tsx'
 import { SiteView } from './site-view.tsx'
 import { SitesView } from './sites-view.tsx'
@@ -9,7 +10,7 @@ export function SitesScreen() {
       <Route path="/sites/domains">
         <DomainsView />
       </Route>
-      <Route path="/sites/:id">{({ id }) => <SiteView key={id} id={decodeURIComponent(id)} />}</Route>
+      <Route path="/sites/:id">{({ id }) => <SiteView key={id} id={decodeSegment(id)} />}</Route>
       <Route>
         <SitesView />
       </Route>

@@ -1,4 +1,5 @@
 import { Route, Switch } from 'wouter'
+import { decodeSegment } from '../../shell/location.ts'
 import { BucketView } from './bucket-view.tsx'
 import { BucketsView } from './buckets-view.tsx'
 
@@ -6,7 +7,7 @@ export function StorageScreen() {
   return (
     <Switch>
       <Route path="/storage/:bucket">
-        {({ bucket }) => <BucketView key={bucket} bucket={decodeURIComponent(bucket)} />}
+        {({ bucket }) => <BucketView key={bucket} bucket={decodeSegment(bucket)} />}
       </Route>
       <Route>
         <BucketsView />

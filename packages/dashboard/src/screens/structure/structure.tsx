@@ -1,4 +1,5 @@
 import { Route, Switch } from 'wouter'
+import { decodeSegment } from '../../shell/location.ts'
 import { CreateTable } from './forms/create-table.tsx'
 import { StructureOverview } from './list/overview.tsx'
 import { ReviewProvider } from './review/review-provider.tsx'
@@ -12,7 +13,9 @@ export function StructureScreen() {
           <CreateTable />
         </Route>
         <Route path="/structure/tables/:schema/:name">
-          {({ schema, name }) => <TablePage key={`${schema} ${name}`} schema={schema} name={name} />}
+          {({ schema, name }) => (
+            <TablePage key={`${schema} ${name}`} schema={decodeSegment(schema)} name={decodeSegment(name)} />
+          )}
         </Route>
         <Route>
           <StructureOverview />

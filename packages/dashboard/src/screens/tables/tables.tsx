@@ -1,5 +1,6 @@
 import { useLocation } from 'wouter'
 import { useApi } from '../../api/queries.ts'
+import { decodeSegment } from '../../shell/location.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
 import { Loaded } from '../../ui/states.tsx'
 import { describeTable } from './api.ts'
@@ -26,12 +27,7 @@ export function TablesScreen() {
 
 function tableOf(path: string): string | undefined {
   const [, , name] = path.split('/')
-  if (name === undefined || name === '') return undefined
-  try {
-    return decodeURIComponent(name)
-  } catch {
-    return name
-  }
+  return name === undefined || name === '' ? undefined : decodeSegment(name)
 }
 
 function OpenTable({ table }: { readonly table: string }) {
