@@ -34,7 +34,8 @@ export function CodeMirror(props: CodeEditorProps) {
         EditorView.lineWrapping,
         EditorView.updateListener.of((update) => {
           const text = update.docChanged ? update.state.doc.toString() : undefined
-          if (text !== undefined && text !== latest.current.value) latest.current.onChange(text)
+          if (text !== undefined && text !== withLineFeeds(latest.current.value))
+            latest.current.onChange(text)
         }),
         settings.current.of([]),
       ],
@@ -54,12 +55,15 @@ export function CodeMirror(props: CodeEditorProps) {
 
   useEffect(() => {
     const document = editor.current?.state.doc
-    if (document === undefined || document.toString() === value) return
+    if (document === undefined || document.toString() === withLineFeeds(value)) return
     editor.current?.dispatch({ changes: { from: 0, to: document.length, insert: value } })
   }, [value])
 
   return <div ref={parent} className="code-editor" />
 }
+
+/** As the editor has it: it makes one character of each end of a line. */
+const withLineFeeds = (text: string) => text.replace(/\r\n?/g, '\n')
 
 function runSelection(view: EditorView, onRun: CodeEditorProps['onRun']): boolean {
   if (onRun === undefined) return false

@@ -22,7 +22,7 @@ import { type Opened, useCellEditing } from './use-cell-editing.ts'
 import { useEdits } from './use-edits.ts'
 import { useLive } from './use-live.ts'
 import { useNewColumns } from './use-new-columns.ts'
-import { useRows } from './use-rows.ts'
+import { type Rows, useRows } from './use-rows.ts'
 import { useTicked } from './use-ticked.ts'
 import { useView } from './use-view.ts'
 
@@ -169,7 +169,7 @@ export function TableView({ info }: { readonly info: TableInfo }) {
           onClear={isWritable ? editing.clear : undefined}
           empty={
             rows.rows === undefined
-              ? 'Loading…'
+              ? emptyOf(rows)
               : view.filter === ''
                 ? 'The table has no rows.'
                 : 'No row matches the filter.'
@@ -218,6 +218,10 @@ export function TableView({ info }: { readonly info: TableInfo }) {
     </>
   )
 }
+
+/** While there are no rows; the notice above has a failure and its cause. */
+const emptyOf = ({ isFetching, error }: Rows) =>
+  isFetching || error === null ? 'Loading…' : 'No rows were read.'
 
 /** Keys and what PostgreSQL computes are made anew. */
 function duplicateOf({ columns }: TableInfo, cells: readonly (string | null)[]) {

@@ -321,6 +321,31 @@ journeys('tables', () => {
       .getByText(/unknown column/)
       .first()
       .waitFor()
+    await grid().getByText('No rows were read.').waitFor()
+  })
+
+  test('a text of a megabyte is edited in an editor that lays out only what is in view', async () => {
+    const { app, page } = dashboard
+    await app.sql(`update book set title = repeat(E'a line\\r\\n', 125000) where id = 1`)
+    await open('/tables/book')
+    await cell(1, 2).dblclick()
+    const dialog = page.getByRole('dialog', { name: /title/ })
+    const editor = dialog.getByRole('textbox', { name: 'Value' })
+    await editor.getByText('a line').first().waitFor()
+    expect(await editor.getByText('a line').count()).toBeLessThan(1000)
+    // Not changed by being shown: the ends of its lines stay.
+    await dialog.getByRole('button', { name: 'Keep' }).click()
+    expect(await page.getByText('1 row staged').count()).toBe(0)
+    await cell(1, 2).dblclick()
+    await editor.click()
+    await page.keyboard.press('Control+Home')
+    await page.keyboard.type('Changed, ')
+    await dialog.getByRole('button', { name: 'Keep' }).click()
+    await page.getByRole('button', { name: 'Apply', exact: true }).last().click()
+    await page.getByText('1 change written.').waitFor()
+    expect(await app.sql(`select left(title, 15) as start from book where id = 1`)).toEqual([
+      { start: 'Changed, a line' },
+    ])
   })
 
   test('the last of many rows and columns is reached by keys, with few of them in the document', async () => {

@@ -23,6 +23,9 @@ interface ValueDialogProps {
   readonly onClose: () => void
 }
 
+/** Characters of a text that a textarea takes: it lays out all of them with each key, some seconds for a megabyte. */
+const textAreaCharacters = 50_000
+
 /** A value that does not fit into a cell, read whole when it is opened. */
 export function ValueDialog(props: ValueDialogProps) {
   const { table, rowId, column, value, onClose } = props
@@ -59,6 +62,9 @@ function OpenValue({
 }: ValueDialogProps & { readonly whole: string | null }) {
   const kind = editorKind(column)
   const [text, setText] = useState(kind === 'document' ? indented(whole ?? '') : (whole ?? ''))
+  const isText = kind === 'line' || kind === 'text'
+  // Of the text as it was read: another editor would lose the place in it.
+  const [isLong] = useState(text.length > textAreaCharacters)
   const [isChanged, setChanged] = useState(false)
   const fault = isChanged ? faultOf(column, text) : undefined
   const change = (next: string) => {
@@ -92,7 +98,7 @@ function OpenValue({
       {whole === null && !isChanged && <p>The value is NULL.</p>}
       {kind === 'bytes' ? (
         <Bytes text={text} isReadOnly={isReadOnly} onChange={change} />
-      ) : kind === 'line' || kind === 'text' ? (
+      ) : isText && !isLong ? (
         <TextArea
           label="Value"
           rows={14}
@@ -105,7 +111,13 @@ function OpenValue({
       ) : (
         <>
           {kind === 'place' && <MapView text={text} />}
-          <CodeEditor label="Value" value={text} language="json" isReadOnly={isReadOnly} onChange={change} />
+          <CodeEditor
+            label="Value"
+            value={text}
+            language={isText ? 'text' : 'json'}
+            isReadOnly={isReadOnly}
+            onChange={change}
+          />
           {fault !== undefined && <p role="alert">{fault}</p>}
         </>
       )}
