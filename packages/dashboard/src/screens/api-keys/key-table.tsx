@@ -109,9 +109,15 @@ export function KeyTable({ userId, appId }: KeyFilter) {
 
 const columns: readonly Column<ApiKey>[] = [
   { key: 'name', title: 'Name', cell: ({ name }) => name, isCut: true },
-  { key: 'prefix', title: 'Begins with', cell: ({ keyPrefix }) => <code>{keyPrefix}</code>, isMinor: true },
+  {
+    key: 'prefix',
+    title: 'Begins with',
+    cell: ({ keyPrefix }) => <code>{keyPrefix}</code>,
+    isCut: true,
+    isMinor: true,
+  },
   { key: 'state', title: 'State', cell: (key) => <KeyState apiKey={key} /> },
-  { key: 'scope', title: 'Scope', cell: ({ scope }) => (scope === '*' ? 'everything' : scope) },
+  { key: 'scope', title: 'Scope', cell: ({ scope }) => (scope === '*' ? 'everything' : scope), isCut: true },
   {
     key: 'tables',
     title: 'Tables',
@@ -123,6 +129,7 @@ const columns: readonly Column<ApiKey>[] = [
     key: 'user',
     title: 'Acts as',
     cell: ({ userId }) => <Link href={userLink(userId)}>{userId.slice(0, 8)}…</Link>,
+    isCut: true,
     isMinor: true,
   },
   { key: 'used', title: 'Last used', cell: ({ lastUsedAt }) => <Time value={lastUsedAt} />, isMinor: true },
