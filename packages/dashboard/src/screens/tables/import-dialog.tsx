@@ -30,7 +30,8 @@ interface ImportStatus {
   readonly rowsWritten: number
   readonly failed: number
   readonly result: ImportResult | null
-  readonly error: { readonly message: string } | null
+  /** With the numbers of a result, where rows were refused. */
+  readonly error: ({ readonly message: string } & Partial<ImportResult>) | null
 }
 
 interface ImportDialogProps {
@@ -52,9 +53,11 @@ export function ImportDialog({ info, onDone, onClose }: ImportDialogProps) {
 
   const pick = async (picked: File | undefined) => {
     setFile(picked)
+    setRunId(undefined)
     dry.reset()
+    run.reset()
     if (picked === undefined || formatOf(picked) !== 'text/csv') return setSample([])
-    const rows = readCsv((await picked.slice(0, sampleBytes).text()).replace(/^\uFEFF/, ''), 4)
+    const rows = readCsv(await picked.slice(0, sampleBytes).text(), 4)
     setSample(rows)
     setMapping((rows[0] ?? []).map((header) => guessColumn(header, names)))
   }
@@ -93,6 +96,9 @@ export function ImportDialog({ info, onDone, onClose }: ImportDialogProps) {
     },
     { enabled: runId !== undefined, refetchIntervalMs: 1000, keepsPrevious: false },
   )
+  const isRunning = runId !== undefined && (status.data?.state ?? 'running') === 'running'
+  // What is written is not written again by another press.
+  const isWritten = runId !== undefined && status.data?.state === 'succeeded'
   const isMapped = !isCsv || mapping.some((name) => name !== '')
   return (
     <Dialog
@@ -112,8 +118,8 @@ export function ImportDialog({ info, onDone, onClose }: ImportDialogProps) {
           </Button>
           <Button
             look="primary"
-            disabled={file === undefined || !isMapped || runId !== undefined}
-            isPending={run.isPending}
+            disabled={file === undefined || !isMapped || isWritten}
+            isPending={run.isPending || isRunning}
             onClick={() => run.run()}
           >
             Import
@@ -182,7 +188,22 @@ function Progress({ status }: { readonly status: ImportStatus }) {
     )
   }
   if (status.result !== null) return <Result title="Imported" result={status.result} />
-  return <Failure error={status.error?.message ?? 'the import failed'} />
+  const { message = 'the import failed', errors = [] } = status.error ?? {}
+  return (
+    <>
+      <Failure error={message} />
+      <Refused errors={errors} />
+    </>
+  )
+}
+
+/** The first rows that were refused, and why. */
+function Refused({ errors }: { readonly errors: NonNullable<ImportResult['errors']> }) {
+  return errors.slice(0, 10).map(({ row, message }) => (
+    <p key={row}>
+      Row {row}: {message}
+    </p>
+  ))
 }
 
 function Result({ title, result }: { readonly title: string; readonly result: ImportResult }) {
@@ -196,11 +217,7 @@ function Result({ title, result }: { readonly title: string; readonly result: Im
           formatNumber(count),
         ])}
       />
-      {errors.slice(0, 10).map(({ row, message }) => (
-        <p key={row}>
-          Row {row}: {message}
-        </p>
-      ))}
+      <Refused errors={errors} />
     </Notice>
   )
 }
@@ -212,7 +229,10 @@ function formatOf({ name }: File): string {
 
 /** The file with the names of columns in place of its header; those left out have a name that is passed over. */
 async function withHeader(file: File, mapping: readonly string[]): Promise<Blob> {
-  const start = await file.slice(0, sampleBytes).text()
+  // With the byte order mark, which `text()` leaves out: it counts in the length.
+  const start = new TextDecoder('utf-8', { ignoreBOM: true }).decode(
+    await file.slice(0, sampleBytes).arrayBuffer(),
+  )
   const header = start.slice(0, headerLength(start))
   const length = new TextEncoder().encode(header).length
   const names = mapping.map((name, index) => csvField(name === '' ? `_left_out_${index}` : name))

@@ -492,6 +492,46 @@ journeys('tables', () => {
     expect((await download).suggestedFilename()).toBe('author.csv')
   })
 
+  test('a file with a byte order mark, as spreadsheets write it, is imported', async () => {
+    const { app, page } = dashboard
+    await open('/tables/author')
+    await pickFile('\uFEFFid,Full name\r\n7,Seven\r\n')
+    await page.getByRole('combobox', { name: 'Full name', exact: true }).selectOption('name')
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByText('Imported', { exact: true }).waitFor()
+    expect(await app.sql('select id::int, name from author where id > 2')).toEqual([{ id: 7, name: 'Seven' }])
+    await page.getByRole('button', { name: 'Close', exact: true }).last().click()
+  })
+
+  test('what is entered for a new row is not lost by a key, nor by a selection that ends outside of a dialog', async () => {
+    const { page } = dashboard
+    await open('/tables/book')
+    await page.getByRole('button', { name: 'New row' }).click()
+    const form = page.getByRole('complementary', { name: 'New row of book' })
+    await form.getByLabel('title', { exact: true }).fill('Entered')
+    await page.keyboard.press('Escape')
+    const question = page.getByRole('dialog', { name: 'Discard the new row?' })
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    expect(await form.getByLabel('title', { exact: true }).inputValue()).toBe('Entered')
+    await form.getByRole('button', { name: 'Close panel' }).click()
+    await question.getByRole('button', { name: 'Discard', exact: true }).click()
+    await form.waitFor({ state: 'detached' })
+
+    await dashboard.open('/tables/wide')
+    await page.getByRole('button', { name: 'Columns' }).click()
+    const search = page.getByRole('dialog').getByRole('searchbox', { name: 'Find a column' })
+    const box = await search.boundingBox()
+    if (box === null) throw new Error('the search is not shown')
+    expect(box.height).toBeLessThan(50)
+    await page.mouse.move(box.x + 50, box.y + 10)
+    await page.mouse.down()
+    await page.mouse.move(5, box.y + 10)
+    await page.mouse.up()
+    await search.fill('c19')
+    await page.mouse.click(5, 5)
+    await search.waitFor({ state: 'detached' })
+  })
+
   test('a row that is refused is named, by the trial and by the import that writes the others', async () => {
     const { app, page } = dashboard
     await open('/tables/author')
@@ -502,10 +542,10 @@ journeys('tables', () => {
     await result('Without writing').getByText(/row 1/i).waitFor()
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await page.getByRole('alert').waitFor()
+    expect(await page.getByText(/^Row 1: /).count()).toBe(2)
     expect(await app.sql('select count(*)::int as n from author')).toEqual([{ n: 2 }])
-    await page.getByRole('button', { name: 'Close', exact: true }).last().click()
 
-    await pickFile('id,name\n1,Taken\n7,Seven\n')
+    // In the same dialog.
     await page.getByLabel('When a row is refused').selectOption('partial')
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     await result('Imported').getByText(/row 1/i).waitFor()
