@@ -21,6 +21,8 @@ export function Dialog({ isOpen, ...rest }: DialogProps) {
 function OpenDialog({ title, onClose, children, footer, size = 'normal' }: Omit<DialogProps, 'isOpen'>) {
   const dialog = useRef<HTMLDialogElement>(null)
   const body = useRef<HTMLDivElement>(null)
+  /** A selection of text that begins inside and ends outside is no press outside, though its click arrives here. */
+  const isPressedOutside = useRef(false)
   const id = useId()
   useEffect(() => {
     const element = dialog.current
@@ -43,8 +45,11 @@ function OpenDialog({ title, onClose, children, footer, size = 'normal' }: Omit<
         event.preventDefault()
         onClose?.()
       }}
+      onPointerDown={(event) => {
+        isPressedOutside.current = event.target === event.currentTarget
+      }}
       onClick={(event) => {
-        if (event.target === event.currentTarget) onClose?.()
+        if (isPressedOutside.current && event.target === event.currentTarget) onClose?.()
       }}
     >
       <div className={styles.frame}>

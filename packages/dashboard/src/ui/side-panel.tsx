@@ -31,6 +31,8 @@ export function SidePanel({ title, onClose, children, footer, size = 'normal' }:
       aria-labelledby={id}
       onKeyDown={(event) => {
         if (event.key !== 'Escape' || event.defaultPrevented) return
+        // A question that this opens would take the same key as its own.
+        event.preventDefault()
         event.stopPropagation()
         onClose()
       }}

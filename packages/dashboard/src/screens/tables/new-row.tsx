@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
 import { Checkbox, Select, TextArea, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
@@ -20,6 +21,7 @@ interface NewRowProps {
 export function NewRow({ info, initial, onAdd, onClose }: NewRowProps) {
   const [values, setValues] = useState(initial)
   const [isChecked, setChecked] = useState(false)
+  const [isLeaving, setLeaving] = useState(false)
   const columns = info.columns.filter((column) => !isComputed(column))
   const set = (name: string, value: Value) => setValues((current) => ({ ...current, [name]: value }))
   const faults = new Map(
@@ -29,37 +31,50 @@ export function NewRow({ info, initial, onAdd, onClose }: NewRowProps) {
     }),
   )
   return (
-    <SidePanel
-      title={`New row of ${info.table}`}
-      onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form="new-row" look="primary">
-            Add
-          </Button>
-        </>
-      }
-    >
-      <Form
-        id="new-row"
-        onSubmit={() => {
-          setChecked(true)
-          if (faults.size === 0) onAdd(values)
-        }}
+    <>
+      <SidePanel
+        title={`New row of ${info.table}`}
+        onClose={() => (values === initial ? onClose() : setLeaving(true))}
+        footer={
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" form="new-row" look="primary">
+              Add
+            </Button>
+          </>
+        }
       >
-        {columns.map((column) => (
-          <NewValue
-            key={column.name}
-            info={info}
-            column={column}
-            value={values[column.name]}
-            fault={isChecked ? faults.get(column.name) : undefined}
-            onChange={(value) => set(column.name, value)}
-          />
-        ))}
-      </Form>
-    </SidePanel>
+        <Form
+          id="new-row"
+          onSubmit={() => {
+            setChecked(true)
+            if (faults.size === 0) onAdd(values)
+          }}
+        >
+          {columns.map((column) => (
+            <NewValue
+              key={column.name}
+              info={info}
+              column={column}
+              value={values[column.name]}
+              fault={isChecked ? faults.get(column.name) : undefined}
+              onChange={(value) => set(column.name, value)}
+            />
+          ))}
+        </Form>
+      </SidePanel>
+      {isLeaving && (
+        <ConfirmDialog
+          title="Discard the new row?"
+          action="Discard"
+          isDangerous
+          onConfirm={onClose}
+          onClose={() => setLeaving(false)}
+        >
+          What you have entered is not staged yet.
+        </ConfirmDialog>
+      )}
+    </>
   )
 }
 
