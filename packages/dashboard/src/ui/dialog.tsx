@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { type ReactNode, useId, useLayoutEffect, useRef } from 'react'
 import styles from './dialog.module.css'
 import { Titled } from './titled.tsx'
 
@@ -24,12 +24,12 @@ function OpenDialog({ title, onClose, children, footer, size = 'normal' }: Omit<
   /** A selection of text that begins inside and ends outside is no press outside, though its click arrives here. */
   const isPressedOutside = useRef(false)
   const id = useId()
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = dialog.current
     element?.showModal()
     // A dialog with fields is there to be filled in; the browser would take the close button.
     body.current?.querySelector<HTMLElement>('input:not([hidden]), select, textarea')?.focus()
-    // Closed before it leaves the document: the browser then restores focus.
+    // A layout effect, to close it before it leaves the document: the browser then restores focus.
     return () => element?.close()
   }, [])
   return (
