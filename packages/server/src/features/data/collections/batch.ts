@@ -9,14 +9,8 @@ import type { WritesOnce } from '../idempotency/index.ts'
 import type { Caller } from './caller.ts'
 import type { FindCapture } from './capture.ts'
 import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from './compile/batch.ts'
-import {
-  changeForm,
-  compileVersionCheck,
-  compileWrite,
-  isRowMissing,
-  versionSlots,
-  writeSlots,
-} from './compile/write.ts'
+import { isRowMissing } from './compile/required-row.ts'
+import { changeForm, compileVersionCheck, compileWrite, versionSlots, writeSlots } from './compile/write.ts'
 import type { FindDefinitionFault, Work } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
 import { missingRow } from './missing-row.ts'

@@ -6,7 +6,8 @@ import type { UpsertPlan } from '../plan/upsert.ts'
 import { compileBodyValue } from './body.ts'
 import { compileComparison } from './comparison.ts'
 import { compileSelectList, relationName } from './record.ts'
-import { body, compileBoth, compileInsert, compileRowSource, failWithout } from './write.ts'
+import { failWithout } from './required-row.ts'
+import { body, compileBoth, compileInsert, compileRowSource } from './write.ts'
 
 /** Alias of the collection's rows. */
 const row = 't'

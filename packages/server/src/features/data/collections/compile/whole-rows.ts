@@ -13,10 +13,11 @@ import { type Reader, visibleColumns } from '../plan/reader.ts'
 import { planWholeRecord } from '../plan/record.ts'
 import type { RowsPlan } from '../plan/rows.ts'
 import { compileComparison } from './comparison.ts'
+import { compileIdentity } from './identity.ts'
 import { compileSelectList, relationName } from './record.ts'
 import { compileFrom } from './rows.ts'
 import { compileSameKey } from './upsert.ts'
-import { compileIdentity, compileJson } from './write.ts'
+import { compileJson } from './write.ts'
 
 /**
  * A write of a caller leaves its changes with the columns that the caller may read. Where there are others, subscribers

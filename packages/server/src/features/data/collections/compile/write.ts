@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import {
   type ChangeAction,
@@ -6,29 +5,24 @@ import {
   changedRow,
   leaveChanges,
 } from '../../../../database/change-log.ts'
-import type { StatementFailed } from '../../../../database/message.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statements.ts'
 import { compileBodyTypes, compileBodyValue } from './body.ts'
 import { compileComparison } from './comparison.ts'
-import { bind } from './filter.ts'
-import { compileRegclass } from './look-up.ts'
+import { compileIdentity, identitySlots } from './identity.ts'
 import { compileSelectList, relationName } from './record.ts'
+import { compileDiscarded, failWithout } from './required-row.ts'
 
 /** Alias of the collection's rows. */
 const row = 't'
 
 /** The slots of the statements below: the body of the request, and the values of the primary key. */
 export function writeSlots(json: string, id: readonly string[]): SlotValues {
-  return { json, ...Object.fromEntries(id.map((value, index) => [idSlot(index).name, value])) }
+  return { json, ...identitySlots(id) }
 }
 
 const jsonSlot = new Slot('json')
-
-function idSlot(index: number): Slot {
-  return new Slot(`id ${index}`)
-}
 
 /** At most one row with one column: the record as JSON. */
 export function compileGet(record: RecordPlan): Sql {
@@ -215,7 +209,7 @@ function compileAnswer(
     select ${record} as record, ${answer ?? sql`null`} as answer, ${old ?? sql`null`} as old_record
     from w offset 0) t`
   const shown = answer === undefined ? sql`t.record` : sql`t.answer`
-  const reason = compileReason(of, action)
+  const reason = compileDiscarded(of, action, row)
   if (isCaptured && changeForm(action) === 'array') {
     const rows = sql`json_agg(${changedRow(sql`t.record`, old && sql`t.old_record`)})`
     return sql`
@@ -230,47 +224,6 @@ function compileAnswer(
     from (select) one left join ${touched} on true
     limit 1`
 }
-
-/** Random for each process, so no value sent by a caller can look like it. */
-const missingToken = `missing ${randomBytes(9).toString('base64url')} `
-
-/**
- * Fails when there is no record. Postgres has no statement that fails on purpose, so it casts a text of ours to a
- * number; the record in it keeps the planner from doing so beforehand. @param reason a text that the failure says, too
- */
-export function failWithout(record: Sql, reason?: Sql): Sql {
-  const text =
-    reason === undefined ? sql.literal(missingToken) : sql`${sql.literal(missingToken)} || ${reason}`
-  return sql`case when ${record} is null then (${text} || coalesce(${record}::text, '0'))::int end`
-}
-
-/** Whether a statement that must touch a row touched none. */
-export function isRowMissing(failure: StatementFailed): boolean {
-  return failure.error.code === '22P02' && failure.error.message.includes(missingToken)
-}
-
-/** Whether the row is there, but was not updated or deleted. */
-export function isChangeDiscarded(failure: StatementFailed): boolean {
-  return isRowMissing(failure) && failure.error.message.includes(`${missingToken}${discarded}`)
-}
-
-const discarded = 'discarded '
-
-/** {@link discarded} where there is a record of that key, and a trigger that can keep such changes of it from being made. */
-function compileReason(relation: Relation, action: ChangeAction): Sql | undefined {
-  if (action === 'create') return undefined
-  const events = sql.integer(beforeEachRow | triggerEvents[action])
-  return sql`case
-    when exists (
-      select from pg_catalog.pg_trigger
-      where tgrelid = ${compileRegclass(relation)} and tgenabled <> 'D' and tgtype & ${events} = ${events}
-    ) and exists (select from ${relationName(relation)} ${sql.id(row)} where ${compileIdentity(relation, row)})
-    then ${sql.literal(discarded)} else '' end`
-}
-
-/** Bits of `tgtype` (PostgreSQL, pg_trigger.h). */
-const beforeEachRow = 3
-const triggerEvents = { delete: 8, update: 16 } as const
 
 const versionSlot = new Slot('version')
 
@@ -294,16 +247,6 @@ export function compileVersionCheck(record: RecordPlan): Sql {
     )
     select v.record, ${failWithout(sql`v.version`)}
     from (select) one left join v on v.version = ${versionSlot}`
-}
-
-/** The row of `alias` is the one whose key stands in the slots. */
-export function compileIdentity(relation: Relation, alias: string): Sql {
-  return sql.join(
-    relation.primaryKey.map((column, index) =>
-      compileComparison(column.type, sql.id(alias, column.name), '=', bind(column, idSlot(index))),
-    ),
-    sql` and `,
-  )
 }
 
 /** A row of the list as JSON. */
