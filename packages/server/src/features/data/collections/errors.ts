@@ -239,9 +239,8 @@ export const collectionErrorTable = {
   },
   changeDiscarded: {
     status: 409,
-    message:
-      'the database discarded the change: a trigger of the table, or a policy, kept the record as it was',
-    help: 'The record is there, but a trigger before the update or delete answered NULL, or a policy does not let the caller make the change; nothing was changed. Where a trigger marks records as deleted instead of deleting them, change the column with `PATCH`.',
+    message: 'the database discarded the change: a trigger of the table kept the record as it was',
+    help: 'The record is there, but a trigger before the update or delete answered NULL; nothing was changed. Where a trigger marks records as deleted instead of deleting them, change the column with `PATCH`. Callers whom policies apply to get 404 `record_not_found`.',
   },
 } as const
 

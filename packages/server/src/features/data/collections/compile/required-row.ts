@@ -36,13 +36,13 @@ const discarded = 'discarded '
 
 /**
  * The reason for {@link failWithout}, by which {@link isChangeDiscarded} knows it: there is a record of that key, and a
- * trigger that can keep such changes of it from being made.
+ * trigger that can keep such changes of it from being made. Where policies apply they may have hidden it from the change.
  */
 export function compileDiscarded(relation: Relation, action: ChangeAction, alias: string): Sql | undefined {
   if (action === 'create') return undefined
   const events = sql.integer(beforeEachRow | triggerEvents[action])
   return sql`case
-    when exists (
+    when not row_security_active(${compileRegclass(relation)}) and exists (
       select from pg_catalog.pg_trigger
       where tgrelid = ${compileRegclass(relation)} and tgenabled <> 'D' and tgtype & ${events} = ${events}
     ) and exists (select from ${relationName(relation)} ${sql.id(alias)} where ${compileIdentity(relation, alias)})
