@@ -1,15 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
-import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
-import type { Connection } from '../../../database/connection.ts'
-import type { Notifications } from '../../../database/notifications.ts'
-import type { SystemDatabase } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import type { Verdict } from '../../../http/identity.ts'
-import { ChangeFeed } from './changes/change-feed.ts'
-import type { ListenedTables } from './changes/listened-tables.ts'
-import type { EventSelector } from './changes/select-events.ts'
+import { ChangeFeed, type ChangeFeedDeps } from './changes/change-feed.ts'
 import { realtimeErrors } from './errors.ts'
 import { NodeRecord } from './node-record.ts'
 import type { Ending, Stream } from './stream.ts'
@@ -17,20 +10,13 @@ import type { Ending, Stream } from './stream.ts'
 /** How often the tokens and heartbeats of streams are due to be looked at. */
 const lookMs = 500
 
-export interface StreamsDeps {
+export interface StreamsDeps
+  extends Omit<ChangeFeedDeps, 'node' | 'isSentRecorded' | 'onSubscribe' | 'onBreak'> {
   readonly config: Config['realtime']
   /** Limits per address are a hundred times as wide then. */
   readonly isDevelopment: boolean
-  readonly live: LiveCatalog
-  readonly database: SystemDatabase
-  /** Connects beside the pools. */
-  readonly openAside: () => Promise<Connection>
-  readonly notifications: Pick<Notifications, 'watch'>
-  readonly selector: EventSelector
-  readonly listened: ListenedTables
   /** Whether the token is still valid. */
   readonly verify: (token: string) => Verdict | Promise<Verdict>
-  readonly log: Logger
 }
 
 /** What WebSockets add to the life of a stream. */
