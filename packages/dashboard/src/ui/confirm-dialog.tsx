@@ -13,6 +13,7 @@ export interface ConfirmDialogProps {
   /** To be typed first, for what loses data that cannot be restored. */
   readonly name?: string | undefined
   readonly isDangerous?: boolean
+  readonly isDisabled?: boolean
   readonly isPending?: boolean
   readonly error?: Error | null | undefined
   readonly onConfirm: () => void
@@ -26,6 +27,7 @@ export function ConfirmDialog({
   action,
   name,
   isDangerous = true,
+  isDisabled = false,
   isPending = false,
   error,
   onConfirm,
@@ -47,7 +49,7 @@ export function ConfirmDialog({
             form={form}
             look={isDangerous ? 'danger' : 'primary'}
             isPending={isPending}
-            disabled={name !== undefined && typed !== name}
+            disabled={isDisabled || (name !== undefined && typed !== name)}
           >
             {action}
           </Button>

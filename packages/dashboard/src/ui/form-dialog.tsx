@@ -1,5 +1,6 @@
-import { type ReactNode, useId } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { Button } from './button.tsx'
+import { ConfirmDialog } from './confirm-dialog.tsx'
 import { Dialog, type DialogProps } from './dialog.tsx'
 import { Form } from './layout.tsx'
 import { Failure } from './states.tsx'
@@ -18,7 +19,10 @@ interface FormDialogProps {
   readonly onClose: () => void
 }
 
-/** Fields in a dialog and the button that sends them. Rendered while it is open. */
+/**
+ * Fields in a dialog and the button that sends them. Rendered while it is open. Once something is entered, only Cancel
+ * closes it without a question.
+ */
 export function FormDialog({
   title,
   action,
@@ -31,25 +35,39 @@ export function FormDialog({
   onClose,
 }: FormDialogProps) {
   const form = useId()
+  const [isChanged, setChanged] = useState(false)
+  const [isLeaving, setLeaving] = useState(false)
   return (
-    <Dialog
-      title={title}
-      isOpen
-      size={size}
-      onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={form} look="primary" isPending={isPending} disabled={isDisabled}>
-            {action}
-          </Button>
-        </>
-      }
-    >
-      <Form id={form} onSubmit={onSubmit}>
-        {children}
-        {error !== null && <Failure error={error} />}
-      </Form>
-    </Dialog>
+    <>
+      <Dialog
+        title={title}
+        isOpen
+        size={size}
+        onClose={() => (isChanged ? setLeaving(true) : onClose())}
+        footer={
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" form={form} look="primary" isPending={isPending} disabled={isDisabled}>
+              {action}
+            </Button>
+          </>
+        }
+      >
+        <Form id={form} onSubmit={onSubmit} onChange={() => setChanged(true)}>
+          {children}
+          {error !== null && <Failure error={error} />}
+        </Form>
+      </Dialog>
+      {isLeaving && (
+        <ConfirmDialog
+          title="Discard what you entered?"
+          action="Discard"
+          onConfirm={onClose}
+          onClose={() => setLeaving(false)}
+        >
+          Nothing of it is saved yet.
+        </ConfirmDialog>
+      )}
+    </>
   )
 }

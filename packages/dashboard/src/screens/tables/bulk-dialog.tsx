@@ -58,6 +58,7 @@ export function BulkDialog({ info, kind, filter, onDone, onClose }: BulkDialogPr
       title={kind === 'delete' ? 'Delete rows' : 'Change rows'}
       action={kind === 'delete' ? `Delete ${rows}` : `Change ${rows}`}
       isDangerous={kind === 'delete'}
+      isDisabled={expect === 0}
       isPending={action.isPending || expect === undefined}
       name={filter === '' && (expect ?? 0) > 0 ? info.name : undefined}
       error={action.error ?? (fault === undefined ? null : new Error(fault))}

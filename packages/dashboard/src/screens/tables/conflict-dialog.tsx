@@ -11,7 +11,7 @@ interface ConflictDialogProps {
 
 /** Two changes of one row: what was read, what it is now, and what was to be written. Nothing was written yet. */
 export function ConflictDialog({ conflict, onDecide, onClose }: ConflictDialogProps) {
-  const { id, change, present, columns } = conflict
+  const { change, present, columns } = conflict
   const rows = columns.flatMap((name, index) => {
     const before = change.row.cells[index] ?? null
     const now = present?.cells[index] ?? null
@@ -23,7 +23,7 @@ export function ConflictDialog({ conflict, onDecide, onClose }: ConflictDialogPr
   })
   return (
     <Dialog
-      title={`Row ${id} has changed`}
+      title={`Row ${change.row.key?.join(', ')} has changed`}
       isOpen
       size="wide"
       onClose={onClose}

@@ -4,6 +4,8 @@ import {
   equalFilter,
   formatCondition,
   formatSort,
+  idOf,
+  idText,
   nameText,
   parseSort,
   toggleSort,
@@ -68,4 +70,10 @@ describe('filters', () => {
     expect(andFilter('b = 2', 'a = 1')).toBe('b = 2 and a = 1')
     expect(andFilter('b = 2 or c = 3', 'a = 1')).toBe('(b = 2 or c = 3) and a = 1')
   })
+})
+
+test('an id of several values is shown without its escapes, an only value as it is', () => {
+  const key = ['a/b', 'c,d', '5%']
+  expect(idText(idOf(key), ['x', 'y', 'z'])).toBe('a/b, c,d, 5%')
+  expect(idText(idOf(['5%25']), ['x'])).toBe('5%25')
 })

@@ -1,3 +1,5 @@
+import { decodeSegment } from '../../shell/location.ts'
+
 /** Names of columns as parameters of the API have them: `-"A B",c`. Pure. */
 
 /** In quotes where it is not a plain name. */
@@ -88,3 +90,7 @@ export function idOf(key: readonly string[]): string {
   if (single === undefined) return ''
   return others.length === 0 ? single : key.map(encodeURIComponent).join()
 }
+
+/** The values of an {@link idOf}, to be read: `7, a/b`. */
+export const idText = (id: string, primaryKey: readonly string[]): string =>
+  primaryKey.length > 1 ? id.split(',').map(decodeSegment).join(', ') : id

@@ -10,7 +10,7 @@ import { SidePanel } from '../../ui/side-panel.tsx'
 import { Empty, Loaded } from '../../ui/states.tsx'
 import { visibleText } from '../../ui/visible-text.ts'
 import { countRows, type RelationInfo, readRows, type TableInfo, type TableRow } from './api.ts'
-import { equalFilter } from './names.ts'
+import { equalFilter, idText } from './names.ts'
 
 /** Related rows are counted up to this: 1,000+ is as much as a person wants to know. */
 const mostCounted = 1000
@@ -32,7 +32,7 @@ export function RowPanel({ info, rowId, as, onEdit, onDelete, onDuplicate, onClo
     return page.rows[0] ?? null
   })
   return (
-    <SidePanel title={`${info.table} ${rowId}`} onClose={onClose} size="normal">
+    <SidePanel title={`${info.table} ${idText(rowId, info.primaryKey)}`} onClose={onClose} size="normal">
       <Loaded query={row}>
         {(loaded) =>
           loaded === null ? (
