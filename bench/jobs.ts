@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { pino } from 'pino'
 import { loadConfig } from '../packages/server/src/config/load.ts'
-import { Notifications } from '../packages/server/src/database/notifications.ts'
+import { Notifications } from '../packages/server/src/database/notifications/notifications.ts'
 import { openDatabase } from '../packages/server/src/database/open.ts'
 import { createJobQueue } from '../packages/server/src/features/events/jobs/index.ts'
 import { createDirectory, startServer } from './server.ts'

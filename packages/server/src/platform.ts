@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from './config/schema.ts'
 import type { LiveCatalog } from './database/catalog/live-catalog.ts'
-import type { Notifications } from './database/notifications.ts'
+import type { Notifications } from './database/notifications/notifications.ts'
 import type { Database } from './database/open.ts'
 import type { Metrics } from './http/metrics.ts'
 import type { Origins } from './http/origins.ts'

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { Notifications } from '../src/database/notifications.ts'
+import { Notifications } from '../src/database/notifications/notifications.ts'
 import { createJobQueue } from '../src/features/events/jobs/index.ts'
 import type { JobQueue, JobType } from '../src/job-queue.ts'
 import type { TestApp } from './test-app.ts'

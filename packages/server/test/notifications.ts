@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { Notifications, type NotificationsOptions } from '../src/database/notifications.ts'
+import { Notifications, type NotificationsOptions } from '../src/database/notifications/notifications.ts'
 
 /** A loop beside those of the test's apps: it polls, and logs nothing. */
 export function createTestNotifications(

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
 import { codeOf } from '../../lib/errors.ts'
-import type { Notifications } from '../notifications.ts'
+import type { Notifications } from '../notifications/notifications.ts'
 import { sql } from '../sql.ts'
 import type { SystemDatabase } from '../system-database.ts'
 import { type CatalogScope, loadCatalog } from './load.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Notifications } from '../../database/notifications.ts'
+import type { Notifications } from '../../database/notifications/notifications.ts'
 import { Lane } from '../../database/write-behind.ts'
 import type { Feature } from '../../feature.ts'
 import type { RequestObserver } from '../../http/request-observer.ts'

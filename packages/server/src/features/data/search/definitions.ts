@@ -1,6 +1,6 @@
 import { callerRole } from '../../../database/caller-scope.ts'
 import type { Relation } from '../../../database/catalog/model.ts'
-import type { Notifications, WatchHandle } from '../../../database/notifications.ts'
+import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { codeOf, OperatorError } from '../../../lib/errors.ts'

@@ -1,6 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ChangeAction } from '../../../database/change-log.ts'
-import { listeningMs, type Notifications, type WatchHandle } from '../../../database/notifications.ts'
+import {
+  listeningMs,
+  type Notifications,
+  type WatchHandle,
+} from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 
 const topic = 'event_interests'

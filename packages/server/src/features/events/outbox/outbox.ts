@@ -6,7 +6,7 @@ import {
   changedRows,
 } from '../../../database/change-log.ts'
 import { type Call, statement } from '../../../database/message.ts'
-import type { Notifications } from '../../../database/notifications.ts'
+import type { Notifications } from '../../../database/notifications/notifications.ts'
 import { render, type Sql, sql } from '../../../database/sql.ts'
 import type { Interests } from './interests.ts'
 import { outboxTopic } from './log-news.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Notifications } from '../../../database/notifications.ts'
+import type { Notifications } from '../../../database/notifications/notifications.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { messageOf } from '../../../lib/errors.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
-import type { Notifications } from '../../../database/notifications.ts'
+import type { Notifications } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'

@@ -1,6 +1,6 @@
 import { isReachedAtLoopback } from '../../../config/development.ts'
 import type { Config } from '../../../config/schema.ts'
-import type { Notifications } from '../../../database/notifications.ts'
+import type { Notifications } from '../../../database/notifications/notifications.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { JobQueue } from '../../../job-queue.ts'

@@ -1,5 +1,5 @@
 import type { Config } from '../../../config/schema.ts'
-import type { Notifications, WatchHandle } from '../../../database/notifications.ts'
+import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'

@@ -1,4 +1,4 @@
-import type { Notifications, WatchHandle } from '../../../database/notifications.ts'
+import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import type { Sql } from '../../../database/sql.ts'
 import type { TokenVerifier, UserIdentity, Verdict } from '../../../http/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'

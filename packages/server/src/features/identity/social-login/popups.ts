@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyReply } from 'fastify'
-import type { Notifications } from '../../../database/notifications.ts'
+import type { Notifications } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { EventStream, formatEvent } from '../../../http/sse.ts'

@@ -1,7 +1,7 @@
 import { createECDH } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
-import type { Notifications, WatchHandle } from '../../../database/notifications.ts'
+import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { Outbound } from '../../../http/outbound.ts'

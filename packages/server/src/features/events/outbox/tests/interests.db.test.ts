@@ -3,7 +3,7 @@ import { createTestNotifications } from '../../../../../test/notifications.ts'
 import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import type { ChangeAction } from '../../../../database/change-log.ts'
-import type { Notifications } from '../../../../database/notifications.ts'
+import type { Notifications } from '../../../../database/notifications/notifications.ts'
 import { Interests } from '../index.ts'
 
 let app: TestApp

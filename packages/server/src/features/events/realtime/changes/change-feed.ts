@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Connection } from '../../../../database/connection.ts'
-import type { Notifications } from '../../../../database/notifications.ts'
+import type { Notifications } from '../../../../database/notifications/notifications.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { outboxTopic } from '../../outbox/index.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Notifications, WatchHandle } from '../../../../database/notifications.ts'
+import type { Notifications, WatchHandle } from '../../../../database/notifications/notifications.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Notifications } from '../../../../database/notifications.ts'
+import type { Notifications } from '../../../../database/notifications/notifications.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'

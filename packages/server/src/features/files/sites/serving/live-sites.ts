@@ -1,4 +1,4 @@
-import type { Notifications, WatchHandle } from '../../../../database/notifications.ts'
+import type { Notifications, WatchHandle } from '../../../../database/notifications/notifications.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { ReadCache } from '../../../../lib/read-cache.ts'
 import { readRuleFiles } from '../rules/rule-queries.ts'

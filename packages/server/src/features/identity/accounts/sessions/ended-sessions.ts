@@ -1,4 +1,4 @@
-import type { Notifications, WatchHandle } from '../../../../database/notifications.ts'
+import type { Notifications, WatchHandle } from '../../../../database/notifications/notifications.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { PendingIdentity, TokenVerifier, UserIdentity, Verdict } from '../../../../http/identity.ts'

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import type { Logger } from 'pino'
-import { messageOf } from '../lib/errors.ts'
-import { type Timer, whenLate } from '../lib/timer.ts'
-import type { Connection } from './connection.ts'
-import { ConnectionLost } from './failures.ts'
-import { sql } from './sql.ts'
-import type { Queryable } from './system-database.ts'
+import { messageOf } from '../../lib/errors.ts'
+import { type Timer, whenLate } from '../../lib/timer.ts'
+import type { Connection } from '../connection.ts'
+import { ConnectionLost } from '../failures.ts'
+import { type Sql, sql } from '../sql.ts'
+import { type Queryable, queryableOn } from '../system-database.ts'
 
 /** The channel of `NOTIFY`; the payload is a topic. */
 export const notificationChannel = 'basalt'
 
 /** Longest time that connecting, a statement or a notification takes on a connection that works. */
-export const answerMs = 2000
+const answerMs = 2000
 /** Between attempts to connect: doubled each time, up to the second. */
 const firstRetryMs = 250
 const longestRetryMs = 5000
@@ -26,6 +27,7 @@ export interface NotificationListenerOptions {
   readonly onNotification: (topic: string) => void
   /** Notifications arrive from now on; those of before are lost. */
   readonly onConnect: () => void
+  /** Called at least once when a connection breaks or does not answer. */
   readonly onLoss: () => void
   readonly log: Logger
   readonly timer: Timer
@@ -65,6 +67,22 @@ export class NotificationListener {
     this.#cancelRetry?.()
     await this.#attempt
     await this.#connection?.close()
+  }
+
+  /** Runs the statement on this connection, where it costs the pool nothing; if that fails, by the pool. */
+  async one<Row extends pg.QueryResultRow>(statement: Sql): Promise<Row> {
+    const { database, onLoss, timer } = this.#options
+    const connection = this.#connection
+    if (connection === undefined) return await database.one<Row>(statement)
+    try {
+      return await answerOf(queryableOn(connection).one<Row>(statement), 'no answer', timer)
+    } catch (error) {
+      // The statement's own fault; anything else is that of the connection, or of a backend that ends.
+      if (error instanceof pg.DatabaseError && error.code?.startsWith('57P') !== true) throw error
+      onLoss()
+      connection.destroy()
+      return await database.one<Row>(statement)
+    }
   }
 
   async #connect(): Promise<void> {
@@ -123,7 +141,7 @@ export class NotificationListener {
 class Unanswered extends Error {}
 
 /** @throws Unanswered when it takes too long */
-export async function answerOf<Value>(work: Promise<Value>, what: string, timer: Timer): Promise<Value> {
+async function answerOf<Value>(work: Promise<Value>, what: string, timer: Timer): Promise<Value> {
   const late = Promise.withResolvers<never>()
   const cancel = whenLate(answerMs, () => late.reject(new Unanswered(what)), timer)
   try {
