@@ -175,11 +175,11 @@ function openListenerOf(
         url: branchUrl(config.listen_url, config.branch),
         applicationName,
         settings: {},
-        prepare: false,
+        prepare: true,
         connectTimeoutMs,
       })
   }
-  return isPooled ? undefined : () => Connection.open({ ...target, prepare: false })
+  return isPooled ? undefined : () => Connection.open(target)
 }
 
 /** Makes the database fit to serve, and closes the connection. */

@@ -4,7 +4,7 @@ import { codeOf, messageOf } from '../../lib/errors.ts'
 import { systemTimer, type Timer } from '../../lib/timer.ts'
 import type { Connection } from '../connection.ts'
 import { ConnectionLost } from '../failures.ts'
-import { sql } from '../sql.ts'
+import { render, type Sql, sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
 import { NotificationListener } from './listener.ts'
 import { NotificationSender } from './sender.ts'
@@ -25,6 +25,8 @@ export const listeningMs = 450
 export const pollingMs = 125
 /** Between two looks at an announced topic: what comes meanwhile shares the next. */
 const lookAgainMs = 10
+/** Statements of looks that a connection keeps prepared: they differ by the topics that were due together. */
+const preparedLooks = 32
 
 export interface NotificationsOptions {
   readonly database: Pick<Queryable, 'one'>
@@ -48,6 +50,8 @@ export class Notifications {
   readonly #topics: WatchedTopic[] = []
   readonly #listener: NotificationListener | undefined
   readonly #sender: NotificationSender | undefined
+  /** Texts of the looks that connections keep prepared. */
+  readonly #prepared = new Set<string>()
   #looking: Promise<void> | undefined
   #cancelLook: (() => void) | undefined
   #state: 'new' | 'running' | 'stopped' = 'new'
@@ -213,8 +217,18 @@ export class Notifications {
     if (topics.length === 0) return []
     const names = topics.map((_, index) => `v${index}`)
     const versions = topics.map(({ version }, index) => sql`(${version})::text as ${sql.id(`v${index}`)}`)
+    const statement = sql`select ${sql.join(versions)}`
     const database = this.#listener ?? this.#options.database
-    const row = await database.one<Record<string, string | null>>(sql`select ${sql.join(versions)}`)
+    const row = await database.one<Record<string, string | null>>(
+      this.#isRecurring(statement) ? sql.prepared(statement) : statement,
+    )
     return names.map((name) => row[name] ?? null)
+  }
+
+  /** Names of prepared statements are closed with their connection only, so that there must not be more and more. */
+  #isRecurring(statement: Sql): boolean {
+    const { text } = render(statement)
+    if (this.#prepared.size < preparedLooks) this.#prepared.add(text)
+    return this.#prepared.has(text)
   }
 }

@@ -89,7 +89,7 @@ function createNode({ listen, timer }: NodeOptions = {}) {
   }
 }
 
-const direct = () => connectTo(database, { prepare: false })
+const direct = () => connectTo(database)
 
 test('a look that a job has announced has all connections, and not the quota of jobs', async () => {
   await using node = createNode()
@@ -378,5 +378,25 @@ describe('while nothing happens', () => {
     node.counts.pooled = 0
     while (await timer.runNext(9000));
     expect({ looks, ...node.counts }).toEqual({ looks: 20, pooled: 0 })
+  })
+
+  test.each([
+    ['the same', 1],
+    ['different', 32],
+  ])('looks that are %s leave %i prepared statements behind', async (kind, expected) => {
+    const timer = createManualTimer()
+    await using node = createNode({ listen: direct, timer })
+    const prepared = sql`select count(*) from pg_prepared_statements where statement like '%v0%'`
+    const { seen } = node.follow('prepared', { version: prepared })
+    let looks = 0
+    const version = () => {
+      looks += 1
+      return sql.literal(kind === 'the same' ? '' : String(looks))
+    }
+    node.follow('other', { version, onChange: () => undefined })
+    await node.notifications.start()
+    while (await timer.runNext(50 * listeningMs));
+    expect(looks).toBe(51)
+    expect(seen.at(-1)).toBe(String(expected))
   })
 })
