@@ -85,9 +85,7 @@ async function openStream(
   const subscriptions = await planner.plan(listener.scope, names, conditions)
   const from = lastEventIdOf(request) ?? (lastEventId === '' ? undefined : lastEventId)
   const transport = new SseTransport(reply)
-  const stream = new Stream(transport, listener, addressKey(request), (ended, ending) =>
-    streams.onEnd(ended, ending),
-  )
+  const stream = new Stream(transport, listener, addressKey(request), streams)
   reply.raw.once('close', () => stream.leave())
   if (reply.raw.destroyed) stream.leave()
   try {

@@ -13,10 +13,12 @@ const position = { passed: '10:20:' }
 
 function openStream() {
   const gaps: (string | undefined)[] = []
+  const sent: string[] = []
+  const token = { isValid: true }
   const transport: Transport = {
     name: 'sse',
     frame: (_id, body) => body,
-    send: () => undefined,
+    send: (frames) => void sent.push(...frames),
     gap: (id) => void gaps.push(id),
     heartbeat: () => undefined,
     pendingBytes: 0,
@@ -24,7 +26,8 @@ function openStream() {
     end: () => undefined,
   }
   const listener = { scope: { kind: 'unrestricted' }, userId: undefined, token: undefined } as const
-  return { gaps, stream: new Stream(transport, listener, '127.0.0.1', () => undefined) }
+  const keeper = { onEnd: () => undefined, mayReceive: () => token.isValid }
+  return { gaps, sent, token, stream: new Stream(transport, listener, '127.0.0.1', keeper) }
 }
 
 test('a stream sends one gap a second however many there are, and the last one is not lost', () => {
@@ -45,4 +48,32 @@ test('a stream that ends sends no gap afterwards', () => {
   stream.leave()
   vi.advanceTimersByTime(5000)
   expect(gaps).toHaveLength(1)
+})
+
+test('while it is unknown whether the token is valid nothing is sent, and then everything in order', () => {
+  const { stream, gaps, sent, token } = openStream()
+  token.isValid = false
+  stream.send(['one'])
+  stream.gap(position)
+  token.isValid = true
+  stream.send(['two'])
+  expect([sent, gaps, stream.isUpToDate]).toEqual([[], [], false])
+  stream.release()
+  expect([sent, gaps, stream.isUpToDate]).toEqual([['one', 'two'], [formatPosition(position)], true])
+})
+
+test('a stream whose token turns out to be invalid is sent nothing that waited', () => {
+  const { stream, sent, token } = openStream()
+  token.isValid = false
+  stream.send(['one'])
+  stream.end('session_ended')
+  stream.release()
+  expect(sent).toEqual([])
+})
+
+test('more than may wait ends the stream, so that the client resumes', () => {
+  const { stream, token } = openStream()
+  token.isValid = false
+  for (let count = 0; count < 3; count += 1) stream.send(['x'.repeat(500_000)])
+  expect(stream.ending).toBe('server_error')
 })

@@ -33,7 +33,7 @@ export interface Listener {
   readonly userId: string | undefined
   /** The app of such a program: its streams are counted together. */
   readonly appId?: string | undefined
-  /** Verified twice a second: the stream ends when it is no longer valid. */
+  /** Verified twice a second and before anything is sent: the stream ends when it is no longer valid. */
   readonly token: string | undefined
 }
 
@@ -50,6 +50,17 @@ export const gapMessage = 'events before this one may be missing; read the table
 
 /** A client reads its tables again after a gap: it receives none more often than this. */
 const gapIntervalMs = 1000
+
+/** What a stream needs to know of its node. */
+export interface StreamKeeper {
+  /** Called once, whatever ends the stream. */
+  onEnd(stream: Stream, ending: Ending | 'gone'): void
+  /**
+   * Whether its token is known to be valid. Where that has to be looked up, or cannot be, it is not:
+   * {@link Stream.release} or {@link Stream.end} follows.
+   */
+  mayReceive(stream: Stream): boolean
+}
 
 /** An open stream of one client. */
 export class Stream {
@@ -68,24 +79,23 @@ export class Stream {
   #gapAt = Number.NEGATIVE_INFINITY
   /** Sends the gap that has to wait. */
   #laterGap: NodeJS.Timeout | undefined
-  readonly #onEnd: (stream: Stream) => void
+  readonly #keeper: StreamKeeper
+  /** What waits until the token is known to be valid, in order. */
+  #held: (() => void)[] = []
+  #heldSize = 0
 
-  /** @param onEnd called once, whatever ends the stream */
   constructor(
     transport: Transport,
     listener: Listener,
     address: string,
-    onEnd: (stream: Stream, ending: Ending | 'gone') => void,
+    keeper: StreamKeeper,
     id: string = randomUUID(),
   ) {
     this.id = id
     this.transport = transport
     this.listener = listener
     this.address = address
-    this.#onEnd = () => {
-      clearTimeout(this.#laterGap)
-      onEnd(this, this.#ending ?? 'gone')
-    }
+    this.#keeper = keeper
   }
 
   get isOpen(): boolean {
@@ -99,7 +109,13 @@ export class Stream {
 
   /** Sends frames, or gives up a client that does not take them. */
   send(frames: readonly string[]): void {
-    if (!this.isOpen || frames.length === 0) return
+    if (frames.length === 0) return
+    const size = frames.reduce((sum, frame) => sum + frame.length, 0)
+    this.#whenValid(size, () => this.#send(frames))
+  }
+
+  #send(frames: readonly string[]): void {
+    if (!this.isOpen) return
     // Before these: they may be large, and a client that reads in time may have them.
     if (this.transport.pendingBytes > pendingLimitBytes) {
       this.end('slow_client')
@@ -132,7 +148,33 @@ export class Stream {
       return
     }
     this.#gapAt = performance.now()
-    this.transport.gap(position === undefined || this.isCatchingUp ? undefined : formatPosition(position))
+    const id = position === undefined || this.isCatchingUp ? undefined : formatPosition(position)
+    // After what precedes the position: a client may resume from it.
+    this.#whenValid(0, () => {
+      if (this.isOpen) this.transport.gap(id)
+    })
+  }
+
+  /** What was not sent while it was unknown whether the token is valid: it is. */
+  release(): void {
+    const held = this.#held
+    this.#held = []
+    this.#heldSize = 0
+    for (const deliver of held) deliver()
+  }
+
+  /** @param size of what is delivered; beyond a limit the client resumes instead */
+  #whenValid(size: number, deliver: () => void): void {
+    if (!this.isOpen) return
+    if (this.#held.length === 0 && this.#keeper.mayReceive(this)) {
+      deliver()
+      return
+    }
+    // The token may just have been found invalid.
+    if (!this.isOpen) return
+    this.#heldSize += size
+    if (this.#heldSize > pendingLimitBytes && this.#held.length > 0) this.end('server_error')
+    else this.#held.push(deliver)
   }
 
   /** Whether a client that resumes from the next event misses nothing: neither events of tables that are catching up nor a gap. */
@@ -142,7 +184,7 @@ export class Stream {
 
   /** Whether it has been sent everything up to the position that the log has been read to. */
   get isUpToDate(): boolean {
-    return this.inFlight === 0 && this.isCertain
+    return this.inFlight === 0 && this.#held.length === 0 && this.isCertain
   }
 
   /** Ends it from our side. */
@@ -150,13 +192,19 @@ export class Stream {
     if (!this.isOpen) return
     this.#ending = ending
     this.transport.end(ending)
-    this.#onEnd(this)
+    this.#close(ending)
   }
 
   /** The client has disconnected. */
   leave(): void {
     if (!this.isOpen) return
     this.#ending = 'gone'
-    this.#onEnd(this)
+    this.#close('gone')
+  }
+
+  #close(ending: Ending | 'gone'): void {
+    clearTimeout(this.#laterGap)
+    this.#held = []
+    this.#keeper.onEnd(this, ending)
   }
 }

@@ -5,10 +5,12 @@ import type { Verdict } from '../../../http/identity.ts'
 import { ChangeFeed, type ChangeFeedDeps } from './changes/change-feed.ts'
 import { realtimeErrors } from './errors.ts'
 import { NodeRecord } from './node-record.ts'
-import type { Ending, Stream } from './stream.ts'
+import type { Ending, Stream, StreamKeeper } from './stream.ts'
 
 /** How often the tokens and heartbeats of streams are due to be looked at. */
 const lookMs = 500
+/** What a look-up of a token says counts for no longer: a session that ends ends its streams within a second. */
+const verdictMs = 1000
 
 export interface StreamsDeps
   extends Omit<ChangeFeedDeps, 'node' | 'isSentRecorded' | 'onSubscribe' | 'onBreak'> {
@@ -27,7 +29,7 @@ export interface StreamHooks {
 }
 
 /** Every open stream of this node, from its admission to its end. */
-export class Streams {
+export class Streams implements StreamKeeper {
   readonly counters = { droppedMessages: 0, heartbeatFailures: 0 }
   readonly node = randomUUID()
   /** What sends them changes. */
@@ -109,7 +111,14 @@ export class Streams {
     this.#record.noteChange(stream)
   }
 
-  /** To be called when a stream has ended, whatever ended it. */
+  mayReceive(stream: Stream): boolean {
+    const { token } = stream.listener
+    if (token === undefined) return true
+    const verdict = this.#deps.verify(token)
+    this.#judge(stream, token, verdict)
+    return !(verdict instanceof Promise) && isSignedIn(verdict)
+  }
+
   onEnd(stream: Stream, ending: Ending | 'gone'): void {
     this.feed.leave(stream)
     if (ending === 'slow_client') this.counters.droppedMessages += 1
@@ -141,22 +150,34 @@ export class Streams {
       if (token !== undefined) {
         const verdict = verdicts.get(token) ?? this.#deps.verify(token)
         verdicts.set(token, verdict)
-        // Without the database it is unknown; nothing is delivered meanwhile, either.
-        if (verdict instanceof Promise)
-          verdict.then(
-            // A WebSocket may have brought another one meanwhile.
-            (known) => stream.listener.token === token && endUnlessValid(stream, known),
-            () => undefined,
-          )
-        else endUnlessValid(stream, verdict)
+        this.#judge(stream, token, verdict)
       }
       this.#hooks?.onLook(stream, now)
       if (stream.isOpen && now - stream.lastSentAt >= intervalMs) stream.heartbeat(this.feed.position)
     }
   }
+
+  /** Ends the stream, or sends what it was not sent while the verdict was unknown. */
+  #judge(stream: Stream, token: string, verdict: Verdict | Promise<Verdict>): void {
+    if (verdict instanceof Promise) {
+      const begunAt = performance.now()
+      verdict.then(
+        (known) => {
+          const isOld = performance.now() - begunAt > verdictMs
+          if (!isOld || !isSignedIn(known)) this.#judge(stream, token, known)
+        },
+        // Without the database it is unknown; nothing is sent until it is looked up again.
+        () => undefined,
+      )
+      return
+    }
+    // A WebSocket may have brought another one meanwhile.
+    if (stream.listener.token !== token) return
+    if (isSignedIn(verdict)) stream.release()
+    else stream.end('session_ended')
+  }
 }
 
-function endUnlessValid(stream: Stream, verdict: Verdict): void {
-  const isSignedIn = 'identity' in verdict && ['user', 'admin'].includes(verdict.identity.kind)
-  if (!isSignedIn) stream.end('session_ended')
+function isSignedIn(verdict: Verdict): boolean {
+  return 'identity' in verdict && ['user', 'admin'].includes(verdict.identity.kind)
 }

@@ -137,7 +137,7 @@ export class ChangeFeed {
     }
     const join = (position: Position) => {
       // A stream with other subscriptions may still have to be sent what precedes the position.
-      const isCertain = stream.subscriptions.size === 0 || (stream.inFlight === 0 && stream.isCertain)
+      const isCertain = stream.subscriptions.size === 0 || stream.isUpToDate
       begin(isCertain ? formatPosition(position) : undefined, isResuming)
       stream.subscriptions = subscriptions
       this.#deps.onSubscribe(stream)

@@ -261,6 +261,25 @@ describe('realtime › a stream', () => {
     expect(untouched.hasEnded).toBe(false)
   })
 
+  test('is sent nothing more from the moment its token is invalid', async () => {
+    let aheadMs = 0
+    await using clocked = await createTestApp({
+      clock: { now: () => new Date(Date.now() + aheadMs) },
+      setup: 'create table item (id int primary key); grant select on item to basalt_anonymous',
+    })
+    const admin = await clocked.adminToken()
+    await using open = await openEventStream(clocked.url, 'tables=item')
+    for (const id of [1, 2, 3, 4]) {
+      aheadMs = 0
+      await using stream = await openEventStream(clocked.url, 'tables=item', { token })
+      aheadMs = 3600_000
+      await clocked.request('POST', '/api/collections/item', { token: admin, body: { id } })
+      await open.next(id)
+      expect((await stream.named('close')).data.reason).toBe('session_ended')
+      expect(stream.messages).toEqual([])
+    }
+  })
+
   test('of a client that does not read is disconnected, and resumes at its position', async () => {
     await using stream = await open()
     stream.pause()

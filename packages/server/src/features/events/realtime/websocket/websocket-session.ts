@@ -219,13 +219,7 @@ export class WebSocketSession {
   async #admit(listener: Listener): Promise<void> {
     const { streams } = this.#deps
     clearTimeout(this.#authentication)
-    const stream = new Stream(
-      this.#transport,
-      listener,
-      this.address,
-      (ended, ending) => streams.onEnd(ended, ending),
-      this.id,
-    )
+    const stream = new Stream(this.#transport, listener, this.address, streams, this.id)
     this.#stream = stream
     this.#idleSince = performance.now()
     await streams.admit(stream)
