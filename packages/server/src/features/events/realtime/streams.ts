@@ -119,6 +119,16 @@ export class Streams implements StreamKeeper {
     return !(verdict instanceof Promise) && isSignedIn(verdict)
   }
 
+  /**
+   * Before something is done that the client asks for: ends a stream whose token is no longer valid.
+   *
+   * @throws what the look-up fails with
+   */
+  async verifyAgain(stream: Stream): Promise<void> {
+    const { token } = stream.listener
+    if (token !== undefined) this.#judge(stream, token, await this.#deps.verify(token))
+  }
+
   onEnd(stream: Stream, ending: Ending | 'gone'): void {
     this.feed.leave(stream)
     if (ending === 'slow_client') this.counters.droppedMessages += 1

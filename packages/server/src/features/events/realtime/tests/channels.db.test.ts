@@ -65,6 +65,28 @@ describe('realtime › a broadcast', () => {
     expect(elsewhere.ofType('broadcast')).toEqual([])
   })
 
+  test('is not sent for a sender whose token has become invalid', async () => {
+    let aheadMs = 0
+    const clock = { now: () => new Date(Date.now() + aheadMs) }
+    await using node = await createTestApp({ config, database: app.database, clock })
+    const long = userToken({ sub: bob }, 7200)
+    const channel = newChannel()
+    await using receiver = await member(channel, node, long)
+    await using lasting = await member(channel, node, long)
+    const message = { type: 'broadcast', channel, event: 'move' }
+    for (const round of [1, 2, 3, 4]) {
+      aheadMs = 0
+      await using sender = await member(channel, node)
+      expect(await sender.ask({ ...message, payload: round })).toEqual(ok)
+      aheadMs = 3600_000
+      sender.send({ ...message, payload: 'late' })
+      expect((await sender.ended()).code).toBe(4401)
+    }
+    expect(await lasting.ask({ ...message, payload: 'last' })).toEqual(ok)
+    await waitFor('the last one', () => payloads(receiver).includes('last'))
+    expect(payloads(receiver)).toEqual([1, 2, 3, 4, 'last'])
+  })
+
   test.each([
     ['a large number', '12345678901234567890.10'],
     ['text', '"a\\u0000\\n ü 😀"'],

@@ -146,6 +146,8 @@ export class WebSocketSession {
     if (message.type === 'auth') return await this.#authenticate(message)
     const stream = this.#stream ?? (await this.#admitWithoutToken(message))
     if (stream === undefined) return
+    await this.#deps.streams.verifyAgain(stream)
+    if (!stream.isOpen) return
     switch (message.type) {
       case 'subscribe':
         return await this.#subscribe(stream, message)
