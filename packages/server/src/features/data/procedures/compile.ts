@@ -29,13 +29,14 @@ function leaveRows(notification: Notification | undefined, rows: Sql): Sql {
   return sql`, ${leaveChanges(notification.relation, notification.action, rows)}`
 }
 
-/** One row: the result as JSON; nothing of a function that returns nothing. */
+/** One row: the result as JSON; of a function that returns nothing, what PostgreSQL shows of it. */
 export function compileSingle(target: Target, notification: Notification | undefined): Sql {
   const { result } = target.called
   const value = sql`s.v`
   // The subquery stays one: its value is named several times, and a function is called once.
   const call = sql`select ${compileCall(target)} as v ${compileSource(target)} offset 0`
-  if (result.kind === 'void') return sql`select from (${call}) s`
+  // Named although it says nothing: PostgreSQL leaves out a call that is stable and unused.
+  if (result.kind === 'void') return sql`select ${value} from (${call}) s`
   const shown = compileResult(result, value)
   if (notification === undefined) return sql`select ${shown} from (${call}) s`
   const rows = sql`case when r.v is null then '[]' else json_build_array(r.v) end`

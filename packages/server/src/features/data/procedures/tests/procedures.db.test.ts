@@ -87,6 +87,10 @@ const setup = `
   create table closed (id int);
   revoke all on closed from basalt_authenticated;
   create function reads_closed() returns int language sql stable as 'select count(*)::int from closed';
+  create function refuse_stable() returns void language plpgsql stable as
+    $$ begin raise exception 'refused' using errcode = 'PT403'; end $$;
+  create function refuse_immutable() returns void language plpgsql immutable as
+    $$ begin raise exception 'refused' using errcode = 'PT403'; end $$;
   create function nap(seconds float8) returns void language sql as 'select pg_sleep(seconds)';
   create sequence attempts;
   grant usage on sequence attempts to basalt_authenticated;
@@ -506,6 +510,15 @@ describe('rpc › errors of the function', () => {
       ...(message && { message }),
     })
   })
+
+  test.each(['refuse_stable', 'refuse_immutable'])(
+    '%s, which would return nothing, is called and raises',
+    async (name) => {
+      for (const response of [await call(name), await read(name)]) {
+        expect(envelope(response)).toEqual({ code: 403, message: 'refused', error: 'raised' })
+      }
+    },
+  )
 
   test('one that takes too long is answered 504', async () => {
     const config = { 'database.statement_timeout_ms': '1000' }
