@@ -2,9 +2,11 @@ import type { Column } from '../../../../database/catalog/model.ts'
 import {
   hasUnstorableCharacter,
   isDefinitionFault,
+  isRaised,
   translateDatabaseFailure,
 } from '../../../../database/error-translation.ts'
 import { StatementFailed } from '../../../../database/message.ts'
+import { conflictCodes } from '../../../../database/retry.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
 import { fill, type StatementCache } from '../statements.ts'
@@ -21,10 +23,13 @@ const cardinalityViolation = '21000'
 export function isFaultOfRow(failure: StatementFailed, isUpserting: boolean): boolean {
   const { error } = failure
   const { code = '', routine } = error
+  const isClientFault = (translateDatabaseFailure(failure)?.status ?? 500) < 500
+  // Its author chose the code.
+  if (isRaised(error)) return isClientFault && !conflictCodes.has(code)
   if (code === '42501') return routine === policyRoutine
   if (code === cardinalityViolation) return isUpserting
   if (!/^(22|23|44|P0|428C9|54000|54001|XX000)/.test(code) || isDefinitionFault(error)) return false
-  return (translateDatabaseFailure(failure)?.status ?? 500) < 500
+  return isClientFault
 }
 
 /** The reason in words, with the column where one is to blame. */

@@ -51,6 +51,8 @@ create function guard() returns trigger language plpgsql as $$
 begin
   if new.name = 'bad' then raise exception 'no % here', new.name; end if;
   if new.name = 'broken' then perform 1 / 0; end if;
+  if new.name = 'late' then raise exception 'no % here', new.name using errcode = 'PT422'; end if;
+  if new.name = 'denied' then raise exception 'no % here', new.name using errcode = '42501'; end if;
   if new.name = 'dropped' then return null; end if;
   return new;
 end $$;
@@ -497,10 +499,14 @@ describe('import › row-level security', () => {
 
 describe('import › triggers and constraints', () => {
   test('names the rows that a trigger refuses, and counts what it drops as skipped', async () => {
-    const rows = ['fine', 'bad', 'dropped'].map((name, id) => ({ id, name }))
+    const rows = ['fine', 'bad', 'dropped', 'late', 'denied'].map((name, id) => ({ id, name }))
     expect(await imported('guarded/import?mode=partial', rows)).toEqual({
-      ...{ processed: 3, inserted: 1, updated: 0, skipped: 1, failed: 1 },
-      errors: [{ row: 2, message: 'no bad here' }],
+      ...{ processed: 5, inserted: 1, updated: 0, skipped: 1, failed: 3 },
+      errors: [
+        { row: 2, message: 'no bad here' },
+        { row: 4, message: 'no late here' },
+        { row: 5, message: 'insufficient permissions' },
+      ],
     })
   })
 
