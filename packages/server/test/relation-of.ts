@@ -49,6 +49,7 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
     on_delete: ' ',
     definition: '',
     is_inherited: false,
+    has_period: false,
   } as const
   const { relations } = buildCatalog(
     {

@@ -244,7 +244,8 @@ function foreignKeyEdges(
   return constraints.flatMap((row) => {
     const from = byOid.get(row.relation_oid)
     const to = byOid.get(row.referenced_oid)
-    if (row.kind !== 'f' || from === undefined || to === undefined) return []
+    // With PERIOD the ranges overlap and are not equal: no value leads from one record to another.
+    if (row.kind !== 'f' || row.has_period || from === undefined || to === undefined) return []
     return [
       {
         constraint: row.name,

@@ -15,7 +15,11 @@ export function constraintsQuery(schemas: readonly string[]): Sql {
       k.confdeltype as on_delete,
       ${unlessLocked(sql`k.conrelid`, sql`pg_get_constraintdef(k.oid)`)} as definition,
       -- A partition's copy of its parent's key.
-      k.conparentid <> 0 as is_inherited
+      k.conparentid <> 0 as is_inherited,
+      -- A foreign key with PERIOD (PostgreSQL 18): a row refers to all those that cover its range together.
+      k.contype = 'f' and coalesce(
+        (select i.indisexclusion from pg_index i where i.indexrelid = k.conindid), false
+      ) as has_period
     from pg_constraint k
     join pg_class c on c.oid = k.conrelid
     join pg_namespace n on n.oid = c.relnamespace
@@ -39,4 +43,5 @@ export interface ConstraintRow {
   /** Null while the relation is locked. */
   readonly definition: string | null
   readonly is_inherited: boolean
+  readonly has_period: boolean
 }

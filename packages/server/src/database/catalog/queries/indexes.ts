@@ -13,8 +13,10 @@ export function indexesQuery(schemas: readonly string[]): Sql {
       m.amname as method,
       i.indkey::int[] as columns,
       i.indnkeyatts::int as key_count,
-      -- Whether it proves rows distinct: whole, valid and not put off to the commit.
-      i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null as is_key,
+      -- Whether it proves rows distinct: whole, valid and not put off to the commit. A key WITHOUT OVERLAPS
+      -- (PostgreSQL 18) is an exclusion constraint, which cannot be inferred from columns.
+      i.indisunique and i.indisvalid and i.indimmediate and i.indpred is null and i.indexprs is null
+        and not i.indisexclusion as is_key,
       ${unlessLocked(sql`i.indrelid`, sql`pg_get_indexdef(i.indexrelid)`)} as definition
     from pg_index i
     join pg_class x on x.oid = i.indexrelid

@@ -196,9 +196,7 @@ export function createImporter(deps: ImportDeps): Importer {
     await live.refresh()
     const catalog = live.current
     const relation = requireWritable(catalog, request.collection, caller.scope.kind)
-    if (request.options.onConflict !== undefined && relation.primaryKey.length === 0) {
-      throw collectionErrors.noPrimaryKey()
-    }
+    if (request.options.onConflict !== undefined) requireConflictKey(relation)
     const spoolLimits = {
       bytes: limits.maxSizeMb * 1024 * 1024,
       rows: limits.maxRows,
@@ -256,6 +254,18 @@ export function createImporter(deps: ImportDeps): Importer {
       return background.cancel(collection, id, ownerOf(caller))
     },
   }
+}
+
+/** @throws AppError no_primary_key, invalid_parameter where PostgreSQL cannot meet a conflict with the key */
+function requireConflictKey({ primaryKey, conflictKeys, collection }: Relation): void {
+  if (primaryKey.length === 0) throw collectionErrors.noPrimaryKey()
+  const isKnown = conflictKeys.some(
+    (key) => key.length === primaryKey.length && key.every((column) => primaryKey.includes(column)),
+  )
+  if (isKnown) return
+  throw collectionErrors.invalidParameter(
+    `on_conflict: the primary key of "${collection}" is deferrable or allows no overlaps`,
+  )
 }
 
 async function* digesting(body: AsyncIterable<Buffer>, digest: Hash): AsyncGenerator<Buffer> {

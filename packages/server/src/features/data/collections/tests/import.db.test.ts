@@ -43,6 +43,7 @@ create table parted (id int, day date, note text, primary key (id, day)) partiti
 create table parted_2026 partition of parted for values from ('2026-01-01') to ('2027-01-01');
 create table closed (id int primary key);
 create table readable (id int primary key, name text);
+create table deferred_key (id int primary key deferrable);
 create table blanks (" id " int primary key, name text, "name " text, " " text);
 create view track_names as select id, name from track;
 create table node (id int primary key, parent_id int references node deferrable initially deferred);
@@ -532,6 +533,13 @@ describe('import › refusals', () => {
     ['nothing/import', [], 404, 'collection_not_found', 'collection not found: nothing'],
     ['track_names/import', [], 405, 'write_not_allowed', 'write operations not allowed on view'],
     ['loose/import?on_conflict=skip', [], 400, 'no_primary_key', 'table has no primary key'],
+    [
+      'deferred_key/import?on_conflict=update',
+      [],
+      400,
+      'invalid_parameter',
+      'on_conflict: the primary key of "deferred_key" is deferrable or allows no overlaps',
+    ],
     ['track/import?mode=half', [], 400, 'invalid_parameter', 'mode: expected "full" or "partial"'],
     ['track/import?on_conflict=', [], 400, 'invalid_parameter', 'on_conflict: expected "skip" or "update"'],
     ['track/import?dryRun=1', [], 400, 'invalid_parameter', 'dryRun: expected "true" or "false"'],
