@@ -11,6 +11,7 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
     kind: 'r',
     comment: null,
     rls_enabled: false,
+    has_descendants: false,
     is_of_extension: false,
     is_bypassed: true,
     schema_usable: true,

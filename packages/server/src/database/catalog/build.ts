@@ -77,6 +77,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
       kind: relationKinds[row.kind],
       comment: row.comment ?? undefined,
       rlsEnabled: row.rls_enabled,
+      hasDescendants: row.has_descendants,
       isOfExtension: row.is_of_extension,
       rlsGap: rlsGaps.get(row.oid),
       isBypassed: row.is_bypassed,

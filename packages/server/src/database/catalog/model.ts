@@ -29,6 +29,8 @@ export interface Relation {
   readonly kind: RelationKind
   readonly comment: string | undefined
   readonly rlsEnabled: boolean
+  /** Whether tables inherit from it: their rows are among its own, and its keys do not hold for them. */
+  readonly hasDescendants: boolean
   /** Whether an extension made it, such as `spatial_ref_sys` of PostGIS: callers read it at most. */
   readonly isOfExtension: boolean
   /**

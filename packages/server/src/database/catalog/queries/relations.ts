@@ -11,6 +11,7 @@ export function relationsQuery(schemas: readonly string[]): Sql {
       c.relkind as kind,
       obj_description(c.oid, 'pg_class') as comment,
       c.relrowsecurity as rls_enabled,
+      c.relkind = 'r' and c.relhassubclass as has_descendants,
       exists (
         select from pg_depend d
         where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.objsubid = 0 and d.deptype = 'e'
@@ -44,6 +45,7 @@ export interface RelationRow {
   readonly kind: 'r' | 'p' | 'v' | 'm' | 'f'
   readonly comment: string | null
   readonly rls_enabled: boolean
+  readonly has_descendants: boolean
   readonly is_of_extension: boolean
   readonly is_bypassed: boolean
   readonly schema_usable: boolean

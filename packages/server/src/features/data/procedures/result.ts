@@ -36,6 +36,7 @@ export function relationOfResult(called: DatabaseFunction): Relation {
     kind: 'view',
     comment: called.comment,
     rlsEnabled: false,
+    hasDescendants: false,
     isOfExtension: false,
     rlsGap: undefined,
     isBypassed: false,

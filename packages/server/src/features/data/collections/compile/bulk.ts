@@ -82,9 +82,9 @@ function compileDelete({ rows }: BulkPlan): Sql {
 }
 
 /** What finds a row again: its key, else its place. */
-function keyOf({ relation: { primaryKey } }: RecordPlan) {
+function keyOf({ relation: { primaryKey, hasDescendants } }: RecordPlan) {
   const columns =
-    primaryKey.length > 0
+    primaryKey.length > 0 && !hasDescendants
       ? primaryKey
       : [
           { name: 'tableoid', type: undefined },

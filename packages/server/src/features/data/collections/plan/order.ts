@@ -47,7 +47,7 @@ export function planOrder(
   computed: ComputedOrder = {},
 ): OrderPlan {
   const terms = planTerms(relation, sort, reader, computed)
-  const ties = tieBreak(relation, terms)
+  const ties = tieBreak(relation, terms, reader)
   return { keys: [...terms, ...ties], isTotal: relation.rowKey.length > 0 || ties.length > 0 }
 }
 
@@ -116,13 +116,18 @@ function planSortTerm(relation: Relation, { column: name, descending }: SortTerm
   return { name, column, nullable: column.nullable, descending }
 }
 
-/** What makes the order total: the missing columns of the row key, else the row's position in its table. */
-function tieBreak(relation: Relation, sort: readonly OrderKey[]): OrderKey[] {
+/** What makes the order total: the missing columns of the row key, where that is not enough the row's position. */
+function tieBreak(relation: Relation, sort: readonly OrderKey[], reader: Reader): OrderKey[] {
   const sorted = new Set(sort.filter(({ computed }) => computed === undefined).map(({ name }) => name))
-  const names = relation.rowKey.length > 0 ? relation.rowKey.map(({ name }) => name) : rowPosition(relation)
-  return names
+  const key = relation.rowKey.map(({ name }) => name)
+  const isEnough = key.length > 0 && !(relation.hasDescendants && mayReadPosition(relation, reader))
+  return [...key, ...(isEnough ? [] : rowPosition(relation))]
     .filter((name) => !sorted.has(name))
     .map((name) => ({ name, column: relation.column.get(name), nullable: false, descending: false }))
+}
+
+function mayReadPosition({ callersMayReadSystemColumns }: Relation, reader: Reader): boolean {
+  return reader === 'unrestricted' || (reader === 'caller' && callersMayReadSystemColumns)
 }
 
 /** Rows of a table have a position in the part they are stored in; those of a view keep the order it gives them. */

@@ -52,11 +52,12 @@ export function visibleColumns(relation: Relation, reader: Reader): readonly Col
 /**
  * Whether an index may be asked for rows past the policies, which then decide about those alone. The login role has to
  * bypass them, and the statement has to see the system columns it names. A request without a token reads no index past the
- * policies: its role is granted nothing but what the operator says.
+ * policies: its role is granted nothing but what the operator says. Tables that inherit have indexes of their own.
  */
 export function mayLookUpRows(
-  { isBypassed, callersMayReadSystemColumns }: Relation,
+  { isBypassed, callersMayReadSystemColumns, hasDescendants }: Relation,
   reader: Reader,
 ): boolean {
+  if (hasDescendants) return false
   return isBypassed && (reader === 'unrestricted' || (reader === 'caller' && callersMayReadSystemColumns))
 }
