@@ -1,4 +1,4 @@
-import type { FastifySchemaCompiler } from 'fastify'
+import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
 import { Compile } from 'typebox/schema'
 import { suggestion } from '../lib/suggestion.ts'
 import { type TSchema, Type } from '../lib/type.ts'
@@ -38,6 +38,21 @@ export const compileValidator: ValidatorCompiler = (route) => {
     return validate(integers.length === 0 ? parameters : readIntegers(parameters, integers))
   }
 }
+
+/**
+ * Makes routes that declare no parameters refuse all. Those with the guard `public` or `optional` keep ignoring them:
+ * providers and OAuth clients call them with parameters of their own (RFC 6749, section 3.2), pages are linked to
+ * with campaign tags.
+ */
+export function refuseUndeclaredParameters(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const { guard } = route.config ?? {}
+    if (guard === 'public' || guard === 'optional') return
+    route.schema = { querystring: noParameters, ...route.schema }
+  })
+}
+
+const noParameters = Type.Object({})
 
 /** Names of parameters; undefined where the schema allows any. */
 function namesOf(schema: TSchema): readonly string[] | undefined {

@@ -19,7 +19,7 @@ import { addExpectation } from './expectation.ts'
 import { FailureLog } from './failure-log.ts'
 import { addMetrics, type Metrics } from './metrics.ts'
 import type { Origins } from './origins.ts'
-import { compileValidator } from './parameters.ts'
+import { compileValidator, refuseUndeclaredParameters } from './parameters.ts'
 import { collectApiDocument } from './plugins/api-document.ts'
 import { addProtocolErrors, answerClientError } from './protocol-errors.ts'
 import { parseQuery } from './query-string.ts'
@@ -116,6 +116,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   app.setValidatorCompiler(compileValidator)
   // Handlers answer what they mean to; schemas of responses are for the API document.
   app.setSerializerCompiler(() => (payload) => JSON.stringify(payload))
+  refuseUndeclaredParameters(app)
   acceptJson(app)
 
   const allowedMethods = indexRoutes(app, headerLimitBytes)

@@ -25,6 +25,27 @@ describe('a query parameter that the endpoint does not know', () => {
     expect(envelope(response)).toEqual({ code: 400, message, error: 'unknown_parameter' })
   })
 
+  test.each([
+    ['GET', '/api/webhooks?page=2', 'unknown parameter "page"'],
+    ['GET', '/api/admin/schedules?limit=5', 'unknown parameter "limit"'],
+    [
+      'POST',
+      '/api/admin/jobs/018f0000-0000-7000-8000-000000000000/retry?force=true',
+      'unknown parameter "force"',
+    ],
+    ['DELETE', '/api/webhooks/018f0000-0000-7000-8000-000000000000?force=true', 'unknown parameter "force"'],
+  ])('%s %s is 400 where the endpoint knows none', async (method, path, message) => {
+    const response = await app.request(method, path, { token: await app.adminToken() })
+    expect(envelope(response)).toEqual({ code: 400, message, error: 'unknown_parameter' })
+  })
+
+  test.each(['/health?probe=1', '/api/admin/status?probe=1'])(
+    '%s is ignored where everyone may call',
+    async (path) => {
+      expect((await app.request('GET', path)).status).toBe(200)
+    },
+  )
+
   test('is ignored when its name begins with _', async () => {
     const response = await app.request('GET', '/api/admin/logs?_=1', { token: await app.adminToken() })
     expect(response.status).toBe(200)
