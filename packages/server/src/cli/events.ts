@@ -3,8 +3,10 @@ import { loadCatalog } from '../database/catalog/load.ts'
 import type { Relation } from '../database/catalog/model.ts'
 import { openDatabase } from '../database/open.ts'
 import { captureTable, releaseTable } from '../features/events/outbox/index.ts'
+import { recordAudit } from '../features/operations/audit/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'
+import { commandActor } from './admin-session.ts'
 import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 
 export function eventsCommands(terminal: Terminal): Command {
@@ -51,7 +53,14 @@ function tableCommand(terminal: Terminal, { name, description, work, done }: Tab
         loadCatalog(transaction, config.database, systemClock.now()),
       )
       const relation = requireTable(catalog.relations.get(collection), collection)
-      await database.system.transaction((transaction) => work(transaction, relation))
+      await database.system.transaction(async (transaction) => {
+        await work(transaction, relation)
+        await recordAudit(transaction, {
+          actor: commandActor,
+          action: `events.${name}`,
+          target: relation.collection,
+        })
+      })
       print(terminal, `${collection}: ${done}\n`)
     } finally {
       await database.close()

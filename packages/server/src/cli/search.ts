@@ -4,6 +4,7 @@ import type { Config } from '../config/schema.ts'
 import { loadCatalog } from '../database/catalog/load.ts'
 import type { Catalog, Relation } from '../database/catalog/model.ts'
 import { openDatabase } from '../database/open.ts'
+import type { SystemDatabase } from '../database/system-database.ts'
 import {
   createIndexer,
   createIndexing,
@@ -12,8 +13,10 @@ import {
   type IndexStatus,
   resolveConfig,
 } from '../features/data/search/index.ts'
+import { recordAudit } from '../features/operations/audit/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { AppError, OperatorError } from '../lib/errors.ts'
+import { commandActor } from './admin-session.ts'
 import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 import { formatBytes, formatTable } from './table.ts'
 
@@ -23,12 +26,18 @@ export function searchCommands(terminal: Terminal): Command {
     const command = createSubcommand(terminal, name).description(description).argument('<collection>')
     return withConfigFlags(command).action(async (collection: string) => {
       const { config } = loadCommandConfig(terminal, command)
-      await withIndexing(config, async (indexing, read) => {
+      await withIndexing(config, async (indexing, read, system) => {
         const catalog = await read()
         const relation = findRelation(catalog, collection)
         const changes = await whenNoOtherBuilds(() =>
           name === 'enable' ? indexing.enable(catalog, relation) : indexing.disable(relation),
         )
+        await recordAudit(system, {
+          actor: commandActor,
+          action: `search.${name}`,
+          target: relation.collection,
+          detail: { ...changes },
+        })
         const status = await indexing.list(await read())
         print(terminal, describeChanges(collection, changes, status))
       })
@@ -59,7 +68,7 @@ export function searchCommands(terminal: Terminal): Command {
 
 async function withIndexing(
   config: Config,
-  work: (indexing: Indexing, read: () => Promise<Catalog>) => Promise<void>,
+  work: (indexing: Indexing, read: () => Promise<Catalog>, system: SystemDatabase) => Promise<void>,
 ): Promise<void> {
   const database = await openDatabase(config, {
     purpose: 'basalt search',
@@ -74,9 +83,9 @@ async function withIndexing(
       indexer: createIndexer(database),
       config: () => name,
     })
-    await work(indexing, () =>
-      system.transaction((transaction) => loadCatalog(transaction, config.database, systemClock.now())),
-    )
+    const read = () =>
+      system.transaction((transaction) => loadCatalog(transaction, config.database, systemClock.now()))
+    await work(indexing, read, system)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const { reason } = error.extras.data ?? {}
