@@ -4,6 +4,12 @@ import type { WebPushKeys } from './provider.ts'
 /** One record holds the whole message (RFC 8188 §2). */
 const recordSize = 4096
 
+/**
+ * Bytes of a message at most (RFC 8291 §4): a push service takes 4096, of which 86 are the header, 16 the tag and one
+ * ends the record.
+ */
+export const longestWebPush = 3993
+
 /** What makes an encryption unique; chosen by chance, given in tests. */
 export interface EncryptionSeed {
   readonly salt: Buffer

@@ -10,7 +10,7 @@ import {
   reasonOf,
   retryAfter,
 } from '../provider.ts'
-import { encryptWebPush } from '../webpush-encryption.ts'
+import { encryptWebPush, longestWebPush } from '../webpush-encryption.ts'
 
 export interface VapidKeys {
   /** As browsers take it for `applicationServerKey`: 65 bytes, base64url. */
@@ -66,6 +66,8 @@ export function createWebPush(
     async send(outgoing) {
       const { token: endpoint, keys, message, ttlSeconds } = outgoing
       if (keys === undefined) throw new Error('a browser has keys')
+      const plain = Buffer.from(describe(outgoing))
+      if (plain.length > longestWebPush) return tooLarge(plain.length)
       const { collapse_key: collapseKey, priority } = message.options
       const reply = await outbound.post({
         url: endpoint,
@@ -77,7 +79,7 @@ export function createWebPush(
           urgency: priority === 'normal' ? 'normal' : 'high',
           ...(collapseKey === undefined ? {} : { topic: topicOf(collapseKey) }),
         },
-        body: encryptWebPush(Buffer.from(describe(outgoing)), keys),
+        body: encryptWebPush(plain, keys),
         timeoutMs: exchangeTimeoutMs,
         replyLimit: 4096,
       })
@@ -91,6 +93,12 @@ export function createWebPush(
 /** What the service worker of the page reads: `event.data.json()`. */
 function describe({ message: { title, body, data, options } }: Outgoing): string {
   return JSON.stringify({ title, body, data, ...options })
+}
+
+/** Browsers could not decrypt it, and the push services of some would take it all the same. */
+function tooLarge(bytes: number): Outcome {
+  const reason = `the message is ${bytes} bytes; push services of browsers take ${longestWebPush}`
+  return { kind: 'refused', code: 'payload_too_large', reason }
 }
 
 /** At most 32 characters of base64url (RFC 8030 §5.4), others for another key: a push service drops the earlier message. */

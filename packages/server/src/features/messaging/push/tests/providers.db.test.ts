@@ -514,6 +514,21 @@ describe('push › web push', () => {
     ).toBe(true)
   })
 
+  test('sends the longest message that push services take, and refuses a longer one', async () => {
+    const { id, read } = await subscribe()
+    const empty = JSON.stringify({ title: 'Hi', body: '', data: {} }).length
+    const body = 'x'.repeat(3993 - empty)
+    expect(await attempted(await send(id, { body }))).toMatchObject({ status: 'sent' })
+    expect(await attempted(await send(id, { body: `${body}x` }))).toMatchObject({
+      status: 'failed',
+      error_code: 'payload_too_large',
+      error_message: 'the message is 3994 bytes; push services of browsers take 3993',
+    })
+    expect(browser.received.map((message) => message.body.length)).toEqual([4096])
+    expect(read(browser.received[0]?.body ?? Buffer.of())).toEqual({ title: 'Hi', body, data: {} })
+    expect(await deviceOf(id)).toMatchObject({ is_active: true })
+  })
+
   test('keeps messages apart whose collapse keys end alike', async () => {
     const { id } = await subscribe()
     const keys = ['chat-1', 'chat-2', 'chat-1'].map((chat) => `${chat}-of-the-application-for-customers`)
