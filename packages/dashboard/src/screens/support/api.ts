@@ -50,6 +50,10 @@ export const listTickets = (
 export const readTicket = (id: string, signal: AbortSignal) =>
   get<TicketDetail>(`${path}/${segment(id)}`, {}, { signal })
 
+/** Where the browser saves what was attached to a mail from. */
+export const attachmentAddress = (ticketId: string, messageId: string, place: number) =>
+  `/api/${path}/${segment(ticketId)}/messages/${segment(messageId)}/attachments/${place}`
+
 export const answerTicket = ({ id, body }: { readonly id: string; readonly body: string }) =>
   post<Message>(`${path}/${segment(id)}/messages`, { body })
 

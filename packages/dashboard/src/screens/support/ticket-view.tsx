@@ -10,7 +10,14 @@ import { formatBytes } from '../../ui/format.ts'
 import { Form, Notice, PageHeader } from '../../ui/layout.tsx'
 import { Failure, Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
-import { answerTicket, type Message, readTicket, setStatus, type TicketDetail } from './api.ts'
+import {
+  answerTicket,
+  attachmentAddress,
+  type Message,
+  readTicket,
+  setStatus,
+  type TicketDetail,
+} from './api.ts'
 import { StatusBadge } from './status-badge.tsx'
 import styles from './support.module.css'
 
@@ -59,7 +66,7 @@ function LoadedTicket({ ticket }: { readonly ticket: TicketDetail }) {
       {messages.length === shownMessages && <Notice>The last {shownMessages} messages.</Notice>}
       <ol className={styles.messages} aria-label="Messages">
         {messages.map((message) => (
-          <MessageItem key={message.id} message={message} />
+          <MessageItem key={message.id} ticketId={id} message={message} />
         ))}
       </ol>
       {email === null && (
@@ -70,8 +77,13 @@ function LoadedTicket({ ticket }: { readonly ticket: TicketDetail }) {
   )
 }
 
-function MessageItem({ message }: { readonly message: Message }) {
-  const { author, body, attachments, mailed_at, created_at } = message
+interface MessageItemProps {
+  readonly ticketId: string
+  readonly message: Message
+}
+
+function MessageItem({ ticketId, message }: MessageItemProps) {
+  const { id, author, body, attachments, mailed_at, created_at } = message
   const isAnswer = author === 'support'
   return (
     <li className={styles.message} data-author={author}>
@@ -87,10 +99,17 @@ function MessageItem({ message }: { readonly message: Message }) {
       </p>
       <p className={styles.body}>{body}</p>
       {attachments.length > 0 && (
-        <p className={styles.author}>
-          Attached, not kept:{' '}
-          {attachments.map(({ filename, size }) => `${filename} (${formatBytes(size)})`).join(', ')}
-        </p>
+        <ul className={styles.attachments} aria-label="Attachments">
+          {attachments.map(({ filename, size }, place) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the place is what identifies an attachment
+            <li key={place}>
+              <a href={attachmentAddress(ticketId, id, place)} download>
+                <bdi>{filename === '' ? `attachment ${place + 1}` : filename}</bdi>
+              </a>{' '}
+              ({formatBytes(size)})
+            </li>
+          ))}
+        </ul>
       )}
     </li>
   )

@@ -1,0 +1,62 @@
+import { text } from 'node:stream/consumers'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { alice } from '../../../../server/test/fixtures.ts'
+import { userToken } from '../../../../server/test/test-app.ts'
+import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
+
+const secret = 'a-secret-of-the-gateway'
+const address = 'user@example.com'
+
+journeys('dashboard › support', () => {
+  let dashboard: Dashboard
+  beforeAll(async () => {
+    dashboard = await openDashboard({
+      config: {
+        'support.enabled': 'true',
+        'support.inbound_email_domain': 'support.example.com',
+        'support.webhook_secret': secret,
+      },
+    })
+    await dashboard.app.sql('insert into basalt.users (id, email) values ($1, $2)', [alice, address])
+  })
+  afterAll(() => dashboard?.[Symbol.asyncDispose]())
+  afterEach(() => dashboard.expectNoProblems())
+
+  test('what is attached to a mail is downloaded, and the ticket answered', async () => {
+    const { app, page } = dashboard
+    const token = userToken({ sub: alice, email: address })
+    const opened = await app.request('POST', '/api/support/tickets', {
+      token,
+      body: { subject: 'A picture', body: 'It does not load.' },
+    })
+    expect(opened.status).toBe(201)
+    const form = new FormData()
+    form.set('from', address)
+    form.set('to', 'help@support.example.com')
+    form.set('subject', `Re: [Ticket #${opened.json.id}] A picture`)
+    form.set('text', 'See the file.')
+    form.set('envelope', JSON.stringify({ from: address, to: ['help@support.example.com'] }))
+    // A name from right to left would turn what follows it around, unless it is isolated.
+    form.set('attachment1', new Blob(['the log'], { type: 'text/html' }), 'שלום.html')
+    const received = await fetch(`${app.url}/api/webhooks/support/email`, {
+      method: 'POST',
+      headers: { 'x-webhook-secret': secret },
+      body: form,
+    })
+    expect(received.status).toBe(200)
+    await dashboard.open('/support')
+    await page.getByRole('link', { name: 'A picture' }).click()
+    const attachment = page.getByRole('list', { name: 'Attachments' }).getByRole('listitem')
+    expect(await attachment.textContent()).toBe('שלום.html (7 B)')
+    const isolated = attachment.locator('bdi')
+    expect(await isolated.textContent()).toBe('שלום.html')
+    await dashboard.expectAccessible()
+    await dashboard.screenshot('ticket')
+    const [download] = await Promise.all([page.waitForEvent('download'), isolated.click()])
+    expect(await text(await download.createReadStream())).toBe('the log')
+    await page.getByLabel('Answer').fill('Thank you.')
+    await page.getByRole('button', { name: 'Answer' }).click()
+    await page.getByText('Answered; a job mails it.').waitFor()
+    expect(await app.sql('select status from basalt.support_tickets')).toEqual([{ status: 'answered' }])
+  })
+})
