@@ -17,6 +17,7 @@ import { addErrorHandling, sendError } from './error-handler.ts'
 import { httpErrors } from './errors.ts'
 import { addExpectation } from './expectation.ts'
 import { FailureLog } from './failure-log.ts'
+import { addForwardedFor } from './forwarded-for.ts'
 import { addMetrics, type Metrics } from './metrics.ts'
 import type { Origins } from './origins.ts'
 import { compileValidator, refuseUndeclaredParameters } from './parameters.ts'
@@ -119,6 +120,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   refuseUndeclaredParameters(app)
   acceptJson(app)
 
+  if (server.trusted_proxies.length > 0) addForwardedFor(app)
   const allowedMethods = indexRoutes(app, headerLimitBytes)
   addResponseHeaders(app, setHeaders)
   addCors(app, allowOrigin)

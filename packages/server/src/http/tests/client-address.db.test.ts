@@ -67,6 +67,13 @@ describe('behind a trusted proxy', () => {
     ['the same network in another spelling', '2001:0DB8:1:2::9', '2001:db8:1:2::/64'],
     ['an IPv4 client in IPv6 notation', '::ffff:198.51.100.7', '198.51.100.7'],
     ['an IPv4 client in IPv6 notation of hexadecimal groups', '::ffff:c633:6407', '198.51.100.7'],
+    ['a client with its port', '198.51.100.7:50123', '198.51.100.7'],
+    ['an IPv6 client with its port', '[2001:db8:1:2::9]:50123', '2001:db8:1:2::/64'],
+    ['an IPv6 client in brackets', '[2001:db8:1:2::9]', '2001:db8:1:2::/64'],
+    ['a trusted hop with its port', '198.51.100.7, 10.1.2.3:443', '198.51.100.7'],
+    ['a client its proxy does not name', 'unknown, 10.1.2.3', '10.1.2.3'],
+    ['what is no address', 'x'.repeat(4000), '127.0.0.1'],
+    ['empty elements of the list', ' , 198.51.100.7, ', '198.51.100.7'],
   ])('the last address it does not trust is the client: %s', async (_what, list, key) => {
     expect(await countedKey(proxied, { 'x-forwarded-for': list })).toBe(key)
   })
@@ -81,7 +88,7 @@ describe('behind a trusted proxy', () => {
   })
 
   test('the log has the client’s address', async () => {
-    await proxied.request('GET', '/health', { headers: { 'x-forwarded-for': '198.51.100.7' } })
+    await proxied.request('GET', '/health', { headers: { 'x-forwarded-for': '198.51.100.7:50123' } })
     expect(lastAddress(proxied)).toBe('198.51.100.7')
   })
 })
