@@ -54,6 +54,19 @@ export function knownAddressKey(email: string, address: string): string {
   return createHash('sha256').update(signInKey(email, address)).digest('base64url')
 }
 
+/**
+ * Remembers where an account was signed in to from, so that failures from elsewhere do not keep its owner out there. Without
+ * effect on the sign-in: the next one makes up for one that fails.
+ */
+export async function rememberAddress(
+  { throttle, ...settings }: LimitSettings & { readonly throttle: Throttle },
+  email: string,
+  address: string,
+): Promise<void> {
+  const { knownAddress } = accountLimits(settings)
+  await throttle.attempt(knownAddress, knownAddressKey(email, address)).catch(() => undefined)
+}
+
 /** Counts an attempt. @throws AppError too_many_requests with Retry-After */
 export async function requireAttempt(throttle: Throttle, limit: AttemptLimit, key: string): Promise<void> {
   requireAllowed(await throttle.attempt(limit, key))

@@ -2,7 +2,7 @@ import type { UserIdentity } from '../../../../http/identity.ts'
 import type { AccountContext } from '../context.ts'
 import { requireEmail, requireNewPassword } from '../credentials.ts'
 import { accountErrors } from '../errors.ts'
-import { accountLimits, requireAttempt } from '../limits.ts'
+import { accountLimits, rememberAddress, requireAttempt } from '../limits.ts'
 import { lockSelf } from '../own-account.ts'
 import type { Client } from '../sessions/sessions.ts'
 import {
@@ -53,16 +53,18 @@ export async function linkEmailTo(
   const password = await requireNewPassword(context, credentials.password)
   await requireAttempt(throttle, accountLimits(context).register, address)
   const passwordHash = await passwords.hash(password)
-  return await withVerificationMail(context, email, (requestMail) =>
+  const response = await withVerificationMail(context, email, (requestMail) =>
     database.transaction(async (transaction) => {
       const { id } = await lockSelf(transaction, caller)
       const user = await linkEmail(transaction, id, { email, passwordHash, isVerified: false })
       if (user === undefined) throw accountErrors.alreadyLinked()
       await requestMail(transaction)
       if (isUnverified(context, user)) return describeUnverified(user)
-      const response = await startSession(context, transaction, user, 'password', client)
-      if (response === undefined) throw accountErrors.alreadyLinked()
-      return response
+      const session = await startSession(context, transaction, user, 'password', client)
+      if (session === undefined) throw accountErrors.alreadyLinked()
+      return session
     }),
   )
+  if ('token' in response) await rememberAddress(context, email, address)
+  return response
 }

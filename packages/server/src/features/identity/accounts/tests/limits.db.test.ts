@@ -127,6 +127,28 @@ describe('wrong passwords of a stranger', () => {
     expect(countStatuses(guesses)).toEqual({ 401: 10, 429: 4 })
   })
 
+  test.each(['register', 'link/email'])('do not lock the owner out of the address of %s', async (path) => {
+    await using strict = await createAccountNodes({ config: proxied })
+    const home = from('198.51.100.1')
+    const body = { email: newEmail(), password: goodPassword }
+    const { token } = (await strict.first.post('anonymous')).json
+    const caller = path === 'register' ? {} : { token }
+    const made = await strict.first.app.request('POST', `/api/auth/${path}`, {
+      body,
+      headers: home,
+      ...caller,
+    })
+    expect(made.json.user.email).toBe(body.email)
+    const logIn = (node: AccountNodes['first'], address: string, password: string) =>
+      node.app.request('POST', '/api/auth/login', { body: { ...body, password }, headers: from(address) })
+    const storm = await together(strict, 60, (node, index) =>
+      logIn(node, `203.0.113.${index % 10}`, 'a wrong password'),
+    )
+    expect(countStatuses(storm)).toEqual({ 401: 40, 429: 20 })
+    expectRefused(await logIn(strict.second, '203.0.113.77', goodPassword), 3600)
+    expect((await logIn(strict.second, '198.51.100.1', goodPassword)).status).toBe(200)
+  })
+
   test('from one address do not keep the owner out of any other', async () => {
     await using strict = await createAccountNodes({ config: proxied })
     const { email } = await insertUser(strict, { password: goodPassword })

@@ -6,6 +6,7 @@ import {
   type CountedFailure,
   countFailures,
   knownAddressKey,
+  rememberAddress,
   signInKey,
 } from '../../limits.ts'
 import type { Client } from '../../sessions/sessions.ts'
@@ -36,9 +37,8 @@ export async function logIn(
   const email = normalizeEmail(givenEmail)
   if (email === undefined || password === '') throw accountErrors.invalidCredentials()
   const limits = accountLimits(context)
-  const known = knownAddressKey(email, address)
-  // Where the account was signed in to before, failures from elsewhere do not keep its owner out.
-  const isKnown = !(await throttle.check(limits.knownAddress, known)).isAllowed
+  const known = await throttle.check(limits.knownAddress, knownAddressKey(email, address))
+  const isKnown = !known.isAllowed
   const counted: readonly CountedFailure[] = [
     { limit: limits.signInFromAddress, key: address, onSuccess: 'release' },
     { limit: limits.signIn, key: signInKey(email, address), onSuccess: 'reset' },
@@ -48,8 +48,7 @@ export async function logIn(
     const user = await findUserByEmail(context.database, email)
     return await checkPassword(context, user, { email, password }, client)
   })
-  // The next sign-in makes up for one that fails.
-  if (!isKnown) await throttle.attempt(limits.knownAddress, known).catch(() => undefined)
+  if (!isKnown) await rememberAddress(context, email, address)
   return response
 }
 

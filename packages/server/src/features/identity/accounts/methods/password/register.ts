@@ -1,7 +1,7 @@
 import type { AccountContext } from '../../context.ts'
 import { requireEmail, requireNewPassword } from '../../credentials.ts'
 import { accountErrors } from '../../errors.ts'
-import { accountLimits, requireAttempt } from '../../limits.ts'
+import { accountLimits, rememberAddress, requireAttempt } from '../../limits.ts'
 import type { Client } from '../../sessions/sessions.ts'
 import {
   type AuthenticationResponse,
@@ -34,16 +34,18 @@ export async function register(
   const password = await requireNewPassword(context, credentials.password)
   await requireAttempt(throttle, accountLimits(context).register, address)
   const passwordHash = await passwords.hash(password)
-  return await withVerificationMail(context, email, (requestMail) =>
+  const response = await withVerificationMail(context, email, (requestMail) =>
     database.transaction(async (transaction) => {
       const user = await insertUser(transaction, { email, passwordHash })
       if (user === undefined) throw accountErrors.emailTaken()
       await requestMail(transaction)
       if (isUnverified(context, user)) return describeUnverified(user)
-      const response = await startSession(context, transaction, user, 'password', client)
+      const session = await startSession(context, transaction, user, 'password', client)
       // The user was made in the same transaction.
-      if (response === undefined) throw accountErrors.emailTaken()
-      return response
+      if (session === undefined) throw accountErrors.emailTaken()
+      return session
     }),
   )
+  if ('token' in response) await rememberAddress(context, email, address)
+  return response
 }
