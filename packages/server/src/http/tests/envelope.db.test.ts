@@ -28,6 +28,7 @@ describe('a query parameter that the endpoint does not know', () => {
   test.each([
     ['GET', '/api/webhooks?page=2', 'unknown parameter "page"'],
     ['GET', '/api/admin/schedules?limit=5', 'unknown parameter "limit"'],
+    ['GET', '/api/schema?table=notes', 'unknown parameter "table"'],
     [
       'POST',
       '/api/admin/jobs/018f0000-0000-7000-8000-000000000000/retry?force=true',
@@ -46,10 +47,22 @@ describe('a query parameter that the endpoint does not know', () => {
     },
   )
 
-  test('is ignored when its name begins with _', async () => {
-    const response = await app.request('GET', '/api/admin/logs?_=1', { token: await app.adminToken() })
-    expect(response.status).toBe(200)
+  test('is 400 for users too, where the endpoint knows none', async () => {
+    const response = await app.request('GET', '/api/auth/sessions?limit=1', { token })
+    expect(envelope(response)).toEqual({
+      code: 400,
+      message: 'unknown parameter "limit"',
+      error: 'unknown_parameter',
+    })
   })
+
+  test.each(['/api/admin/logs?_=1', '/api/schema?_=1'])(
+    'is ignored when its name begins with _: %s',
+    async (path) => {
+      const response = await app.request('GET', path, { token: await app.adminToken() })
+      expect(response.status).toBe(200)
+    },
+  )
 })
 
 describe('a path that is none', () => {
