@@ -1,6 +1,6 @@
 import { issuerOf, type OAuthContext } from '../context.ts'
 import { ProtocolError } from '../protocol-error.ts'
-import type { Target } from './request.ts'
+import { OtherResponseType, type Target } from './request.ts'
 
 /** Where the browser goes with a code (RFC 6749 §4.1.2); `iss` tells servers apart (RFC 9207). */
 export function codeAddress(context: OAuthContext, target: Target, code: string): string {
@@ -9,7 +9,8 @@ export function codeAddress(context: OAuthContext, target: Target, code: string)
 
 /** Where the browser goes with an error (RFC 6749 §4.1.2.1). */
 export function errorAddress(context: OAuthContext, target: Target, error: ProtocolError): string {
-  return answerAddress(context, target, { error: error.code, error_description: error.message })
+  const code = error instanceof OtherResponseType ? error.redirectCode : error.code
+  return answerAddress(context, target, { error: code, error_description: error.message })
 }
 
 export function denied(): ProtocolError {

@@ -48,14 +48,18 @@ const single = [
   'code_challenge_method',
 ] as const
 
+/** What an answer to the client is made of. */
+export const answering = ['client_id', 'redirect_uri', 'state'] as const
+
 /**
  * Reads the query of an address. The state goes back as it came: its encoding may be of bytes that are no text.
  *
+ * @param unique what must not be repeated; of what else is, the first counts
  * @throws ProtocolError invalid_request
  */
-export function readQuery(query: string): Parameters {
+export function readQuery(query: string, unique: readonly (typeof single)[number][] = single): Parameters {
   const decoded = new URLSearchParams(query)
-  for (const name of single) {
+  for (const name of unique) {
     if (decoded.getAll(name).length > 1) {
       throw new ProtocolError('invalid_request', `${name} must not be repeated`)
     }
@@ -96,7 +100,9 @@ export async function checkRequest(
   address: string,
 ): Promise<AuthorizationRequest> {
   const { state = '', code_challenge: codeChallenge = '' } = parameters
-  if (parameters.response_type !== 'code') throw fault('response_type must be code')
+  const { response_type: responseType = '' } = parameters
+  if (responseType === '') throw fault(responseTypeFault)
+  if (responseType !== 'code') throw new OtherResponseType()
   for (const name of ['client_id', 'redirect_uri'] as const) {
     if ((parameters[name] ?? '') === '') throw fault(`${name} is required`)
   }
@@ -135,6 +141,17 @@ export async function requireTarget(
     throw fault('redirect_uri does not match registered URI')
   }
   return { client, redirectUri, encodedState }
+}
+
+const responseTypeFault = 'response_type must be code'
+
+/** A response type that is not served. Clients that are led back read its own code (RFC 6749 §4.1.2.1). */
+export class OtherResponseType extends ProtocolError {
+  readonly redirectCode = 'unsupported_response_type'
+
+  constructor() {
+    super('invalid_request', responseTypeFault)
+  }
 }
 
 function fault(description: string): ProtocolError {

@@ -7,7 +7,7 @@ import { challengeSentCode, challengeTotp, describeFactors } from '../../mfa/ind
 import { beginDiscoverableSignIn, challengePasskey } from '../../passkeys/index.ts'
 import { approve, issueConsented } from '../authorize/consent.ts'
 import { codeAddress, denied, errorAddress } from '../authorize/redirect.ts'
-import { checkRequest, readQuery, requireTarget } from '../authorize/request.ts'
+import { answering, checkRequest, readQuery, requireTarget } from '../authorize/request.ts'
 import { ProtocolError } from '../protocol-error.ts'
 import type { PageContext } from './context.ts'
 import { PageCookie } from './cookie.ts'
@@ -66,7 +66,7 @@ export class Exchange {
   async #addressOf(query: string, error: ProtocolError): Promise<string | undefined> {
     const { oauth } = this.#context
     try {
-      const target = await requireTarget(oauth, readQuery(query), addressKey(this.#request))
+      const target = await requireTarget(oauth, readQuery(query, answering), addressKey(this.#request))
       return errorAddress(oauth, target, error)
     } catch (fault) {
       if (fault instanceof ProtocolError) return undefined

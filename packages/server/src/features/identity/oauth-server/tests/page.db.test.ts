@@ -235,12 +235,24 @@ describe('oauth server › page', () => {
       state,
       iss: accounts.app.url,
     })
+    for (const [asked, error, error_description] of [
+      [query({ response_type: 'token' }), 'unsupported_response_type', 'response_type must be code'],
+      [query({ response_type: '' }), 'invalid_request', 'response_type must be code'],
+      [`${query()}&scope=readonly`, 'invalid_request', 'scope must not be repeated'],
+    ] as const) {
+      const led = await new Browser().open(asked)
+      expect([led.status, led.location.origin + led.location.pathname]).toEqual([303, callback])
+      const answer = { error, error_description, state, iss: accounts.app.url }
+      expect(Object.fromEntries(led.location.searchParams)).toEqual(answer)
+    }
     for (const more of [{ client_id: 'x' }, { redirect_uri: 'https://evil.example/' }]) {
       const shown = await new Browser().open(query(more))
       expect([shown.status >= 400, shown.headers.get('location')]).toEqual([true, null])
       expect(attributeOf(shown.html, 'role')).toBe('alert')
     }
-    const doubled = await new Browser().open(`${query()}&redirect_uri=https://evil.example/`)
-    expect([doubled.status, doubled.headers.get('location')]).toEqual([400, null])
+    for (const again of ['redirect_uri=https://evil.example/', 'client_id=x', 'state=x']) {
+      const doubled = await new Browser().open(`${query()}&${again}`)
+      expect([doubled.status, doubled.headers.get('location')]).toEqual([400, null])
+    }
   })
 })
