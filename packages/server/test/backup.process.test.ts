@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newEmail } from './accounts.ts'
 import { ask, type Reply } from './ask.ts'
 import { contradictions, loadTable, startLoad } from './load.ts'
-import { totpCode } from './second-factors.ts'
+import { enrollTotp, totpCode } from './second-factors.ts'
 import {
   type Account,
   createDirectory,
@@ -44,9 +44,7 @@ function post(url: string, path: string, body?: unknown, token?: string): Promis
 async function enrol(url: string): Promise<{ email: string; secret: string; token: string }> {
   const email = newEmail()
   const { token } = (await post(url, 'register', { email, password })).json
-  const { secret } = (await post(url, 'mfa/totp/enroll', {}, token)).json
-  const confirmed = await post(url, 'mfa/totp/enroll/confirm', { code: totpCode(secret, -1) }, token)
-  expect(confirmed.status).toBe(200)
+  const { secret } = await enrollTotp((path, body, bearer) => post(url, path, body, bearer), token)
   return { email, secret, token }
 }
 

@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth'
 import { type AccountsApp, createAccountsApp, goodPassword, newEmail, type SignedIn } from './accounts.ts'
 import { codeIn } from './inbox.ts'
-import type { TestAppOptions } from './test-app.ts'
+import type { TestAppOptions, TestResponse } from './test-app.ts'
 
 export const everySecondFactor = {
   'auth.totp_enabled': 'true',
@@ -24,19 +24,28 @@ export interface TotpUser extends SignedIn {
   readonly factorId: string
 }
 
-/** A user with a confirmed authenticator app; the current code is spent. */
-export async function totpUser(accounts: AccountsApp, email = newEmail()): Promise<TotpUser> {
-  const signedIn = await accounts.register(email)
-  const enrolled = await accounts.post('mfa/totp/enroll', undefined, signedIn.token)
-  const { secret, factor_id: factorId } = enrolled.json
-  // The step before is within the window, so that the code of this step stays for the test.
-  const confirmed = await accounts.post(
-    'mfa/totp/enroll/confirm',
-    { code: totpCode(secret, -1) },
-    signedIn.token,
-  )
+/** What a caller sends to a path of `/api/auth`. */
+type Post = (
+  path: string,
+  body: unknown,
+  token: string,
+) => Promise<Pick<TestResponse, 'status' | 'text' | 'json'>>
+
+/** Enrolls an authenticator app. The code of the present step stays for the test. */
+export async function enrollTotp(post: Post, token: string): Promise<Pick<TotpUser, 'secret' | 'factorId'>> {
+  const { secret, factor_id: factorId } = (await post('mfa/totp/enroll', undefined, token)).json
+  // The step before is within the server's window, unless the present one ends on the way.
+  const confirm = () => post('mfa/totp/enroll/confirm', { code: totpCode(secret, -1) }, token)
+  let confirmed = await confirm()
+  if (confirmed.status === 401) confirmed = await confirm()
   if (confirmed.status !== 200) throw new Error(`totp: ${confirmed.text}`)
-  return { ...signedIn, secret, factorId }
+  return { secret, factorId }
+}
+
+/** A user with a confirmed authenticator app. */
+export async function totpUser({ register, post }: AccountsApp, email = newEmail()): Promise<TotpUser> {
+  const signedIn = await register(email)
+  return { ...signedIn, ...(await enrollTotp(post, signedIn.token)) }
 }
 
 /** The token of a sign-in that waits for its second factor. */

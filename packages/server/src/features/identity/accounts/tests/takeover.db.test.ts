@@ -26,7 +26,7 @@ import {
   signInDiscoverably,
 } from '../../../../../test/passkeys.ts'
 import { exchangeRaw, openRaw, parseRaw } from '../../../../../test/raw-http.ts'
-import { everySecondFactor, totpCode } from '../../../../../test/second-factors.ts'
+import { enrollTotp, everySecondFactor, totpCode } from '../../../../../test/second-factors.ts'
 import { envelope } from '../../../../../test/test-app.ts'
 import { testSecret } from '../../../../../test/test-config.ts'
 import { defaultAppId } from '../../../../http/identity.ts'
@@ -129,9 +129,7 @@ describe('an account registered before the owner of its address', () => {
   /** Second factors, by what a sign-in with each answers. */
   const factors = {
     async totp({ token }: SignedIn) {
-      const { secret } = (await nodes.first.post('mfa/totp/enroll', undefined, token)).json
-      const code = totpCode(secret, -1)
-      expect((await nodes.first.post('mfa/totp/enroll/confirm', { code }, token)).status).toBe(200)
+      const { secret } = await enrollTotp(nodes.first.post, token)
       return async (pending: string) => {
         const { challenge_id } = (await nodes.second.post('mfa/totp/challenge', undefined, pending)).json
         return await nodes.second.post('mfa/totp/verify', { challenge_id, code: totpCode(secret) }, pending)

@@ -10,7 +10,7 @@ import {
   type TestClient,
 } from '../../../../../test/oauth.ts'
 import { inputsOf } from '../../../../../test/page-forms.ts'
-import { totpCode } from '../../../../../test/second-factors.ts'
+import { enrollTotp, totpCode } from '../../../../../test/second-factors.ts'
 import { Browser, type OpenIdPeer, oidcConfig, startOpenIdPeer } from '../../../../../test/social.ts'
 import type { TestApp } from '../../../../../test/test-app.ts'
 
@@ -124,8 +124,7 @@ describe('oauth server › page › providers', () => {
     const email = newEmail()
     const { token, user } = await accounts.register(email)
     await app.sql('update basalt.users set email_verified_at = now() where id = $1', [user.id])
-    const { secret } = (await accounts.post('mfa/totp/enroll', undefined, token)).json
-    await accounts.post('mfa/totp/enroll/confirm', { code: totpCode(secret, -1) }, token)
+    const { secret } = await enrollTotp(accounts.post, token)
     introduce(email)
     const page = await new Page().signInAtProvider()
     expect(page.html).toContain('One more step')

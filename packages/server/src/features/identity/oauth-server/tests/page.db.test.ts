@@ -16,7 +16,7 @@ import {
   type TestClient,
 } from '../../../../../test/oauth.ts'
 import { attributeOf, inputsOf } from '../../../../../test/page-forms.ts'
-import { aal2Session, sentCode, totpCode, totpUser } from '../../../../../test/second-factors.ts'
+import { aal2Session, enrollTotp, sentCode, totpCode, totpUser } from '../../../../../test/second-factors.ts'
 
 let accounts: AccountsApp
 let client: TestClient
@@ -160,8 +160,7 @@ describe('oauth server › page', () => {
   test('asks for a second factor, which nothing passes by', async () => {
     const email = newEmail()
     const { token, user } = await accounts.register(email)
-    const { secret } = (await accounts.post('mfa/totp/enroll', undefined, token)).json
-    await accounts.post('mfa/totp/enroll/confirm', { code: totpCode(secret, -1) }, token)
+    const { secret } = await enrollTotp(accounts.post, token)
     const browser = await signIn(user)
     expect(browser.html).toContain('One more step')
     expect(browser.html).not.toContain('id="consent"')
