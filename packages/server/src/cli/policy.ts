@@ -65,7 +65,7 @@ function testCommand(terminal: Terminal): Command {
 }
 
 /** For people. */
-export function describeOutcomes(outcomes: readonly CaseOutcome[]): string {
+function describeOutcomes(outcomes: readonly CaseOutcome[]): string {
   const lines = [...Map.groupBy(outcomes, ({ file }) => file)].flatMap(([file, cases]) => [
     file,
     ...cases.flatMap(({ name, passed, request, expected, actual }) =>

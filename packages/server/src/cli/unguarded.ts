@@ -30,7 +30,7 @@ async function findOpenedSchemas(connection: Connection): Promise<string[]> {
 }
 
 /** One line with the statement that closes what is open; undefined when nothing is. */
-export function describeUnguarded(relations: readonly UnguardedRow[]): string | undefined {
+function describeUnguarded(relations: readonly UnguardedRow[]): string | undefined {
   const [first, ...others] = relations
   if (first === undefined) return undefined
   const remedy = closeStatement(first)

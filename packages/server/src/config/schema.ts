@@ -35,7 +35,7 @@ import { loggingConfig } from './logging.ts'
  * server declares its own in its `config.ts`. The loader, the command line's flags, `basalt config` and
  * docs/generated/configuration.md all read this.
  */
-export const configSchema = Type.Object({
+const configSchema = Type.Object({
   server: serverConfig,
   database: databaseConfig,
   auth: Type.Object({

@@ -6,7 +6,7 @@ import type { Origins } from './origins.ts'
 import { upgradeOfferOf } from './upgrade.ts'
 
 /** Sent by every request of the dashboard: no form, image or link can send it, and CORS permits it to no other origin. */
-export const dashboardHeader = 'x-basalt-dashboard'
+const dashboardHeader = 'x-basalt-dashboard'
 
 /** The browser keeps it for this host alone and for HTTPS, or for this machine (RFC 6265bis §4.1.3.2). */
 const secureName = '__Host-basalt-admin'

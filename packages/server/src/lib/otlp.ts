@@ -19,7 +19,7 @@ export function toOtlpAttributes(values: Readonly<Record<string, unknown>>): Otl
   )
 }
 
-export function toOtlpValue(value: unknown): OtlpValue {
+function toOtlpValue(value: unknown): OtlpValue {
   switch (typeof value) {
     case 'string':
       return { stringValue: value }

@@ -22,7 +22,7 @@ export interface WatchHandle {
 /** How often all versions are looked at while notifications arrive: what plain SQL changes notifies no node. */
 export const listeningMs = 450
 /** The same without notifications. */
-export const pollingMs = 125
+const pollingMs = 125
 /** Between two looks at an announced topic: what comes meanwhile shares the next. */
 const lookAgainMs = 10
 /** Statements of looks that a connection keeps prepared: they differ by the topics that were due together. */

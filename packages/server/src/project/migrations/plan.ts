@@ -93,7 +93,7 @@ function describeInterrupted({ name, statementsDone, file }: Interrupted): strin
   )
 }
 
-export function firstLine(text: string): string {
+function firstLine(text: string): string {
   const [line = ''] = text.split('\n', 1)
   return line.length > 80 ? `${line.slice(0, 80)}…` : line
 }

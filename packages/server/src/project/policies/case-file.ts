@@ -79,7 +79,7 @@ export interface CaseFile {
   readonly cases: readonly PolicyCase[]
 }
 
-export const verbs = ['list', 'get', 'create', 'update', 'delete', 'call'] as const
+const verbs = ['list', 'get', 'create', 'update', 'delete', 'call'] as const
 export type Verb = (typeof verbs)[number]
 
 /** Pure. @throws OperatorError that names the place and what was expected */

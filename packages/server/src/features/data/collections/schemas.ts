@@ -113,7 +113,7 @@ const recordParams = Type.Object({
 export const common = { tags: ['collections'], security: bearerSecurity }
 
 /** Of routes that change something. */
-export const writing = { ...common, headers: Type.Object(idempotencyHeaders) }
+const writing = { ...common, headers: Type.Object(idempotencyHeaders) }
 
 export const routeSchemas = {
   list: {

@@ -74,7 +74,7 @@ export async function findNotNullColumns(transaction: Queryable): Promise<NotNul
  * The columns of a view, by number, that show a column as it is and are not made NULL by a join: of a definition that
  * is not plain, none. Pure.
  */
-export function readOrigins(definition: string): ReadonlyMap<number, Origin> {
+function readOrigins(definition: string): ReadonlyMap<number, Origin> {
   const isPlain =
     !/:setOperations \{/.test(definition) &&
     !/:groupingSets \(/.test(definition) &&

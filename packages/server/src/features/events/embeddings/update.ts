@@ -6,7 +6,7 @@ import type { Embedders } from '../../data/embedding-provider/index.ts'
 import * as queries from './queries.ts'
 import { type EmbeddingSettings, type EmbeddingTarget, findTarget, formatVectorFor } from './target.ts'
 
-export const updateJob = 'embedding_update'
+const updateJob = 'embedding_update'
 
 /** Which embedding a job is about. */
 export interface EmbeddingPayload {

@@ -11,7 +11,7 @@ export interface WebhookInput {
   readonly enabled?: boolean
 }
 
-export const actions: readonly string[] = ['create', 'update', 'delete']
+const actions: readonly string[] = ['create', 'update', 'delete']
 
 const urlLimit = 2048
 const secretLimit = 1024

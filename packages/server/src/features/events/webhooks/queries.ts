@@ -50,7 +50,7 @@ export function previousSecretOf(webhook: string): Sql {
 const columns = sql`id, url, secret, ${previousSecretOf('webhooks')} as previous_secret, events, tables, enabled,
   paused_at, paused_reason, created_at, updated_at`
 
-export const deliveryColumns = sql`id, webhook_id, event_id, event_action, event_table, log_id::text, record_key,
+const deliveryColumns = sql`id, webhook_id, event_id, event_action, event_table, log_id::text, record_key,
   old_record_key, success, status_code, attempt, duration_ms, error, request_body, response_body, delivered_at`
 
 export async function listWebhooks(database: Queryable): Promise<WebhookRow[]> {

@@ -7,7 +7,7 @@ import { limitImageVariants } from './images/variant-queries.ts'
 import { expireUploads } from './resumable/upload-queries.ts'
 import type { UrlOf } from './show.ts'
 
-export const reaperJobName = 'storage_reaper'
+const reaperJobName = 'storage_reaper'
 
 /** Bytes that one turn removes before it looks again. */
 const batchSize = 100

@@ -59,7 +59,7 @@ export function readDestination(
 }
 
 /** Strong tags without their quotes (RFC 9110 §13.1.1); undefined for any. */
-export function readTags(header: string | undefined): readonly string[] | undefined {
+function readTags(header: string | undefined): readonly string[] | undefined {
   if (header === undefined || header.trim() === '*') return undefined
   return header.split(',').flatMap((each) => /^"([^"]*)"$/.exec(each.trim())?.[1] ?? [])
 }

@@ -138,7 +138,7 @@ function policiesOf(stages: readonly Stage[]) {
   return [...new Set(stages.flatMap(({ policies }) => policies))]
 }
 
-export function describeTable({ collection, schema, name, kind, rlsEnabled, primaryKey }: Relation) {
+function describeTable({ collection, schema, name, kind, rlsEnabled, primaryKey }: Relation) {
   return { collection, schema, name, kind, rlsEnabled, primaryKey: primaryKey.map((column) => column.name) }
 }
 

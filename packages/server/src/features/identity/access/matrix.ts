@@ -13,7 +13,7 @@ export type GivenRows =
   /** As the API answers them: those that a write would make. */
   | { readonly kind: 'records'; readonly records: readonly string[] }
 
-export function countRows(rows: GivenRows): number {
+function countRows(rows: GivenRows): number {
   return rows.kind === 'stored' ? rows.texts.length : rows.records.length
 }
 

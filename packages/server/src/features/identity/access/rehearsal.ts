@@ -27,7 +27,7 @@ export interface Rehearsal {
 /** An explanation holds a connection: the rest of one that takes longer is not evaluated. */
 const budgetMs = 20_000
 /** Longest statement, unless it is a rehearsed request. */
-export const evaluationMs = 3000
+const evaluationMs = 3000
 /** A write waits for the rows of others as long as this. */
 const lockMs = 1000
 

@@ -20,7 +20,7 @@ ${sent === undefined ? '' : `${bindConstants(sent)};\n`}rollback;
 const lexeme = /"(?:[^"]|"")*"|[eE]?'(?:[^'\\]|''|\\.)*'|\$(\d+)/gs
 
 /** The statement with its values in it. Pure. */
-export function bindConstants({ text, values }: SentStatement): string {
+function bindConstants({ text, values }: SentStatement): string {
   const bound = text.replace(lexeme, (found, number: string | undefined) => {
     if (number === undefined) return found
     const value = values[Number(number) - 1]

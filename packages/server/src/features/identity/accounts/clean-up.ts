@@ -35,7 +35,7 @@ export async function deleteExpired(database: SystemDatabase): Promise<void> {
 }
 
 /** Removes sessions whose refresh token can no longer be used. */
-export async function deleteExpiredSessions(database: Queryable): Promise<void> {
+async function deleteExpiredSessions(database: Queryable): Promise<void> {
   await database.count(sql`delete from basalt.sessions where expires_at < now()`)
 }
 

@@ -187,7 +187,7 @@ export class ApiKeyService {
   }
 }
 
-export function describeApiKey(key: ApiKeyRow) {
+function describeApiKey(key: ApiKeyRow) {
   return {
     id: key.id,
     userId: key.user_id,

@@ -131,7 +131,7 @@ export class AppService {
   }
 }
 
-export function describeApp(app: AppRow) {
+function describeApp(app: AppRow) {
   return {
     id: app.id,
     name: app.name,

@@ -19,7 +19,7 @@ import { requireRelyingParty } from './relying-party.ts'
 import { hasTwoFactors } from './two-factors.ts'
 
 /** More than anyone uses; each one travels with every challenge of its user. */
-export const mostPasskeys = 50
+const mostPasskeys = 50
 
 const notWaiting = 'no enrolment of the user waits for this challenge'
 

@@ -17,7 +17,7 @@ export const passwordErrorTable = {
   },
 } as const
 
-export const passwordErrors = defineErrors(passwordErrorTable)
+const passwordErrors = defineErrors(passwordErrorTable)
 
 /** Hashes and checks passwords, a few at a time: a storm of sign-ins must not take the machine from the rest. */
 export interface PasswordHasher {

@@ -34,7 +34,7 @@ export function storageLimits(plans: Plans): string {
   return limits.length === 0 ? '' : JSON.stringify(Object.fromEntries(limits))
 }
 
-export const defaultPlan = 'default'
+const defaultPlan = 'default'
 
 export function isPlan(plans: Plans, name: string): boolean {
   return name === defaultPlan || Object.hasOwn(plans, name)

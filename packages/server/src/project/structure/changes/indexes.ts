@@ -2,7 +2,7 @@ import type { ChangeOf } from './schema.ts'
 import { expression, name, names, qualified } from './text.ts'
 
 /** Says that the script is no transaction, as what works concurrently must not be in one. */
-export const withoutTransaction = '-- basalt: no transaction'
+const withoutTransaction = '-- basalt: no transaction'
 
 export function createIndex(change: ChangeOf<'create_index'>): string[] {
   const isConcurrent = change.isConcurrent === true

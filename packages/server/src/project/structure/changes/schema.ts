@@ -33,7 +33,7 @@ const column = Type.Object(
   closed,
 )
 
-export const templateNames = ['owner', 'members', 'signed in', 'public', 'administrators'] as const
+const templateNames = ['owner', 'members', 'signed in', 'public', 'administrators'] as const
 
 const template = Type.Object(
   {

@@ -5,7 +5,7 @@ import { compileComparison } from './comparison.ts'
 import { compileJsonValue } from './json-value.ts'
 
 /** Related records shown per record; more are reached through the related collection itself. */
-export const oneToManyLimit = 1000
+const oneToManyLimit = 1000
 
 export function relationName({ schema, name, version }: Relation): Sql {
   return sql`${sql.version(version)}${sql.id(schema, name)}`

@@ -7,7 +7,7 @@ import type { VectorPlan } from '../plan/vector.ts'
 const operators: Readonly<Record<DistanceMetric, string>> = { cosine: '<=>', l2: '<->', inner_product: '<#>' }
 
 /** The vector of the request, in a statement that names it as often as it needs. */
-export const queryVector = sql`(select value from query)`
+const queryVector = sql`(select value from query)`
 
 const vectorSlot = new Slot('vector')
 
@@ -24,13 +24,13 @@ export function compileQueryVector({ column }: VectorPlan): Sql {
 }
 
 /** How far the rows of `alias` are from the vector, as an index on the column would compare them. */
-export function compileDistance({ column, metric }: VectorPlan, alias: string): Sql {
+function compileDistance({ column, metric }: VectorPlan, alias: string): Sql {
   const operator = sql.operator(column.vectorSchema, operators[metric])
   return sql`${sql.id(alias, column.name)} ${operator} ${queryVector}`
 }
 
 /** Conditions on the rows of `alias` that have a distance. */
-export function compileComparable({ column, dimensions }: VectorPlan, alias: string): readonly Sql[] {
+function compileComparable({ column, dimensions }: VectorPlan, alias: string): readonly Sql[] {
   const value = sql.id(alias, column.name)
   const isPresent = sql`${value} is not null`
   // Vectors of other lengths are left out where the column takes them; pgvector would refuse to compare any.

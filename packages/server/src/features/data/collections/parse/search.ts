@@ -20,8 +20,6 @@ export interface FuzzySearch {
   readonly excluded: string
 }
 
-export const searchParameters = ['search', 'fuzzy', 'typo_threshold', 'highlight'] as const
-
 const termBytes = 1000
 const defaultThreshold = 0.2
 

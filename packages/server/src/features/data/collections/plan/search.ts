@@ -84,7 +84,7 @@ export function requireHighlightable(relation: Relation): void {
   )
 }
 
-export const highlightNames = ['_highlight', '_highlightResult'] as const
+const highlightNames = ['_highlight', '_highlightResult'] as const
 
 function findCandidates(
   relation: Relation,

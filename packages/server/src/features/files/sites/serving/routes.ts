@@ -6,7 +6,7 @@ import { type ServeDeps, serveSite } from './serve.ts'
 import type { SiteHosts } from './site-hosts.ts'
 
 /** Where requests for sites are routed, whatever path they ask for: the API's paths are files like any other there. */
-export const servingPath = '/_sites'
+const servingPath = '/_sites'
 
 /** Chosen before routing, by the host alone: nothing of the API answers on the host of a site. */
 export function siteRewriter(hosts: SiteHosts) {

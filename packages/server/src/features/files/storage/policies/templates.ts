@@ -24,7 +24,7 @@ interface Template {
 const own = sql`user_id = basalt.user_id()`
 const every = sql`true`
 
-export const templates: Readonly<Record<string, Template>> = {
+const templates: Readonly<Record<string, Template>> = {
   'user-own-files': {
     needsBucket: false,
     rules: [

@@ -151,7 +151,7 @@ export class ClientAdministration {
 
 const nothingGiven = { access_tokens: 0, refresh_tokens: 0, grants: 0, last_issued_at: null } as const
 
-export function describeClient(client: CountedClientRow | (ClientRow & typeof nothingGiven)) {
+function describeClient(client: CountedClientRow | (ClientRow & typeof nothingGiven)) {
   return {
     id: client.id,
     appId: client.app_id,
