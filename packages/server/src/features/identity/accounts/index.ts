@@ -54,6 +54,7 @@ export {
   lockUser,
   markEmailVerified,
   markLinked,
+  requireUser,
   type User,
 } from './users.ts'
 

@@ -20,7 +20,7 @@ export interface User {
   readonly [column: string]: unknown
 }
 
-/** The user object of the interface. */
+/** A user as the API shows it. */
 export interface UserObject {
   readonly id: string
   /** Empty when there is none. */
@@ -49,6 +49,13 @@ export function describeUser(user: User): UserObject {
 export async function findUserById(database: Queryable, id: string): Promise<User | undefined> {
   if (!isUuid(id)) return undefined
   return await database.maybeOne<User>(sql`select * from basalt.users where id = ${id}`)
+}
+
+/** @throws AppError user_not_found */
+export async function requireUser(database: Queryable, id: string): Promise<User> {
+  const user = await findUserById(database, id)
+  if (user === undefined) throw accountErrors.userNotFound()
+  return user
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
-import { findUserById, userNotFound } from '../accounts/index.ts'
+import { requireUser } from '../accounts/index.ts'
 import type { ClientAdministration } from './clients/administration.ts'
 import { type OAuthContext, requireEnabled } from './context.ts'
 import * as schemas from './schemas.ts'
@@ -10,9 +10,6 @@ import { listGrants, revokeGrantOf } from './user-grants.ts'
 /** Clients and what users let them do, for administrators. */
 export function adminRoutes(app: HttpServer, context: OAuthContext, clients: ClientAdministration): void {
   const path = '/api/admin/oauth/clients'
-  const requireUser = async (id: string) => {
-    if ((await findUserById(context.database, id)) === undefined) throw userNotFound()
-  }
   const by = (request: FastifyRequest) => ({ actor: 'admin', origin: originOf(request) })
   app.get(
     path,
@@ -80,7 +77,7 @@ export function adminRoutes(app: HttpServer, context: OAuthContext, clients: Cli
     { config: { guard: 'admin', operation: 'users.listGrants' }, schema: schemas.userGrantsSchema },
     async (request, reply) => {
       requireEnabled(context)
-      await requireUser(request.params.id)
+      await requireUser(context.database, request.params.id)
       return reply.send(await listGrants(context, { userId: request.params.id }))
     },
   )
@@ -90,7 +87,7 @@ export function adminRoutes(app: HttpServer, context: OAuthContext, clients: Cli
     async (request, reply) => {
       requireEnabled(context)
       const { id, grantId } = request.params
-      await requireUser(id)
+      await requireUser(context.database, id)
       await revokeGrantOf(context, id, grantId, by(request))
       return reply.code(204).send()
     },

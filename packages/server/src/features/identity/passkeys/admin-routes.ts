@@ -1,7 +1,7 @@
 import { originOf, type RequestOrigin } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
-import { findUserById, lockUser, userNotFound } from '../accounts/index.ts'
+import { lockUser, requireUser, userNotFound } from '../accounts/index.ts'
 import { findFactor, removeFactor } from '../mfa/index.ts'
 import type { PasskeyContext } from './context.ts'
 import { passkeyErrors } from './errors.ts'
@@ -17,7 +17,7 @@ export function passkeyAdminRoutes(app: HttpServer, context: PasskeyContext): vo
     { config: { guard: 'admin', operation: 'users.listPasskeys' }, schema: schemas.adminListSchema },
     async (request, reply) => {
       const { id } = request.params
-      if ((await findUserById(database, id)) === undefined) throw userNotFound()
+      await requireUser(database, id)
       return reply.send({ credentials: (await listPasskeys(database, id)).map(describePasskey) })
     },
   )

@@ -1,7 +1,7 @@
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
-import { findUserById, lockUser, userNotFound } from '../accounts/index.ts'
+import { lockUser, requireUser, userNotFound } from '../accounts/index.ts'
 import type { SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
 import { forgetTokens, readTokens } from './provider-tokens.ts'
@@ -12,14 +12,11 @@ import * as schemas from './schemas.ts'
 /** Identities of users at providers and the tokens that are kept of them, for administrators. */
 export function identityAdminRoutes(app: HttpServer, { accounts, secrets }: SocialLoginContext): void {
   const { database } = accounts
-  const requireUser = async (id: string) => {
-    if ((await findUserById(database, id)) === undefined) throw userNotFound()
-  }
   app.get(
     '/api/admin/users/:id/identities',
     { config: { guard: 'admin', operation: 'users.listIdentities' }, schema: schemas.identitiesOfUserSchema },
     async (request, reply) => {
-      await requireUser(request.params.id)
+      await requireUser(database, request.params.id)
       return reply.send((await listIdentities(database, request.params.id)).map(describeIdentity))
     },
   )
@@ -43,7 +40,7 @@ export function identityAdminRoutes(app: HttpServer, { accounts, secrets }: Soci
     { config: { guard: 'admin', operation: 'users.listProviderTokens' }, schema: schemas.tokensSchema },
     async (request, reply) => {
       const { id } = request.params
-      await requireUser(id)
+      await requireUser(database, id)
       const origin = originOf(request)
       await recordAudit(database, {
         actor: 'admin',
@@ -62,7 +59,7 @@ export function identityAdminRoutes(app: HttpServer, { accounts, secrets }: Soci
     },
     async (request, reply) => {
       const { id, provider } = request.params
-      await requireUser(id)
+      await requireUser(database, id)
       await database.transaction(async (transaction) => {
         const count = await forgetTokens(transaction, id, provider)
         if (count === 0) throw socialLoginErrors.identityNotFound()

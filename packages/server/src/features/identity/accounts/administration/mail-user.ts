@@ -6,7 +6,7 @@ import { requireText } from '../credentials.ts'
 import { accountErrors } from '../errors.ts'
 import { accountLimits, requireAttempt } from '../limits.ts'
 import { type MailKindName, mailKey, mailKindNames, requestMail } from '../methods/email-link/mails.ts'
-import { findUserById } from '../users.ts'
+import { requireUser } from '../users.ts'
 
 /**
  * Sends the user a mail with a link, as the user could ask for it.
@@ -22,8 +22,7 @@ export async function mailUser(
 ): Promise<void> {
   const { database, jobs, settings, throttle } = context
   const purpose = requirePurpose(requireText(givenPurpose, 'purpose'))
-  const user = await findUserById(database, id)
-  if (user === undefined) throw accountErrors.userNotFound()
+  const user = await requireUser(database, id)
   if (user.email === null) throw accountErrors.userWithoutEmail()
   if (user.disabled_at !== null) throw accountErrors.userDisabled()
   if (purpose === 'magic_link' && !settings.current.magic_link_enabled)
