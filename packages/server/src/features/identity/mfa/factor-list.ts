@@ -6,7 +6,7 @@ import { recordAudit } from '../../operations/audit/index.ts'
 import { findUserById, lockSelf, lockUser, userNotFound } from '../accounts/index.ts'
 import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
-import { type Factor, listFactors, removeFactor } from './factors.ts'
+import { type Factor, listFactors, removeAllFactors, removeFactor } from './factors.ts'
 
 /** A factor as its user sees it. */
 export interface FactorObject {
@@ -80,5 +80,19 @@ export async function removeFactorOf(
     if (!(await removeFactor(transaction, userId, factorId))) throw mfaErrors.factorNotFound()
     const entry = { action: 'users.remove_factor', target: userId, detail: { factorId } }
     await recordAudit(transaction, { actor: 'admin', ...entry, origin })
+  })
+}
+
+/** For an administrator: the user has no second factor any more. @throws AppError user_not_found */
+export async function resetFactorsOf(
+  { accounts }: MfaContext,
+  userId: string,
+  origin: RequestOrigin,
+): Promise<void> {
+  await accounts.database.transaction(async (transaction) => {
+    if ((await lockUser(transaction, userId)) === undefined) throw userNotFound()
+    await removeAllFactors(transaction, userId)
+    const action = 'users.reset_factors'
+    await recordAudit(transaction, { actor: 'admin', action, target: userId, origin })
   })
 }

@@ -1,12 +1,16 @@
 import { pendingOf, userOf } from '../../../http/authentication.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
-import { recordAudit } from '../../operations/audit/index.ts'
-import { clientOf, findUserById, lockUser, userNotFound } from '../accounts/index.ts'
+import { clientOf, requireUser } from '../accounts/index.ts'
 import { countBackupCodes, generateBackupCodes, verifyBackupCode } from './backup-codes.ts'
 import type { MfaContext } from './context.ts'
-import { describeFactors, findOwnFactor, removeFactorOf, removeOwnFactor } from './factor-list.ts'
-import { removeAllFactors } from './factors.ts'
+import {
+  describeFactors,
+  findOwnFactor,
+  removeFactorOf,
+  removeOwnFactor,
+  resetFactorsOf,
+} from './factor-list.ts'
 import * as schemas from './schemas.ts'
 import { challengeSentCode, confirmSentCode, enrollSentCode, verifySentCode } from './sent-codes.ts'
 import { challengeTotp, confirmTotp, enrollTotp, verifyTotp } from './totp.ts'
@@ -148,7 +152,7 @@ export function mfaRoutes(app: HttpServer, context: MfaContext): void {
     { config: { guard: 'admin', operation: 'users.listFactors' }, schema: schemas.adminFactorsSchema },
     async (request, reply) => {
       const { id } = request.params
-      if ((await findUserById(context.accounts.database, id)) === undefined) throw userNotFound()
+      await requireUser(context.accounts.database, id)
       return reply.send({ factors: await describeFactors(context, id) })
     },
   )
@@ -165,14 +169,7 @@ export function mfaRoutes(app: HttpServer, context: MfaContext): void {
     '/api/admin/users/:id/factors',
     { config: { guard: 'admin', operation: 'users.resetFactors' }, schema: schemas.adminResetSchema },
     async (request, reply) => {
-      const { id } = request.params
-      if ((await findUserById(context.accounts.database, id)) === undefined) throw userNotFound()
-      await context.accounts.database.transaction(async (transaction) => {
-        await lockUser(transaction, id)
-        await removeAllFactors(transaction, id)
-        const origin = originOf(request)
-        await recordAudit(transaction, { actor: 'admin', action: 'users.reset_factors', target: id, origin })
-      })
+      await resetFactorsOf(context, request.params.id, originOf(request))
       return reply.code(204).send()
     },
   )

@@ -2,9 +2,8 @@ import { adminOf } from '../../../../http/authentication.ts'
 import { originOf } from '../../../../http/request-origin.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import type { AccountContext } from '../context.ts'
-import { accountErrors } from '../errors.ts'
 import { endImpersonation, impersonate, listImpersonations } from './impersonation.ts'
-import { findListedUser } from './list-users.ts'
+import { getListedUser } from './list-users.ts'
 import * as schemas from './schemas.ts'
 
 /** Administrators who act as users. */
@@ -16,8 +15,7 @@ export function impersonationRoutes(app: HttpServer, context: AccountContext): v
       const { id } = request.params
       const by = { origin: originOf(request), administratorSession: adminOf(request).sessionId }
       const impersonation = await impersonate(context, id, request.body, by)
-      const user = await findListedUser(context.database, id)
-      if (user === undefined) throw accountErrors.userNotFound()
+      const user = await getListedUser(context.database, id)
       return reply.code(201).send({ ...impersonation, user })
     },
   )

@@ -2,6 +2,7 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { readChoice, readTimePosition, writeTimePosition } from '../../../../http/filters.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
+import { accountErrors } from '../errors.ts'
 import { describeUser, type User } from '../users.ts'
 
 /** A user as the administrator sees it. */
@@ -50,11 +51,11 @@ export async function listUsers(database: Queryable, query: UserListQuery) {
   }
 }
 
-/** Undefined when there is no such user. */
-export async function findListedUser(database: Queryable, id: string) {
-  if (!isUuid(id)) return undefined
-  const [user] = await selectUsers(database, sql`u.id = ${id}`, { limit: 1, offset: 0 })
-  return user === undefined ? undefined : describeListed(user)
+/** @throws AppError user_not_found */
+export async function getListedUser(database: Queryable, id: string) {
+  const [user] = isUuid(id) ? await selectUsers(database, sql`u.id = ${id}`, { limit: 1, offset: 0 }) : []
+  if (user === undefined) throw accountErrors.userNotFound()
+  return describeListed(user)
 }
 
 async function selectUsers(
