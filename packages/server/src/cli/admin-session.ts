@@ -1,5 +1,4 @@
 import type { Config } from '../config/schema.ts'
-import { type Database, openDatabase } from '../database/open.ts'
 import { createPasswordHasher } from '../features/identity/passwords/index.ts'
 import {
   type AdminService,
@@ -8,6 +7,7 @@ import {
 } from '../features/operations/admin/index.ts'
 import { createThrottle } from '../features/operations/throttle/index.ts'
 import type { Terminal } from './context.ts'
+import { withDatabase } from './with-database.ts'
 
 /** Who did it, in the audit. */
 export const commandActor = 'command line'
@@ -22,14 +22,8 @@ export async function withAdmin<Result>(
   config: Config,
   work: (service: AdminService) => Promise<Result>,
 ): Promise<Result> {
-  const database: Database = await openDatabase(config, {
-    purpose: 'basalt admin',
-    asServer: false,
-    log: () => undefined,
-  })
-  try {
-    const { system } = database
-    return await work(
+  return await withDatabase(config, 'basalt admin', ({ system }) =>
+    work(
       createAdminService({
         database: system,
         passwords: createPasswordHasher(),
@@ -39,8 +33,6 @@ export async function withAdmin<Result>(
             terminal.stderr.write(`warning: ${message}\n`)
           }),
       }),
-    )
-  } finally {
-    await database.close()
-  }
+    ),
+  )
 }

@@ -1,11 +1,11 @@
 import { Command } from 'commander'
 import { loadCatalog } from '../database/catalog/load.ts'
-import { openDatabase } from '../database/open.ts'
 import { type Advice, listAdvice } from '../features/data/advisors/index.ts'
 import { createIndexer, createIndexing, resolveConfig } from '../features/data/search/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
 import { showControls } from './table.ts'
+import { withDatabase } from './with-database.ts'
 
 /** What there is to mend in the database, beside a server or without one; exits 1 when there is an error. */
 export function advisorsCommand(terminal: Terminal): Command {
@@ -15,10 +15,8 @@ export function advisorsCommand(terminal: Terminal): Command {
     .option('--all', 'print what was dismissed, too')
   return withConfigFlags(command).action(async ({ json, all }: { json?: boolean; all?: boolean }) => {
     const { config } = loadCommandConfig(terminal, command)
-    const purpose = 'basalt advisors'
-    const database = await openDatabase(config, { purpose, asServer: false, log: () => undefined })
-    const { system } = database
-    try {
+    await withDatabase(config, 'basalt advisors', async (database) => {
+      const { system } = database
       const now = systemClock.now()
       const catalog = await system.transaction((transaction) =>
         loadCatalog(transaction, config.database, now),
@@ -36,9 +34,7 @@ export function advisorsCommand(terminal: Terminal): Command {
       else print(terminal, describe(shown))
       if (found.some(({ severity, dismissal }) => severity === 'error' && dismissal === null))
         terminal.exitCode = 1
-    } finally {
-      await database.close()
-    }
+    })
   })
 }
 

@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 import { listAudit, readAuditFilter, showAudit } from '../features/operations/audit/index.ts'
 import { readLimit } from '../http/filters.ts'
-import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
-import { readDatabase } from './read-database.ts'
+import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
 import { formatTable } from './table.ts'
+import { readDatabase } from './with-database.ts'
 
 interface AuditOptions {
   readonly table?: string
@@ -50,7 +50,7 @@ export function auditCommand(terminal: Terminal): Command {
     })
     const items = rows.map(showAudit)
     if (json === true) {
-      print(terminal, `${JSON.stringify(items, undefined, 2)}\n`)
+      printJson(terminal, items)
       return
     }
     const heads = ['time', 'actor', 'action', 'on', 'user', 'request']

@@ -1,5 +1,4 @@
 import { Command } from 'commander'
-import { openDatabase } from '../database/open.ts'
 import { deleteFinishedJobRows } from '../features/events/jobs/index.ts'
 import { pruneOutbox } from '../features/events/outbox/index.ts'
 import { forgetUnlistened } from '../features/events/realtime/index.ts'
@@ -10,6 +9,7 @@ import { deleteLogs, deleteRequests } from '../features/operations/logs/index.ts
 import { deleteEndedWindows } from '../features/operations/throttle/index.ts'
 import { deleteUsage } from '../features/operations/usage/index.ts'
 import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+import { withDatabase } from './with-database.ts'
 
 export function cleanUpCommand(terminal: Terminal): Command {
   const command = new Command('clean-up').description(
@@ -17,13 +17,7 @@ export function cleanUpCommand(terminal: Terminal): Command {
   )
   return withConfigFlags(command).action(async () => {
     const { config } = loadCommandConfig(terminal, command)
-    const database = await openDatabase(config, {
-      purpose: 'basalt clean-up',
-      asServer: false,
-      log: () => undefined,
-    })
-    const { system } = database
-    try {
+    await withDatabase(config, 'basalt clean-up', async ({ system }) => {
       const { anonymousUsers, enrollments } = await cleanUp(system, config.auth.clean_up)
       // The jobs of the schedules that are enabled from the start, for servers with jobs.enabled = false.
       await deleteExpired(system)
@@ -38,8 +32,6 @@ export function cleanUpCommand(terminal: Terminal): Command {
       terminal.stdout.write(
         `removed ${anonymousUsers} anonymous accounts, ${enrollments} unconfirmed factors, ${jobs} finished jobs, ${deliveries} deliveries, ${removed} changes\n`,
       )
-    } finally {
-      await database.close()
-    }
+    })
   })
 }

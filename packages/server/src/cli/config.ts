@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { listSettings, settingOf } from '../config/schema.ts'
-import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
 import { formatTable } from './table.ts'
 
 export function configCommand(terminal: Terminal): Command {
@@ -19,7 +19,7 @@ export function configCommand(terminal: Terminal): Command {
     })
     if (options.json === true) {
       const byKey = Object.fromEntries(entries.map(({ key, value, source }) => [key, { value, source }]))
-      print(terminal, `${JSON.stringify(byKey, undefined, 2)}\n`)
+      printJson(terminal, byKey)
     } else {
       const rows = entries.map(({ key, value, source }) => [key, JSON.stringify(value), source])
       print(terminal, formatTable(['key', 'value', 'source'], rows))

@@ -1,13 +1,13 @@
 import { Command } from 'commander'
 import { loadCatalog } from '../database/catalog/load.ts'
 import type { Relation } from '../database/catalog/model.ts'
-import { openDatabase } from '../database/open.ts'
 import { captureTable, releaseTable } from '../features/events/outbox/index.ts'
 import { recordAudit } from '../features/operations/audit/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { commandActor } from './admin-session.ts'
 import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { withDatabase } from './with-database.ts'
 
 export function eventsCommands(terminal: Terminal): Command {
   return new Command('events')
@@ -43,17 +43,12 @@ function tableCommand(terminal: Terminal, { name, description, work, done }: Tab
     .argument('<table>', 'the collection; outside public with its schema')
   return withConfigFlags(command).action(async (collection: string) => {
     const { config } = loadCommandConfig(terminal, command)
-    const database = await openDatabase(config, {
-      purpose: `basalt events ${name}`,
-      asServer: false,
-      log: () => undefined,
-    })
-    try {
-      const catalog = await database.system.transaction((transaction) =>
+    await withDatabase(config, `basalt events ${name}`, async ({ system }) => {
+      const catalog = await system.transaction((transaction) =>
         loadCatalog(transaction, config.database, systemClock.now()),
       )
       const relation = requireTable(catalog.relations.get(collection), collection)
-      await database.system.transaction(async (transaction) => {
+      await system.transaction(async (transaction) => {
         await work(transaction, relation)
         await recordAudit(transaction, {
           actor: commandActor,
@@ -62,9 +57,7 @@ function tableCommand(terminal: Terminal, { name, description, work, done }: Tab
         })
       })
       print(terminal, `${collection}: ${done}\n`)
-    } finally {
-      await database.close()
-    }
+    })
   })
 }
 

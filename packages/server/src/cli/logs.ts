@@ -12,8 +12,8 @@ import {
 } from '../features/operations/logs/index.ts'
 import { readLimit, readTimeRange } from '../http/filters.ts'
 import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
-import { readDatabase } from './read-database.ts'
 import { showControls } from './table.ts'
+import { readDatabase } from './with-database.ts'
 
 interface LogsOptions {
   readonly follow?: boolean

@@ -1,13 +1,21 @@
 import { Command } from 'commander'
-import { openDatabase } from '../database/open.ts'
 import { ApiKeyService } from '../features/identity/api-keys/index.ts'
 import { AppService } from '../features/identity/apps/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { AppError, OperatorError } from '../lib/errors.ts'
-import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { commandActor } from './admin-session.ts'
+import {
+  createSubcommand,
+  loadCommandConfig,
+  print,
+  printJson,
+  type Terminal,
+  withConfigFlags,
+} from './context.ts'
 import { formatTable } from './table.ts'
+import { withDatabase } from './with-database.ts'
 
-const by = { actor: 'command line' } as const
+const by = { actor: commandActor } as const
 
 interface Services {
   readonly apps: AppService
@@ -146,20 +154,19 @@ function answering(
     const { config } = loadCommandConfig(terminal, command)
     const options = command.opts<Options & { readonly json?: boolean }>()
     const purpose = `basalt ${command.parent?.name() ?? ''} ${command.name()}`
-    const database = await openDatabase(config, { purpose, asServer: false, log: () => undefined })
     try {
-      const { system } = database
-      // Nodes notice by themselves.
-      const services = {
-        apps: new AppService(system, () => undefined),
-        keys: new ApiKeyService(system, systemClock, () => undefined),
-      }
-      const { json, text } = await work(services, [command.args[0] ?? ''], options)
-      print(terminal, options.json === true ? `${JSON.stringify(json, undefined, 2)}\n` : text)
+      await withDatabase(config, purpose, async ({ system }) => {
+        // Nodes notice by themselves.
+        const services = {
+          apps: new AppService(system, () => undefined),
+          keys: new ApiKeyService(system, systemClock, () => undefined),
+        }
+        const { json, text } = await work(services, [command.args[0] ?? ''], options)
+        if (options.json === true) printJson(terminal, json)
+        else print(terminal, text)
+      })
     } catch (error) {
       throw error instanceof AppError ? new OperatorError(error.message) : error
-    } finally {
-      await database.close()
     }
   })
 }

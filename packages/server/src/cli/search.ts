@@ -3,7 +3,6 @@ import { Command } from 'commander'
 import type { Config } from '../config/schema.ts'
 import { loadCatalog } from '../database/catalog/load.ts'
 import type { Catalog, Relation } from '../database/catalog/model.ts'
-import { openDatabase } from '../database/open.ts'
 import type { SystemDatabase } from '../database/system-database.ts'
 import {
   createIndexer,
@@ -17,8 +16,16 @@ import { recordAudit } from '../features/operations/audit/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { AppError, OperatorError } from '../lib/errors.ts'
 import { commandActor } from './admin-session.ts'
-import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import {
+  createSubcommand,
+  loadCommandConfig,
+  print,
+  printJson,
+  type Terminal,
+  withConfigFlags,
+} from './context.ts'
 import { formatBytes, formatTable } from './table.ts'
+import { withDatabase } from './with-database.ts'
 
 /** The indexes that searches use, beside a server or without one. */
 export function searchCommands(terminal: Terminal): Command {
@@ -54,7 +61,8 @@ export function searchCommands(terminal: Terminal): Command {
       const named = collection === undefined ? [] : [findRelation(catalog, collection).collection]
       const all = await indexing.list(catalog, new Set(named))
       const shown = named.length === 0 ? all : all.filter((each) => named.includes(each.collection))
-      print(terminal, json === true ? `${JSON.stringify(shown, undefined, 2)}\n` : describeStatus(shown))
+      if (json === true) printJson(terminal, shown)
+      else print(terminal, describeStatus(shown))
     })
   })
   return new Command('search')
@@ -70,29 +78,24 @@ async function withIndexing(
   config: Config,
   work: (indexing: Indexing, read: () => Promise<Catalog>, system: SystemDatabase) => Promise<void>,
 ): Promise<void> {
-  const database = await openDatabase(config, {
-    purpose: 'basalt search',
-    asServer: false,
-    log: () => undefined,
-  })
-  const { system } = database
   try {
-    const name = await resolveConfig(system, config.api.text_search_config)
-    const indexing = createIndexing({
-      database: system,
-      indexer: createIndexer(database),
-      config: () => name,
+    await withDatabase(config, 'basalt search', async (database) => {
+      const { system } = database
+      const name = await resolveConfig(system, config.api.text_search_config)
+      const indexing = createIndexing({
+        database: system,
+        indexer: createIndexer(database),
+        config: () => name,
+      })
+      const read = () =>
+        system.transaction((transaction) => loadCatalog(transaction, config.database, systemClock.now()))
+      await work(indexing, read, system)
     })
-    const read = () =>
-      system.transaction((transaction) => loadCatalog(transaction, config.database, systemClock.now()))
-    await work(indexing, read, system)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const { reason } = error.extras.data ?? {}
     const message = typeof reason === 'string' ? `${error.message}: ${reason}` : error.message
     throw new OperatorError(message, { cause: error })
-  } finally {
-    await database.close()
   }
 }
 

@@ -1,7 +1,14 @@
 import { resolve } from 'node:path'
 import { Command } from 'commander'
 import { OperatorError } from '../lib/errors.ts'
-import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import {
+  createSubcommand,
+  loadCommandConfig,
+  print,
+  printJson,
+  type Terminal,
+  withConfigFlags,
+} from './context.ts'
 import { connectToServer, type ServerClient, withServerFlags } from './server-client.ts'
 import { deploySite } from './sites/deploy-site.ts'
 import { createProgress } from './sites/progress.ts'
@@ -145,7 +152,8 @@ function answering(terminal: Terminal, command: Command, work: (parts: Work) => 
     const server = await connectToServer(terminal, loaded, options)
     try {
       const { json, text } = await work({ server, operands: command.args, options })
-      print(terminal, options.json === true ? `${JSON.stringify(json, undefined, 2)}\n` : text)
+      if (options.json === true) printJson(terminal, json)
+      else print(terminal, text)
     } finally {
       await server.close()
     }

@@ -3,7 +3,7 @@ import { findRunningCluster } from '../database/embedded/cluster.ts'
 import { postmasterPid } from '../database/embedded/lock-file.ts'
 import { isOf } from '../lib/is-of.ts'
 import { type Static, Type } from '../lib/type.ts'
-import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
 import { findServers, type NotedServer } from './server-note.ts'
 
 const timeoutMs = 5000
@@ -22,7 +22,7 @@ export function statusCommand(terminal: Terminal): Command {
     const servers = await Promise.all(findServers(dataDirectory).map(inspect))
     const state = overallState(servers)
     if (options.json === true) {
-      print(terminal, `${JSON.stringify({ dataDirectory, state, servers }, undefined, 2)}\n`)
+      printJson(terminal, { dataDirectory, state, servers })
     } else {
       print(
         terminal,

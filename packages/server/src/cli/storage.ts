@@ -1,5 +1,4 @@
 import { Command } from 'commander'
-import { openDatabase } from '../database/open.ts'
 import {
   checkStorage,
   openByteStore,
@@ -9,7 +8,15 @@ import {
 } from '../features/files/storage/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'
-import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import {
+  createSubcommand,
+  loadCommandConfig,
+  print,
+  printJson,
+  type Terminal,
+  withConfigFlags,
+} from './context.ts'
+import { withDatabase } from './with-database.ts'
 
 /** `basalt storage`: what lies in the place where bytes of files are kept. */
 export function storageCommands(terminal: Terminal): Command {
@@ -26,22 +33,21 @@ function checkCommand(terminal: Terminal): Command {
   return withConfigFlags(command).action(async () => {
     const { config } = loadCommandConfig(terminal, command)
     const { repair = false, json = false } = command.opts<{ repair?: boolean; json?: boolean }>()
-    const connection = { purpose: 'basalt storage check', asServer: false, log: () => undefined }
-    const opened = await openDatabase(config, connection)
     try {
-      const storage = { database: opened.system, store: openByteStore(config, systemClock) }
-      const report = await checkStorage(storage)
-      if (repair) {
-        requireSameStorage(report)
-        await removeOrphans(storage, report)
-      }
-      print(terminal, json ? `${JSON.stringify(report, undefined, 2)}\n` : describe(report, repair))
-      const isClean = report.lost.length === 0 && (repair || report.orphans.length === 0)
-      if (!isClean) terminal.exitCode = 1
+      await withDatabase(config, 'basalt storage check', async ({ system }) => {
+        const storage = { database: system, store: openByteStore(config, systemClock) }
+        const report = await checkStorage(storage)
+        if (repair) {
+          requireSameStorage(report)
+          await removeOrphans(storage, report)
+        }
+        if (json) printJson(terminal, report)
+        else print(terminal, describe(report, repair))
+        const isClean = report.lost.length === 0 && (repair || report.orphans.length === 0)
+        if (!isClean) terminal.exitCode = 1
+      })
     } catch (error) {
       throw error instanceof StoreFailed ? new OperatorError(error.message, { cause: error }) : error
-    } finally {
-      await opened.close()
     }
   })
 }

@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 import { listAppUsage, readSpan } from '../features/operations/usage/index.ts'
 import { systemClock } from '../lib/clock.ts'
-import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
-import { readDatabase } from './read-database.ts'
+import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
 import { formatTable } from './table.ts'
+import { readDatabase } from './with-database.ts'
 
 interface UsageOptions {
   readonly period?: string
@@ -32,7 +32,7 @@ export function usageCommand(terminal: Terminal): Command {
       ),
     )
     if (json === true) {
-      print(terminal, `${JSON.stringify(rows, undefined, 2)}\n`)
+      printJson(terminal, rows)
       return
     }
     const heads = ['app', 'requests', 'bytes in', 'bytes out', 'stored', 'calls', 'streams', 'job runs']

@@ -1,5 +1,7 @@
 import type { Config } from '../config/schema.ts'
 import { type Database, openDatabase } from '../database/open.ts'
+import type { SystemDatabase } from '../database/system-database.ts'
+import { AppError, OperatorError } from '../lib/errors.ts'
 
 /** Opens the configured database as a start prepares it, for a command beside a server or without one. */
 export async function withDatabase<Result>(
@@ -12,5 +14,20 @@ export async function withDatabase<Result>(
     return await work(database)
   } finally {
     await database.close()
+  }
+}
+
+/** As {@link withDatabase}, for what a request of the API reads: what it would be refused for is a wrong option here. */
+export async function readDatabase<Result>(
+  config: Config,
+  purpose: string,
+  work: (database: SystemDatabase) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await withDatabase(config, purpose, ({ system }) => work(system))
+  } catch (error) {
+    if (error instanceof AppError && error.status < 500)
+      throw new OperatorError(error.message, { exitCode: 2, cause: error })
+    throw error
   }
 }
