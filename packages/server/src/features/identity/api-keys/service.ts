@@ -157,7 +157,7 @@ export class ApiKeyService {
 
   /** Makes a change, with the audit row of an administrator, in one transaction. */
   async #change<Result>(
-    { actor, ...by }: Administrator,
+    by: Administrator,
     action: string,
     work: (transaction: Queryable) => Promise<{
       readonly id: string
@@ -168,9 +168,9 @@ export class ApiKeyService {
     const result = await this.#database.transaction(async (transaction) => {
       if ('lock' in by) await by.lock(transaction)
       const { id, detail = {}, result } = await work(transaction)
-      const origin = 'origin' in by && by.origin !== undefined ? { origin: by.origin } : {}
-      if (actor !== undefined)
-        await recordAudit(transaction, { actor, action, target: id, detail, ...origin })
+      if (by.actor !== undefined) {
+        await recordAudit(transaction, { actor: by.actor, action, target: id, detail, origin: by.origin })
+      }
       return result
     })
     this.#onChange()

@@ -77,13 +77,7 @@ export class AppService {
       const created = await insertApp(transaction, values)
       if (created === undefined) throw appErrors.invalidApp('owner user not found')
       const detail = { name, rateLimitRps: rateLimit, rateLimitWindowSeconds: windowSeconds }
-      await recordAudit(transaction, {
-        actor,
-        action: 'apps.create',
-        target: created.id,
-        detail,
-        ...(origin === undefined ? {} : { origin }),
-      })
+      await recordAudit(transaction, { actor, action: 'apps.create', target: created.id, detail, origin })
       return created
     })
     return describeApp(app)
@@ -102,13 +96,7 @@ export class AppService {
       if (updated === undefined) throw appErrors.appNotFound()
       const { name, rate_limit: rateLimitRps, rate_limit_window_seconds: rateLimitWindowSeconds } = updated
       const detail = { name, rateLimitRps, rateLimitWindowSeconds }
-      await recordAudit(transaction, {
-        actor,
-        action: 'apps.update',
-        target: id,
-        detail,
-        ...(origin === undefined ? {} : { origin }),
-      })
+      await recordAudit(transaction, { actor, action: 'apps.update', target: id, detail, origin })
       return updated
     })
     this.#onChange()
@@ -120,12 +108,7 @@ export class AppService {
     if (requireId(id).toLowerCase() === defaultAppId) throw appErrors.defaultAppKept()
     await this.#database.transaction(async (transaction) => {
       if (!(await deleteApp(transaction, id))) throw appErrors.appNotFound()
-      await recordAudit(transaction, {
-        actor,
-        action: 'apps.delete',
-        target: id,
-        ...(origin === undefined ? {} : { origin }),
-      })
+      await recordAudit(transaction, { actor, action: 'apps.delete', target: id, origin })
     })
     this.#onChange()
   }

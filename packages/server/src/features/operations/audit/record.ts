@@ -13,7 +13,7 @@ export interface AuditEntry {
   /** More, without secrets. */
   readonly detail?: Readonly<Record<string, unknown>>
   /** By which request, if by one. */
-  readonly origin?: RequestOrigin
+  readonly origin?: RequestOrigin | undefined
 }
 
 /** Writes the entry; call it in the transaction of the act itself. */
