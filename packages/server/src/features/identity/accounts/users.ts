@@ -20,6 +20,9 @@ export interface User {
   readonly [column: string]: unknown
 }
 
+export const userColumns = sql`
+  id, email, email_verified_at, phone, password_hash, is_anonymous, linked_at, disabled_at, created_at, updated_at`
+
 /** A user as the API shows it. */
 export interface UserObject {
   readonly id: string
@@ -48,7 +51,7 @@ export function describeUser(user: User): UserObject {
 
 export async function findUserById(database: Queryable, id: string): Promise<User | undefined> {
   if (!isUuid(id)) return undefined
-  return await database.maybeOne<User>(sql`select * from basalt.users where id = ${id}`)
+  return await database.maybeOne<User>(sql`select ${userColumns} from basalt.users where id = ${id}`)
 }
 
 /** @throws AppError user_not_found */
@@ -64,22 +67,28 @@ export async function requireUser(database: Queryable, id: string): Promise<User
  */
 export async function lockUser(database: Queryable, id: string): Promise<User | undefined> {
   if (!isUuid(id)) return undefined
-  return await database.maybeOne<User>(sql`select * from basalt.users where id = ${id} for update`)
+  return await database.maybeOne<User>(
+    sql`select ${userColumns} from basalt.users where id = ${id} for update`,
+  )
 }
 
 /** As {@link lockUser}. @param email normalized */
 export async function lockUserByEmail(database: Queryable, email: string): Promise<User | undefined> {
-  return await database.maybeOne<User>(sql`select * from basalt.users where email = ${email} for update`)
+  return await database.maybeOne<User>(
+    sql`select ${userColumns} from basalt.users where email = ${email} for update`,
+  )
 }
 
 /** @param email normalized */
 export async function findUserByEmail(database: Queryable, email: string): Promise<User | undefined> {
-  return await database.maybeOne<User>(sql`select * from basalt.users where email = ${email}`)
+  return await database.maybeOne<User>(sql`select ${userColumns} from basalt.users where email = ${email}`)
 }
 
 /** As {@link lockUser}. @param phone E.164 */
 export async function lockUserByPhone(database: Queryable, phone: string): Promise<User | undefined> {
-  return await database.maybeOne<User>(sql`select * from basalt.users where phone = ${phone} for update`)
+  return await database.maybeOne<User>(
+    sql`select ${userColumns} from basalt.users where phone = ${phone} for update`,
+  )
 }
 
 export interface NewUser {
@@ -97,7 +106,7 @@ export async function insertUser(database: Queryable, user: NewUser): Promise<Us
     values (${user.email ?? null}, case when ${user.isEmailVerified ?? false}::bool then now() end,
       ${user.phone ?? null}, ${user.passwordHash ?? null}, ${user.isAnonymous ?? false})
     on conflict do nothing
-    returning *`)
+    returning ${userColumns}`)
 }
 
 export async function setPassword(database: Queryable, userId: string, hash: string): Promise<void> {
@@ -125,7 +134,7 @@ export async function markEmailVerified(
   return await database.maybeOne<User>(sql`
     update basalt.users set email_verified_at = coalesce(email_verified_at, now()), updated_at = now()
     where id = ${userId} and email = ${email}
-    returning *`)
+    returning ${userColumns}`)
 }
 
 /**
@@ -149,7 +158,7 @@ export async function takeOverUnverified(
     set password_hash = null, phone = null, updated_at = now(),
       email_verified_at = case when not ${hasFactor}::bool then now() end
     where id = ${userId} and email_verified_at is null
-    returning *`)
+    returning ${userColumns}`)
   // With them codes and tokens. Last: transactions change the version of API keys before that of OAuth tokens.
   await database.count(sql`delete from basalt.oauth_consents where user_id = ${userId}`)
   return user
@@ -160,7 +169,7 @@ export async function markLinked(database: Queryable, userId: string): Promise<U
   return await database.maybeOne<User>(sql`
     update basalt.users set is_anonymous = false, linked_at = now(), updated_at = now()
     where id = ${userId} and is_anonymous and disabled_at is null
-    returning *`)
+    returning ${userColumns}`)
 }
 
 /**
@@ -178,7 +187,7 @@ export async function linkEmail(
     update basalt.users set email = ${email}, password_hash = ${passwordHash ?? null}, is_anonymous = false,
       email_verified_at = case when ${isVerified}::bool then now() end, linked_at = now(), updated_at = now()
     where id = ${userId} and is_anonymous and disabled_at is null
-    returning *`)
+    returning ${userColumns}`)
   return await update.catch((error) => {
     throw codeOf(error) === '23505' ? accountErrors.emailOfAnother() : error
   })

@@ -26,6 +26,9 @@ export interface Challenge {
   readonly [column: string]: unknown
 }
 
+const columns = sql`
+  id, code_hash, challenge, phone, attempts, used_at is not null as is_used, expires_at <= now() as is_expired`
+
 /** @throws AppError no_pending_mfa when the user has been deleted meanwhile */
 export async function createChallenge(
   database: Queryable,
@@ -62,7 +65,7 @@ export async function findChallenge(
 ): Promise<Challenge | undefined> {
   if (!isUuid(id)) return undefined
   return await database.maybeOne<Challenge>(sql`
-    select *, used_at is not null as is_used, expires_at <= now() as is_expired from basalt.mfa_challenges
+    select ${columns} from basalt.mfa_challenges
     where id = ${id} and user_id = ${userId} and method = ${method} and purpose = ${purpose}`)
 }
 
@@ -72,9 +75,10 @@ export async function findLatestChallenge(
   { userId, method, purpose }: ChallengeScope,
 ): Promise<Challenge | undefined> {
   return await database.maybeOne<Challenge>(sql`
-    select *, used_at is not null as is_used, expires_at <= now() as is_expired from basalt.mfa_challenges
+    select ${columns} from basalt.mfa_challenges
     where user_id = ${userId} and method = ${method} and purpose = ${purpose}
-    order by created_at desc, id limit 1`)
+    order by created_at desc, id
+    limit 1`)
 }
 
 /** Uses the challenge up; of several at once one succeeds. */

@@ -17,6 +17,8 @@ export interface Factor {
   readonly [column: string]: unknown
 }
 
+const columns = sql`id, user_id, method, secret, last_step, phone, confirmed_at, created_at`
+
 /** Whether a sign-in of the user needs a second factor, whatever is switched on at the moment. */
 export async function isEnrolled(database: Queryable, userId: string): Promise<boolean> {
   const { enrolled } = await database.one<{ enrolled: boolean }>(sql`
@@ -28,7 +30,9 @@ export async function isEnrolled(database: Queryable, userId: string): Promise<b
 /** Confirmed factors in the order of their enrolment. */
 export async function listFactors(database: Queryable, userId: string): Promise<Factor[]> {
   return await database.many<Factor>(sql`
-    select * from basalt.mfa_factors where user_id = ${userId} and confirmed_at is not null order by confirmed_at, id`)
+    select ${columns} from basalt.mfa_factors
+    where user_id = ${userId} and confirmed_at is not null
+    order by confirmed_at, id`)
 }
 
 export async function findFactor(
@@ -37,7 +41,8 @@ export async function findFactor(
   method: FactorMethod,
 ): Promise<Factor | undefined> {
   return await database.maybeOne<Factor>(sql`
-    select * from basalt.mfa_factors where user_id = ${userId} and method = ${method}`)
+    select ${columns} from basalt.mfa_factors
+    where user_id = ${userId} and method = ${method}`)
 }
 
 /** Begins an enrolment in place of an unconfirmed one; undefined when the factor is confirmed already. */
@@ -53,7 +58,7 @@ export async function beginFactor(
     on conflict (user_id, method) do update
       set secret = excluded.secret, phone = excluded.phone, last_step = null, created_at = now()
       where f.confirmed_at is null
-    returning *`)
+    returning ${columns}`)
 }
 
 /** An enrolment that was begun and not confirmed is void after this time. */
@@ -66,7 +71,8 @@ export async function findBegunFactor(
   method: FactorMethod,
 ): Promise<Factor | undefined> {
   return await database.maybeOne<Factor>(sql`
-    select * from basalt.mfa_factors where user_id = ${userId} and method = ${method} and ${begun}`)
+    select ${columns} from basalt.mfa_factors
+    where user_id = ${userId} and method = ${method} and ${begun}`)
 }
 
 /** Puts the factor in force; false when another request did, or began anew, or it was begun too long ago. */
@@ -97,7 +103,8 @@ export async function removeFactor(database: Queryable, userId: string, factorId
   if (!isUuid(factorId)) return false
   const removed = await database.maybeOne<{ method: FactorMethod }>(sql`
     delete from basalt.mfa_factors
-    where id = ${factorId} and user_id = ${userId} and confirmed_at is not null returning method`)
+    where id = ${factorId} and user_id = ${userId} and confirmed_at is not null
+    returning method`)
   if (removed === undefined) return false
   if (removed.method === 'webauthn') {
     await database.count(sql`delete from basalt.passkeys where user_id = ${userId}`)

@@ -3,7 +3,7 @@ import type { Queryable } from '../../../../database/system-database.ts'
 import { readChoice, readTimePosition, writeTimePosition } from '../../../../http/filters.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { accountErrors } from '../errors.ts'
-import { describeUser, type User } from '../users.ts'
+import { describeUser, type User, userColumns } from '../users.ts'
 
 /** A user as the administrator sees it. */
 interface ListedUser extends User {
@@ -64,7 +64,7 @@ async function selectUsers(
   { limit, offset }: { readonly limit: number; readonly offset: number },
 ): Promise<ListedUser[]> {
   return await database.many<ListedUser>(sql`
-    select u.*, (extract(epoch from u.created_at) * 1000000)::bigint::text as position,
+    select ${userColumns}, (extract(epoch from u.created_at) * 1000000)::bigint::text as position,
       (select max(s.last_active_at) from basalt.sessions s
         where s.user_id = u.id and s.impersonated_by is null) as last_active_at,
       array(select f.method from basalt.mfa_factors f
@@ -72,7 +72,10 @@ async function selectUsers(
       array(select distinct i.provider from basalt.social_identities i where i.user_id = u.id order by 1) as providers
     from (
       -- What is shown of a user is looked up for those of the page alone.
-      select * from basalt.users u where ${matching} order by u.created_at desc, u.id limit ${limit} offset ${offset}
+      select ${userColumns} from basalt.users u
+      where ${matching}
+      order by u.created_at desc, u.id
+      limit ${limit} offset ${offset}
     ) u
     order by u.created_at desc, u.id`)
 }

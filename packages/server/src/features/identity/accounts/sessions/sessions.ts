@@ -1,7 +1,7 @@
-import { sql } from '../../../../database/sql.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
-import type { User } from '../users.ts'
+import { type User, userColumns } from '../users.ts'
 
 /** A replay of a refresh token within this time of its rotation answers the same successor. */
 const graceSeconds = 10
@@ -26,9 +26,19 @@ export interface SessionStart {
 }
 
 /**
- * Undefined when the user is gone or disabled, or the password has been replaced since it was checked. What replaces
- * a password ends the sessions after it; the lock puts this session before that or refuses it.
+ * The user, unless disabled or with another password than was checked. What replaces a password ends the sessions after
+ * it; the lock puts what is inserted before that or refuses it.
  */
+function signedIn(userId: string, passwordHash: string | null): Sql {
+  return sql`(
+    select id from basalt.users
+    where id = ${userId} and disabled_at is null
+      and (${passwordHash}::text is null or password_hash = ${passwordHash})
+    for share
+  ) as signed_in`
+}
+
+/** Undefined when the user is deleted or disabled, or the password has been replaced since it was checked. */
 export async function insertSession(
   database: Queryable,
   start: SessionStart,
@@ -38,11 +48,7 @@ export async function insertSession(
     insert into basalt.sessions (user_id, aal, amr, user_agent, ip_address, expires_at, tokens_expire_at)
     select id, ${aal}, ${amr}::text[], ${client.userAgent}, ${client.ipAddress},
       now() + make_interval(secs => ${lifetimeSeconds}::int), ${tokenExpiresAt.toISOString()}::timestamptz
-    from (
-      select id from basalt.users
-      where id = ${userId} and disabled_at is null
-        and (${passwordHash}::text is null or password_hash = ${passwordHash})
-      for share) as signed_in
+    from ${signedIn(userId, passwordHash)}
     returning id`)
 }
 
@@ -59,17 +65,13 @@ export interface PendingStart {
 /** A sign-in that waits for the second factor; refused as a session is. */
 export async function insertPendingSignIn(
   database: Queryable,
-  { userId, method, provesEmail, lifetimeSeconds, passwordHash: hash }: PendingStart,
+  pending: PendingStart,
 ): Promise<{ id: string } | undefined> {
-  const passwordHash = hash ?? null
+  const { userId, method, provesEmail, lifetimeSeconds, passwordHash = null } = pending
   return await database.maybeOne<{ id: string }>(sql`
     insert into basalt.pending_sign_ins (user_id, method, proves_email, expires_at)
     select id, ${method}, ${provesEmail}::bool, now() + make_interval(secs => ${lifetimeSeconds}::int)
-    from (
-      select id from basalt.users
-      where id = ${userId} and disabled_at is null
-        and (${passwordHash}::text is null or password_hash = ${passwordHash})
-      for share) as signed_in
+    from ${signedIn(userId, passwordHash)}
     returning id`)
 }
 
@@ -80,9 +82,10 @@ export async function findPendingSignIn(
 ): Promise<(User & { readonly method: string; readonly proves_email: boolean }) | undefined> {
   if (!isUuid(userId) || !isUuid(pendingId)) return undefined
   // The user first: the end of a sign-in locks them in this order too.
-  const user = await database.maybeOne<User>(
-    sql`select * from basalt.users where id = ${userId} and disabled_at is null for share`,
-  )
+  const user = await database.maybeOne<User>(sql`
+    select ${userColumns} from basalt.users
+    where id = ${userId} and disabled_at is null
+    for share`)
   const pending = await database.maybeOne<{ method: string; proves_email: boolean }>(sql`
     select method, proves_email from basalt.pending_sign_ins
     where id = ${pendingId} and user_id = ${userId} and expires_at > now()
