@@ -56,11 +56,21 @@ export async function previewDeletion(database: SystemDatabase, userId: string) 
 async function listForeignKeys(database: SystemDatabase): Promise<ForeignKey[]> {
   return await database.many<ForeignKey>(sql`
     select n.nspname as schema, t.relname as name, c.confdeltype as action,
-      array(select a.attname::text from unnest(c.conkey) with ordinality k (number, place)
-        join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.number order by k.place) as columns,
-      array(select a.attname::text from unnest(c.confkey) with ordinality k (number, place)
-        join pg_attribute a on a.attrelid = c.confrelid and a.attnum = k.number order by k.place) as referenced
-    from pg_constraint c join pg_class t on t.oid = c.conrelid join pg_namespace n on n.oid = t.relnamespace
+      array(
+        select a.attname::text
+        from unnest(c.conkey) with ordinality k (number, ordinal)
+        join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.number
+        order by k.ordinal
+      ) as columns,
+      array(
+        select a.attname::text
+        from unnest(c.confkey) with ordinality k (number, ordinal)
+        join pg_attribute a on a.attrelid = c.confrelid and a.attnum = k.number
+        order by k.ordinal
+      ) as referenced
+    from pg_constraint c
+    join pg_class t on t.oid = c.conrelid
+    join pg_namespace n on n.oid = t.relnamespace
     -- A partition has a copy of the constraint of its table, whose rows are counted there.
     where c.contype = 'f' and c.confrelid = 'basalt.users'::regclass and c.conparentid = 0
     order by n.nspname = 'basalt', 1, 2, c.conname
@@ -77,8 +87,12 @@ async function countRows(database: SystemDatabase, key: ForeignKey, userId: stri
       await transaction.count(sql`select set_config('statement_timeout', ${String(countTimeoutMs)}, true)`)
       const { rows } = await transaction.one<{ rows: number }>(sql`
         select count(*)::int as rows from (
-          select 1 from basalt.users u join ${sql.id(key.schema, key.name)} t on ${sql.join(matches, sql` and `)}
-          where u.id = ${userId}::uuid limit ${mostRows + 1}) as found`)
+          select
+          from basalt.users u
+          join ${sql.id(key.schema, key.name)} t on ${sql.join(matches, sql` and `)}
+          where u.id = ${userId}::uuid
+          limit ${mostRows + 1}
+        ) as found`)
       return rows
     })
   } catch (error) {
@@ -99,17 +113,25 @@ async function listFurther(database: SystemDatabase, tables: readonly string[]):
   const found = await database.many<Further>(sql`
     with recursive named as (
       select t.oid, n.nspname || '.' || t.relname as name
-      from pg_class t join pg_namespace n on n.oid = t.relnamespace where n.nspname <> 'basalt'
-    ), reached (oid) as (
+      from pg_class t
+      join pg_namespace n on n.oid = t.relnamespace
+      where n.nspname <> 'basalt'
+    ),
+    reached (oid) as (
       select oid from named where name = any(${tables}::text[])
       union
-      select c.conrelid from reached r join pg_constraint c on c.confrelid = r.oid
+      select c.conrelid
+      from reached r
+      join pg_constraint c on c.confrelid = r.oid
       where c.contype = 'f' and c.confdeltype = 'c' and c.conparentid = 0
     )
     select distinct source.name as "table", target.name as "references", c.confdeltype as action
-    from reached r join pg_constraint c on c.confrelid = r.oid and c.contype = 'f' and c.conparentid = 0
-    join named source on source.oid = c.conrelid join named target on target.oid = r.oid
-    order by 1, 2 limit ${mostReferences}`)
+    from reached r
+    join pg_constraint c on c.confrelid = r.oid and c.contype = 'f' and c.conparentid = 0
+    join named source on source.oid = c.conrelid
+    join named target on target.oid = r.oid
+    order by 1, 2
+    limit ${mostReferences}`)
   return found.map(({ table, references, action }) => ({
     table,
     references,
