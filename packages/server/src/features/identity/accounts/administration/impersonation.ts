@@ -10,6 +10,7 @@ import type { AccountContext } from '../context.ts'
 import { requireText } from '../credentials.ts'
 import { accountErrors } from '../errors.ts'
 import { signAccessToken } from '../sessions/access-token.ts'
+import { claimsOf } from '../sign-in.ts'
 import { lockUser } from '../users.ts'
 
 /** Long enough to look into a complaint, short enough to be forgotten about. */
@@ -62,13 +63,10 @@ export async function impersonate(
     return { user: found, id: session.id, expiresAt, lifetimeSeconds }
   })
   const claims = {
-    sub: user.id,
-    email: user.email ?? '',
-    email_verified: user.email_verified_at !== null,
+    ...claimsOf(user),
     sid: id,
     aal,
     amr: ['impersonation'],
-    is_anonymous: user.is_anonymous,
     act: { sub: actor },
     jti: randomBytes(16).toString('hex'),
   }
