@@ -6,7 +6,7 @@ import { isStorableJson } from '../../../lib/storable-text.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { jobErrors } from './errors.ts'
-import * as rows from './job-rows.ts'
+import * as queries from './queries.ts'
 import { isJobState, type JobState } from './states.ts'
 
 /** A job as the administration sees it. */
@@ -62,14 +62,16 @@ export function createJobAdministration(database: SystemDatabase, queue: JobQueu
     id: string,
     origin: RequestOrigin,
     action: string,
-    work: typeof rows.requeueJobRow,
+    work: typeof queries.requeueJobRow,
     refusal: (id: string) => Error,
   ): Promise<Job> {
     requireJobId(id)
     return await database.transaction(async (transaction) => {
       const row = await work(transaction, id)
       if (row === undefined) {
-        throw (await rows.findJobRow(transaction, id)) === undefined ? jobErrors.jobNotFound() : refusal(id)
+        throw (await queries.findJobRow(transaction, id)) === undefined
+          ? jobErrors.jobNotFound()
+          : refusal(id)
       }
       const detail = { type: row.type }
       await recordAudit(transaction, { actor: 'admin', action, target: row.id, detail, origin })
@@ -80,11 +82,11 @@ export function createJobAdministration(database: SystemDatabase, queue: JobQueu
   return {
     async list({ state, type, limit, offset }) {
       if (state !== undefined && !isJobState(state)) throw jobErrors.invalidStateFilter()
-      return (await rows.listJobRows(database, { state, type, limit, offset })).map(showJob)
+      return (await queries.listJobRows(database, { state, type, limit, offset })).map(showJob)
     },
 
     async count() {
-      const { counts, oldest_age } = await rows.countJobRows(database)
+      const { counts, oldest_age } = await queries.countJobRows(database)
       return {
         queued: 0,
         running: 0,
@@ -98,7 +100,7 @@ export function createJobAdministration(database: SystemDatabase, queue: JobQueu
 
     async get(id) {
       requireJobId(id)
-      const row = await rows.findJobRow(database, id)
+      const row = await queries.findJobRow(database, id)
       if (row === undefined) throw jobErrors.jobNotFound()
       return showJob(row)
     },
@@ -116,7 +118,7 @@ export function createJobAdministration(database: SystemDatabase, queue: JobQueu
           detail,
           origin,
         })
-        const row = await rows.findJobRow(transaction, id)
+        const row = await queries.findJobRow(transaction, id)
         if (row === undefined) throw new Error('the job was not added')
         return showJob(row)
       })
@@ -125,12 +127,12 @@ export function createJobAdministration(database: SystemDatabase, queue: JobQueu
     },
 
     async retry(id, origin) {
-      const job = await change(id, origin, 'jobs.retry', rows.requeueJobRow, jobErrors.jobNotFailed)
+      const job = await change(id, origin, 'jobs.retry', queries.requeueJobRow, jobErrors.jobNotFailed)
       queue.wake()
       return job
     },
 
-    cancel: (id, origin) => change(id, origin, 'jobs.cancel', rows.cancelJobRow, jobErrors.jobNotQueued),
+    cancel: (id, origin) => change(id, origin, 'jobs.cancel', queries.cancelJobRow, jobErrors.jobNotQueued),
   }
 }
 
@@ -161,7 +163,7 @@ function readRunAt(text: string): Date {
   return instant
 }
 
-function showJob(row: rows.JobRow): Job {
+function showJob(row: queries.JobRow): Job {
   const { started_at, leased_until, finished_at, schedule_id, state } = row
   return {
     id: row.id,

@@ -3,7 +3,7 @@ import type { Notifications } from '../../../database/notifications/notification
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { JobQueue, JobType } from '../../../job-queue.ts'
-import { insertJobRow } from './job-rows.ts'
+import { insertJobRow } from './queries.ts'
 import { createJobWorker } from './worker.ts'
 
 const topic = 'jobs'
