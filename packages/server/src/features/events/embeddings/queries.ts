@@ -148,9 +148,9 @@ export async function readInputs(
     select k.key, r.input, r.has_vector
     from unnest(${keys}::text[]) k (key)
     cross join lateral (
-      select ${compileInput(target, 't')} as input, ${sql.id('t', vector.name)} is not null as has_vector
+      select ${compileInput(target)} as input, ${sql.id('t', vector.name)} is not null as has_vector
       from ${sql.id(relation.schema, relation.name)} t
-      where ${compileKeyMatch(target, 't', sql`k.key`)}
+      where ${compileKeyMatch(target, sql`k.key`)}
     ) r`)
   return new Map(found.map(({ key, input, has_vector }) => [key, { input, hasVector: has_vector }]))
 }
@@ -176,7 +176,7 @@ export async function writeVectors(
       ${vectors.map(({ key }) => key)}::text[], ${vectors.map(({ input }) => input)}::text[],
       ${vectors.map((each) => each.vector)}::text[]
     ) i (key, input, vector)
-    where ${compileKeyMatch(target, 't', sql`i.key`)} and ${compileInput(target, 't')} is not distinct from i.input`)
+    where ${compileKeyMatch(target, sql`i.key`)} and ${compileInput(target)} is not distinct from i.input`)
 }
 
 /** What is done leaves the queue, unless it has changed since it was claimed. */
@@ -185,7 +185,12 @@ export async function settleRows(
   name: string,
   rows: readonly QueuedRow[],
 ): Promise<void> {
-  await database.count(sql`delete from basalt.embedding_queue q ${of(name, rows)} and q.version = r.version`)
+  const hashes = rows.map(({ record_hash }) => record_hash)
+  const versions = rows.map(({ version }) => version)
+  await database.count(sql`
+    delete from basalt.embedding_queue q
+    using unnest(${hashes}::uuid[], ${versions}::bigint[]) r (record_hash, version)
+    where q.embedding = ${name} and q.record_hash = r.record_hash and q.version = r.version`)
   await releaseRows(database, name, rows)
 }
 
@@ -212,14 +217,6 @@ export async function failRow(
     where embedding = ${name} and record_hash = ${record_hash}::uuid and version = ${version}::bigint`)
 }
 
-function of(name: string, rows: readonly QueuedRow[]) {
-  return sql`
-    using unnest(
-      ${rows.map(({ record_hash }) => record_hash)}::uuid[], ${rows.map(({ version }) => version)}::bigint[]
-    ) r (record_hash, version)
-    where q.embedding = ${name} and q.record_hash = r.record_hash`
-}
-
 export async function recordWritten(database: Queryable, name: string, count: number): Promise<void> {
   await database.count(sql`
     update basalt.embeddings set written = written + ${count}::bigint, last_written_at = now(), last_error = null
@@ -237,13 +234,14 @@ export async function recordError(database: Queryable, name: string, message: st
 export async function lockForBackfill(
   transaction: Queryable,
   name: string,
-): Promise<{ readonly isBusy: boolean } | undefined> {
+): Promise<{ readonly isInProgress: boolean } | undefined> {
   const locked = await transaction.maybeOne<{ backfill_job: string | null }>(sql`
     select backfill_job from basalt.embeddings where name = ${name} for update`)
   if (locked === undefined) return undefined
-  const busy = await transaction.maybeOne(sql`
-    select from basalt.jobs where id = ${locked.backfill_job}::uuid and state in ('queued', 'running')`)
-  return { isBusy: busy !== undefined }
+  const job = await transaction.maybeOne(sql`
+    select from basalt.jobs
+    where id = ${locked.backfill_job}::uuid and state in ('queued', 'running')`)
+  return { isInProgress: job !== undefined }
 }
 
 export async function recordBackfill(transaction: Queryable, name: string, job: string): Promise<void> {
@@ -266,13 +264,13 @@ export async function queueRows(
   wantsAll: boolean,
 ): Promise<number> {
   const { relation, vector } = target
-  const isMissing = sql`(${compileInput(target, 't')} is null) <> (${sql.id('t', vector.name)} is null)`
+  const isMissing = sql`(${compileInput(target)} is null) <> (${sql.id('t', vector.name)} is null)`
   const count = await transaction.count(sql`
     insert into basalt.embedding_queue as q (embedding, record_hash, record_key)
     select e.name, md5(t.key)::uuid, t.key
     from basalt.embeddings e
     cross join lateral (
-      select ${compileKey(target, 't')} as key from ${sql.id(relation.schema, relation.name)} t
+      select ${compileKey(target)} as key from ${sql.id(relation.schema, relation.name)} t
       where ${wantsAll}::bool or (e.filled_recipe <> e.recipe) is true or ${isMissing}
     ) t
     where e.name = ${name}

@@ -1,4 +1,3 @@
-import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import type { Embedder } from '../../data/embedding-provider/index.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
@@ -113,23 +112,18 @@ export function createKeptEmbeddingService(deps: EmbeddingDeps): KeptEmbeddingSe
     },
 
     async backfill(name, wantsAll, origin) {
-      await startBackfill(database, name, wantsAll, origin)
+      await startBackfill(name, wantsAll, origin)
       queue.wake()
       return await find(name)
     },
   }
 
-  async function startBackfill(
-    system: SystemDatabase,
-    name: string,
-    wantsAll: boolean,
-    origin: RequestOrigin,
-  ): Promise<void> {
+  async function startBackfill(name: string, wantsAll: boolean, origin: RequestOrigin): Promise<void> {
     if (!Object.hasOwn(settings, name)) throw keptEmbeddingErrors.embeddingNotFound(name)
-    await system.transaction(async (transaction) => {
+    await database.transaction(async (transaction) => {
       const row = await queries.lockForBackfill(transaction, name)
       if (row === undefined) throw keptEmbeddingErrors.embeddingNotFound(name)
-      if (row.isBusy) throw keptEmbeddingErrors.backfillInProgress()
+      if (row.isInProgress) throw keptEmbeddingErrors.backfillInProgress()
       const payload = { embedding: name, ...(wantsAll ? { all: true } : {}) }
       const job = await queue.enqueue(backfillJob, payload, transaction)
       await queries.recordBackfill(transaction, name, job)

@@ -68,29 +68,29 @@ function namesIn(template: string): string[] {
   return [...template.matchAll(placeholder)].map(([, name = '']) => name)
 }
 
-/** The text of a row of `alias` that is embedded; NULL when it has none but blanks. */
-export function compileInput({ sources, template }: EmbeddingTarget, alias: string): Sql {
-  const texts = sources.map(({ name }) => sql`nullif(btrim(${sql.id(alias, name)}::text, E' \\t\\r\\n'), '')`)
+/** Of the row `t` the text that is embedded; NULL when it has none but blanks. */
+export function compileInput({ sources, template }: EmbeddingTarget): Sql {
+  const texts = sources.map(({ name }) => sql`nullif(btrim(${sql.id('t', name)}::text, E' \\t\\r\\n'), '')`)
   if (template === undefined) return sql`nullif(concat_ws(E'\\n', ${sql.join(texts)}), '')`
   const parts = template.split(placeholder).map((part, index) => {
     const isName = index % 2 === 1
-    return isName ? sql`${sql.id(alias, part)}::text` : sql.literal(part)
+    return isName ? sql`${sql.id('t', part)}::text` : sql.literal(part)
   })
   return sql`case when coalesce(${sql.join(texts)}) is not null then concat(${sql.join(parts)}) end`
 }
 
-/** Whether the row of `alias` is the one of a key, a JSON array as in the log of changes. */
-export function compileKeyMatch({ relation }: EmbeddingTarget, alias: string, key: Sql): Sql {
+/** Whether the row `t` is the one of a key, a JSON array as in the log of changes. */
+export function compileKeyMatch({ relation }: EmbeddingTarget, key: Sql): Sql {
   const pairs = relation.primaryKey.map(
     ({ name, type }, index) =>
-      sql`${sql.id(alias, name)} = (${key}::json ->> ${sql.integer(index)})::${sql.type(type.name)}`,
+      sql`${sql.id('t', name)} = (${key}::json ->> ${sql.integer(index)})::${sql.type(type.name)}`,
   )
   return sql.join(pairs, sql` and `)
 }
 
-/** The key of a row of `alias`, as in the log of changes. */
-export function compileKey({ relation }: EmbeddingTarget, alias: string): Sql {
-  return sql`json_build_array(${sql.join(relation.primaryKey.map(({ name }) => sql.id(alias, name)))})::text`
+/** The key of the row `t`, as in the log of changes. */
+export function compileKey({ relation }: EmbeddingTarget): Sql {
+  return sql`json_build_array(${sql.join(relation.primaryKey.map(({ name }) => sql.id('t', name)))})::text`
 }
 
 /** What vectors are made of and by: those of another recipe cannot be compared with them. */

@@ -1,5 +1,5 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
-import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { type JobQueue, JobRefused, type JobType } from '../../../job-queue.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Embedders } from '../../data/embedding-provider/index.ts'
@@ -29,8 +29,13 @@ const shiftMs = 300_000
 const leaseSeconds = 900
 
 /** Embeds the queued rows of one embedding, batch by batch, until none is left. */
-export function createUpdateJob(deps: EmbeddingDeps): JobType<EmbeddingPayload> {
-  const { settings, embedders, database, catalog, queue } = deps
+export function createUpdateJob({
+  settings,
+  embedders,
+  database,
+  catalog,
+  queue,
+}: EmbeddingDeps): JobType<EmbeddingPayload> {
   return {
     name: updateJob,
     // Some eight hours: a provider that fails for longer needs a person.
@@ -38,7 +43,7 @@ export function createUpdateJob(deps: EmbeddingDeps): JobType<EmbeddingPayload> 
     timeout: leaseSeconds,
     findProblem: ({ embedding }) => findNameProblem(settings, embedding),
     async handle({ embedding: name }, { signal }) {
-      const target = await requireTarget(deps, name)
+      const target = await requireTarget(name)
       const endsAt = performance.now() + shiftMs
       for (;;) {
         signal.throwIfAborted()
@@ -58,12 +63,12 @@ export function createUpdateJob(deps: EmbeddingDeps): JobType<EmbeddingPayload> 
     },
   }
 
-  async function requireTarget({ catalog: live }: EmbeddingDeps, name: string): Promise<EmbeddingTarget> {
+  async function requireTarget(name: string): Promise<EmbeddingTarget> {
     const found = settings[name]
     if (found === undefined) throw new JobRefused(`the configuration has no embeddings.${name}`)
-    let target = findTarget(live.current, embedders, found)
-    if ('problem' in target && (await catalog.refresh(live.current))) {
-      target = findTarget(live.current, embedders, found)
+    let target = findTarget(catalog.current, embedders, found)
+    if ('problem' in target && (await catalog.refresh(catalog.current))) {
+      target = findTarget(catalog.current, embedders, found)
     }
     if (!('problem' in target)) return target
     await queries.recordError(database, name, target.problem)
@@ -83,7 +88,7 @@ export function findNameProblem(
 /** Has the queued rows embedded, by a job that waits already or a new one. */
 export async function enqueueUpdate(
   queue: JobQueue,
-  transaction: Parameters<typeof queries.holdQueuedJob>[0],
+  transaction: Queryable,
   name: string,
   runAt?: Date,
 ): Promise<void> {
