@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { DatabaseError } from 'pg'
 
-/** How long a statement waits for the batch that it goes on with. */
-const patienceMs = 100
+/** How long a statement waits for another batch to become full. */
+const nextBatchMs = 100
 
 /** Runs works one after the other: what is written in the background takes one connection, however much there is. */
 export class Lane {
@@ -209,7 +209,7 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
   async #dueAt(position: number): Promise<void> {
     if (position < this.#due.length) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, patienceMs)
+    const timer = setTimeout(resolve, nextBatchMs)
     this.#onDue = resolve
     await promise
     this.#onDue = undefined

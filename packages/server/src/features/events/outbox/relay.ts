@@ -33,7 +33,7 @@ export interface RelayOptions {
 /** How often the log is looked at while it has listeners: what plain SQL changes is not announced. */
 const listenedMs = 150
 /** Events that come within so long of others are taken together. */
-const busyMs = 50
+const gatherMs = 50
 /** A leader that does not renew its lease for so long is replaced. */
 const leaseSeconds = 4
 const renewMs = 2000
@@ -129,7 +129,7 @@ export class Relay {
       if (!count) return
       consumer.taken?.()
       if (this.#isStopped) return
-      if (count < batchSize) return await delay(busyMs, undefined, { ref: false })
+      if (count < batchSize) return await delay(gatherMs, undefined, { ref: false })
     }
   }
 

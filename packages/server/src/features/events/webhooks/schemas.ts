@@ -24,7 +24,7 @@ const webhook = Type.Object({
   updatedAt: timestamp,
 })
 
-/** What must be there is checked by hand, for the messages of the interface. */
+/** What must be there is checked by hand, for the documented messages. */
 const fields = {
   url: Type.Optional(Type.String({ description: 'An absolute http or https URL without credentials.' })),
   secret: Type.Optional(

@@ -132,7 +132,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
 
     async update(id, input, origin) {
       const changes = {
-        // An empty URL means unchanged, as in other implementations of the interface.
+        // An empty URL means unchanged, as in other implementations of the API.
         ...(input.url === undefined || input.url === '' ? {} : { url: requireAllowed(readUrl(input.url)) }),
         ...(input.secret === undefined ? {} : { secret: seal(id, input.secret) }),
         ...(input.events === undefined ? {} : { events: readEvents(input.events) }),

@@ -17,7 +17,7 @@ import { describeUser, markEmailVerified, type User, type UserObject } from './u
 /** What signs a user in: the first factor, or both. */
 export type AuthenticationMethod = 'password' | 'otp' | 'sms' | 'anonymous' | 'webauthn' | 'oauth'
 
-/** The authentication response of the interface. */
+/** What a sign-in answers. */
 export interface AuthenticationResponse {
   readonly token: string
   readonly refreshToken: string
@@ -44,7 +44,7 @@ export interface SessionTokens {
   readonly amr: readonly string[]
 }
 
-/** The MFA-pending response of the interface. */
+/** What a first factor answers when a second one is needed. */
 export interface PendingResponse {
   readonly mfa_pending: true
   /** Opens the endpoints of the second factor and nothing else, for five minutes. */

@@ -33,7 +33,7 @@ export type DistanceMetric = 'cosine' | 'l2' | 'inner_product'
 
 const metrics: readonly DistanceMetric[] = ['cosine', 'l2', 'inner_product']
 
-/** Parameters of the interface that no vector mode takes. */
+/** Parameters of lists that no vector mode takes. */
 const unsupported = ['fuzzy', 'facets', 'disjunctiveFacets', 'typo_threshold', 'highlight']
 
 const maxTextBytes = 8000
