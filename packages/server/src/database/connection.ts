@@ -178,6 +178,11 @@ export class Connection {
     return Array.isArray(results) ? results : [results]
   }
 
+  /** Ends a transaction that failed. A connection on which that fails is in an unknown state, and is closed. */
+  async rollback(): Promise<void> {
+    await this.script('rollback').catch(() => this.destroy())
+  }
+
   /**
    * Runs one statement by the extended query protocol, which refuses a second one: where a text is split depends on
    * settings that the text itself can change (PostgreSQL, standard_conforming_strings).

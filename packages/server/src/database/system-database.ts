@@ -74,8 +74,7 @@ export class SystemDatabase implements Queryable {
         try {
           await connection.send(calls)
         } catch (error) {
-          // A connection whose rollback fails is in an unknown state and must not be used again.
-          await connection.script('rollback').catch(() => connection.destroy())
+          await connection.rollback()
           throw error instanceof StatementFailed ? error.error : error
         }
       },
@@ -128,8 +127,7 @@ export async function inTransaction<Result>(
     await connection.query(sql`commit`)
     return result
   } catch (error) {
-    // A connection whose rollback fails is in an unknown state and must not be used again.
-    await connection.query(sql`rollback`).catch(() => connection.destroy())
+    await connection.rollback()
     throw error
   }
 }
@@ -142,7 +140,7 @@ async function executeAlone(
   try {
     return await queryableOn(connection).execute(statement)
   } catch (error) {
-    await connection.query(sql`rollback`).catch(() => connection.destroy())
+    await connection.rollback()
     throw error
   }
 }

@@ -148,8 +148,7 @@ export class UserDatabase {
           const answers = await connection.send([...message.calls, commit])
           return answersOf(message, answers)
         } catch (error) {
-          // A connection whose rollback fails is in an unknown state and must not be used again.
-          await connection.script('rollback').catch(() => connection.destroy())
+          await connection.rollback()
           throw locateFailure(error, message)
         }
       },
@@ -210,8 +209,7 @@ export class UserDatabase {
       await connection.send([commit])
       return result
     } catch (error) {
-      // A connection whose rollback fails is in an unknown state and must not be used again.
-      await connection.script('rollback').catch(() => connection.destroy())
+      await connection.rollback()
       throw error
     }
   }
@@ -258,8 +256,7 @@ export class UserDatabase {
         })
         return answers
       } catch (error) {
-        // A connection whose rollback fails is in an unknown state and must not be used again.
-        await connection.script('rollback').catch(() => connection.destroy())
+        await connection.rollback()
         throw error
       }
     }
