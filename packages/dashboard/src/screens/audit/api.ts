@@ -1,4 +1,4 @@
-import { get } from '../../api/request.ts'
+import { listByOffset } from '../../api/page-list.ts'
 
 /** Of `GET /api/admin/audit`. */
 export interface AuditEntry {
@@ -33,9 +33,5 @@ export type AuditFilter = Partial<Readonly<Record<(typeof auditFilters)[number],
 
 const pageSize = 100
 
-export async function listAudit(filter: AuditFilter, cursor: string | undefined, signal: AbortSignal) {
-  const offset = Number(cursor ?? 0)
-  const query = { ...filter, limit: pageSize, offset }
-  const { items } = await get<{ items: AuditEntry[] }>('admin/audit', query, { signal })
-  return { items, next: items.length < pageSize ? undefined : String(offset + pageSize) }
-}
+export const listAudit = (filter: AuditFilter, cursor: string | undefined, signal: AbortSignal) =>
+  listByOffset<AuditEntry>('admin/audit', { ...filter, limit: pageSize }, cursor, signal)

@@ -1,3 +1,4 @@
+import { listByOffset } from '../../api/page-list.ts'
 import { get, post, segment } from '../../api/request.ts'
 
 export const jobStates = ['queued', 'running', 'completed', 'failed', 'canceled'] as const
@@ -31,12 +32,13 @@ export interface NewJob {
   readonly runAt?: string
 }
 
+const pageSize = 50
+
 export const listJobs = (
   filter: { readonly state?: string | undefined; readonly type?: string | undefined },
-  offset: number,
-  limit: number,
+  cursor: string | undefined,
   signal: AbortSignal,
-) => get<{ items: Job[] }>('admin/jobs', { ...filter, offset, limit }, { signal })
+) => listByOffset<Job>('admin/jobs', { ...filter, limit: pageSize }, cursor, signal)
 
 export const countJobs = (signal: AbortSignal) => get<JobStats>('admin/jobs/stats', {}, { signal })
 

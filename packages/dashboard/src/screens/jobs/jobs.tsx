@@ -13,8 +13,6 @@ import { countJobs, type JobState, jobStates, listJobs } from './api.ts'
 import { EnqueueDialog } from './enqueue-dialog.tsx'
 import { JobDetail } from './job-detail.tsx'
 
-const pageSize = 50
-
 export function JobsScreen() {
   const [search, setSearch] = useSearchParams()
   const [, params] = useRoute('/jobs/:id')
@@ -28,15 +26,9 @@ export function JobsScreen() {
   }
   const rest = search.size === 0 ? '' : `?${search}`
   const stats = useApi(['jobs', 'stats'], countJobs, { refetchIntervalMs: 5000 })
-  const list = usePages(
-    ['jobs', 'list', filter],
-    async (cursor, signal) => {
-      const offset = Number(cursor ?? 0)
-      const { items } = await listJobs(filter, offset, pageSize, signal)
-      return { items, next: items.length === pageSize ? String(offset + pageSize) : undefined }
-    },
-    { refetchIntervalMs: 5000 },
-  )
+  const list = usePages(['jobs', 'list', filter], (cursor, signal) => listJobs(filter, cursor, signal), {
+    refetchIntervalMs: 5000,
+  })
   const set = (changes: Record<string, string>) =>
     setSearch(
       Object.entries({ state, type, ...changes }).filter(([, value]) => value !== ''),

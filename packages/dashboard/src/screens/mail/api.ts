@@ -1,3 +1,4 @@
+import { listByOffset } from '../../api/page-list.ts'
 import { get, patch, post, put, remove, segment } from '../../api/request.ts'
 
 /** Of `GET /api/admin/email/templates`. */
@@ -61,9 +62,5 @@ export const sendTemplate = (templateKey: string, to: string, variables: Variabl
 
 const pageSize = 50
 
-export async function listSent(cursor: string | undefined, signal: AbortSignal) {
-  const offset = Number(cursor ?? 0)
-  const query = { limit: pageSize, offset }
-  const { items } = await get<{ items: SentMail[] }>('admin/email/sent', query, { signal })
-  return { items, next: items.length === pageSize ? String(offset + pageSize) : undefined }
-}
+export const listSent = (cursor: string | undefined, signal: AbortSignal) =>
+  listByOffset<SentMail>('admin/email/sent', { limit: pageSize }, cursor, signal)

@@ -1,3 +1,4 @@
+import { listByOffset } from '../../api/page-list.ts'
 import { get, post, put, remove, segment } from '../../api/request.ts'
 
 /** Of `GET /api/admin/push/devices`. */
@@ -43,28 +44,12 @@ export interface Provider {
   readonly details: Readonly<Record<string, unknown>> | null
 }
 
-interface Page<T> {
-  readonly items: readonly T[]
-  readonly next: string | undefined
-}
-
 const limit = 100
 
-async function listFrom<T>(
-  path: string,
-  query: Readonly<Record<string, string | boolean | undefined>>,
-  cursor: string | undefined,
-  signal: AbortSignal,
-): Promise<Page<T>> {
-  const offset = Number(cursor ?? 0)
-  const { items } = await get<{ items: T[] }>(path, { ...query, limit, offset }, { signal })
-  return { items, next: items.length === limit ? String(offset + limit) : undefined }
-}
-
 export const listDevices = (user: string, cursor: string | undefined, signal: AbortSignal) =>
-  listFrom<Device>(
+  listByOffset<Device>(
     'admin/push/devices',
-    { user_id: user || undefined, include_inactive: true },
+    { user_id: user || undefined, include_inactive: true, limit },
     cursor,
     signal,
   )
@@ -74,8 +59,8 @@ export const listDeliveries = (
   cursor: string | undefined,
   signal: AbortSignal,
 ) => {
-  const query = { user_id: filter.user || undefined, status: filter.status || undefined }
-  return listFrom<Delivery>('admin/push/deliveries', query, cursor, signal)
+  const query = { user_id: filter.user || undefined, status: filter.status || undefined, limit }
+  return listByOffset<Delivery>('admin/push/deliveries', query, cursor, signal)
 }
 
 export const revokeDevice = (id: string) => remove(`admin/push/devices/${segment(id)}`)

@@ -1,3 +1,4 @@
+import { listByOffset } from '../../api/page-list.ts'
 import { get } from '../../api/request.ts'
 
 /** Of `GET /api/admin/analytics/requests`. */
@@ -34,15 +35,13 @@ export type RequestFilter = Partial<Readonly<Record<(typeof requestFilters)[numb
 
 const pageSize = 100
 
-export async function listRequests(filter: RequestFilter, cursor: string | undefined, signal: AbortSignal) {
-  const offset = Number(cursor ?? 0)
-  const query = { ...filter, limit: pageSize, offset }
-  const { items } = await get<{ items: AnsweredRequest[] }>('admin/analytics/requests', query, { signal })
-  return { items, next: items.length < pageSize ? undefined : String(offset + pageSize) }
-}
+const path = 'admin/analytics/requests'
+
+export const listRequests = (filter: RequestFilter, cursor: string | undefined, signal: AbortSignal) =>
+  listByOffset<AnsweredRequest>(path, { ...filter, limit: pageSize }, cursor, signal)
 
 export async function findRequest(id: string, signal: AbortSignal): Promise<AnsweredRequest | undefined> {
   const query = { request_id: id, limit: 1 }
-  const { items } = await get<{ items: AnsweredRequest[] }>('admin/analytics/requests', query, { signal })
+  const { items } = await get<{ items: AnsweredRequest[] }>(path, query, { signal })
   return items[0]
 }
