@@ -3,7 +3,7 @@ import { isOfProxy, noteConnected, noteDisconnected } from './connection.ts'
 import { noteEndedSession } from './session-state.ts'
 
 /** The server trusts the cookie of the session only with it: no form and no image of another page can send it. */
-export const dashboardHeaders = { 'x-basalt-dashboard': '1' } as const
+const dashboardHeaders = { 'x-basalt-dashboard': '1' } as const
 
 /** As `fetch`; notices that the session has ended or that the server is unavailable. */
 export const watchedFetch: typeof fetch = async (input, init) => {

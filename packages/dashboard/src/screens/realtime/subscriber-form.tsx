@@ -6,7 +6,7 @@ import { Form } from '../../ui/layout.tsx'
 import type { Subscriber } from './api.ts'
 import styles from './realtime.module.css'
 
-export const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 /** Who subscribes to what; kept in the address. */
 export function SubscriberForm({

@@ -139,7 +139,7 @@ function bodyValue(text: string | null, type: string): unknown {
 }
 
 /** Types whose values are documents in JSON. */
-export const isDocument = (type: string) =>
+const isDocument = (type: string) =>
   type === 'json' || type === 'jsonb' || /\b(geometry|geography)\b/.test(type)
 
 /** As `JSON.parse`; numbers keep the digits they were typed with, where the browser can (`JSON.rawJSON`). */

@@ -47,7 +47,7 @@ export function toggleSort(terms: readonly SortTerm[], key: string, isAdded: boo
 }
 
 /** A value in a filter. */
-export const filterText = (value: string) => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
+const filterText = (value: string) => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 
 export type Test = '=' | '!=' | '<' | '<=' | '>' | '>=' | 'contains' | 'starts' | 'null' | 'not null'
 

@@ -6,7 +6,7 @@ import { type RowPage, type RowsRequest, readRows, type TableRow } from './api.t
 import type { Place } from './live-rows.ts'
 
 /** What a statement may cost by the planner before a person is asked: reading some million rows, about a second. */
-export const costLimit = 100_000
+const costLimit = 100_000
 
 /** Begins the keys of what counts the rows. */
 export const countKey = (table: string) => ['tables', table, 'count'] as const

@@ -83,9 +83,6 @@ export const listDeliveries = (
     { signal },
   )
 
-export const getDelivery = (webhookId: string, id: string, signal: AbortSignal) =>
-  get<Delivery>(deliveryPath(webhookId, id), {}, { signal })
-
 export const replayDelivery = ({ webhookId, id }: { readonly webhookId: string; readonly id: string }) =>
   post<Delivery>(`${deliveryPath(webhookId, id)}/replay`)
 
