@@ -6,7 +6,7 @@ import type { BulkPlan } from '../plan/bulk.ts'
 import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statements.ts'
 import { compileBodyValue } from './body.ts'
-import { compileComparison } from './comparison.ts'
+import { compileSameRow, keyOf } from './identity.ts'
 import { compileSelectList, relationName } from './record.ts'
 import { compileConditions } from './rows.ts'
 import { body, compileJson, compileRowSource, oldRecord, writeSlots } from './write.ts'
@@ -64,33 +64,20 @@ function compileUpdate({ rows, record, columns, limit }: BulkPlan, isCompared: b
   if (!isCompared) return sql`${update} where ${compileConditions(rows, row)}`
   // The lock keeps what is read as the old record the one that is updated.
   const key = keyOf(record)
+  // Of rows that share their key only those are written that the conditions find.
+  const also = rows.relation.hasDescendants ? sql` and (${compileConditions(rows, row)})` : sql.empty
   return sql`${update}, (
-      select ${sql.join(key.map(({ id }) => id('o')))}, ${compileJson(compileSelectList(record, 'o'))} as ${sql.id(oldRecord)}
+      select ${sql.join(key.map(({ name: each }) => sql.id('o', each)))}, ${compileJson(compileSelectList(record, 'o'))} as ${sql.id(oldRecord)}
       from ${name} o
       where ${compileConditions(rows, 'o')}
       limit ${sql.integer(limit + 1)}
       for update of o
     ) o
-    where ${sql.join(
-      key.map(({ id, type }) => compileComparison(type, id(row), '=', id('o'))),
-      sql` and `,
-    )}`
+    where ${compileSameRow(key, row, 'o')}${also}`
 }
 
 function compileDelete({ rows }: BulkPlan): Sql {
   return sql`delete from ${relationName(rows.relation)} as ${sql.id(row)} where ${compileConditions(rows, row)}`
-}
-
-/** What finds a row again: its key, else its place. */
-function keyOf({ relation: { primaryKey, hasDescendants } }: RecordPlan) {
-  const columns =
-    primaryKey.length > 0 && !hasDescendants
-      ? primaryKey
-      : [
-          { name: 'tableoid', type: undefined },
-          { name: 'ctid', type: undefined },
-        ]
-  return columns.map(({ name, type }) => ({ type, id: (alias: string) => sql.id(alias, name) }))
 }
 
 function shown(record: RecordPlan): Sql {

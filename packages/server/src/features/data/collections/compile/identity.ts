@@ -1,5 +1,6 @@
-import type { Relation } from '../../../../database/catalog/model.ts'
+import type { ColumnType, Relation } from '../../../../database/catalog/model.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
+import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statements.ts'
 import { compileComparison } from './comparison.ts'
 import { bind } from './filter.ts'
@@ -19,6 +20,30 @@ export function compileIdentity(relation: Relation, alias: string): Sql {
     relation.primaryKey.map((column, index) =>
       compileComparison(column.type, sql.id(alias, column.name), '=', bind(column, idSlot(index))),
     ),
+    sql` and `,
+  )
+}
+
+/** A column that tells rows apart. */
+interface KeyPart {
+  readonly name: string
+  readonly type: ColumnType | undefined
+}
+
+/**
+ * What finds a row again that the statement has locked: its key, among tables that inherit also the table it is in. By its
+ * place only where there is no key: one that was changed meanwhile has another.
+ */
+export function keyOf({ relation, hasSystemColumns }: RecordPlan): readonly KeyPart[] {
+  const { primaryKey, hasDescendants } = relation
+  const table = { name: 'tableoid', type: undefined }
+  if (primaryKey.length === 0) return [table, { name: 'ctid', type: undefined }]
+  return hasDescendants && hasSystemColumns ? [...primaryKey, table] : primaryKey
+}
+
+export function compileSameRow(key: readonly KeyPart[], one: string, other: string): Sql {
+  return sql.join(
+    key.map(({ name, type }) => compileComparison(type, sql.id(one, name), '=', sql.id(other, name))),
     sql` and `,
   )
 }

@@ -12,7 +12,10 @@ export function relationName({ schema, name, version }: Relation): Sql {
 }
 
 /** The select list of a record whose row is `alias`: its columns, and `expand` when asked for. */
-export function compileSelectList({ columns, expand, relation }: RecordPlan, alias: string): Sql {
+export function compileSelectList(
+  { columns, expand, relation }: Omit<RecordPlan, 'hasSystemColumns'>,
+  alias: string,
+): Sql {
   const items = columns.map((column) => compileColumn(column, alias))
   if (expand !== undefined) items.push(sql`${compileExpand(relation, expand, alias)} as "expand"`)
   return sql.join(items)

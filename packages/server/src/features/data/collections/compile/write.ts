@@ -9,8 +9,7 @@ import { Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statements.ts'
 import { compileBodyTypes, compileBodyValue } from './body.ts'
-import { compileComparison } from './comparison.ts'
-import { compileIdentity, identitySlots } from './identity.ts'
+import { compileIdentity, compileSameRow, identitySlots, keyOf } from './identity.ts'
 import { compileSelectList, relationName } from './record.ts'
 import { compileDiscarded, failWithout } from './required-row.ts'
 
@@ -98,23 +97,19 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
       returning ${compileSelectList(answer ?? record, row)}`
     return compileAnswer({ ...written, write, record: wholeRow }, options)
   }
+  const key = keyOf(record)
   // The lock keeps what is read as the old record the one that is updated.
   const write = sql`
     update ${name} as ${sql.id(row)}
     set ${assignments}
     from ${source}, (
-      select ${sql.join(record.relation.primaryKey.map((column) => sql.id('o', column.name)))},
+      select ${sql.join(key.map(({ name: each }) => sql.id('o', each)))},
         ${compileJson(compileSelectList(record, 'o'))} as ${sql.id(oldRecord)}
       from ${name} o
       where ${compileIdentity(record.relation, 'o')}
       for update
     ) o
-    where ${sql.join(
-      record.relation.primaryKey.map(({ name: key, type }) =>
-        compileComparison(type, sql.id(row, key), '=', sql.id('o', key)),
-      ),
-      sql` and `,
-    )}
+    where ${compileSameRow(key, row, 'o')}
     returning ${compileBoth(record, answer)}, ${sql.id('o', oldRecord)} as old_record`
   return compileAnswer(
     {

@@ -5,7 +5,7 @@ import { compileDistanceOrder } from '../compile/spatial.ts'
 import { collectionErrors } from '../errors.ts'
 import type { Cursor } from '../parse/cursor.ts'
 import type { SortTerm } from '../parse/list-query.ts'
-import type { Reader } from './reader.ts'
+import { mayReadSystemColumns, type Reader } from './reader.ts'
 import { requireColumn } from './record.ts'
 import type { SearchPlan } from './search.ts'
 import type { DistancePlan } from './spatial.ts'
@@ -120,14 +120,10 @@ function planSortTerm(relation: Relation, { column: name, descending }: SortTerm
 function tieBreak(relation: Relation, sort: readonly OrderKey[], reader: Reader): OrderKey[] {
   const sorted = new Set(sort.filter(({ computed }) => computed === undefined).map(({ name }) => name))
   const key = relation.rowKey.map(({ name }) => name)
-  const isEnough = key.length > 0 && !(relation.hasDescendants && mayReadPosition(relation, reader))
+  const isEnough = key.length > 0 && !(relation.hasDescendants && mayReadSystemColumns(relation, reader))
   return [...key, ...(isEnough ? [] : rowPosition(relation))]
     .filter((name) => !sorted.has(name))
     .map((name) => ({ name, column: relation.column.get(name), nullable: false, descending: false }))
-}
-
-function mayReadPosition({ callersMayReadSystemColumns }: Relation, reader: Reader): boolean {
-  return reader === 'unrestricted' || (reader === 'caller' && callersMayReadSystemColumns)
 }
 
 /** Rows of a table have a position in the part they are stored in; those of a view keep the order it gives them. */

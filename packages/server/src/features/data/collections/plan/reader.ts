@@ -54,10 +54,11 @@ export function visibleColumns(relation: Relation, reader: Reader): readonly Col
  * bypass them, and the statement has to see the system columns it names. A request without a token reads no index past the
  * policies: its role is granted nothing but what the operator says. Tables that inherit have indexes of their own.
  */
-export function mayLookUpRows(
-  { isBypassed, callersMayReadSystemColumns, hasDescendants }: Relation,
-  reader: Reader,
-): boolean {
-  if (hasDescendants) return false
-  return isBypassed && (reader === 'unrestricted' || (reader === 'caller' && callersMayReadSystemColumns))
+export function mayLookUpRows(relation: Relation, reader: Reader): boolean {
+  return relation.isBypassed && !relation.hasDescendants && mayReadSystemColumns(relation, reader)
+}
+
+/** Whether a statement may ask which table a row is in, and where. */
+export function mayReadSystemColumns({ callersMayReadSystemColumns }: Relation, reader: Reader): boolean {
+  return reader === 'unrestricted' || (reader === 'caller' && callersMayReadSystemColumns)
 }

@@ -2,7 +2,14 @@ import type { Catalog, Column, Relation, Relationship } from '../../../../databa
 import { collectionErrors } from '../errors.ts'
 import type { RecordQuery } from '../parse/list-query.ts'
 import { requireRls } from '../require-rls.ts'
-import { maySelect, privilegesOf, type Reader, requireReadable, visibleColumns } from './reader.ts'
+import {
+  mayReadSystemColumns,
+  maySelect,
+  privilegesOf,
+  type Reader,
+  requireReadable,
+  visibleColumns,
+} from './reader.ts'
 
 /** What a record shows: columns of its own, and related records. */
 export interface RecordPlan {
@@ -10,6 +17,8 @@ export interface RecordPlan {
   readonly columns: readonly Column[]
   /** Undefined when nothing was asked to be expanded; the record then has no `expand`. */
   readonly expand: readonly ExpandPlan[] | undefined
+  /** Whether a statement may ask which table a row is in. */
+  readonly hasSystemColumns: boolean
 }
 
 export interface ExpandPlan {
@@ -21,7 +30,12 @@ export interface ExpandPlan {
 
 /** A record with all its columns and nothing expanded: what a write answers. */
 export function planWholeRecord(relation: Relation, reader: Reader): RecordPlan {
-  return { relation, columns: visibleColumns(relation, reader), expand: undefined }
+  return {
+    relation,
+    columns: visibleColumns(relation, reader),
+    expand: undefined,
+    hasSystemColumns: mayReadSystemColumns(relation, reader),
+  }
 }
 
 /** What a write answers: undefined for the whole record. @throws AppError as of {@link planRecord} */
@@ -50,12 +64,9 @@ export function planRecord(
   const whole = planWholeRecord(relation, reader)
   const columns =
     query.fields?.map((name) => requireColumn(relation, name, 'fields', reader)) ?? whole.columns
-  if (query.expand.length === 0) return { relation, columns: [...new Set(columns)], expand: undefined }
-  return {
-    relation,
-    columns: [...new Set(columns)],
-    expand: planExpand(catalog, relation, query.expand, reader),
-  }
+  const plan = { ...whole, columns: [...new Set(columns)] }
+  if (query.expand.length === 0) return plan
+  return { ...plan, expand: planExpand(catalog, relation, query.expand, reader) }
 }
 
 /** @throws AppError unknown_column, insufficient_permissions */

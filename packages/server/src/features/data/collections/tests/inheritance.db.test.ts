@@ -1,7 +1,9 @@
+import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { faultsOf } from '../../../../../test/faults.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import { waitFor } from '../../../../../test/wait-for.ts'
 import { eventsOf, recordedChanges, recording, recordingTables } from './recorded-changes.ts'
 
 /**
@@ -85,4 +87,69 @@ test('a write by filter that has a listener changes no other row of the key', as
       ],
     },
   ])
+})
+
+test('a write by id that has a listener leaves the rows of every table with what they were', async () => {
+  recordedChanges.add('city update')
+  const response = await app.request('PATCH', '/api/collections/city/1', { token, body: { note: 'new' } })
+  expect(response.status).toBe(200)
+  const [event] = await eventsOf(app)
+  expect(event?.rows).toHaveLength(2)
+  expect(event?.rows).toEqual(
+    expect.arrayContaining([
+      {
+        record: { id: 1, name: 'Lyon', note: 'new' },
+        oldRecord: { id: 1, name: 'Lyon', note: 'river' },
+      },
+      {
+        record: { id: 1, name: 'Paris', note: 'new' },
+        oldRecord: { id: 1, name: 'Paris', note: 'tower' },
+      },
+    ]),
+  )
+})
+
+test.each(['/4', `?expect=1&filter=${encodeURIComponent("name = 'Linz'")}`])(
+  'a write that has a listener finds a row again that was changed meanwhile: %s',
+  async (path) => {
+    recordedChanges.add('city update')
+    const holder = new pg.Client({ connectionString: app.database.url })
+    await holder.connect()
+    try {
+      await holder.query(`begin; update city set note = 'held' where id = 4`)
+      const write = app.request('PATCH', `/api/collections/city${path}`, { token, body: { note: 'new' } })
+      await waitFor('the write to wait', async () => {
+        const [found] = await app.sql(
+          `select count(*)::int as count from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return found?.count === 1
+      })
+      await holder.query('commit')
+      expect((await write).status).toBe(200)
+    } finally {
+      await holder.end()
+    }
+    expect((await eventsOf(app))[0]?.rows).toEqual([
+      { record: { id: 4, name: 'Linz', note: 'new' }, oldRecord: { id: 4, name: 'Linz', note: 'held' } },
+    ])
+  },
+)
+
+test('writes that have a listener need no right to more than the columns', async () => {
+  recordedChanges.add('city update')
+  await app.sql('revoke select on city from basalt_authenticated')
+  await app.sql('grant select (id, name, note) on city to basalt_authenticated')
+  try {
+    await expect.poll(async () => (await namesOf('')).length).toBe(7)
+    for (const path of [
+      '/api/collections/city/2',
+      `/api/collections/city?expect=1&filter=${encodeURIComponent("name = 'Paris'")}`,
+    ]) {
+      const response = await app.request('PATCH', path, { token, body: { note: 'new' } })
+      expect([path, response.status]).toEqual([path, 200])
+    }
+  } finally {
+    await app.sql('grant select on city to basalt_authenticated')
+  }
 })
