@@ -49,8 +49,12 @@ export interface AccessTokenKeys {
 const lengthLimit = 16_384
 /** Clock difference between nodes that is forgiven for `nbf` and `iat`; never for `exp`. */
 const leewaySeconds = 60
-/** Tokens whose verification is remembered; a client sends the same one for a quarter of an hour. */
-const rememberedLimit = 5000
+/**
+ * Tokens whose verification is remembered; a client sends the same one for a quarter of an hour. More than a node holds
+ * connections (`server.max_connections`): streams verify theirs twice a second and before each event, one after the other,
+ * and of more than this many none would be found again.
+ */
+const rememberedLimit = 20_000
 
 interface Remembered {
   readonly verdict: Verdict
