@@ -175,11 +175,11 @@ function openListenerOf(
         url: branchUrl(config.listen_url, config.branch),
         applicationName,
         settings: {},
-        prepare: true,
+        prepare: false,
         connectTimeoutMs,
       })
   }
-  return isPooled ? undefined : () => Connection.open(target)
+  return isPooled ? undefined : () => Connection.open({ ...target, prepare: false })
 }
 
 /** Makes the database fit to serve, and closes the connection. */

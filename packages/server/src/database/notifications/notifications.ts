@@ -4,7 +4,7 @@ import { codeOf, messageOf } from '../../lib/errors.ts'
 import { systemTimer, type Timer } from '../../lib/timer.ts'
 import type { Connection } from '../connection.ts'
 import { ConnectionLost } from '../failures.ts'
-import { render, type Sql, sql } from '../sql.ts'
+import { sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
 import { NotificationListener } from './listener.ts'
 import { NotificationSender } from './sender.ts'
@@ -25,8 +25,6 @@ export const listeningMs = 450
 const pollingMs = 125
 /** Between two looks at an announced topic: what comes meanwhile shares the next. */
 const lookAgainMs = 10
-/** Statements of looks that a connection keeps prepared: they differ by the topics that were due together. */
-const preparedLooks = 32
 
 export interface NotificationsOptions {
   readonly database: Pick<Queryable, 'one'>
@@ -50,8 +48,6 @@ export class Notifications {
   readonly #topics: WatchedTopic[] = []
   readonly #listener: NotificationListener | undefined
   readonly #sender: NotificationSender | undefined
-  /** Texts of the looks that connections keep prepared. */
-  readonly #prepared = new Set<string>()
   #looking: Promise<void> | undefined
   #cancelLook: (() => void) | undefined
   #state: 'new' | 'running' | 'stopped' = 'new'
@@ -212,23 +208,16 @@ export class Notifications {
     }
   }
 
-  /** By one statement. */
+  /**
+   * By one statement. It is not prepared: PostgreSQL keeps the plan that was best for a queue as small as it was, and would
+   * read all of one that has grown since, until ANALYZE.
+   */
   async #read(topics: readonly WatchedTopic[]): Promise<(string | null)[]> {
     if (topics.length === 0) return []
     const names = topics.map((_, index) => `v${index}`)
     const versions = topics.map(({ version }, index) => sql`(${version})::text as ${sql.id(`v${index}`)}`)
-    const statement = sql`select ${sql.join(versions)}`
     const database = this.#listener ?? this.#options.database
-    const row = await database.one<Record<string, string | null>>(
-      this.#isRecurring(statement) ? sql.prepared(statement) : statement,
-    )
+    const row = await database.one<Record<string, string | null>>(sql`select ${sql.join(versions)}`)
     return names.map((name) => row[name] ?? null)
-  }
-
-  /** Names of prepared statements are closed with their connection only, so that there must not be more and more. */
-  #isRecurring(statement: Sql): boolean {
-    const { text } = render(statement)
-    if (this.#prepared.size < preparedLooks) this.#prepared.add(text)
-    return this.#prepared.has(text)
   }
 }
