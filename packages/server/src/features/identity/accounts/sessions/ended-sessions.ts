@@ -41,14 +41,23 @@ export class EndedSessions {
   }
 
   /** Whether the token's session has ended; of a token without one, whether its user has since it was made. */
-  has({ sessionId, userId, issuedAt }: TokenOwner): boolean {
-    if (sessionId !== undefined) return this.#ended.has(sessionId)
-    const ended = this.#ended.get(userId)
-    return ended !== undefined && (issuedAt ?? 0) * 1000 <= ended.endedAtMs
+  has(owner: TokenOwner): boolean {
+    const { sessionId } = owner
+    return sessionId === undefined ? this.#hasUserOf(owner) : this.#ended.has(sessionId)
   }
 
-  get isCurrent(): boolean {
-    return performance.now() - this.#handle.currentAt < staleMs
+  /**
+   * Whether the database has to be asked. SQL that disables a user leaves the rows of the sessions, which may be of one who
+   * is enabled again.
+   */
+  mustAsk(owner: TokenOwner): boolean {
+    return performance.now() - this.#handle.currentAt >= staleMs || this.#hasUserOf(owner)
+  }
+
+  /** Whether the user was deleted or disabled since the token was made. */
+  #hasUserOf({ userId, issuedAt }: TokenOwner): boolean {
+    const ended = this.#ended.get(userId)
+    return ended !== undefined && (issuedAt ?? 0) * 1000 <= ended.endedAtMs
   }
 
   /** After the commit: in force on this node at once; the others follow by reading, as this one does for how long. */
@@ -66,9 +75,9 @@ export class EndedSessions {
       return ended === undefined
     }
     if (!isUuid(sessionId)) return false
-    const found = await this.#database.maybeOne(
-      sql`select 1 from basalt.sessions where id = ${sessionId} and expires_at > now()`,
-    )
+    const found = await this.#database.maybeOne(sql`
+      select 1 from basalt.sessions s join basalt.users u on u.id = s.user_id and u.disabled_at is null
+      where s.id = ${sessionId} and s.expires_at > now()`)
     return found !== undefined
   }
 
@@ -76,8 +85,8 @@ export class EndedSessions {
   async isPending({ userId, pendingId }: PendingIdentity): Promise<boolean> {
     if (!isUuid(pendingId)) return false
     const found = await this.#database.maybeOne(sql`
-      select 1 from basalt.pending_sign_ins
-      where id = ${pendingId} and user_id = ${userId} and expires_at > now()`)
+      select 1 from basalt.pending_sign_ins p join basalt.users u on u.id = p.user_id and u.disabled_at is null
+      where p.id = ${pendingId} and p.user_id = ${userId} and p.expires_at > now()`)
     return found !== undefined
   }
 
@@ -130,7 +139,7 @@ export function refuseEndedSessions(verifier: TokenVerifier, ended: EndedSession
     if (!('identity' in verdict) || verdict.identity.kind !== 'user') return verdict
     const { identity } = verdict
     if (ended.has(identity)) return refuse
-    return ended.isCurrent ? verdict : ended.isAlive(identity).then(orRefuse)
+    return ended.mustAsk(identity) ? ended.isAlive(identity).then(orRefuse) : verdict
   }
   return {
     recognizes: (token) => verifier.recognizes(token),

@@ -151,6 +151,27 @@ describe('accounts › revocation', () => {
     },
   )
 
+  test.each(Object.entries(ends))(
+    'ends tokens of a session, and a sign-in that waits, when their user is %s',
+    async (_name, end) => {
+      await sql('create table if not exists open_to_all (id int primary key)')
+      const user = await totpUser(accounts)
+      const pending = await pendingToken(accounts, user.user.email)
+      const stranger = await accounts.register()
+      const nodes = [accounts.app, short]
+      for (const node of nodes) {
+        await waitFor('the table', async () => (await listed(node, user.token)) === 200)
+      }
+      await end(user.user.id)
+      for (const node of nodes) {
+        await waitFor('the token to end', async () => (await listed(node, user.token)) === 401, 15_000)
+        const factors = await node.request('GET', '/api/auth/mfa/factors', { token: pending })
+        expect(factors.status).toBe(401)
+        expect(await listed(node, stranger.token)).toBe(200)
+      }
+    },
+  )
+
   test('of a user who is enabled again leaves tokens that are made later', async () => {
     const { id } = await insertUser(accounts.app)
     const before = userToken({ sub: id })
