@@ -270,6 +270,15 @@ describe('oauth server › refresh', () => {
     expect([again.access_token, again.refresh_token]).toEqual([first.access_token, first.refresh_token])
   })
 
+  test('leaves a revoked access token revoked when a replay answers it again', async () => {
+    const { refresh_token } = await obtainTokens(app, user, client)
+    const { access_token: token } = (await refresh(app, client, refresh_token)).json
+    await postForm(app, '/api/auth/revoke', { token })
+    expect((await refresh(app, client, refresh_token)).json.access_token).toBe(token)
+    await using other = await createOAuthApp({ database: app.database })
+    expect((await other.request('GET', '/api/schema', { token })).status).toBe(401)
+  })
+
   test('revokes the grant when a token is replayed later', async () => {
     const { refresh_token, access_token } = await obtainTokens(app, user, client)
     const { json } = await refresh(app, client, refresh_token)

@@ -34,7 +34,7 @@ const rememberedRotations = 16
 
 export async function findCode(database: Queryable, hash: Buffer): Promise<CodeRow | undefined> {
   return await database.maybeOne<CodeRow>(sql`
-    select client_id, redirect_uri, code_challenge, grant_id, expires_at <= now() as is_expired,
+    select client_id, scope, redirect_uri, code_challenge, grant_id, expires_at <= now() as is_expired,
       used_at is not null as is_used
     from basalt.oauth_codes where code_hash = ${hash}::bytea`)
 }
@@ -112,7 +112,8 @@ function rotationOf(generation: number) {
 /**
  * Takes a grant at this generation to its next one, with another access token, and answers a grant whose generation was
  * replaced within the grace period as it is. Of several at once one rotates: the others wait for its row lock, and
- * PostgreSQL evaluates the statement again on the row it left (PostgreSQL, Read Committed Isolation Level).
+ * PostgreSQL evaluates the statement again on the row it left (PostgreSQL, Read Committed Isolation Level). Only the
+ * rotation stores the access token: a replay must not bring back one that was revoked (RFC 7009 §2.1).
  */
 export async function refreshGrant(
   database: Queryable,
