@@ -9,7 +9,8 @@ import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { clientIdPrefix, clientSecretPrefix } from '../context.ts'
 import { oauthServerErrors } from '../errors.ts'
-import { isScope } from '../scopes.ts'
+import { isScope, withinListed } from '../scopes.ts'
+import { revokeOtherScopes } from '../token/grants.ts'
 import type { ClientRow, CountedClientRow } from './queries.ts'
 import * as queries from './queries.ts'
 import { findRedirectUriProblem } from './redirect-uri.ts'
@@ -88,7 +89,7 @@ export class ClientAdministration {
     return { ...(secret === undefined ? {} : { clientSecret: secret }), client: described }
   }
 
-  /** @throws AppError invalid_oauth_client, oauth_client_not_found */
+  /** Ends what it was given with a scope that is taken away, as {@link revoke}. @throws AppError invalid_oauth_client, oauth_client_not_found */
   async update(clientId: string, input: ClientInput, by: Actor) {
     const { source } = await this.#requireInForce(clientId)
     if (source === 'document') throw invalid('oauth client is described by its metadata document')
@@ -99,8 +100,10 @@ export class ClientAdministration {
       const values = { name, redirect_uris, scopes }
       const updated = await queries.updateClient(transaction, clientId, values)
       if (updated === undefined) throw revoked()
+      await revokeOtherScopes(transaction, updated.id, withinListed(scopes))
       return { target: clientId, detail: { name, redirectUris: redirect_uris, scopes }, result: undefined }
     })
+    this.#onRevoke()
     return await this.get(clientId)
   }
 

@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApplication } from '../../../../../test/api-keys.ts'
 import { alice } from '../../../../../test/fixtures.ts'
-import { callback, createClient, createOAuthApp, obtainTokens } from '../../../../../test/oauth.ts'
+import {
+  approveClient,
+  callback,
+  createClient,
+  createOAuthApp,
+  createProof,
+  obtainTokens,
+  redeem,
+  refresh,
+} from '../../../../../test/oauth.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 
 let app: TestApp
@@ -126,6 +135,31 @@ describe('oauth server › clients', () => {
       expect((await ask('PUT', `/${clientId}`, { ...body, [name]: undefined })).status).toBe(400)
     }
     expect(envelope(await ask('PUT', '/x', body))).toEqual(unknown)
+  })
+
+  test('lose at once what was given with a scope that is taken away', async () => {
+    const client = await createClient(app)
+    const user = userToken({ sub: alice })
+    const narrow = await obtainTokens(app, user, client, { scope: 'readonly' })
+    const wide = await obtainTokens(app, user, client, { scope: 'readwrite' })
+    const proof = createProof()
+    const code = await approveClient(app, user, client, proof, { scope: 'readwrite' })
+    const body = { name: 'New', redirectUris: [callback], scopes: ['readonly'] }
+    const statusOf = async (token: string) => (await app.request('GET', '/api/schema', { token })).status
+    expect(await statusOf(wide.access_token)).toBe(200)
+    expect((await ask('PUT', `/${client.clientId}`, body)).status).toBe(200)
+    expect(await statusOf(wide.access_token)).toBe(401)
+    for (const response of [
+      await refresh(app, client, wide.refresh_token),
+      await redeem(app, client, proof, code),
+    ]) {
+      expect([response.status, response.json.error]).toEqual([400, 'invalid_grant'])
+    }
+    expect(await statusOf(narrow.access_token)).toBe(200)
+    expect((await refresh(app, client, narrow.refresh_token)).status).toBe(200)
+    const wider = { ...body, scopes: ['readwrite'] }
+    expect((await ask('PUT', `/${client.clientId}`, wider)).status).toBe(200)
+    expect(await statusOf(narrow.access_token)).toBe(200)
   })
 
   test('are revoked once, and then stay as they are', async () => {

@@ -13,6 +13,7 @@ export interface GrantRow {
 
 export interface CodeRow {
   readonly client_id: string
+  readonly scope: Scope
   readonly redirect_uri: string
   readonly code_challenge: string
   readonly is_expired: boolean
@@ -152,7 +153,7 @@ export async function refreshGrant(
       ), issued as (
         insert into basalt.oauth_access_tokens (token_hash, grant_id, expires_at)
         select ${accessTokenHash}::bytea, id, now() + make_interval(secs => ${access_token_duration}::int)
-        from refreshed where generation = ${generation}::int + 1
+        from refreshed where generation = ${generation}::int + 1 and last_issued_at = now()
         on conflict (token_hash) do nothing
       )
       select id, scope, allowed_tables, generation,
@@ -193,6 +194,17 @@ export async function revokeGrant(database: Queryable, id: string): Promise<bool
   const count = await database.count(sql`
     update basalt.oauth_grants set revoked_at = now() where id = ${id}::uuid and revoked_at is null`)
   return count > 0
+}
+
+/** Revokes what a client has got with other scopes than these. */
+export async function revokeOtherScopes(
+  database: Queryable,
+  clientRowId: string,
+  kept: readonly Scope[],
+): Promise<void> {
+  await database.count(sql`
+    update basalt.oauth_grants set revoked_at = now()
+    where client_id = ${clientRowId}::uuid and scope <> all(${kept}::text[]) and revoked_at is null`)
 }
 
 /** @returns whether there was such a token */
