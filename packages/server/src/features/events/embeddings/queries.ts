@@ -95,11 +95,18 @@ export async function queueChanges(database: Queryable, ids: readonly string[]):
 
 /**
  * Whether a job of the type waits for the embedding. It then does not begin before this transaction has ended: a claim
- * skips what is locked.
+ * skips what is locked. Rows that are free now do not wait for a job that is there for those of a node that may have
+ * died; they do for the next attempt of one that has failed, whose pause is the provider's.
  */
-export async function holdQueuedJob(transaction: Queryable, type: string, name: string): Promise<boolean> {
+export async function holdQueuedJob(
+  transaction: Queryable,
+  type: string,
+  name: string,
+  { isForLater }: { readonly isForLater: boolean },
+): Promise<boolean> {
   const held = await transaction.maybeOne(sql`
     select from basalt.jobs where type = ${type} and state = 'queued' and payload ->> 'embedding' = ${name}
+      and (${isForLater}::bool or run_at <= now() or attempts > 0)
     limit 1 for share skip locked`)
   return held !== undefined
 }

@@ -92,7 +92,7 @@ export async function enqueueUpdate(
   name: string,
   runAt?: Date,
 ): Promise<void> {
-  if (await queries.holdQueuedJob(transaction, updateJob, name)) return
+  if (await queries.holdQueuedJob(transaction, updateJob, name, { isForLater: runAt !== undefined })) return
   await queue.enqueue(updateJob, { embedding: name }, transaction, { runAt })
 }
 

@@ -212,6 +212,32 @@ describe('embeddings', () => {
     expect((await find('note')).failed).toBe(0)
   })
 
+  test('of later changes do not wait for a request that takes long', async () => {
+    const go = Promise.withResolvers<void>()
+    provider.answer = (response, request) => {
+      const answer = () => embeddings(countLetters)(response, request)
+      if (request.body.input.includes('slow a')) void go.promise.then(answer)
+      else answer()
+    }
+    await write('POST', 'note', { id: 1, title: 'slow a' })
+    await waitFor('the slow request', () => provider.texts.includes('slow a'))
+    await write('POST', 'note', { id: 2, title: 'b' })
+    await waitFor('a job for the case that the node of the slow request dies', async () => {
+      const [row] = await app.sql(`
+        select from basalt.jobs where type = 'embedding_update' and state = 'queued' and run_at > now()`)
+      return row !== undefined
+    })
+    for (const id of [3, 4, 5]) {
+      await write('POST', 'note', { id, title: 'c'.repeat(id) })
+      await waitForVector(id, [0, 0, id])
+    }
+    const [later] = await app.sql(`
+      select count(*)::int from basalt.jobs where type = 'embedding_update' and state = 'queued' and run_at > now()`)
+    expect(later).toEqual({ count: 1 })
+    go.resolve()
+    await waitForVector(1, [1, 0, 0])
+  })
+
   test('of a text that the provider refuses fail alone, until it changes', async () => {
     provider.answer = (response, request) => {
       const isBad = request.body.input.some((text) => text.includes('bad'))
