@@ -58,12 +58,13 @@ const statesBeyondFunctions = /^(?:08|23|40|44|53|57|58|25006|42501|428C9|54000|
 /**
  * Whether what the operator defined is at fault, by the error alone: policies that look at each other (42P17), a subquery
  * with several rows (21000), a trigger that changes the row it is for by a statement of its own (27000), a foreign table
- * that does not fit its wrapper (HV), or a function that fails other than by RAISE.
+ * that does not fit its wrapper (HV) or to whose server callers have no user mapping, or none with the password they need
+ * (2F003), or a function that fails other than by RAISE.
  */
 export function isDefinitionFault(error: pg.DatabaseError): boolean {
-  const { code = '', where } = error
+  const { code = '', routine, where } = error
   if (isRaised(error)) return false
-  if (/^(?:42P17|21000|27000|HV)/.test(code)) return true
+  if (/^(?:42P17|21000|27000|2F003|HV)/.test(code) || routine === 'GetUserMapping') return true
   return where !== undefined && functionContext.test(where) && !statesBeyondFunctions.test(code)
 }
 

@@ -65,6 +65,12 @@ const setup = `
     execute format('create user mapping for public server other options (user %L, password_required %L)', current_user, 'false');
   end $$;
   create foreign table elsewhere (id int) server other options (table_name 'gone');
+  -- Foreign tables of a server that callers have no mapping to, or one without the password they need.
+  create server unmapped foreign data wrapper postgres_fdw;
+  create foreign table without_mapping (id int) server unmapped;
+  create server closed foreign data wrapper postgres_fdw;
+  create user mapping for public server closed;
+  create foreign table without_password (id int) server closed;
 
   create table parent (id int primary key references cast_in_policy);
   insert into parent values (1);`
@@ -132,6 +138,15 @@ describe('collections › definition faults', () => {
     ['a subquery with several rows', 'GET', 'several', undefined, '21000', 'several'],
     ['a cast in a trigger', 'POST', 'cast_in_trigger', { id: 1, s: 'abc' }, '22P02', 'cast_in_trigger'],
     ['a foreign table of no table', 'GET', 'elsewhere', undefined, '42P01', 'elsewhere'],
+    [
+      'a foreign table without a user mapping',
+      'GET',
+      'without_mapping',
+      undefined,
+      '42704',
+      'without_mapping',
+    ],
+    ['a foreign table without a password', 'GET', 'without_password', undefined, '2F003', 'without_password'],
     ['a trigger that changes its row', 'PATCH', 'change_itself/1', { n: 5 }, '27000', 'change_itself'],
     [
       'a trigger that changes its row, by a filter',
