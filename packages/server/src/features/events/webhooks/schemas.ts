@@ -30,7 +30,7 @@ const fields = {
   secret: Type.Optional(
     Type.Union([Type.String(), Type.Null()], {
       description:
-        'Key of the signatures: any text, or `whsec_` and base64. Never returned; empty or null removes it. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once.',
+        'Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once.',
     }),
   ),
   events: Type.Optional(

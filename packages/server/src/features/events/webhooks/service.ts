@@ -132,9 +132,10 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
 
     async update(id, input, origin) {
       const changes = {
-        // An empty URL means unchanged, as in other implementations of the API.
+        // An empty URL or secret means unchanged, as in other implementations of the API: a form that cannot know the
+        // secret sends an empty one, and must not end the signatures by it. Null removes it.
         ...(input.url === undefined || input.url === '' ? {} : { url: requireAllowed(readUrl(input.url)) }),
-        ...(input.secret === undefined ? {} : { secret: seal(id, input.secret) }),
+        ...(input.secret === undefined || input.secret === '' ? {} : { secret: seal(id, input.secret) }),
         ...(input.events === undefined ? {} : { events: readEvents(input.events) }),
         ...(input.tables === undefined ? {} : { tables: readTables(input.tables) }),
         ...(input.enabled === undefined ? {} : { enabled: input.enabled }),
