@@ -371,6 +371,7 @@ export type ErrorSlug =
   | 'resumable_upload_locked'
   | 'resumable_upload_not_found'
   | 'resumable_upload_offset_mismatch'
+  | 'reversed_time_range'
   | 'rls_required'
   | 'route_not_found'
   | 'row_discarded'

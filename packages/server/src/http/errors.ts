@@ -17,6 +17,11 @@ export const httpErrorTable = {
     message: (name: string, expected: string) => `invalid ${name}${expected === '' ? '' : `; ${expected}`}`,
     help: 'A parameter of a list or a report has a value that it cannot take; the message says what was expected.',
   },
+  reversedTimeRange: {
+    status: 400,
+    message: (to: string, from: string) => `${to} filter must be greater than or equal to ${from} filter`,
+    help: 'The range of time of a list ends before it begins.',
+  },
   invalidJson: {
     status: 400,
     message: 'invalid JSON body',

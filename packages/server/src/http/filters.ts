@@ -65,7 +65,7 @@ export interface TimeRange {
 /**
  * A range of time: RFC 3339, or dates in UTC, of which the last one is included.
  *
- * @throws AppError invalid_list_parameter
+ * @throws AppError invalid_list_parameter, reversed_time_range
  */
 export function readTimeRange(
   range: { readonly from: string | undefined; readonly to: string | undefined },
@@ -74,10 +74,7 @@ export function readTimeRange(
   const from = range.from === undefined ? undefined : readInstant(names[0], range.from)
   const to = range.to === undefined ? undefined : readInstant(names[1], range.to)
   if (from !== undefined && to !== undefined && to.getTime() < from.getTime())
-    throw httpErrors.invalidListParameter(
-      `${names[1]} filter`,
-      `must be greater than or equal to ${names[0]} filter`,
-    )
+    throw httpErrors.reversedTimeRange(names[1], names[0])
   const isDay = range.to !== undefined && parseDay(range.to) !== undefined
   // A moment itself is included too: what is stored is exact to the microsecond.
   return { from, to: to === undefined ? undefined : new Date(to.getTime() + (isDay ? dayMs : 1)) }
