@@ -3,7 +3,7 @@ import { listAudit, readAuditFilter, showAudit } from '../features/operations/au
 import { readLimit } from '../http/filters.ts'
 import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
 import { formatTable } from './table.ts'
-import { readDatabase } from './with-database.ts'
+import { mostRows, readDatabase } from './with-database.ts'
 
 interface AuditOptions {
   readonly table?: string
@@ -33,7 +33,7 @@ export function auditCommand(terminal: Terminal): Command {
     .option('--request-id <id>', 'of one request')
     .option('--from <time>', 'RFC 3339 or YYYY-MM-DD')
     .option('--to <time>', 'RFC 3339 or YYYY-MM-DD, which is included')
-    .option('-n, --limit <number>', 'at most so many, up to 500', '100')
+    .option('-n, --limit <number>', 'at most so many', '100')
     .option('--json', 'print a JSON array of objects')
   return withConfigFlags(command).action(async (options: AuditOptions) => {
     const { config } = loadCommandConfig(terminal, command)
@@ -46,7 +46,7 @@ export function auditCommand(terminal: Terminal): Command {
         api_key_id: key,
         request_id: requestId,
       })
-      return listAudit(database, filter, { limit: readLimit(limit, 100, 500), offset: 0 })
+      return listAudit(database, filter, { limit: readLimit(limit, 100, mostRows), offset: 0 })
     })
     const items = rows.map(showAudit)
     if (json === true) {

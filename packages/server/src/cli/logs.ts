@@ -13,7 +13,7 @@ import {
 import { readLimit, readTimeRange } from '../http/filters.ts'
 import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 import { showControls } from './table.ts'
-import { readDatabase } from './with-database.ts'
+import { mostRows, readDatabase } from './with-database.ts'
 
 interface LogsOptions {
   readonly follow?: boolean
@@ -37,7 +37,7 @@ export function logsCommand(terminal: Terminal): Command {
     .option('--request-id <id>', 'entries of one request, the request itself among them')
     .option('--since <time>', 'RFC 3339 or YYYY-MM-DD')
     .option('--until <time>', 'RFC 3339 or YYYY-MM-DD, which is included')
-    .option('-n, --limit <number>', 'the last so many entries, at most 1000', '100')
+    .option('-n, --limit <number>', 'the last so many entries', '100')
     .option('--json', 'print a JSON object per line')
   return withConfigFlags(command).action(async (options: LogsOptions) => {
     const { config } = loadCommandConfig(terminal, command)
@@ -46,7 +46,7 @@ export function logsCommand(terminal: Terminal): Command {
         print(terminal, rows.map((row) => formatEntry(row, options.json === true)).join(''))
       const filter = readLogFilter({ ...options, q: options.query })
       const range = readTimeRange({ from: options.since, to: options.until }, ['since', 'until'])
-      const limit = readLimit(options.limit, 100, 1000)
+      const limit = readLimit(options.limit, 100, mostRows)
       const snapshot = await takeSnapshot(database)
       show((await listLogs(database, { ...filter, ...range }, undefined, limit)).toReversed())
       if (options.follow === true) await follow(terminal, database, filter, snapshot, show)

@@ -3,6 +3,9 @@ import { type Database, openDatabase } from '../database/open.ts'
 import type { SystemDatabase } from '../database/system-database.ts'
 import { AppError, OperatorError } from '../lib/errors.ts'
 
+/** Most that a `limit` of PostgreSQL's type integer can say: commands have no page that would end a list early. */
+export const mostRows = 2 ** 31 - 1
+
 /** Opens the configured database as a start prepares it, for a command beside a server or without one. */
 export async function withDatabase<Result>(
   config: Config,

@@ -64,6 +64,16 @@ describe('basalt logs', () => {
     expect((await run('logs', '--query', 'nothing')).stdout).toBe('')
     expect((await run('logs', '--level', 'loud')).code).toBe(2)
   })
+
+  test('prints as many entries as are asked for, also more than a request of the API answers', async () => {
+    await database.sql(`
+      insert into basalt.logs (logged_at, level, message, attrs, node, request_id)
+      select '2026-03-05T00:00:00Z'::timestamptz + n * interval '1 s', 30, 'many', '{}', 'web/1', null
+      from generate_series(1, 1200) n`)
+    const { stdout } = await run('logs', '--query', 'many', '--limit', '1100')
+    expect(stdout.split('\n')).toHaveLength(1101)
+    await database.sql(`delete from basalt.logs where message = 'many'`)
+  })
 })
 
 describe('basalt logs --follow', () => {
@@ -120,5 +130,14 @@ describe('basalt audit', () => {
     const json = await run('audit', '--request-id', 'request-0001', '--user', alice, '--json')
     expect(JSON.parse(json.stdout)).toMatchObject([{ table_name: 'note', record_id: '4' }])
     expect((await run('audit', '--operation', 'update')).code).toBe(2)
+  })
+
+  test('prints as many rows as are asked for, also more than a request of the API answers', async () => {
+    await database.sql(`
+      insert into basalt.audit (happened_at, actor, action)
+      select now(), 'admin', 'many.' || n from generate_series(1, 700) n`)
+    const { stdout } = await run('audit', '--limit', '600', '--json')
+    expect(JSON.parse(stdout)).toHaveLength(600)
+    await database.sql(`delete from basalt.audit where action like 'many.%'`)
   })
 })
