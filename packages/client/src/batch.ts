@@ -21,7 +21,7 @@ export interface Operations<DB extends AnyDatabase> {
   upsert<T extends TableName<DB>>(
     table: T,
     record: InsertOf<DB, T>,
-    conflict: { readonly on: readonly ColumnOf<DB, T>[]; readonly action?: 'update' | 'ignore' },
+    conflict: { readonly on: readonly ColumnOf<DB, T>[]; readonly action?: 'update' | 'ignore' | undefined },
   ): Operation<RowOf<DB, T>>
   update<T extends TableName<DB>>(
     table: T,
@@ -41,7 +41,10 @@ export const operations: Operations<AnyDatabase> = {
   upsert: (
     table: string,
     body: unknown,
-    { on, action = 'update' }: { readonly on: readonly string[]; readonly action?: 'update' | 'ignore' },
+    {
+      on,
+      action = 'update',
+    }: { readonly on: readonly string[]; readonly action?: 'update' | 'ignore' | undefined },
   ) => ({ table, method: 'create', body, onConflict: on, onConflictAction: action }),
   update: (table: string, key: unknown, body: unknown) => ({
     table,

@@ -102,7 +102,10 @@ export interface Collection<DB extends AnyDatabase, T extends TableName<DB>> {
   /** Creates a record, or updates the one that has its key in these columns. */
   upsert<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     record: InsertOf<DB, T>,
-    conflict: { readonly on: Columns<DB, T>; readonly action?: 'update' | 'ignore' } & Shape<F, E>,
+    conflict: { readonly on: Columns<DB, T>; readonly action?: 'update' | 'ignore' | undefined } & Shape<
+      F,
+      E
+    >,
     options?: WriteOptions,
   ): Promise<RecordOf<DB, T, F, E>>
   /** @throws BasaltError record_not_found */

@@ -17,7 +17,7 @@ import { listKey, recordKey } from './query-keys.ts'
 
 export interface AlsoRead {
   /** Tables whose changes matter, too: those of `expand` and of relations in the filter. */
-  readonly also?: readonly Table[]
+  readonly also?: readonly Table[] | undefined
 }
 
 export type ListInput<T extends Table, F, E> = ListQuery<RegisteredDatabase, T, F, E> & PageQuery & AlsoRead

@@ -22,7 +22,7 @@ export interface Writes<T extends Table> {
     readonly record: InsertOf<RegisteredDatabase, T>
     /** The columns of a unique constraint. */
     readonly on: Columns<T>
-    readonly action?: 'update' | 'ignore'
+    readonly action?: 'update' | 'ignore' | undefined
   }
   readonly delete: KeyOf<RegisteredDatabase, T>
 }

@@ -36,9 +36,9 @@ export {
 
 export interface AuthOptions extends Omit<TransportOptions, 'auth'> {
   /** In memory unless given: `localSession()` in browsers, `cookieSession(…)` on servers. */
-  readonly storage?: SessionStorage
+  readonly storage?: SessionStorage | undefined
   /** Milliseconds since 1970. */
-  readonly now?: () => number
+  readonly now?: (() => number) | undefined
 }
 
 /** How a sign-in ended: look at `status`. */

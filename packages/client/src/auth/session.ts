@@ -113,11 +113,11 @@ export interface CookieAttributes {
 }
 
 export interface CookieOptions {
-  readonly name?: string
+  readonly name?: string | undefined
   /** False for pages without TLS; true unless given. */
-  readonly secure?: boolean
+  readonly secure?: boolean | undefined
   /** As `auth.refresh_token_duration`; a week unless given. */
-  readonly maxAgeSeconds?: number
+  readonly maxAgeSeconds?: number | undefined
 }
 
 /** In a cookie that scripts cannot read, for a server that renders pages: one `createAuth` for each request. */

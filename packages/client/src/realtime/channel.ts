@@ -12,12 +12,12 @@ export interface Broadcast {
 export type Present = ReadonlyMap<string, unknown>
 
 export interface ChannelListener {
-  readonly onBroadcast?: (broadcast: Broadcast) => void
-  readonly onPresence?: (present: Present) => void
+  readonly onBroadcast?: ((broadcast: Broadcast) => void) | undefined
+  readonly onPresence?: ((present: Present) => void) | undefined
   /** The channel is joined; again after each break, which may have lost broadcasts. */
-  readonly onConnected?: () => void
+  readonly onConnected?: (() => void) | undefined
   /** It connects again by itself, unless the channel is refused. */
-  readonly onDisconnected?: (error: unknown) => void
+  readonly onDisconnected?: ((error: unknown) => void) | undefined
 }
 
 export interface Channel {

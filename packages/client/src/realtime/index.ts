@@ -9,12 +9,12 @@ export { type LiveList, type LiveQuery, type LiveState, live } from './live.ts'
 
 export interface ChangeListener {
   /** Writes that begin from now on arrive. @param isGap changes may be missing: read the tables again */
-  readonly onConnected?: (isGap: boolean) => void
+  readonly onConnected?: ((isGap: boolean) => void) | undefined
   readonly onChange: (change: Change) => void
   /** It connects again by itself. */
-  readonly onDisconnected?: (error: unknown) => void
+  readonly onDisconnected?: ((error: unknown) => void) | undefined
   /** For good. */
-  readonly onFailed?: (error: unknown) => void
+  readonly onFailed?: ((error: unknown) => void) | undefined
 }
 
 /**
@@ -39,9 +39,9 @@ export function subscribe<DB extends AnyDatabase>(
 
 export interface FollowOptions<DB extends AnyDatabase> {
   /** In the language of streams: `unit_price=gt.0.99,genre_id=in.1|2`. */
-  readonly filter?: string
+  readonly filter?: string | undefined
   /** Where to begin: the id of the last event that was seen, as a server keeps it across restarts. */
-  readonly lastEventId?: string
+  readonly lastEventId?: string | undefined
   readonly onEvent: (event: StreamEvent) => void
   readonly signal: AbortSignal
   readonly tables: readonly TableName<DB>[]

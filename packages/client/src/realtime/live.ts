@@ -36,7 +36,7 @@ export type LiveQuery<DB extends AnyDatabase, T extends TableName<DB>, Fields, E
 > &
   Omit<PageQuery, 'cursor'> & {
     /** Tables whose changes may change the list, too: those of `expand` and of relations in the filter. */
-    readonly also?: readonly TableName<DB>[]
+    readonly also?: readonly TableName<DB>[] | undefined
   }
 
 /** Changes that come together are read once. */

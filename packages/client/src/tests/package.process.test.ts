@@ -160,6 +160,30 @@ describe('the types of the packed client', () => {
     expect(compile(['guide.ts', 'readme.ts'])).toBe('')
   })
 
+  test('take undefined for every option under exactOptionalPropertyTypes', () => {
+    writeFileSync(
+      join(consumer, 'options.ts'),
+      `import { createClient } from '@basaltdb/client'
+      import { cookieSession, createAuth } from '@basaltdb/client/auth'
+      import { follow, joinChannel, live, subscribe } from '@basaltdb/client/realtime'
+      const client = createClient({ url: '', auth: undefined, fetch: undefined, timeoutMs: undefined })
+      const cookies = { get: () => undefined, set() {} }
+      cookieSession(cookies, { name: undefined, secure: undefined, maxAgeSeconds: undefined })
+      createAuth({ url: '', storage: undefined, now: undefined })
+      const tasks = client.from('task')
+      tasks.list({ filter: undefined, sort: undefined, fields: undefined, cursor: undefined }, { signal: undefined })
+      tasks.upsert({}, { on: ['id'], action: undefined }, { idempotencyKey: undefined })
+      client.batch((batch) => [batch.upsert('task', {}, { on: ['id'], action: undefined })])
+      live(client, 'task', { also: undefined, search: undefined })
+      const ended = { onConnected: undefined, onDisconnected: undefined }
+      subscribe(client, ['task'], { onChange() {}, onFailed: undefined, ...ended })
+      joinChannel(client, 'room:1', { onBroadcast: undefined, onPresence: undefined, ...ended })
+      const { signal } = new AbortController()
+      follow(client, { tables: ['task'], filter: undefined, lastEventId: undefined, onEvent() {}, signal })`,
+    )
+    expect(compile(['options.ts'], '--exactOptionalPropertyTypes')).toBe('')
+  })
+
   const tables = 200
   const name = (index: number) => `table_${index % tables}`
 
@@ -258,5 +282,19 @@ describe('the packed hooks', () => {
     writeFileSync(join(consumer, 'readme.tsx'), codeOf(join(hooks, 'README.md')))
     const jsx = ['--jsx', 'react-jsx', '--skipLibCheck']
     expect(compile(['guide.tsx', 'readme.tsx'], ...jsx)).toBe('')
+  })
+
+  test('take undefined for every option under exactOptionalPropertyTypes', () => {
+    writeFileSync(
+      join(consumer, 'options.tsx'),
+      `import { useList, useMutation } from '@basaltdb/react'
+      export function Component() {
+        useList('task', { also: undefined, fields: undefined })
+        const upsert = useMutation('task', 'upsert', { also: undefined })
+        upsert.mutate({ record: {}, on: ['id'], action: undefined })
+      }`,
+    )
+    const jsx = ['--jsx', 'react-jsx', '--skipLibCheck', '--exactOptionalPropertyTypes']
+    expect(compile(['options.tsx'], ...jsx)).toBe('')
   })
 })
