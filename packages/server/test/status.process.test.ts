@@ -123,6 +123,31 @@ describe('basalt status', () => {
     })
   })
 
+  test('shows the server of an external database, beside which a command without database.url is refused and makes nothing', async () => {
+    await using directory = createDirectory()
+    const config = { 'server.data_dir': directory.path, 'database.url': database.url }
+    await using server = await startServer({ config })
+    const env = configVariables({ 'server.data_dir': directory.path })
+    expect((await basaltHere(['status'], { env })).code).toBe(0)
+    const made = readdirSync(directory.path)
+    for (const args of [
+      ['sql', 'select 1'],
+      ['admin', 'token'],
+      ['backup', 'x.tar.gz'],
+    ]) {
+      expect(await basaltHere(args, { env })).toEqual({
+        code: 2,
+        stdout: '',
+        stderr:
+          `basalt: the server of ${directory.path} (process ${server.pid}) uses an external database, and database.url is ` +
+          'not set here: give this command the configuration of the server, such as BASALT_DATABASE_URL\n',
+      })
+    }
+    expect(readdirSync(directory.path)).toEqual(made)
+    const { code, stdout } = await basaltHere(['sql', 'select 1 as one'], { env: configVariables(config) })
+    expect([code, stdout]).toEqual([0, expect.stringContaining('one')])
+  })
+
   test('exits 2 for an option that it does not know', async () => {
     const { code, stdout, stderr } = await basaltHere(['status', '--bogus'])
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining("unknown option '--bogus'")])

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { listSettings, settingOf } from '../config/schema.ts'
-import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
+import { loadServerConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
 import { formatTable } from './table.ts'
 
 export function configCommand(terminal: Terminal): Command {
@@ -8,7 +8,7 @@ export function configCommand(terminal: Terminal): Command {
     .description('print every configuration value in force and where it comes from, secrets redacted')
     .option('--json', 'print an object of {value, source} by key')
   return withConfigFlags(command).action((options: { json?: boolean }) => {
-    const { config, sources } = loadCommandConfig(terminal, command)
+    const { config, sources } = loadServerConfig(terminal, command)
     const entries = listSettings().map(({ key, secret }) => {
       const value = settingOf(config, key)
       return {

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
 import { listSettings } from '../config/schema.ts'
 import { suggestion } from '../lib/suggestion.ts'
+import { refuseOtherDatabase } from './server-note.ts'
 
 /** The parts of a process that commands use. */
 export interface Terminal {
@@ -94,8 +95,19 @@ export function withConfigFlags(command: Command): Command {
   )
 }
 
-/** The configuration as the flags of this command, the environment and the file make it. */
+/**
+ * The configuration of a command that works on the database.
+ *
+ * @throws OperatorError where the server of the data directory has another one
+ */
 export function loadCommandConfig(terminal: Terminal, command: Command): LoadedConfig {
+  const loaded = loadServerConfig(terminal, command)
+  refuseOtherDatabase(loaded.config)
+  return loaded
+}
+
+/** The configuration as the flags of this command, the environment and the file make it. */
+export function loadServerConfig(terminal: Terminal, command: Command): LoadedConfig {
   const given = command.opts<Record<string, string | undefined>>()
   const flags: Record<string, string> = {}
   for (const { key, flag } of listSettings()) {

@@ -13,7 +13,7 @@ import { applyMigrations } from '../project/migrations/apply.ts'
 import { applyCurrent } from '../project/migrations/current.ts'
 import { readMigrationFiles } from '../project/migrations/files.ts'
 import { readCaseFiles } from '../project/policies/files.ts'
-import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+import { loadServerConfig, type Terminal, withConfigFlags } from './context.ts'
 import { openPolicyTester, type PolicyTester } from './policy-server.ts'
 import { replaceFile } from './replace-file.ts'
 import { serve } from './start.ts'
@@ -23,7 +23,7 @@ export function devCommand(terminal: Terminal): Command {
     'start the server, and when they change apply migrations, schema/current.sql and seed.sql, write types and test policies',
   )
   return withConfigFlags(command).action(async () => {
-    const { config } = loadCommandConfig(terminal, command)
+    const { config } = loadServerConfig(terminal, command)
     requireDevelopment(config, 'basalt dev')
     // The watch applies them, and says what is wrong with them without ending the server.
     const served = { ...config, project: { ...config.project, migrate_at_start: false } }

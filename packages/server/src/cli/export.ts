@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { Command } from 'commander'
 import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
-import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+import { loadServerConfig, type Terminal, withConfigFlags } from './context.ts'
 import { connectToServer, withServerFlags } from './server-client.ts'
 
 interface Options {
@@ -37,7 +37,7 @@ export function exportCommand(terminal: Terminal): Command {
     const given = Object.entries({ filter, sort, fields }).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value] as [string, string]],
     )
-    const server = await connectToServer(terminal, loadCommandConfig(terminal, command), options)
+    const server = await connectToServer(terminal, loadServerConfig(terminal, command), options)
     const interruption = new AbortController()
     const reason = new OperatorError('interrupted; the export is not complete')
     for (const signal of ['SIGINT', 'SIGTERM']) terminal.on(signal, () => interruption.abort(reason))

@@ -8,7 +8,7 @@ import { messageOf, OperatorError } from '../lib/errors.ts'
 import { type Static, Type } from '../lib/type.ts'
 import {
   type JsonOption,
-  loadCommandConfig,
+  loadServerConfig,
   print,
   printJson,
   type Terminal,
@@ -78,7 +78,7 @@ export function importCommand(terminal: Terminal): Command {
     const options = command.opts<Options>()
     const type = contentTypeOf(file, options.format)
     const query = queryOf(options)
-    const loaded = loadCommandConfig(terminal, command)
+    const loaded = loadServerConfig(terminal, command)
     const bytes = await readRows(terminal, file)
     const server = await connectToServer(terminal, loaded, options)
     try {

@@ -12,7 +12,7 @@ import { type RetryPolicy, secondsBeforeRetry } from '../lib/retry-policy.ts'
 import { type Static, type TSchema, Type } from '../lib/type.ts'
 import { createAdminSession } from './admin-session.ts'
 import type { Terminal } from './context.ts'
-import { findServers } from './server-note.ts'
+import { findServers, refuseOtherDatabase } from './server-note.ts'
 import { showControls } from './table.ts'
 
 /** What a command asks a server for; the same API that other administrators use. */
@@ -110,6 +110,7 @@ export async function connectToServer(
     const ways = '--admin-token, BASALT_ADMIN_TOKEN or BASALT_ADMIN_PASSWORD'
     throw new OperatorError(`${url} asks for an administrator: set ${ways}`, { exitCode: 2 })
   }
+  refuseOtherDatabase(config)
   return createClient(url, await createAdminSession(terminal, config), true)
 }
 

@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Config } from '../config/schema.ts'
 import { isProcessAlive } from '../database/embedded/lock-file.ts'
-import { codeOf } from '../lib/errors.ts'
+import { codeOf, OperatorError } from '../lib/errors.ts'
 import { isOf } from '../lib/is-of.ts'
 import { type Static, Type } from '../lib/type.ts'
 
@@ -14,7 +15,7 @@ const noteSchema = Type.Object({
   startedAt: Type.String(),
   /** Where it answers from this machine; absent until it listens. */
   url: Type.Optional(Type.String()),
-  /** Command lines that reach the embedded database. */
+  /** Command lines that reach the embedded database; none beside an external one. */
   psql: Type.Array(Type.String()),
 })
 
@@ -82,6 +83,23 @@ export function findServers(dataDirectory: string): NotedServer[] {
     const note = /^\d+\.json$/.test(name) ? readNote(join(directory, name)) : undefined
     return note === undefined ? [] : [{ ...note, isAlive: isAlive(note) }]
   })
+}
+
+/**
+ * A command that lacks the environment of its server would start an embedded database beside it, and work there.
+ *
+ * @throws OperatorError where the servers of the data directory use an external database and this configuration has none
+ */
+export function refuseOtherDatabase({ server, database }: Config): void {
+  if (database.url !== '') return
+  const running = findServers(server.data_dir).filter(({ isAlive, url }) => isAlive && url !== undefined)
+  const [external] = running
+  if (external === undefined || running.some(({ psql }) => psql.length > 0)) return
+  throw new OperatorError(
+    `the server of ${server.data_dir} (process ${external.pid}) uses an external database, and database.url is not set here: ` +
+      'give this command the configuration of the server, such as BASALT_DATABASE_URL',
+    { exitCode: 2 },
+  )
 }
 
 /** `http://127.0.0.1:8090 is served by process 123`. */

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { OperatorError } from '../lib/errors.ts'
 import {
   createSubcommand,
-  loadCommandConfig,
+  loadServerConfig,
   print,
   printJson,
   type Terminal,
@@ -147,7 +147,7 @@ async function remove({ server, operands: [slug = ''] }: Work): Promise<Result> 
 function answering(terminal: Terminal, command: Command, work: (parts: Work) => Promise<Result>): Command {
   command.option('--json', 'print JSON')
   return withConfigFlags(withServerFlags(command)).action(async () => {
-    const loaded = loadCommandConfig(terminal, command)
+    const loaded = loadServerConfig(terminal, command)
     const options = command.opts<Options>()
     const server = await connectToServer(terminal, loaded, options)
     try {

@@ -7,14 +7,14 @@ import { httpOrigin } from '../lib/addresses.ts'
 import { createLogger, resolveLogging } from '../log.ts'
 import { readVersion } from '../package.ts'
 import { announce } from './announcement.ts'
-import { loadCommandConfig, type Terminal, withConfigFlags } from './context.ts'
+import { loadServerConfig, type Terminal, withConfigFlags } from './context.ts'
 import { noteServer, type ServerNote } from './server-note.ts'
 
 export function startCommand(terminal: Terminal): Command {
   const command = new Command('start').description(
     'start the server, and the embedded PostgreSQL unless database.url is set',
   )
-  return withConfigFlags(command).action(() => serve(terminal, loadCommandConfig(terminal, command).config))
+  return withConfigFlags(command).action(() => serve(terminal, loadServerConfig(terminal, command).config))
 }
 
 /** Called when the server listens; what it answers stops what it has begun. */

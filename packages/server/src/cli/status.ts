@@ -3,7 +3,7 @@ import { findRunningCluster } from '../database/embedded/cluster.ts'
 import { postmasterPid } from '../database/embedded/lock-file.ts'
 import { isOf } from '../lib/is-of.ts'
 import { type Static, Type } from '../lib/type.ts'
-import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
+import { loadServerConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
 import { findServers, type NotedServer } from './server-note.ts'
 
 const timeoutMs = 5000
@@ -17,7 +17,7 @@ export function statusCommand(terminal: Terminal): Command {
     .description('print whether the server of this data directory runs and its database is reachable')
     .option('--json', 'print an object of the state and the servers')
   return withConfigFlags(command).action(async (options: { json?: boolean }) => {
-    const { config } = loadCommandConfig(terminal, command)
+    const { config } = loadServerConfig(terminal, command)
     const dataDirectory = config.server.data_dir
     const servers = await Promise.all(findServers(dataDirectory).map(inspect))
     const state = overallState(servers)
