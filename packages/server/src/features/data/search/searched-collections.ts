@@ -25,7 +25,8 @@ export class SearchedCollections {
   readonly #deps: SearchedCollectionsDeps
   /** Looked at already; a new snapshot of the catalog has new relations. */
   #known = new WeakMap<Relation, string>()
-  readonly #handled = new Set<string>()
+  /** By collection: what was done for it, and for which relation of that name. */
+  readonly #handled = new Map<string, string>()
   /** Those without an index. */
   readonly missed = new Set<string>()
 
@@ -50,17 +51,18 @@ export class SearchedCollections {
     )
     if (isIndexed || definitions.rowOf(relation)?.is_indexed === false) {
       this.missed.delete(collection)
+      this.#handled.delete(collection)
       return
     }
     this.missed.add(collection)
-    const key = isAutomatic ? wanted.map(({ name }) => name).join() : collection
-    if (this.#handled.has(key)) return
-    this.#handled.add(key)
+    const key = isAutomatic ? [relation.version, ...wanted.map(({ name }) => name)].join() : ''
+    if (this.#handled.get(collection) === key) return
+    this.#handled.set(collection, key)
     if (isAutomatic) {
       queue.enqueue(indexJobName, { collection }).then(
         () => queue.wake(),
         (error) => {
-          this.#handled.delete(key)
+          this.#handled.delete(collection)
           log.warn({ collection, reason: messageOf(error) }, 'failed to enqueue the build of a search index')
         },
       )

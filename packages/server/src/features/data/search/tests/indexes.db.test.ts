@@ -379,9 +379,8 @@ describe('search indexes › are used', () => {
 })
 
 describe('search indexes › in the embedded database', () => {
-  /** What is enqueued after searches of the collection, given what is stored about it. */
-  async function enqueuedFor(collection: string, isEnabled: boolean | null, searches = 3) {
-    await app.app.catalog.refresh()
+  /** Searches of a collection, given what is stored about it, and what they have enqueued. */
+  function watchSearches(collection: string, isEnabled: boolean | null) {
     const jobs: object[] = []
     const searched = new SearchedCollections({
       catalog: app.app.catalog,
@@ -398,9 +397,18 @@ describe('search indexes › in the embedded database', () => {
       log: { warn: () => expect.unreachable('no advice is needed') },
       isAutomatic: true,
     })
-    const relation = app.app.catalog.current.relations.get(collection)
-    if (relation === undefined) throw new Error(`no ${collection}`)
-    for (let n = 0; n < searches; n += 1) searched.note({ ...relation })
+    async function search(times: number) {
+      await app.app.catalog.refresh()
+      const relation = app.app.catalog.current.relations.get(collection)
+      if (relation === undefined) throw new Error(`no ${collection}`)
+      for (let n = 0; n < times; n += 1) searched.note({ ...relation })
+    }
+    return { search, jobs }
+  }
+
+  async function enqueuedFor(collection: string, isEnabled: boolean | null) {
+    const { search, jobs } = watchSearches(collection, isEnabled)
+    await search(3)
     return jobs
   }
 
@@ -440,6 +448,23 @@ describe('search indexes › in the embedded database', () => {
       return indexes.length === 2 && indexes.every(({ is_valid }) => is_valid)
     })
     expect(await enqueuedFor('open', null)).toEqual([])
+  })
+
+  test('once more for a table that takes the place of another one, and for an index that was dropped', async () => {
+    const create = 'create table draft (id int primary key, body text)'
+    const { search, jobs } = watchSearches('draft', null)
+    await app.sql(create)
+    await search(3)
+    await app.sql(`drop table draft; ${create}`)
+    await search(3)
+    expect(jobs).toHaveLength(2)
+    await runJob('draft')
+    await search(1)
+    const [index] = await indexesOf('draft')
+    await app.sql(`drop index ${index?.name}`)
+    await search(3)
+    expect(jobs).toHaveLength(3)
+    await app.sql('drop table draft')
   })
 
   test('not where an administrator has disabled them', async () => {
