@@ -129,7 +129,7 @@ const result = Type.Object({
     Type.Array(
       Type.Object({ row: Type.Integer({ description: 'Counted from 1.' }), message: Type.String() }),
       {
-        description: 'The first 100 rows that were refused.',
+        description: 'The rows that were refused, the first 10,000 of them.',
       },
     ),
   ),

@@ -4,8 +4,8 @@ export interface RowFault {
   readonly message: string
 }
 
-/** Rows whose faults are answered; the others are only counted. */
-const listedLimit = 100
+/** Rows whose faults are answered, some megabytes at most; what is beyond is only counted. */
+const listedLimit = 10_000
 const messageLimit = 500
 
 /** The rows that are refused. */

@@ -228,12 +228,24 @@ x,two,1,,,,
     expect(await rowsOf('track')).toEqual([])
   })
 
-  test('counts all faults and lists the first hundred', async () => {
+  test('lists every row that is refused', async () => {
     const text = `id,name\n${Array.from({ length: 1234 }, (_, index) => (index % 3 === 0 ? `${index},ok` : 'x,no')).join('\n')}`
     const result = await imported('track/import?mode=partial', text, csv)
     expect(result).toMatchObject({ processed: 1234, inserted: 412, failed: 822 })
-    expect(result.errors).toHaveLength(100)
+    expect(result.errors).toEqual(
+      Array.from({ length: 1234 }, (_, index) => index + 1)
+        .filter((row) => row % 3 !== 1)
+        .map((row) => ({ row, message: 'id: invalid integer value "x" — expected a whole number, e.g. 42' })),
+    )
     expect(await app.sql('select count(*)::int as n from track')).toEqual([{ n: 412 }])
+  })
+
+  test('counts all that is refused and lists the first ten thousand', async () => {
+    const text = `id,name\n${'1\n'.repeat(10_002)}2,ok\n`
+    const result = await imported('track/import?mode=partial', text, csv)
+    expect(result).toMatchObject({ processed: 10_003, inserted: 1, failed: 10_002 })
+    expect(result.errors).toHaveLength(10_000)
+    expect(result.errors.at(-1)).toEqual({ row: 10_000, message: 'expected 2 fields, got 1' })
   })
 })
 
