@@ -97,7 +97,7 @@ export function storage(platform: Platform, purge: PurgeChanged | undefined): Fe
           maxFileSize: max_file_size,
           timeoutSeconds: upload_timeout,
         })
-        const addresses = createAddressService({ database: system, objects, clock })
+        const addresses = createAddressService({ database: system, objects })
         uploadRoutes(scope, { uploader, addresses })
         objectRoutes(scope, {
           store,

@@ -14,16 +14,20 @@ export interface NewAddress {
   readonly appId: string
   readonly keyId: string | undefined
   readonly clientId: string | undefined
-  readonly expiresAt: number
+  readonly seconds: number
 }
 
-export async function insertAddress(database: Queryable, address: NewAddress): Promise<void> {
-  await database.count(sql`
+/** @returns when it expires, in whole seconds since 1970 */
+export async function insertAddress(database: Queryable, address: NewAddress): Promise<number> {
+  const { expires_at } = await database.one<{ expires_at: number }>(sql`
     insert into basalt.signed_addresses
       (signature_hash, kind, bucket, name, object_id, user_id, scope, app_id, key_id, client_id, expires_at)
     values (${address.signatureHash}, ${address.kind}, ${address.bucket}, ${address.name}, ${address.objectId}::uuid,
       ${address.userId}::uuid, ${address.scope === null ? null : JSON.stringify(address.scope)}::jsonb,
-      ${address.appId}::uuid, ${address.keyId ?? null}::uuid, ${address.clientId ?? null}::uuid, to_timestamp(${address.expiresAt}::float8))`)
+      ${address.appId}::uuid, ${address.keyId ?? null}::uuid, ${address.clientId ?? null}::uuid,
+      date_trunc('second', now()) + make_interval(secs => ${address.seconds}::int))
+    returning extract(epoch from expires_at)::float8 as expires_at`)
+  return expires_at
 }
 
 /** Those of a user who was disabled, and of a key or a client that is no longer valid, are in force no more. */

@@ -1,6 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
-import type { Clock } from '../../../../lib/clock.ts'
 import { hashToken } from '../../../../lib/tokens.ts'
 import type { Actor } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
@@ -27,26 +26,25 @@ export interface SignedAddress {
 export interface AddressDeps {
   readonly database: SystemDatabase
   readonly objects: Pick<ObjectService, 'getReadable'>
-  readonly clock: Clock
 }
 
 export type AddressService = ReturnType<typeof createAddressService>
 
 /**
  * Addresses that open one object without a token, for a time. The signature is an HMAC under a key of its own, which is then
- * forgotten; its hash is a row. So each is revoked by itself, on every node at once, and says on whose behalf it works.
+ * forgotten; its hash is a row. So each is revoked by itself, on every node at once, expires by the clock of the database, and says
+ * on whose behalf it works.
  */
-export function createAddressService({ database, objects, clock }: AddressDeps) {
+export function createAddressService({ database, objects }: AddressDeps) {
   async function sign(
     actor: Actor,
     { bucket, name }: Place,
     seconds: number,
     about: { readonly kind: 'download' | 'upload'; readonly objectId: string | null },
   ): Promise<SignedAddress> {
-    const expiresAt = Math.floor(clock.now().getTime() / 1000) + seconds
-    const signed = JSON.stringify([about.kind, bucket, name, expiresAt])
+    const signed = JSON.stringify([about.kind, bucket, name])
     const signature = createHmac('sha256', randomBytes(32)).update(signed).digest('base64url')
-    await queries
+    const expiresAt = await queries
       .insertAddress(database, {
         ...about,
         signatureHash: hashToken(signature),
@@ -57,7 +55,7 @@ export function createAddressService({ database, objects, clock }: AddressDeps) 
         appId: actor.appId,
         keyId: actor.keyId,
         clientId: actor.clientId,
-        expiresAt,
+        seconds,
       })
       .catch((error) => {
         if (!isMissingReference(error)) throw error

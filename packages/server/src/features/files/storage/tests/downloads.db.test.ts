@@ -6,6 +6,7 @@ import { createApiKey } from '../../../../../test/api-keys.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { askToken, createClient } from '../../../../../test/oauth.ts'
 import { exchangeRaw } from '../../../../../test/raw-http.ts'
+import { createTestApp } from '../../../../../test/test-app.ts'
 import {
   applyTemplate,
   createBucket,
@@ -371,6 +372,31 @@ describe('storage › signed addresses', () => {
     )
     expect((await sign(`/${bucket}/c`, admin, { expiresIn: 604_800 })).status).toBe(200)
   })
+
+  test.each([-1, 1])(
+    'expire by the clock of the database where that of the node is %i h off',
+    async (hours) => {
+      const bucket = await createBucket(apps.app)
+      await put(apps.app, `/${bucket}/a`, admin, 'x')
+      await using node = await createTestApp({
+        database: apps.database,
+        config: { 'storage.enabled': 'true', 'storage.local_path': apps.directory },
+        clock: { now: () => new Date(Date.now() + hours * 3_600_000) },
+      })
+      const { url } = (
+        await node.request('POST', `/api/storage/${bucket}/a/sign`, {
+          token: admin,
+          body: { expiresIn: 600 },
+        })
+      ).json
+      expect((await open(url)).text).toBe('x')
+      const [row] = await apps.app.sql<{ is_in_time: boolean }>(
+        'select bool_and(expires_at <= now() + make_interval(secs => 600)) as is_in_time from basalt.signed_addresses where bucket = $1',
+        [bucket],
+      )
+      expect(row).toEqual({ is_in_time: true })
+    },
+  )
 
   test('of what is deleted at the same time are refused', async () => {
     const bucket = await createBucket(apps.app)
