@@ -35,6 +35,8 @@ export interface EnqueueOptions {
   readonly maxAttempts?: number | undefined
   /** Not before this time. */
   readonly runAt?: Date | undefined
+  /** Not before so much later, by the clock of the database: that of the node may be another. */
+  readonly delaySeconds?: number | undefined
   /** The schedule it comes from. */
   readonly scheduleId?: string | undefined
 }

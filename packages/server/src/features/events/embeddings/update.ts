@@ -58,8 +58,8 @@ export function createUpdateJob({
       // A node that died has left its rows claimed.
       const seconds = await queries.secondsUntilFree(database, name)
       if (seconds === undefined) return
-      const runAt = new Date(Date.now() + Math.max(1, seconds) * 1000)
-      await database.transaction((transaction) => enqueueUpdate(queue, transaction, name, runAt))
+      const delaySeconds = Math.max(1, seconds)
+      await database.transaction((transaction) => enqueueUpdate(queue, transaction, name, delaySeconds))
     },
   }
 
@@ -90,10 +90,11 @@ export async function enqueueUpdate(
   queue: JobQueue,
   transaction: Queryable,
   name: string,
-  runAt?: Date,
+  delaySeconds?: number,
 ): Promise<void> {
-  if (await queries.holdQueuedJob(transaction, updateJob, name, { isForLater: runAt !== undefined })) return
-  await queue.enqueue(updateJob, { embedding: name }, transaction, { runAt })
+  const isForLater = delaySeconds !== undefined
+  if (await queries.holdQueuedJob(transaction, updateJob, name, { isForLater })) return
+  await queue.enqueue(updateJob, { embedding: name }, transaction, { delaySeconds })
 }
 
 async function embedRows(

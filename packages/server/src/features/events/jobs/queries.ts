@@ -28,15 +28,20 @@ const columns = sql`
 export type NewJobRow = Pick<JobRow, 'type' | 'max_attempts'> & {
   readonly payload: object
   readonly run_at: Date | undefined
+  readonly delay_seconds: number | undefined
   readonly schedule_id: string | undefined
 }
 
 /** The id of the job. */
 export async function insertJobRow(database: Queryable, row: NewJobRow): Promise<string> {
+  const runAt =
+    row.delay_seconds === undefined
+      ? sql`coalesce(${row.run_at ?? null}::timestamptz, now())`
+      : sql`clock_timestamp() + make_interval(secs => ${row.delay_seconds}::float8)`
   const { id } = await database.one<{ id: string }>(sql`
     insert into basalt.jobs (type, payload, max_attempts, run_at, schedule_id)
     values (${row.type}, ${JSON.stringify(row.payload)}::jsonb, ${row.max_attempts}::int,
-      coalesce(${row.run_at ?? null}::timestamptz, now()), ${row.schedule_id ?? null}::uuid)
+      ${runAt}, ${row.schedule_id ?? null}::uuid)
     returning id`)
   return id
 }

@@ -59,7 +59,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     findType: (name) => types.get(name),
     listTypes: () => [...types.keys()],
 
-    async enqueue(name, payload, transaction, { maxAttempts, runAt, scheduleId } = {}) {
+    async enqueue(name, payload, transaction, { maxAttempts, runAt, delaySeconds, scheduleId } = {}) {
       const type = types.get(name)
       if (type === undefined) throw new Error(`no job type ${name}`)
       const id = await insertJobRow(transaction ?? database, {
@@ -67,6 +67,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         payload,
         max_attempts: maxAttempts ?? type.retry.attempts,
         run_at: runAt,
+        delay_seconds: delaySeconds,
         schedule_id: scheduleId,
       })
       if (transaction === undefined) wake()

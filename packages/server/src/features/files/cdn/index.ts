@@ -29,5 +29,5 @@ export function cdn({ config, database, queue, outbound, clock }: CdnDeps) {
   queue.define(purgeJob({ name, provider, outbound }))
   const service = createCdnService({ name, provider, database, queue, throttle: createThrottle(database) })
   const feature: Feature = { name: 'cdn', routes: (app) => cdnRoutes(app, service) }
-  return { feature, purge: createPurger(provider, queue, clock) }
+  return { feature, purge: createPurger(provider, queue) }
 }

@@ -1,6 +1,5 @@
 import type { Queryable } from '../../../database/system-database.ts'
 import type { JobQueue } from '../../../job-queue.ts'
-import type { Clock } from '../../../lib/clock.ts'
 import type { CdnProvider } from './provider.ts'
 import type { Purge } from './purge.ts'
 import { batchesOf, purgeJobName } from './purge-job.ts'
@@ -12,19 +11,14 @@ import { batchesOf, purgeJobName } from './purge-job.ts'
 export type PurgeChanged = (transaction: Queryable, purge: Purge) => Promise<void>
 
 /** Until every node serves what has changed: a copy fetched from one that does not would be the old one again. */
-const delayMs = 2000
+const delaySeconds = 2
 
 /** Undefined without a content delivery network. */
-export function createPurger(
-  provider: CdnProvider | undefined,
-  queue: JobQueue,
-  clock: Clock,
-): PurgeChanged | undefined {
+export function createPurger(provider: CdnProvider | undefined, queue: JobQueue): PurgeChanged | undefined {
   if (provider === undefined) return undefined
   return async (transaction, purge) => {
-    const runAt = new Date(clock.now().getTime() + delayMs)
     for (const batch of batchesOf(purge, provider.batchSize)) {
-      await queue.enqueue(purgeJobName, batch, transaction, { runAt })
+      await queue.enqueue(purgeJobName, batch, transaction, { delaySeconds })
     }
   }
 }

@@ -73,9 +73,9 @@ export function defineDeliveryJobs(deps: DeliveryJobDeps): void {
       await recordOutcomes(transaction, ends)
       if (throttled.length === 0) return
       const pauses = throttled.map(({ outcome }) => (outcome.kind === 'throttled' ? outcome.seconds : 0))
-      const runAt = new Date(deps.clock.now().getTime() + Math.max(...pauses) * 1000)
+      const delaySeconds = Math.max(...pauses)
       const ids = throttled.map(({ attempt }) => attempt.id)
-      const jobId = await queue.enqueue(deliveryJob, { delivery_ids: ids }, transaction, { runAt })
+      const jobId = await queue.enqueue(deliveryJob, { delivery_ids: ids }, transaction, { delaySeconds })
       await moveToJob(transaction, ids, jobId)
     })
   }

@@ -14,6 +14,7 @@ import {
 } from '../../../../../test/push-stand-ins.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
+import { type Clock, systemClock } from '../../../../lib/clock.ts'
 
 let fcm: Awaited<ReturnType<typeof startHttpPush>>
 let apns: Awaited<ReturnType<typeof startApns>>
@@ -222,8 +223,9 @@ test('push › a failed delivery is tried again and sent', async () => {
 })
 
 /** A server of its own, with a device at FCM: what FCM says stops all of its messages. */
-async function createFcmApp(more: Readonly<Record<string, string>> = {}) {
+async function createFcmApp(more: Readonly<Record<string, string>> = {}, clock: Clock = systemClock) {
   const own = await createTestApp({
+    clock,
     config: { ...config(), ...more },
     setup: `insert into basalt.users (id) values ('${alice}')`,
   })
@@ -245,8 +247,8 @@ async function createFcmApp(more: Readonly<Record<string, string>> = {}) {
 }
 
 describe('push › fcm', () => {
-  test('is asked nothing for as long as its 429 says', async () => {
-    await using shop = await createFcmApp()
+  test('is asked nothing for as long as its 429 says, also where the clock of the node is slow', async () => {
+    await using shop = await createFcmApp({}, { now: () => new Date(Date.now() - 3_600_000) })
     fcm.answer = () => [429, { error: { status: 'RESOURCE_EXHAUSTED' } }, { 'retry-after': '600' }]
     const first = await shop.send()
     expect(await shop.until(first, ({ error_message }) => error_message !== null)).toMatchObject({
