@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useCallback, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Button } from './button.tsx'
 import styles from './data-table.module.css'
@@ -46,9 +46,15 @@ export function DataTable<Row>({
   onLoadMore,
 }: DataTableProps<Row>) {
   const [, navigate] = useLocation()
+  const [isCutOff, observe] = useIsCutOff()
   if (rows.length === 0) return <Empty>{empty}</Empty>
   return (
-    <div className={styles.scroller}>
+    // What scrolls must be reachable by keyboard; where everything is shown that would be a stop for nothing.
+    <div
+      ref={observe}
+      className={styles.scroller}
+      {...(isCutOff && { role: 'region', 'aria-label': caption, tabIndex: 0 })}
+    >
       <table className={styles.table}>
         <caption className="visually-hidden">{caption}</caption>
         <thead>
@@ -102,6 +108,17 @@ export function DataTable<Row>({
       )}
     </div>
   )
+}
+
+/** Whether a table is wider than the place that shows it. */
+function useIsCutOff() {
+  const [isCutOff, setCutOff] = useState(false)
+  const observe = useCallback((place: HTMLDivElement) => {
+    const sizes = new ResizeObserver(() => setCutOff(place.scrollWidth > place.clientWidth))
+    for (const element of [place, ...place.children]) sizes.observe(element)
+    return () => sizes.disconnect()
+  }, [])
+  return [isCutOff, observe] as const
 }
 
 /** Not on a control of the row, and not the end of a selection of text. */
