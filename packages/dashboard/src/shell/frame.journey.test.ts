@@ -31,6 +31,7 @@ journeys('the frame of the dashboard', () => {
     await dashboard.expectAccessible()
     // The links of a sentence stand in it, not each in a line of its own.
     await dashboard.open('/tables')
+    await page.getByRole('heading', { name: 'Tables', level: 1 }).waitFor()
     const link = page.getByRole('link', { name: 'Create one' })
     expect(await link.evaluate((element) => getComputedStyle(element).display)).toBe('inline')
     await page.setViewportSize({ width: 1280, height: 800 })

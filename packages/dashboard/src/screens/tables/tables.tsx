@@ -17,7 +17,10 @@ export function TablesScreen() {
     <div className={styles.screen} data-open={table !== undefined || undefined}>
       <TableList current={table} />
       {table === undefined ? (
-        <p className={styles.hint}>The rows of a table are shown here.</p>
+        <div className={styles.hint}>
+          <h1 className="visually-hidden">Tables</h1>
+          <p>The rows of a table are shown here.</p>
+        </div>
       ) : (
         <OpenTable key={table} table={table} />
       )}
