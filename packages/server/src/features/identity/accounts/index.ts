@@ -45,7 +45,6 @@ export {
   type SecondMethod,
   startSession,
 } from './sign-in.ts'
-export { takeTransactionLock } from './transaction-lock.ts'
 export {
   findUserByEmail,
   findUserById,

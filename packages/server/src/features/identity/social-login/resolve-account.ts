@@ -1,4 +1,5 @@
 import type { Queryable } from '../../../database/system-database.ts'
+import { takeTransactionLock } from '../../../database/transaction-lock.ts'
 import { normalizeEmail } from '../../../lib/email-address.ts'
 import {
   type AuthenticationResponse,
@@ -8,7 +9,6 @@ import {
   insertUser,
   lockUser,
   type PendingResponse,
-  takeTransactionLock,
   type User,
 } from '../accounts/index.ts'
 import type { SocialLoginContext } from './context.ts'

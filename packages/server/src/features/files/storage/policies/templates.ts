@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { anonymousRole, callerRole } from '../../../../database/caller-scope.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
+import { takeTransactionLock } from '../../../../database/transaction-lock.ts'
 import type { RequestOrigin } from '../../../../http/request-origin.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { storageErrors } from '../errors.ts'
@@ -104,7 +105,7 @@ export function createTemplateService(database: SystemDatabase) {
  * the CREATE POLICY of the other one conflicts with (PostgreSQL manual, "Table-Level Locks").
  */
 async function holdPolicies(transaction: Queryable): Promise<void> {
-  await transaction.count(sql`select pg_advisory_xact_lock(hashtextextended('basalt storage policies', 0))`)
+  await takeTransactionLock(transaction, 'basalt storage policies')
 }
 
 /** Unique within the 63 bytes that a name may have (PostgreSQL manual, "Identifiers and Key Words"). */

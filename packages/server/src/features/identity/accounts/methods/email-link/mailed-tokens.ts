@@ -1,7 +1,7 @@
 import { sql } from '../../../../../database/sql.ts'
 import type { Queryable } from '../../../../../database/system-database.ts'
+import { takeTransactionLock } from '../../../../../database/transaction-lock.ts'
 import { createToken, hashToken, isToken } from '../../../../../lib/tokens.ts'
-import { takeTransactionLock } from '../../transaction-lock.ts'
 
 /** What a mailed link is for. */
 export type MailPurpose = 'password_reset' | 'email_verification' | 'magic_link'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from '../../../../../database/sql.ts'
 import type { Queryable } from '../../../../../database/system-database.ts'
-import { takeTransactionLock } from '../../transaction-lock.ts'
+import { takeTransactionLock } from '../../../../../database/transaction-lock.ts'
 
 /** What a code sent to a phone is for; a code of one purpose is worth nothing for another. */
 export type PhoneCodePurpose = 'sign_in'

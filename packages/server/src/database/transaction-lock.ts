@@ -1,5 +1,5 @@
-import { sql } from '../../../database/sql.ts'
-import type { Queryable } from '../../../database/system-database.ts'
+import { sql } from './sql.ts'
+import type { Queryable } from './system-database.ts'
 
 /** Waits until no other transaction holds the lock of this name, and holds it until this one ends. */
 export async function takeTransactionLock(database: Queryable, name: string): Promise<void> {
