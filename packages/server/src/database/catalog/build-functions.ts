@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { ColumnType, DatabaseFunction, FunctionResult, Parameter } from './model.ts'
 import type { FunctionRow } from './queries/functions.ts'
 import type { TypeRow } from './queries/types.ts'
+import { versionOf } from './version-of.ts'
 
 /** How the types of functions are looked up, by object id. */
 export interface FunctionTypes {
@@ -36,7 +36,7 @@ export function buildFunctions(rows: readonly FunctionRow[], types: FunctionType
       returnType: row.return_type,
       returnsSet: row.returns_set,
       result: resultOf(row, all, types),
-      version: versionOf(row, types),
+      version: functionVersion(row, types),
       callersMayExecute: row.can_execute,
       anonymousMayExecute: row.anonymous_can_execute,
       publicMayExecute: row.public_can_execute,
@@ -84,10 +84,7 @@ function resultOf(row: FunctionRow, all: readonly Argument[], { typeOf }: Functi
   return { kind: 'scalar', name: outputs[0]?.name || row.name, type }
 }
 
-function versionOf(row: FunctionRow, { describe }: FunctionTypes): string {
+function functionVersion(row: FunctionRow, { describe }: FunctionTypes): string {
   const types = [row.return_type_oid, ...row.argument_type_oids].map(describe)
-  return createHash('sha256')
-    .update(JSON.stringify([row.oid, row.version, types]))
-    .digest('base64url')
-    .slice(0, 16)
+  return versionOf(row.oid, row.version, types)
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { buildFunctions } from './build-functions.ts'
 import { createTypeBuilder, createTypeDescriber } from './build-types.ts'
 import type {
@@ -21,6 +20,7 @@ import type { RelationRow } from './queries/relations.ts'
 import type { RlsGapRow } from './queries/rls-gaps.ts'
 import type { TypeRow } from './queries/types.ts'
 import { type ForeignKeyEdge, nameRelationships } from './relationships.ts'
+import { versionOf } from './version-of.ts'
 
 export interface CatalogRows {
   readonly fingerprint: string
@@ -89,7 +89,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
       }),
       anonymous: keepOfExtension(row, anonymousPrivilegesOf(row)),
       callersMayReadSystemColumns: row.schema_usable && row.can_select_all,
-      version: versionOf(row, columnRows, describeType),
+      version: relationVersion(row, columnRows, describeType),
       columns,
       column: new Map(columns.map((column) => [column.name, column])),
       primaryKey,
@@ -191,16 +191,13 @@ function buildColumn(row: ColumnRow, typeOf: (oid: string) => ColumnType): Colum
  * The transactions that defined the columns are part of it: a type that changes there and back may have been used by
  * a statement in between.
  */
-function versionOf(
+function relationVersion(
   relation: RelationRow,
   columns: readonly ColumnRow[],
   describeType: (oid: string) => string,
 ): string {
   const parts = columns.map(({ position, version, type_oid }) => [position, version, describeType(type_oid)])
-  return createHash('sha256')
-    .update(JSON.stringify([relation.oid, parts]))
-    .digest('base64url')
-    .slice(0, 16)
+  return versionOf(relation.oid, parts)
 }
 
 /** The smallest unique key none of whose columns may be NULL. */
