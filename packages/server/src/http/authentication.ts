@@ -92,7 +92,8 @@ export function adminOf(request: FastifyRequest): AdminIdentity {
   return identity
 }
 
-type GuardHook = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
+type Done = (error?: Error) => void
+type GuardHook = (request: FastifyRequest, reply: FastifyReply, done: Done) => void
 
 interface Entrance {
   readonly guard: Exclude<Guard, 'public'>
@@ -115,16 +116,13 @@ function createGuard(
       const refusal = isInCookie
         ? judgeCookieSession(guard, verdict, challenge)
         : judge(guard, programs, verdict, challengeToken)
-      if (refusal === undefined && 'identity' in verdict) request.identity = verdict.identity
-      if (refusal === undefined && 'pending' in verdict) request.pending = verdict.pending
-      const { identity } = request
-      if (refusal !== undefined || identity?.kind !== 'user' || identity.appLimit === undefined) {
+      if (refusal !== undefined) {
         done(refusal)
         return
       }
-      const admission = limiter.admit(identity)
-      if (admission instanceof Promise) admission.then(done, done)
-      else done(admission)
+      if ('identity' in verdict) request.identity = verdict.identity
+      if ('pending' in verdict) request.pending = verdict.pending
+      countRequest(request, limiter, done)
     }
     if (openGuards.has(guard) && !isRequired) {
       if (origins.mayCallWithoutToken(request)) settle({ identity: openIdentity })
@@ -148,23 +146,13 @@ function createGuard(
       enterWith(cookie, true)
       return
     }
-    if (guard === 'optional' && request.headers.authorization === undefined) {
-      done()
-      return
-    }
-    if (guard === 'stream' && isSignInStream(request)) {
+    if (needsNoToken(guard, request)) {
       done()
       return
     }
     const missingToken = () => challenge((missing[guard] ?? httpErrors.missingAuthorization)())
     if (admitsAnonymous !== undefined && isWithoutToken(guard, request)) {
-      const enter = (isAdmitted: boolean) => {
-        if (isAdmitted) request.identity = anonymousIdentity
-        done(isAdmitted ? undefined : missingToken())
-      }
-      const admission = admitsAnonymous(request)
-      if (admission instanceof Promise) admission.then(enter, done)
-      else enter(admission)
+      enterAnonymously(request, admitsAnonymous(request), missingToken, done)
       return
     }
     const token = guard === 'stream' ? streamTokenOf(request) : headerTokenOf(request)
@@ -175,6 +163,32 @@ function createGuard(
     }
     enterWith(token, false)
   }
+}
+
+/** Counts a request of an app with a limit. */
+function countRequest({ identity }: FastifyRequest, limiter: RequestLimiter, done: Done): void {
+  if (identity?.kind !== 'user' || identity.appLimit === undefined) {
+    done()
+    return
+  }
+  const refusal = limiter.admit(identity)
+  if (refusal instanceof Promise) refusal.then(done, done)
+  else done(refusal)
+}
+
+/** Lets a request without a token in where something is granted to it. */
+function enterAnonymously(
+  request: FastifyRequest,
+  admission: boolean | Promise<boolean>,
+  missingToken: () => AppError,
+  done: Done,
+): void {
+  const enter = (isAdmitted: boolean) => {
+    if (isAdmitted) request.identity = anonymousIdentity
+    done(isAdmitted ? undefined : missingToken())
+  }
+  if (admission instanceof Promise) admission.then(enter, done)
+  else enter(admission)
 }
 
 /** What a token turns out to be, whatever its kind. */
@@ -245,6 +259,12 @@ function judgeProgram(
 /** Whether a stream is asked for that waits for a sign-in: it has no token yet and carries no data. */
 export function isSignInStream({ query }: FastifyRequest): boolean {
   return (query as { oauth?: unknown }).oauth === 'true'
+}
+
+/** Whether the route takes a request that presents no token as it is. */
+function needsNoToken(guard: Guard, request: FastifyRequest): boolean {
+  if (guard === 'optional') return request.headers.authorization === undefined
+  return guard === 'stream' && isSignInStream(request)
 }
 
 /** Whether none is sent, not even one that cannot be read. */
