@@ -26,16 +26,16 @@ try {
   const webhook = await call(server, admin, 'POST', '', { url: 'http://127.0.0.1:9/', enabled: false })
   await load(token)
   const silent: number[] = []
-  const heard: number[] = []
+  const captured: number[] = []
   for (let round = 0; round < rounds; round += 1) {
     await call(server, admin, 'PATCH', `/${webhook.id}`, { enabled: false })
     silent.push(await load(token))
     await call(server, admin, 'PATCH', `/${webhook.id}`, { enabled: true })
-    heard.push(await load(token))
+    captured.push(await load(token))
     process.stderr.write('.')
   }
   process.stderr.write('\n')
-  const [without, with_] = [median(silent), median(heard)]
+  const [without, with_] = [median(silent), median(captured)]
   const ratio = with_ / without
   console.log(`creates without a listener  ${without.toFixed(0)}/s`)
   console.log(`creates with a webhook      ${with_.toFixed(0)}/s`)

@@ -338,7 +338,7 @@ async function refreshOnce(life: Life, session: Session): Promise<void> {
   session.lastActive = life.nextActivity()
 }
 
-/** An old refresh token comes back: soon it gets the same successor, later it ends the session. */
+/** An old refresh token is replayed: soon it gets the same successor, later it ends the session. */
 async function replay(life: Life): Promise<void> {
   const candidates = life.alive().filter(({ rotations }) => rotations.length > 0)
   const session = life.pick(candidates)

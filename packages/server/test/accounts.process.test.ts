@@ -18,7 +18,7 @@ const password = 'tangerine-harbour-42'
 const account = isRoot ? unprivileged : undefined
 
 describe('a server that is killed', () => {
-  test('between an answer and its mail sends the mail after the next start, and every session goes on', async () => {
+  test('between an answer and its mail sends the mail after the next start, and every session stays', async () => {
     await using receiver = await openReceiver({ hangs: true })
     await using directory = createDirectory(account, 'data')
     const options: ProcessOptions = {

@@ -102,7 +102,7 @@ describe.each(accounts)('backup and restore, as %s', (_, account) => {
     expect(await runCommand(['backup', file], before)).toEqual({ ...clean, stdout: `${file}\n`, stderr: '' })
 
     const answered = during.answered
-    await waitFor('the load to go on', () => during.answered > answered + 20)
+    await waitFor('the load to continue', () => during.answered > answered + 20)
     const late = await during.stop()
     expect([...late.statuses.keys()].sort()).toEqual([200, 201])
     expect(mode(file)).toBe(0o600)

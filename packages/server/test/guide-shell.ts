@@ -22,7 +22,7 @@ export interface Shell extends AsyncDisposable {
   readonly receiverPort: number
   /** Runs commands; their variables and functions stay. */
   run(script: string): Promise<Printed>
-  /** Runs commands that go on, in place of those that ran in the terminal before. */
+  /** Runs commands that keep running, in place of those that ran in the terminal before. */
   keepRunning(terminal: string, script: string): Promise<void>
   /** Whether a server was started. */
   isServing(): boolean

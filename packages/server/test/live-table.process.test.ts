@@ -181,7 +181,7 @@ describe.runIf(chromium !== undefined)('the live table', () => {
     await expect.poll(shown).toEqual(['4 comes', '2 changed', '1 stays'])
   })
 
-  test('comes back after a restart of the server and goes on where it was', async () => {
+  test('reconnects after a restart of the server and resumes where it was', async () => {
     await create('stays')
     await create('changes')
     await create('goes')

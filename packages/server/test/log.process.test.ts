@@ -162,7 +162,7 @@ test('a reader of the log that stops reading holds nothing up, and misses nothin
   expect(server.problems()).toBe('')
 })
 
-test('a server whose log nothing reads any more goes on, and stops', async () => {
+test('a server whose log nothing reads any more keeps serving, and stops', async () => {
   await using server = await startLogging()
   server.stdout?.destroy()
   for (let count = 0; count < 10; count += 1)

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type EventStreamClient, openEventStream, type StreamEvent } from './event-stream.ts'
 
-/** A client that comes back whenever its stream ends, to any of the nodes, after the last event it was sent. */
+/** A client that reconnects whenever its stream ends, to any of the nodes, and resumes after the last event it was sent. */
 export interface ResumingStream extends AsyncDisposable {
   /** Every event of every connection, in their order. */
   readonly events: readonly StreamEvent[]

@@ -67,7 +67,7 @@ export function createCeremonies(): Ceremonies {
         const publicKey = parseRequest(options)
         return await navigator.credentials.get({ publicKey, signal, mediation: 'conditional' })
       }
-      // What a person has asked for goes on.
+      // What a person has asked for continues.
       if (running !== undefined && running !== offered) return 'superseded'
       // Browsers ignore it here, but the server does not.
       const { timeout = 300_000 } = options as { timeout?: number }

@@ -644,7 +644,7 @@ describe('the stream of several tabs', () => {
     for (const stop of stops) stop()
   })
 
-  test('goes on for the others when a table is refused', async () => {
+  test('continues for the others when a table is refused', async () => {
     const [first, other] = await openTabs(2)
     const seen: unknown[] = []
     let connections = 0

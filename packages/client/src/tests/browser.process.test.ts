@@ -186,7 +186,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       await run('{ first.finally(() => { globalThis.hasEnded = true }) }')
       expect(await failureOf('auth.offerPasskeys()')).toMatchObject({ error: 'network_error' })
       await run('answerFirst()')
-      await waitFor('the first to go on', () =>
+      await waitFor('the first to continue', () =>
         run<boolean>('globalThis.isOffered || globalThis.hasEnded || false'),
       )
       expect(await run('globalThis.hasEnded === undefined')).toBe(true)

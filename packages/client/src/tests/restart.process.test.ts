@@ -21,7 +21,7 @@ interface Database {
   procedures: Record<never, never>
 }
 
-test('writes of a client go on while the server is restarted and killed, and each is made once', async () => {
+test('a client writes while the server is restarted and killed, and each write is made once', async () => {
   await using database = await createTestDatabase()
   await database.sql(`
     create table entry (id int primary key generated always as identity, title text not null, count int not null default 0);

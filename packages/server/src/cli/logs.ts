@@ -31,7 +31,7 @@ const pollMs = 500
 export function logsCommand(terminal: Terminal): Command {
   const command = new Command('logs')
     .description('print the log of all nodes, the oldest entry first')
-    .option('-f, --follow', 'go on with what is logged from now on')
+    .option('-f, --follow', 'then print what is logged from now on')
     .option('--level <name>', 'this level and those above it: debug, info, warn, error')
     .option('-q, --query <text>', 'a text in the message or the attributes')
     .option('--request-id <id>', 'entries of one request, the request itself among them')

@@ -154,7 +154,7 @@ export class CopiedRows extends Readable implements Submittable {
     this.#options.release(isInFlight)
   }
 
-  /** Copies the bytes: the parser goes on to use the memory of its messages. */
+  /** Copies the bytes: the parser reuses the memory of its messages. */
   #append(bytes: Buffer): void {
     if (bytes.length > batchBytes - this.#filled) this.#flush()
     if (bytes.length > batchBytes) {

@@ -25,7 +25,7 @@ export class CopyOut extends Readable implements Submittable {
 
   // Called by the driver, which its types do not list.
   handleCopyData({ chunk }: { chunk: Buffer }): void {
-    // The parser goes on to use the memory of the message.
+    // The parser reuses the memory of the message.
     if (!this.push(Buffer.from(chunk))) this.#wire?.stream.pause()
   }
 

@@ -29,7 +29,7 @@ export interface UserTransaction {
   /**
    * Runs the steps in one message, as the caller unless they say otherwise.
    *
-   * @throws StatementFailed with the index of the failing step; the transaction goes on from a savepoint
+   * @throws StatementFailed with the index of the failing step; the transaction continues from a savepoint
    */
   run(steps: readonly Step[]): Promise<readonly Answer[]>
   /** Runs a `copy … from stdin` as the login role. */

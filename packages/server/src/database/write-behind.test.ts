@@ -133,7 +133,7 @@ describe('write-behind › a queue', () => {
   })
 })
 
-describe('write-behind › a statement that goes on', () => {
+describe('write-behind › a statement that stays open', () => {
   /** Writes as one statement does: all of it or nothing. */
   function openFollowing(options: Partial<WriteBehindOptions<string>> = {}) {
     const statements: string[][] = []
@@ -197,7 +197,7 @@ describe('write-behind › a statement that goes on', () => {
     expect(order).toEqual(['other work after 1 statement'])
   })
 
-  test('is written again whole after a failure, without going on', async () => {
+  test('is written again whole after a failure, by a statement of its own', async () => {
     let attempts = 0
     const kept: string[][] = []
     const { queue } = openFollowing({

@@ -47,7 +47,7 @@ export interface WriteBehindOptions<Entry, Entries extends Batch<Entry, Entries>
    * meets.
    */
   readonly batchSize: number
-  /** Longest time that a statement goes on with batches as they become full; 0 by default, it has one batch. */
+  /** Longest time that a statement stays open for batches as they become full; 0 by default, it has one batch. */
   readonly followMs?: number | undefined
   /** Entries that may wait; further ones are dropped. */
   readonly capacity: number
@@ -105,7 +105,7 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
 
   /** Writes what waits, as far as the database allows. */
   async flush(): Promise<void> {
-    // While the database is unavailable the last batch goes on filling: else there would be another each time.
+    // While the database is unavailable the last batch keeps filling: else there would be another each time.
     const wasFailing = this.#isFailing
     if (!wasFailing) this.#makeDue()
     await this.#writeDue()

@@ -153,7 +153,7 @@ test('a database that turned read-only answers reads, and 503 to writes', async 
   })
 })
 
-test('a full disk is no fault of the client, and reads go on', async () => {
+test('a full disk is no fault of the client, and reads are answered', async () => {
   const { status, headers, json } = await request('POST', '/api/collections/full_item', { id: 1 })
   expect({ status, retryAfter: headers['retry-after'], error: json.error }).toEqual({
     status: 503,

@@ -40,7 +40,7 @@ function createdKeys({ events }: ResumingStream): readonly string[] {
     .map(({ data }) => data.record.key)
 }
 
-test('with killed nodes and a restarted Postgres every stream that comes back is sent every acknowledged write once', async () => {
+test('with killed nodes and a restarted Postgres every stream that resumes is sent every acknowledged write once', async () => {
   const ports = [await findFreePort(), await findFreePort()] as const
   const nodes = [await start(ports[0]), await start(ports[1])]
   const urls = () => nodes.map(({ url }) => url).filter((url) => url !== '')

@@ -156,7 +156,7 @@ function Cost({ description }: { readonly description: SearchDescription }) {
     <>
       <p>
         All rows are read ({describeRows(description)}, {formatBytes(source.tableBytes)}). Readers and writers
-        go on meanwhile; the build goes on when this page is closed.
+        are not blocked; the build continues when this page is closed.
       </p>
       <p>
         {hasTrigrams

@@ -78,7 +78,10 @@ export function VectorIndexForm({ onClose }: { readonly onClose: () => void }) {
           { value: 'inner_product', label: 'inner product' },
         ]}
       />
-      <p>Readers and writers go on. The build goes on when this page is closed; one is built at a time.</p>
+      <p>
+        Readers and writers are not blocked. The build continues when this page is closed; one is built at a
+        time.
+      </p>
     </FormDialog>
   )
 }

@@ -186,7 +186,7 @@ function Identities({ id, onRemove }: WaysProps) {
                         onSelect: () =>
                           onRemove({
                             title: `Remove the tokens of ${provider}?`,
-                            consequence: 'They are no longer renewed. Signing in goes on working.',
+                            consequence: 'They are no longer renewed. Signing in still works.',
                             run: () => api.forgetProviderTokens(id, provider),
                           }),
                       },

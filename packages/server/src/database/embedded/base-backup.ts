@@ -38,7 +38,7 @@ export async function* readBaseBackup({ socket }: EmbeddedPostgres): AsyncGenera
     }
     isComplete = true
   } finally {
-    // In the middle Postgres would go on to send.
+    // In the middle Postgres would continue to send.
     if (isComplete) await connection.close()
     else connection.destroy()
   }

@@ -125,7 +125,7 @@ export async function startCluster(cluster: Cluster, signal?: AbortSignal): Prom
     : ''
   const [, address, reason = ''] = /could not bind \S+ address "([^"]+)": (.*)/.exec(log) ?? []
   if (address !== undefined) {
-    // With one of two addresses Postgres would go on.
+    // With one of two addresses Postgres would start.
     if (code === 0) await stopCluster(cluster)
     throw new OperatorError(describePortFailure(`${address}:${cluster.tcpPort}`, reason))
   }

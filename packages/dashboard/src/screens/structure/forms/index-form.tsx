@@ -74,7 +74,7 @@ export function IndexForm({ relation: { schema, name, columns }, onClose }: Inde
         <Checkbox label="Unique" checked={isUnique} onChange={setUnique} />
         <Checkbox
           label="Concurrently"
-          hint="Writes go on while it is built; it takes longer, and stands alone in its migration."
+          hint="Writes are not blocked while it is built; it takes longer, and stands alone in its migration."
           checked={isConcurrent}
           onChange={setConcurrent}
         />

@@ -5,7 +5,7 @@ import { FormDialog } from '../../../ui/form-dialog.tsx'
 interface ReviewedFormProps {
   readonly title: string
   readonly children: ReactNode
-  /** Goes on to the review; undefined while something is missing. */
+  /** Opens the review; undefined while something is missing. */
   readonly onSubmit: (() => void) | undefined
   readonly onClose: () => void
   readonly size?: NonNullable<DialogProps['size']>

@@ -80,7 +80,7 @@ export const refreshMatviewSchema = {
   tags,
   security,
   summary: 'Refresh a materialized view',
-  description: 'Answers when it is done; goes on when the caller does not wait for that.',
+  description: 'Answers when it is done; continues when the caller does not wait for that.',
   params,
   response: responses({ 200: Type.Object({ registration, durationMs: Type.Integer() }) }),
 }

@@ -139,7 +139,7 @@ export const routeSchemas = {
     ...common,
     summary: 'Make the search indexes of a collection',
     description:
-      'Without keeping readers and writers from it. Answers when it is done; goes on when the caller does not wait for that.',
+      'Without keeping readers and writers from it. Answers when it is done; continues when the caller does not wait for that.',
     params,
     response: responses({ 200: changed }),
   },

@@ -15,7 +15,7 @@ const lockTimeoutMs = 60_000
 export interface IndexBuilder {
   /** @throws AppError index_build_in_progress, vector_index_exists, index_refused, index_failed */
   build(definition: VectorIndexDefinition): Promise<void>
-  /** Readers and writers of the table go on. */
+  /** Blocks neither readers nor writers of the table. */
   drop(schema: string, name: string): Promise<void>
   /** Cancels what is in flight and waits for its end. */
   stop(): Promise<void>

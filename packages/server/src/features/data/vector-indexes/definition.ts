@@ -114,7 +114,7 @@ export function metricOf(operatorClass: string): DistanceMetric | undefined {
   return (Object.keys(classes) as DistanceMetric[]).find((metric) => classes[metric] === found)
 }
 
-/** Readers and writers of the table go on while it runs. */
+/** Blocks neither readers nor writers of the table. */
 export function compileCreateIndex(definition: VectorIndexDefinition): Sql {
   const { name, relation, column, method, metric, options } = definition
   const operators = sql.id(column.vectorSchema, `${column.type.base}_${classes[metric]}`)

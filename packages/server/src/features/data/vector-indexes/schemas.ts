@@ -31,7 +31,7 @@ export const createVectorIndexSchema = {
   security,
   summary: 'Build a vector index',
   description:
-    'Readers and writers of the table go on. Answers when it is built, and goes on when the client disconnects. One at a time.',
+    'Readers and writers of the table are not blocked. Answers when it is built, and continues when the client disconnects. One at a time.',
   body: Type.Object({
     table: requiredByHandler(Type.String()),
     column: requiredByHandler(Type.String()),

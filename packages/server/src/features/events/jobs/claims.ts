@@ -124,7 +124,7 @@ export async function settleJobs(
   return rows.map(({ id, claim }) => latest.has(`${id} ${claim}`))
 }
 
-/** Extends the leases of attempts that go on. */
+/** Extends the leases of attempts that still run. */
 export async function renewLeases(database: Queryable, claims: readonly JobClaim[]): Promise<void> {
   await database.count(sql`
     update basalt.jobs set leased_until = now() + make_interval(secs => ${leaseSeconds}), updated_at = now()

@@ -27,7 +27,7 @@ export function createTimeline(database: SystemDatabase, sentHours: number) {
         queries.findKeptSince(database),
       ])
       const page = rows.slice(0, limit)
-      // A page may be short, or empty, although the log goes on: so many rows were looked at.
+      // A page may be short, or empty, although the log continues: so many rows were looked at.
       const next = rows.length > limit ? page.at(-1)?.id : end?.id
       return {
         items: page.map(showEvent),

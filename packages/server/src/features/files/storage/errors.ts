@@ -196,7 +196,7 @@ export const storageErrorTable = {
   resumableUploadOffsetMismatch: {
     status: 409,
     message: 'resumable upload offset mismatch',
-    help: '`Upload-Offset` is not the number of bytes that have arrived. Ask with HEAD, and go on from there.',
+    help: '`Upload-Offset` is not the number of bytes that have arrived. Ask with HEAD, and resume from there.',
   },
   resumableUploadExpired: {
     status: 410,

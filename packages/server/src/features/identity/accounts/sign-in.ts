@@ -61,7 +61,7 @@ const mailMethod: AuthenticationMethod = 'otp'
 const pendingSeconds = 300
 
 /**
- * Goes on from a first factor that has passed: to a session, or to the second factor of a user who has one.
+ * Continues after a first factor that has passed: to a session, or to the second factor of a user who has one.
  *
  * @returns undefined when the user has meanwhile been deleted or disabled, or has another password
  * @throws AppError email_not_verified

@@ -23,7 +23,7 @@ export function defineOAuthHousekeeping(database: SystemDatabase, queue: JobQueu
 
 export interface AuthorizationServer {
   readonly feature: Feature
-  /** Goes on with the page when a person comes back from a sign-in provider. */
+  /** Resumes the page when a person returns from a sign-in provider. */
   readonly resume: (returned: ReturnToPage) => Promise<FastifyReply>
 }
 

@@ -15,7 +15,7 @@ export interface SocialLoginContext {
   readonly resumeAuthorization: ResumeAuthorization
 }
 
-/** A person who comes back from a provider to the page that lets programs in. */
+/** A person who returns from a provider to the page that lets programs in. */
 export interface ReturnToPage {
   /** Of the authorization request. */
   readonly query: string
@@ -25,7 +25,7 @@ export interface ReturnToPage {
   readonly reply: FastifyReply
 }
 
-/** Goes on with the page. */
+/** Resumes the page. */
 export type ResumeAuthorization = (returned: ReturnToPage) => Promise<FastifyReply>
 
 export function callbackUrl({ publicBaseUrl }: SocialLoginContext, provider: string): string {

@@ -47,7 +47,7 @@ export interface SocialLogin {
     /** Providers that people may sign in with. */
     list(): readonly { readonly name: string; readonly title: string }[]
     /**
-     * Sends the browser to a provider; it comes back by {@link ResumeAuthorization}.
+     * Sends the browser to a provider; it returns by {@link ResumeAuthorization}.
      *
      * @param query of the authorization request @throws AppError
      */

@@ -35,7 +35,7 @@ export const callbackSchema = {
   tags,
   summary: 'Finish signing in with a provider',
   description:
-    'For browsers that come back from the provider. Redirects with `token` and `refreshToken`, or `mfa_pending` and ' +
+    'For browsers that return from the provider. Redirects with `token` and `refreshToken`, or `mfa_pending` and ' +
     '`mfa_token`, in the fragment; answers JSON where no redirect is configured.',
   params,
   response: responses({ 200: authenticationOrPendingSchema }),

@@ -71,7 +71,7 @@ export async function start(
   return reply.redirect(url.href, 307)
 }
 
-/** Sends the browser to the provider from the page that lets programs in, where it comes back to. @throws AppError */
+/** Sends the browser to the provider from the page that lets programs in, where it returns to. @throws AppError */
 export async function startFromPage(
   context: SocialLoginContext,
   provider: string,

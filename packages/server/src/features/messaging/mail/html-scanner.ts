@@ -11,7 +11,7 @@ export interface HtmlPlace {
 /** Follows HTML through pieces of text with placeholders between them. */
 export interface HtmlScanner {
   read(text: string): void
-  /** Where a placeholder would stand that follows what was read; reading goes on behind it. */
+  /** Where a placeholder would stand that follows what was read; reading continues behind it. */
   place(): HtmlPlace
   /** Start and end tags so far. */
   readonly tags: number

@@ -23,7 +23,7 @@ export async function insertLogs(
     )`)
 }
 
-/** Inserts what was answered in one statement, which goes on for as long as the following ones come. */
+/** Inserts what was answered in one statement, which stays open for as long as the following ones come. */
 export async function insertRequests(
   database: SystemDatabase,
   first: RequestRows,

@@ -786,7 +786,7 @@ describe('structure › apply', () => {
     expect([answer.status, envelope(answer).message]).toEqual([400, message])
   })
 
-  test('goes on when the client does not wait for it', async () => {
+  test('continues when the client does not wait for it', async () => {
     const controller = new AbortController()
     const sent = fetch(`${app.url}${path}/apply`, {
       method: 'POST',

@@ -83,7 +83,7 @@ export function compileNearestRows(
 const defaultCandidates = 40
 
 /**
- * Settings of the transaction for an index: to go on until enough rows pass policies and filters, and to look at as many
+ * Settings of the transaction for an index: to scan until enough rows pass policies and filters, and to look at as many
  * candidates as there are rows to find. An operator's own larger number of candidates stays.
  */
 export function compileVectorSettings({ iterates }: VectorPlan, limit: number): Sql | undefined {

@@ -22,7 +22,7 @@ export interface ImportProgress {
   readonly signal: AbortSignal
   /** So many rows more are written, and so many refused in all. */
   wrote(rows: number, failed: number): void
-  /** It begins again. */
+  /** It restarts. */
   restart(): void
   /** Before its end is written. */
   stopSaving(): Promise<void>

@@ -76,7 +76,7 @@ describe('a CSV', () => {
     expect(fieldsOf(...text)).toEqual(expected)
   })
 
-  test('does not keep a record that is too long, and goes on behind it', () => {
+  test('does not keep a record that is too long, and continues behind it', () => {
     for (const long of ['x'.repeat(30), `"${'x,\n'.repeat(10)}"`, ','.repeat(30)]) {
       expect(readAll([`${long}\nb\n`], 20)).toEqual([
         { fields: expect.anything(), fault: 'more than 20 characters' },

@@ -14,7 +14,7 @@ const carriageReturn = 0x0d
 
 /**
  * Reads CSV (RFC 4180) as it comes. Lines end in LF, CRLF or CR, blank ones are passed over. A fault in the quoting is
- * one of its record: reading goes on behind it.
+ * one of its record: reading continues behind it.
  */
 export class CsvReader {
   readonly #sizeLimit: number

@@ -23,7 +23,7 @@ export interface VectorPlan {
   readonly dimensions: number | undefined
   /** Whether an index may answer, which finds some of the nearest rows, before policies and filters leave out others. */
   readonly isApproximate: boolean
-  /** Whether pgvector goes on until it has found enough rows (0.8). */
+  /** Whether pgvector scans until it has found enough rows (iterative scans, 0.8). */
   readonly iterates: boolean
 }
 

@@ -35,7 +35,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   recordedChanges.clear()
   await app.sql(`
-    truncate task, plain, keyless, part_seen, heard.change;
+    truncate task, plain, keyless, part_seen, captured.change;
     insert into task values
       (1, 'a', false, 1, 1, '${alice}'), (2, 'b', true, 2, 1, '${alice}'), (3, 'c', true, 3, 2, '${alice}'),
       (4, 'd', true, 4, 2, '${bob}'), (5, 'e', true, 100, 2, '${bob}');
@@ -67,9 +67,9 @@ const task = (id: number, title: string, done: boolean, listId: number, n = id) 
 describe.each([
   ['without a listener', false],
   ['with listeners', true],
-])('a write by filter %s', (_what, isHeard) => {
+])('a write by filter %s', (_what, isCaptured) => {
   beforeEach(() => {
-    if (!isHeard) return
+    if (!isCaptured) return
     for (const table of ['task', 'plain', 'keyless', 'part_seen']) {
       for (const action of ['update', 'delete']) recordedChanges.add(`${table} ${action}`)
     }
@@ -82,7 +82,7 @@ describe.each([
     expect(titles.map(({ title }) => title)).toEqual(['a', 'x', 'x', 'd', 'e'])
     const events = await eventsOf(app)
     expect(events).toEqual(
-      isHeard
+      isCaptured
         ? [
             {
               table: 'task',
@@ -107,7 +107,7 @@ describe.each([
       { id: 5 },
     ])
     expect(await eventsOf(app)).toEqual(
-      isHeard ? [{ table: 'task', action: 'delete', rows: [{ record: task(3, 'c', true, 2) }] }] : [],
+      isCaptured ? [{ table: 'task', action: 'delete', rows: [{ record: task(3, 'c', true, 2) }] }] : [],
     )
   })
 
@@ -130,7 +130,7 @@ describe.each([
     expect(deleted.json).toEqual({ deleted: 1, items: [task(3, 'c', true, 2)] })
     const none = await send('DELETE', 'task', { filter: 'id = 3', expect: '0', return: 'records' })
     expect(none.json).toEqual({ deleted: 0, items: [] })
-    expect((await eventsOf(app)).flatMap(({ rows }) => rows)).toHaveLength(isHeard ? 3 : 0)
+    expect((await eventsOf(app)).flatMap(({ rows }) => rows)).toHaveLength(isCaptured ? 3 : 0)
   })
 
   test.each([
@@ -183,7 +183,7 @@ describe.each([
     expect((await send('DELETE', 'keyless', { filter: 'n = 9', expect: '2' })).json).toEqual({ deleted: 2 })
     expect(await app.sql('select name from keyless')).toEqual([{ name: 'b' }])
     expect((await eventsOf(app)).map(({ action, rows }) => [action, rows.length])).toEqual(
-      isHeard
+      isCaptured
         ? [
             ['update', 2],
             ['delete', 2],
@@ -209,7 +209,7 @@ describe.each([
     const deleted = await send('DELETE', 'part_seen', { filter: 'id > 2', expect: '1' })
     expect(deleted.json).toEqual({ deleted: 1 })
     expect(await eventsOf(app)).toEqual(
-      isHeard
+      isCaptured
         ? [
             {
               table: 'part_seen',
@@ -249,7 +249,7 @@ describe.each([
     )
     expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)])
     expect(await app.sql('select count(*)::int from plain')).toEqual([{ count: 4 }])
-    expect(await eventsOf(app)).toHaveLength(isHeard ? 1 : 0)
+    expect(await eventsOf(app)).toHaveLength(isCaptured ? 1 : 0)
   })
 
   test('of ten at once that take the records one has them', async () => {

@@ -23,7 +23,7 @@ const changes: ChangeLog = {
   capture({ collection }, action, form) {
     if (!interests.has(`${collection} ${action}`)) return undefined
     const { text, values } = render(sql`
-      insert into heard.change (login, caller, collection, action, rows)
+      insert into captured.change (login, caller, collection, action, rows)
       select current_user, current_setting('basalt.user_id', true), ${collection}, ${action},
         json_agg(${
           action === 'update'
@@ -37,8 +37,8 @@ const changes: ChangeLog = {
 }
 
 const tables = `
-create schema heard;
-create table heard.change (
+create schema captured;
+create table captured.change (
   id int generated always as identity, login text, caller text, collection text, action text, rows json
 );
 create table item (id bigint primary key, name text unique, price numeric, secret text default 'hush');
@@ -74,8 +74,8 @@ beforeEach(async () => {
   }
   await app.sql(`
     alter table hole disable trigger swallow;
-    truncate item, place, mine, letters, forebear, hole, late, heard.change restart identity;
-    alter table heard.change drop constraint if exists full_up;
+    truncate item, place, mine, letters, forebear, hole, late, captured.change restart identity;
+    alter table captured.change drop constraint if exists full_up;
     insert into item values (1, 'one', 1.50), (2, 'two', null);
     insert into place values ('north', 1, 'N1');
     insert into mine values (1, '${alice}', 'hers'), (2, '${bob}', 'his');
@@ -88,11 +88,11 @@ function send(method: string, path: string, body?: unknown, as = token) {
   return app.request(method, `/api/${path}`, { token: as, ...(body === undefined ? {} : { body }) })
 }
 
-async function heard() {
-  return await app.sql('select login, caller, collection, action, rows from heard.change order by id')
+async function capturedChanges() {
+  return await app.sql('select login, caller, collection, action, rows from captured.change order by id')
 }
 
-/** What was heard of a write by Alice. */
+/** What was captured of a write by Alice. */
 function by(collection: string, action: string, ...rows: readonly unknown[]) {
   return { login, caller: alice, collection, action, rows }
 }
@@ -105,20 +105,20 @@ describe('a change that has a consumer', () => {
     const response = await send('POST', 'collections/item', { id: 3, name: 'three' })
     const three = { id: 3, name: 'three', price: null, secret: 'hush' }
     expect([response.status, response.json]).toEqual([201, three])
-    expect(await heard()).toEqual([by('item', 'create', { record: three })])
+    expect(await capturedChanges()).toEqual([by('item', 'create', { record: three })])
   })
 
   test('is handed on with the record before an update', async () => {
     const response = await send('PATCH', 'collections/item/1', { name: 'first' })
     expect([response.status, response.json]).toEqual([200, { ...one, name: 'first' }])
-    expect(await heard()).toEqual([
+    expect(await capturedChanges()).toEqual([
       by('item', 'update', { record: { ...one, name: 'first' }, oldRecord: one }),
     ])
   })
 
   test('is handed on with both keys when the key changes', async () => {
     expect((await send('PATCH', 'collections/place/north,1', { number: 7 })).status).toBe(200)
-    expect(await heard()).toEqual([
+    expect(await capturedChanges()).toEqual([
       by('place', 'update', {
         record: { room: 'north', number: 7, label: 'N1' },
         oldRecord: { room: 'north', number: 1, label: 'N1' },
@@ -129,14 +129,14 @@ describe('a change that has a consumer', () => {
   test('is handed on with the deleted record', async () => {
     const response = await send('DELETE', 'collections/item/1')
     expect([response.status, response.text]).toEqual([204, ''])
-    expect(await heard()).toEqual([by('item', 'delete', { record: one })])
+    expect(await capturedChanges()).toEqual([by('item', 'delete', { record: one })])
   })
 
   test('keeps every digit', async () => {
     const long = '123456789012345678901234567890.5'
     await send('POST', 'collections/item', `{"id":9007199254740993,"price":${long}}`)
     await send('PATCH', 'collections/item/9007199254740993', `{"price":0.10}`)
-    const texts = await app.sql('select rows::text as text from heard.change order by id')
+    const texts = await app.sql('select rows::text as text from captured.change order by id')
     const record = (price: string) => `{"id":9007199254740993,"name":null,"price":${price},"secret":"hush"}`
     expect(texts).toEqual([
       { text: `[{"record" : ${record(long)}}]` },
@@ -150,7 +150,7 @@ describe('a change that has a consumer', () => {
     const changed = { ...letters, w: 'changed' }
     expect((await send('PATCH', 'collections/letters/1', { w: 'changed' })).json).toEqual(changed)
     expect((await send('DELETE', 'collections/letters/1')).status).toBe(204)
-    expect(await heard()).toEqual([
+    expect(await capturedChanges()).toEqual([
       by('letters', 'create', { record: letters }),
       by('letters', 'update', { record: changed, oldRecord: letters }),
       by('letters', 'delete', { record: changed }),
@@ -163,7 +163,7 @@ describe('a change that has a consumer', () => {
     expect((await send('DELETE', 'collections/forebear/1')).status).toBe(204)
     const record = { id: 1, name: 'x' }
     const update = { record, oldRecord: { id: 1, name: 'one' } }
-    expect(await heard()).toEqual([
+    expect(await capturedChanges()).toEqual([
       by('forebear', 'update', update, update),
       by('forebear', 'delete', { record }, { record }),
     ])
@@ -173,7 +173,7 @@ describe('a change that has a consumer', () => {
     const admin = await app.adminToken()
     await send('PATCH', 'collections/mine/2', { body: 'seen' }, admin)
     const record = { id: 2, owner_id: bob, body: 'his' }
-    expect(await heard()).toEqual([
+    expect(await capturedChanges()).toEqual([
       {
         ...by('mine', 'update', { record: { ...record, body: 'seen' }, oldRecord: record }),
         caller: expect.toSatisfy((id) => id === null || id === ''),
@@ -185,7 +185,7 @@ describe('a change that has a consumer', () => {
     const names = Array.from({ length: 20 }, (_, index) => `name ${index}`)
     const answers = await Promise.all(names.map((name) => send('PATCH', 'collections/item/1', { name })))
     expect(answers.every(({ status }) => status === 200)).toBe(true)
-    const updates = (await heard()).flatMap(({ rows }) => rows)
+    const updates = (await capturedChanges()).flatMap(({ rows }) => rows)
     const before = updates.map(({ oldRecord }) => oldRecord.name)
     const after = updates.map(({ record }) => record.name)
     expect(before).toEqual(['one', ...after.slice(0, -1)])
@@ -195,7 +195,7 @@ describe('a change that has a consumer', () => {
 })
 
 describe('a batch', () => {
-  test('hands on each change after its operation, and goes on as the caller', async () => {
+  test('hands on each change after its operation, and continues as the caller', async () => {
     const response = await send('POST', 'batch', {
       operations: [
         { table: 'item', method: 'create', body: { id: 3 } },
@@ -210,7 +210,7 @@ describe('a batch', () => {
       201, 201, 200, 201, 200, 204,
     ])
     const made = (id: number) => ({ id, name: null, price: null, secret: 'hush' })
-    expect(await heard()).toEqual([
+    expect(await capturedChanges()).toEqual([
       by('item', 'create', { record: made(3) }, { record: made(4) }),
       by('item', 'update', { record: { ...made(3), price: 7 }, oldRecord: made(3) }),
       by('mine', 'create', { record: { id: 3, owner_id: alice, body: null } }),
@@ -235,7 +235,7 @@ describe('a batch', () => {
       error: 'record_not_found',
       operation: { index: 1, method: 'delete' },
     })
-    expect(await heard()).toEqual([])
+    expect(await capturedChanges()).toEqual([])
     expect(await app.sql('select name from item where id = 1')).toEqual([{ name: 'one' }])
   })
 
@@ -247,7 +247,7 @@ describe('a batch', () => {
     )
     expect((await send('POST', 'collections/item/batch', { operations })).status).toBe(200)
     const counts = await app.sql(
-      'select action, sum(json_array_length(rows))::int as changes from heard.change group by action order by action',
+      'select action, sum(json_array_length(rows))::int as changes from captured.change group by action order by action',
     )
     expect(counts).toEqual([
       { action: 'create', changes: 500 },
@@ -272,7 +272,7 @@ describe('nothing is handed on', () => {
     ['a list', 'GET', 'collections/item', undefined, 200],
   ])('of %s', async (_what, method, path, body, status) => {
     expect((await send(method, path, body)).status).toBe(status)
-    expect(await heard()).toEqual([])
+    expect(await capturedChanges()).toEqual([])
   })
 
   test('of a batch whose last operation fails', async () => {
@@ -286,7 +286,7 @@ describe('nothing is handed on', () => {
       ],
     })
     expect(response.status).toBe(409)
-    expect(await heard()).toEqual([])
+    expect(await capturedChanges()).toEqual([])
   })
 
   test('of actions without a consumer', async () => {
@@ -301,7 +301,7 @@ describe('nothing is handed on', () => {
         { method: 'delete', id: 3 },
       ],
     })
-    expect((await heard()).map(({ action }) => action)).toEqual(['update'])
+    expect((await capturedChanges()).map(({ action }) => action)).toEqual(['update'])
   })
 })
 
@@ -323,7 +323,7 @@ test('a write is announced once, after its commit, if it was captured', async ()
 })
 
 test('a change that cannot be handed on does not happen, and is no fault of the caller', async () => {
-  await app.sql("alter table heard.change add constraint full_up check (action = 'nothing')")
+  await app.sql("alter table captured.change add constraint full_up check (action = 'nothing')")
   for (const [method, path, body] of [
     ['POST', 'collections/item', { id: 3 }],
     ['PATCH', 'collections/item/1', { name: 'x' }],
@@ -357,5 +357,5 @@ test('triggers that wait for the commit still run as the caller', async () => {
   expect(await app.sql('select id, role from late order by id')).toEqual(
     [1, 2, 3].map((id) => ({ id, role: 'basalt_authenticated' })),
   )
-  expect(await heard()).toHaveLength(3)
+  expect(await capturedChanges()).toHaveLength(3)
 })

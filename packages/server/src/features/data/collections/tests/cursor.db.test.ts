@@ -446,12 +446,12 @@ describe('a cursor', () => {
     ['another column of the same kind', { sort: '-label' }, 'invalid cursor: it belongs to another sort'],
     ['one more column', { sort: '-rank,label' }, 'invalid cursor: cursor has 2 values but sort has 3 fields'],
     ['the key in another direction', { sort: '-rank,-id' }, 'invalid cursor: it belongs to another sort'],
-  ])('does not go on with %s', async (_what, parameters: Record<string, string>, message) => {
+  ])('does not continue with %s', async (_what, parameters: Record<string, string>, message) => {
     const response = await list('note', { ...parameters, cursor })
     expect(envelope(response)).toEqual({ code: 400, message, error: 'invalid_cursor' })
   })
 
-  test('goes on with the key named', async () => {
+  test('continues with the key named', async () => {
     const one = await list('note', { sort: '-rank', cursor })
     const other = await list('note', { sort: '-rank,id', cursor })
     expect(other.json).toEqual(one.json)

@@ -49,9 +49,9 @@ const setup = `
   );
   insert into letter values (1, 'ADA@X', 'HALL', 'a.b'), (2, 'ada@x', 'hall', 'a.b'), (3, 'BOB@X', null, null);`
 
-let isHeard = false
+let isCaptured = false
 const changes: ChangeLog = {
-  capture: () => (isHeard ? { statement: statement('select 1 as heard'), values: [] } : undefined),
+  capture: () => (isCaptured ? { statement: statement('select 1 as captured'), values: [] } : undefined),
   committed: () => undefined,
 }
 
@@ -136,7 +136,7 @@ test.each(['', 'email', 'nick', 'branch', 'extra', 'tags', 'nick,-branch'])(
 
 describe('a record is addressed as its key compares', () => {
   test.each([false, true])('when a change is listened to or not: %s', async (listens) => {
-    isHeard = listens
+    isCaptured = listens
     try {
       expect((await send('GET', 'person/ADA@X?fields=email')).json).toEqual({ email: 'ada@x' })
       await app.sql(`insert into person (email) values ('Fay@x'); insert into spot values ('Den', 'x.y', 3)`)
@@ -159,7 +159,7 @@ describe('a record is addressed as its key compares', () => {
       expect(await app.sql(`select from person where email::text = 'Fay@x'`)).toEqual([])
       expect(await app.sql('select from spot where room > 2')).toEqual([])
     } finally {
-      isHeard = false
+      isCaptured = false
     }
   })
 

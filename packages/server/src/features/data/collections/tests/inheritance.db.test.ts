@@ -28,7 +28,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   recordedChanges.clear()
   await app.sql(`
-    truncate city, heard.change;
+    truncate city, captured.change;
     insert into city values (1, 'Lyon', 'river'), (2, 'Bergen', 'harbour'), (4, 'Linz', 'river');
     insert into capital values (1, 'Paris', 'tower'), (2, 'Oslo', 'harbour'), (2, 'Bern', 'river'), (3, 'Rome', 'river')`)
 })

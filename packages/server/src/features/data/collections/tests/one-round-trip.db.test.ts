@@ -18,9 +18,9 @@ let app: TestApp
 const token = userToken({ sub: alice })
 
 /** Whether every change has a listener. */
-let isHeard = false
+let isCaptured = false
 const changes: ChangeLog = {
-  capture: () => (isHeard ? { statement: statement('select 1 as heard'), values: [] } : undefined),
+  capture: () => (isCaptured ? { statement: statement('select 1 as captured'), values: [] } : undefined),
   committed: () => undefined,
 }
 
@@ -259,7 +259,7 @@ describe('a listener', () => {
     const batch = () => trafficOf(200, 'POST', 'collections/note/batch', { operations })
     await write()
     expect(await write()).toEqual({ ...once, executes: 2, parsed: [] })
-    isHeard = true
+    isCaptured = true
     try {
       await write()
       // Context, write, the login role, capture, the caller's role.
@@ -267,7 +267,7 @@ describe('a listener', () => {
       expect(await batch()).toMatchObject({ ...once, executes: 2 + 6 * 4 })
       expect(await trafficOf(200, 'GET', 'collections/note')).toMatchObject({ ...once, executes: 2 })
     } finally {
-      isHeard = false
+      isCaptured = false
     }
     expect(await write()).toEqual({ ...once, executes: 2, parsed: [] })
   })

@@ -260,9 +260,9 @@ describe('a request without a token', () => {
 
   test('delivers whole rows to subscribers', async () => {
     await using stream = await openEventStream(app.url, 'tables=message', { token })
-    const { json } = await send('POST', 'collections/message', { body: 'heard' })
+    const { json } = await send('POST', 'collections/message', { body: 'captured' })
     expect(await stream.next(1)).toMatchObject([
-      { action: 'create', table: 'message', record: { id: json.id, body: 'heard', secret: 'kept' } },
+      { action: 'create', table: 'message', record: { id: json.id, body: 'captured', secret: 'kept' } },
     ])
   })
 })

@@ -17,7 +17,7 @@ export const recording: ChangeLog = {
         ? sql`json_build_object('record', c.record, 'oldRecord', c."oldRecord")`
         : sql`json_build_object('record', c.record)`
     const { text, values } = render(sql`
-      insert into heard.change (collection, action, rows)
+      insert into captured.change (collection, action, rows)
       select ${collection}, ${action}, json_agg(${change}) from ${changedRows(action, form)}`)
     // Nothing but the two texts is bound.
     return { statement: statement(text), values: values as string[] }
@@ -25,8 +25,8 @@ export const recording: ChangeLog = {
 }
 
 export const recordingTables = `
-create schema heard;
-create table heard.change (id int generated always as identity, collection text, action text, rows json);`
+create schema captured;
+create table captured.change (id int generated always as identity, collection text, action text, rows json);`
 
 export interface RecordedEvent {
   readonly table: string
@@ -38,7 +38,7 @@ export interface RecordedEvent {
 /** What was recorded, in order; a call that found no change of its action is none. */
 export async function eventsOf(app: TestApp): Promise<RecordedEvent[]> {
   const rows = await app.sql(
-    'select collection as table, action, rows from heard.change where rows is not null order by id',
+    'select collection as table, action, rows from captured.change where rows is not null order by id',
   )
   // The columns of the statement above.
   return rows as unknown as RecordedEvent[]

@@ -47,7 +47,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   recordedChanges.clear()
   await app.sql(`
-    truncate item, parted, owned, counted, part_seen, album, deferred, heard.change;
+    truncate item, parted, owned, counted, part_seen, album, deferred, captured.change;
     insert into item values (1, 'a', 'one', 1.50, 'eu', 'x'), (2, 'b', 'two', 2, 'us', 'x');
     insert into owned values (1, '${alice}', 'hers'), (2, '${bob}', 'his');
     insert into part_seen values (1, 'one', 'secret')`)
@@ -67,9 +67,9 @@ const one = { id: 1, sku: 'a', name: 'one', price: 1.5, region: 'eu', code: 'x' 
 describe.each([
   ['without a listener', []],
   ['with listeners', ['item', 'parted', 'owned', 'album']],
-])('an upsert %s', (_what, heard) => {
+])('an upsert %s', (_what, captured) => {
   beforeEach(() => {
-    for (const table of heard)
+    for (const table of captured)
       for (const action of ['create', 'update']) recordedChanges.add(`${table} ${action}`)
   })
 
@@ -81,7 +81,7 @@ describe.each([
     ])
     const record = response.json
     expect(await eventsOf(app)).toEqual(
-      heard.length === 0 ? [] : [{ table: 'item', action: 'create', rows: [{ record }] }],
+      captured.length === 0 ? [] : [{ table: 'item', action: 'create', rows: [{ record }] }],
     )
   })
 
@@ -90,7 +90,7 @@ describe.each([
     const record = { ...one, name: 'uno' }
     expect([response.status, response.json]).toEqual([200, record])
     expect(await eventsOf(app)).toEqual(
-      heard.length === 0 ? [] : [{ table: 'item', action: 'update', rows: [{ record, oldRecord: one }] }],
+      captured.length === 0 ? [] : [{ table: 'item', action: 'update', rows: [{ record, oldRecord: one }] }],
     )
   })
 
@@ -124,7 +124,7 @@ describe.each([
     const record = { id: 7, sku: 'z', name: 'uno', price: 1, region: null, code: null }
     expect([created.status, created.json]).toEqual([201, record])
     expect(await eventsOf(app)).toEqual(
-      heard.length === 0 ? [] : [{ table: 'item', action: 'create', rows: [{ record }] }],
+      captured.length === 0 ? [] : [{ table: 'item', action: 'create', rows: [{ record }] }],
     )
   })
 
@@ -134,7 +134,7 @@ describe.each([
     const updated = await post('parted?onConflict=id,kind', { id: 1, kind: 'b', name: 'y' })
     expect([updated.status, updated.json]).toEqual([200, { id: 1, kind: 'b', name: 'y' }])
     expect((await eventsOf(app)).map(({ action }) => action)).toEqual(
-      heard.length === 0 ? [] : ['create', 'update'],
+      captured.length === 0 ? [] : ['create', 'update'],
     )
   })
 
@@ -152,7 +152,7 @@ describe.each([
     }
     const record = { id: 1, title: 'A', artist_id: 1 }
     expect(await eventsOf(app)).toEqual(
-      heard.length === 0
+      captured.length === 0
         ? []
         : [
             { table: 'album', action: 'create', rows: [{ record }] },
@@ -190,7 +190,7 @@ describe.each([
     )
     expect(responses.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201])
     expect(await app.sql("select count(*)::int from item where sku = 'race'")).toEqual([{ count: 1 }])
-    if (heard.length === 0) return
+    if (captured.length === 0) return
     const events = await eventsOf(app)
     expect(events.map(({ action }) => action).sort()).toEqual(['create', ...Array(19).fill('update')])
     // Each update names what the one before it wrote.
@@ -234,7 +234,7 @@ describe.each([
       ],
     ])
     expect((await eventsOf(app)).map(({ action }) => action)).toEqual(
-      heard.length === 0 ? [] : ['create', 'update', 'update', 'create', 'create'],
+      captured.length === 0 ? [] : ['create', 'update', 'update', 'create', 'create'],
     )
   })
 
@@ -424,9 +424,9 @@ describe('create and update', () => {
       { id: 1, title: 'A', artist_id: 1, expand: { artist: { id: 1, name: 'Ann' } } },
     ],
   ])('%s %s answers what is asked for', async (method, path, body, status, expected) => {
-    for (const isHeard of [false, true]) {
+    for (const isCaptured of [false, true]) {
       await app.sql('truncate album')
-      if (isHeard) recordedChanges.add('album create')
+      if (isCaptured) recordedChanges.add('album create')
       const response = await app.request(method, `/api/collections/${path}`, { token, body })
       expect([response.status, response.json]).toEqual([status, expected])
     }
@@ -434,9 +434,9 @@ describe('create and update', () => {
   })
 
   test('PATCH answers what is asked for, with the record as it is now', async () => {
-    for (const isHeard of [false, true]) {
+    for (const isCaptured of [false, true]) {
       await app.sql(`truncate album; insert into album values (1, 'A', null)`)
-      if (isHeard) recordedChanges.add('album update')
+      if (isCaptured) recordedChanges.add('album update')
       const path = '/api/collections/album/1?fields=artist_id&expand=artist'
       const response = await app.request('PATCH', path, { token, body: { artist_id: 1 } })
       expect([response.status, response.json]).toEqual([

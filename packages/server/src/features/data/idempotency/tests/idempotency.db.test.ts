@@ -52,7 +52,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   recordedChanges.clear()
   await app.sql(`
-    truncate task, note, checked, open_note, heard.change, basalt.idempotency_keys restart identity;
+    truncate task, note, checked, open_note, captured.change, basalt.idempotency_keys restart identity;
     insert into task (title, owner) values ('one', '${alice}'), ('two', '${alice}'), ('other', '${bob}');
     insert into note values (1, 'a')`)
 })
@@ -180,10 +180,10 @@ describe('a write with an Idempotency-Key', () => {
     recordedChanges.add('task create')
     const key = randomUUID()
     for (const on of [app, second, app]) {
-      await send('POST', 'collections/task', key, { body: { title: 'heard' }, on })
+      await send('POST', 'collections/task', key, { body: { title: 'captured' }, on })
     }
     expect(await eventsOf(app)).toMatchObject([
-      { table: 'task', action: 'create', rows: [{ record: { title: 'heard' } }] },
+      { table: 'task', action: 'create', rows: [{ record: { title: 'captured' } }] },
     ])
   })
 

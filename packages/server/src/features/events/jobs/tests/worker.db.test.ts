@@ -33,7 +33,7 @@ function gate() {
   return Promise.withResolvers<void>()
 }
 
-/** As if nothing had been heard of its worker for a while. */
+/** As if its worker had been silent for a while. */
 async function loseLease(id: string): Promise<void> {
   await app.sql("update basalt.jobs set leased_until = now() - interval '1 s' where id = $1", [id])
 }

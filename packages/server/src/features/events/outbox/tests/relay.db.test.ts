@@ -191,7 +191,7 @@ test('an error of the consumer undoes the step, which is made again', async () =
   expect(failures).toBeLessThan(0)
 })
 
-test('a database in another cluster, whose transaction numbers begin anew, goes on where it was', async () => {
+test('a database in another cluster, whose transaction numbers begin anew, is read from where it was', async () => {
   const relay = await startRelay()
   await app.sql(append, [2])
   await waitForTaken(2)

@@ -213,7 +213,7 @@ export async function findUnverifiedEmail(
   return row?.email
 }
 
-/** Ends the session when an old token of it comes back: it is in two hands, and one of them stole it. */
+/** Ends the session when an old token of it is replayed: it is in two hands, and one of them stole it. */
 export async function endReplayedSession(
   database: Queryable,
   sessionId: string,

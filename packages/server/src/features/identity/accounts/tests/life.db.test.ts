@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { chooseSeed, Life } from '../../../../../test/account-life.ts'
 import { createAccountNodes } from '../../../../../test/account-nodes.ts'
 
-/** Lives that go on side by side, each with people of its own. */
+/** Lives side by side, each with people of its own. */
 const lives = 8
 const stepsPerLife = 1250
 const seed = chooseSeed()

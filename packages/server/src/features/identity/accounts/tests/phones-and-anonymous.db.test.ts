@@ -184,7 +184,7 @@ describe('anonymous sign-in', () => {
     expect(claimsOf(linked.json.token)).toMatchObject({ is_anonymous: false, email, amr: ['password'] })
     expect((await accounts.inbox.take(email)).text).toContain('/auth/verify?token=')
     expect((await accounts.post('login', { email, password: goodPassword })).json.user.id).toBe(user.id)
-    // The earlier session goes on, and tells the new state from its next refresh on.
+    // The earlier session stays, and says the new state from its next refresh on.
     const refreshed = await accounts.post('refresh', { refreshToken })
     expect(claimsOf(refreshed.json.token)).toMatchObject({ is_anonymous: false, email })
     expect(

@@ -241,7 +241,7 @@ describe('system tables are out of reach', () => {
     expect(rights.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['basalt', 'basalt.users', 'basalt.sessions', 'basalt.jobs']),
     )
-    // What these tell of an index, the statement of the caller reads again under its policies.
+    // What these say of an index, the statement of the caller reads again under its policies.
     expect(rights.filter(({ allowed }) => allowed).map(({ name }) => name)).toEqual([
       'basalt.nearby_rows(regclass,name,text,text,double precision)',
       // Files of users, under policies.

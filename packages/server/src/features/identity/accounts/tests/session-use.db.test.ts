@@ -93,7 +93,7 @@ describe('refresh', () => {
     expect((await refreshOn(accounts.app, next.json.refreshToken)).status).toBe(200)
   })
 
-  test('ends the session when a token comes back later', async () => {
+  test('ends the session when a token is replayed later', async () => {
     const { refreshToken, token, user } = await accounts.register()
     const first = await refreshOn(accounts.app, refreshToken)
     await ageRotations(user.id)
@@ -104,7 +104,7 @@ describe('refresh', () => {
     await endsEverywhere(first.json.token)
   })
 
-  test('ends the session when a token comes back whose rotation is no longer remembered', async () => {
+  test('ends the session when a token is replayed whose rotation is no longer remembered', async () => {
     const { refreshToken, user } = await accounts.register()
     let latest = refreshToken
     for (let count = 0; count < 20; count += 1)

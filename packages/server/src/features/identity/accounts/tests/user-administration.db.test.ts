@@ -82,7 +82,7 @@ describe('users › list', () => {
     expect((await call('GET', `users/${anonymous.id}`)).json).toMatchObject({ hasPassword: false })
   })
 
-  test('goes on by cursor over users of one instant, and counts nothing', async () => {
+  test('pages by cursor over users of one instant, and counts nothing', async () => {
     await app.sql(`insert into basalt.users (email, created_at)
       select 'page' || n || '@cursor.example', '2026-01-02 03:04:05.678901+00' from generate_series(1, 5) n`)
     const first = (await call('GET', 'users?search=cursor.example&perPage=2&skipTotal=true')).json

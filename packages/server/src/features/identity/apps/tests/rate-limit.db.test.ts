@@ -98,7 +98,7 @@ describe('apps › rate limit', () => {
   test('lets exactly the limit pass when permits are leased ahead of requests on two nodes', async () => {
     const { key } = await limitedKey(100, 3600)
     const responses = await together(100, (node) => list(node, key))
-    // Permits that one node holds come back to the other one when they are not used.
+    // Permits that one node holds are returned for the other one when they are not used.
     const granted = await waitFor('the last permits', async () => {
       responses.push(...(await together(4, (node) => list(node, key))))
       return responses.filter(({ status }) => status === 200).length === 100

@@ -62,7 +62,7 @@ describe('enrolment', () => {
       iat: expect.any(Number),
       exp: Number(claims.iat) + 300,
     })
-    // The session of before goes on at its level.
+    // The session of before stays at its level.
     expect((await accounts.app.request('GET', '/api/auth/me', { token })).status).toBe(200)
   })
 
@@ -349,7 +349,7 @@ describe('verification', () => {
     expect((await verification).status).toBe(404)
   })
 
-  test('goes on after the keys at rest were replaced', async () => {
+  test('works after the keys at rest were replaced', async () => {
     const [first, second] = ['1'.repeat(64), '2'.repeat(64)]
     await using before = await createMfaApp({
       inbox: accounts.inbox,

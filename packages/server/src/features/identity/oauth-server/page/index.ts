@@ -59,7 +59,7 @@ export function authorizePage(app: HttpServer, context: PageContext): void {
   })
 }
 
-/** Goes on with the page when a person comes back from a sign-in provider. */
+/** Resumes the page when a person returns from a sign-in provider. */
 export async function resumeAuthorization(
   context: PageContext,
   { query, outcome, request, reply }: ReturnToPage,

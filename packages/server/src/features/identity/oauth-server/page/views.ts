@@ -82,7 +82,7 @@ function providerLinks({ query }: Asked, providers: SignInView['providers']): st
 
 export function signInView({ asked, problem, hasMail, hasSms, passkey, providers }: SignInView): string {
   const email = (id: string) => field(id, 'Email', 'name="email" type="email" autocomplete="username"')
-  return `<p>${who(asked)} asks for access to your account. Sign in to go on.</p>
+  return `<p>${who(asked)} asks for access to your account. Sign in to continue.</p>
 ${problemLine(problem)}${form(asked, {
   step: 'password',
   fields:
@@ -160,7 +160,7 @@ export function consentView(asked: Asked, account: string): string {
       ? 'all your data'
       : `your data in ${allowedTables.map((name) => `<code>${escapeHtml(name)}</code>`).join(', ')}`
   return `<p>${who(asked)} wants to <b>${what}</b> ${tables}${account === '' ? '' : ` as ${escapeHtml(account)}`}.</p>
-${unchecked(asked)}<p class="soft">It cannot see your password or change how you sign in. You go on to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
+${unchecked(asked)}<p class="soft">It cannot see your password or change how you sign in. You continue to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
 <form id="consent" method="post" action="/oauth/authorize">
 ${hidden('request', query)}${hidden('step', 'consent')}<p class="row"><button name="decision" value="approve">Allow</button>
 <button class="plain" name="decision" value="deny">Deny</button></p>

@@ -98,7 +98,7 @@ describe('oauth server › page › providers', () => {
     const sessions =
       'select 1 from basalt.sessions s join basalt.users u on u.id = s.user_id where u.email = $1'
     expect(await app.sql(sessions, [email])).toEqual([])
-    // Who has consented before comes back to the client at once.
+    // Who has consented before returns to the client at once.
     const again = await new Page().signInAtProvider({ scope: 'readonly' })
     expect([again.status, codeIn(again.location)]).toEqual([303, expect.stringMatching(/^basalt_code_/)])
   })
@@ -185,10 +185,10 @@ describe('oauth server › page › providers', () => {
 
   test('a link of another site shows the page instead of the provider', async () => {
     const page = await new Page().show(`${app.url}/oauth/authorize/peer?${query()}`)
-    expect([page.status, page.html.includes('Sign in to go on')]).toEqual([200, true])
+    expect([page.status, page.html.includes('Sign in to continue')]).toEqual([200, true])
     const headers = { 'sec-fetch-site': 'cross-site' }
     await page.show(`${app.url}/oauth/authorize/peer?${query()}`, { headers })
-    expect([page.status, page.html.includes('Sign in to go on')]).toEqual([200, true])
+    expect([page.status, page.html.includes('Sign in to continue')]).toEqual([200, true])
   })
 
   test('a request that is wrong goes no further than the page does', async () => {

@@ -217,7 +217,7 @@ describe('oauth server › page', () => {
       redirect: 'manual',
     })
     expect(response.status).toBe(200)
-    expect(await response.text()).toContain('Sign in to go on')
+    expect(await response.text()).toContain('Sign in to continue')
     const unsigned = new Browser()
     unsigned.cookie = own
     unsigned.html = signedIn.html

@@ -241,7 +241,7 @@ describe.each(ways)('%s', (name, refusal, assert) => {
       const who = await passkeyUser(accounts, newAuthenticator({ counts: false, isBackupEligible: true }))
       for (let time = 0; time < 3; time += 1) expect((await assert({}, who)).status).toBe(200)
       expect(await countOf(who)).toBe('0')
-      // One that begins to count goes on counting.
+      // One that begins to count keeps counting.
       expect((await assert({ signCount: 5 }, who)).status).toBe(200)
       expect(envelope(await assert({ signCount: 0 }, who))).toEqual(cloned)
     })

@@ -123,7 +123,7 @@ describe('a first passkey', () => {
       last_used_at: null,
     })
     expect(await factorsOf(user.id)).toEqual([{ method: 'webauthn', confirmed_at: expect.any(Date) }])
-    // The session goes on at its level, the next sign-in needs the passkey.
+    // The session stays at its level, the next sign-in needs the passkey.
     expect((await accounts.app.request('GET', '/api/auth/me', { token })).status).toBe(200)
     const login = await accounts.post('login', { email: user.email, password: goodPassword })
     expect(login.json).toEqual({ mfa_pending: true, mfa_token: expect.any(String) })

@@ -196,7 +196,7 @@ describe('storage › bytes in S3', () => {
     await expect(store.write(newKey(), mebibytes(9))).rejects.toEqual(unavailable)
   })
 
-  test('is unavailable when a read that was cut is refused as it goes on', async () => {
+  test('is unavailable when a read that was cut is refused as it resumes', async () => {
     const key = newKey()
     await store.write(key, mebibytes(1))
     s3.fault = ({ method, headers }) => {
