@@ -77,9 +77,9 @@ export function compileNotification({ relation, action }: Notification, reader: 
     from (select ${compileSelectList(planWholeRecord(relation, reader), 't')}) s)`
   const changes =
     action === 'delete'
-      ? sql`select json_agg(c.change order by c.place) ${returnedRows(relation)}
+      ? sql`select json_agg(c.change order by c.ordinal) ${returnedRows(relation)}
           where not exists (select from ${table} where ${condition})`
-      : sql`select json_agg(${action === 'update' ? changedRow(current, sql`null::json`) : current} order by c.place)
+      : sql`select json_agg(${action === 'update' ? changedRow(current, sql`null::json`) : current} order by c.ordinal)
           ${returnedRows(relation)} join ${table} on ${condition}`
   const qualified = sql.literal(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`)
   const trigger = sql.literal(`${captureTriggerPrefix}${operations[action].toLowerCase()}`)
@@ -93,6 +93,6 @@ export function compileNotification({ relation, action }: Notification, reader: 
 function returnedRows({ primaryKey }: Relation): Sql {
   const types = primaryKey.map(({ name, type }) => sql`${sql.id(name)} ${sql.type(type.name)}`)
   return sql`
-    from json_array_elements(${takeChanges}) with ordinality c (change, place)
+    from json_array_elements(${takeChanges}) with ordinality c (change, ordinal)
     cross join lateral json_to_record(c.change) as k (${sql.join(types)})`
 }

@@ -91,8 +91,8 @@ function compileChosen({ schema, around }: DiagramFilter): Sql {
 
 const columnsOf = (relation: Sql, numbers: Sql): Sql => sql`(
   select json_build_object('schema', n.nspname, 'name', c.relname, 'columns', (
-    select json_agg(a.attname order by u.place)
-    from unnest(${numbers}) with ordinality u (num, place)
+    select json_agg(a.attname order by u.ordinal)
+    from unnest(${numbers}) with ordinality u (num, ordinal)
     join pg_attribute a on a.attrelid = c.oid and a.attnum = u.num
   ))
   from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = ${relation})`

@@ -88,7 +88,7 @@ const list = (columns: Sql, from: Sql, order: Sql): Sql => sql`
   (select coalesce(json_agg(x), '[]') from (select ${columns} from ${from} order by ${order}) x)`
 
 const namesOf = (relation: Sql, numbers: Sql): Sql => sql`
-  (select coalesce(json_agg(a.attname order by u.place), '[]') from unnest(${numbers}) with ordinality u (num, place)
+  (select coalesce(json_agg(a.attname order by u.ordinal), '[]') from unnest(${numbers}) with ordinality u (num, ordinal)
    join pg_attribute a on a.attrelid = ${relation} and a.attnum = u.num)`
 
 // A default names no column. Given the relation, PostgreSQL would read all of its columns for each.

@@ -12,11 +12,11 @@ const [row, one] = ['t', 'g']
 export function compileAggregate(plan: AggregatePlan): Sql {
   const { limit } = plan
   return sql`
-    select coalesce(json_agg(r.result) filter (where r.place <= ${sql.integer(limit)}), '[]'),
+    select coalesce(json_agg(r.result) filter (where r.ordinal <= ${sql.integer(limit)}), '[]'),
       count(*) <= ${sql.integer(limit)}
     from (
       select ${compileShown(plan)} as result,
-        row_number() over () as place
+        row_number() over () as ordinal
       from (${compileGroups(plan)}) ${sql.id(one)}
     ) r`
 }

@@ -12,7 +12,7 @@ const bodiesSlot = 'bodies'
 const firstIndexSlot = 'first index'
 const relationSlot = 'relation'
 
-/** What fills the slots of {@link compileCreates}. @param firstIndex place of the first body in its batch */
+/** What fills the slots of {@link compileCreates}. @param firstIndex ordinal of the first body in its batch */
 export function createsSlots(bodies: readonly string[], firstIndex: number): SlotValues {
   return { [bodiesSlot]: `[${bodies.join(',')}]`, [firstIndexSlot]: String(firstIndex) }
 }
@@ -25,11 +25,11 @@ export function compileCreates(record: RecordPlan, columns: readonly Column[], i
         ${compileInsert(record.relation, columns, source)}
         returning ${compileSelectList(record, 't')}
       ),
-      n as (select row_to_json(w.*) as record, row_number() over () as place from w)
+      n as (select row_to_json(w.*) as record, row_number() over () as ordinal from w)
     select string_agg(
-        '{"index":' || (n.place - 1 + ${new Slot(firstIndexSlot)}::int) || ',"status":201,"body":' || n.record || '}',
-        ',' order by n.place)
-      ${isCaptured ? sql`, ${leaveChanges(record.relation, 'create', sql`json_agg(${changedRow(sql`n.record`)} order by n.place)`)}` : sql.empty}
+        '{"index":' || (n.ordinal - 1 + ${new Slot(firstIndexSlot)}::int) || ',"status":201,"body":' || n.record || '}',
+        ',' order by n.ordinal)
+      ${isCaptured ? sql`, ${leaveChanges(record.relation, 'create', sql`json_agg(${changedRow(sql`n.record`)} order by n.ordinal)`)}` : sql.empty}
     from n`
 }
 

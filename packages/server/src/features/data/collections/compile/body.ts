@@ -93,8 +93,8 @@ function compileArray(element: Typed, source: Sql, alias: string): Sql {
   const entry = sql.id(alias)
   return sql`array(
     select ${compileValue(element, sql.id(alias, 'value'), `${alias}x`)}
-    from json_array_elements(${source}) with ordinality ${entry} (value, place)
-    order by ${entry}.place)`
+    from json_array_elements(${source}) with ordinality ${entry} (value, ordinal)
+    order by ${entry}.ordinal)`
 }
 
 /** Rows are no arrays in JSON, so arrays in an array of them are dimensions. */

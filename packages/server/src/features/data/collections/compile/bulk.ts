@@ -37,7 +37,7 @@ export function compileBulk(plan: BulkPlan, isCaptured: boolean): Sql {
   const write = sql`${action === 'update' ? compileUpdate(plan, isCompared) : compileDelete(plan)}
     returning ${list.length === 0 ? sql`1` : sql.join(list)}`
   const change = changedRow(sql`x.record`, isCompared ? sql`x.old_record` : undefined)
-  const place = sql`row_number() over ()`
+  const ordinal = sql`row_number() over ()`
   return sql`
     with w as (${write})
     select c.count, c.answers, ${failWhen(sql`c.count <> ${expectSlot}::bigint`, sql`c.count`)}
@@ -47,7 +47,7 @@ export function compileBulk(plan: BulkPlan, isCaptured: boolean): Sql {
         ${answer === undefined ? sql`null` : sql`coalesce(json_agg(x.answer), '[]')`} as answers
         ${isCaptured ? sql`, coalesce(json_agg(${change}), '[]') as changes` : sql.empty}
       from (
-        select w.*, ${failWhen(sql`${place} > ${sql.integer(limit)}`, place)} as excess from w
+        select w.*, ${failWhen(sql`${ordinal} > ${sql.integer(limit)}`, ordinal)} as excess from w
       ) x
     ) c`
 }

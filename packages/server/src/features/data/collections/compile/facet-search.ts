@@ -11,10 +11,10 @@ export function compileFacetSearch({ rows, column, prefix, maxHits }: FacetSearc
   const isHit =
     prefix === '' ? sql`${value} is not null` : sql`${value}::text ilike ${`${escapePattern(prefix)}%`}`
   return sql`
-    select coalesce(json_agg(r.hit) filter (where r.place <= ${sql.integer(maxHits)}), '[]'),
+    select coalesce(json_agg(r.hit) filter (where r.ordinal <= ${sql.integer(maxHits)}), '[]'),
       count(*) <= ${sql.integer(maxHits)}
     from (
-      select row_to_json(f.*) as hit, row_number() over () as place
+      select row_to_json(f.*) as hit, row_number() over () as ordinal
       from (
         select ${value} as value, count(*) as count
         ${compileFrom(rows, row, [isHit])}

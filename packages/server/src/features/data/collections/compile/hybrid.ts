@@ -40,11 +40,11 @@ export function compileHybrid(plan: HybridPlan): Sql {
       sql` and `,
     )
   const either = named.map(({ name }) => sql`coalesce(w.${name}, m.${name}) as ${name}`)
-  const share = (place: Sql) => sql`coalesce(1::float8 / (${sql.integer(damping)} + ${place}), 0)`
+  const share = (ordinal: Sql) => sql`coalesce(1::float8 / (${sql.integer(damping)} + ${ordinal}), 0)`
   return sql`
     with ${sql.join([compileQueryVector(vector), ...nearest])},
     meaning as (
-      select *, row_number() over (order by ${distance}, ${names}) as place from nearest
+      select *, row_number() over (order by ${distance}, ${names}) as ordinal from nearest
       -- The direction of zeros cannot be compared.
       where ${distance} <> 'NaN'
     ),
@@ -54,23 +54,25 @@ export function compileHybrid(plan: HybridPlan): Sql {
       order by ${rank} desc, ${names} limit ${sql.integer(legLimit)}
     ),
     words as (
-      select *, row_number() over (order by ${rank} desc, ${names}) as place from found
+      select *, row_number() over (order by ${rank} desc, ${names}) as ordinal from found
     ),
     fused as materialized (
       select ${sql.join(either)}, w.${rank}, m.${distance},
-        ${share(sql`w.place`)} + ${share(sql`m.place`)} as ${score}
+        ${share(sql`w.ordinal`)} + ${share(sql`m.ordinal`)} as ${score}
       from words w full join meaning m on ${same('w', 'm')}
     ),
     page as materialized (
-      select *, row_number() over (order by ${score} desc, ${names}) as place from fused
-      order by place limit ${sql.integer(perPage)} offset ${String((page - 1) * perPage)}
+      select *, row_number() over (order by ${score} desc, ${names}) as ordinal from fused
+      order by ordinal limit ${sql.integer(perPage)} offset ${String((page - 1) * perPage)}
     )
-    select coalesce(json_agg(r.record order by r.place), '[]'), (select count(*) from fused)
+    select coalesce(json_agg(r.record order by r.ordinal), '[]'), (select count(*) from fused)
     from (
-      select ${compileItem(plan)} as record, t.place
-      from (
-        select ${sql.join([...compileColumns(neededColumns(record), row), sql`p.${score}, p.${rank}, p.${distance}, p.place`])}
-        from page p join ${relationName(record.relation)} ${sql.id(row)} on ${joinPage(named.map(({ key }) => key))}
+      -- The ordinal stays beside the row, whose columns may have any name.
+      select ${compileItem(plan)} as record, p.ordinal
+      from page p, lateral (
+        select ${sql.join([...compileColumns(neededColumns(record), row), sql`p.${score}, p.${rank}, p.${distance}`])}
+        from ${relationName(record.relation)} ${sql.id(row)}
+        where ${joinPage(named.map(({ key }) => key))}
       ) ${sql.id(row)}
     ) r`
 }

@@ -31,8 +31,8 @@ function compileList(element: ColumnType, source: Sql, alias: string): Sql | und
   const shown = compileJsonValue(element, sql.id(alias, 'value'), `${alias}v`)
   if (shown === undefined) return undefined
   return sql`case when ${source} is not null then (
-    select coalesce(json_agg(${shown} order by ${entry}.place), '[]')
-    from unnest(${source}) with ordinality ${entry} (value, place)) end`
+    select coalesce(json_agg(${shown} order by ${entry}.ordinal), '[]')
+    from unnest(${source}) with ordinality ${entry} (value, ordinal)) end`
 }
 
 function compileRow({ attributes = [] }: ShownType, source: Sql, alias: string): Sql | undefined {

@@ -59,7 +59,7 @@ export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sq
   return sql`
     ${compileScopes(plan)}
     select ${sql.join([
-      sql`coalesce(json_agg(r.record) filter (where r.place <= ${sql.integer(plan.perPage)}), '[]')`,
+      sql`coalesce(json_agg(r.record) filter (where r.ordinal <= ${sql.integer(plan.perPage)}), '[]')`,
       sql`case when count(*) > ${sql.integer(plan.perPage)}
         then (array_agg(r.cursor))[${sql.integer(plan.perPage)}]
       end`,
@@ -68,7 +68,7 @@ export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sq
     from (
       select (select row_to_json(s.*) from (select ${compileItem(plan, row)}) s) as record,
         ${sql.id(row, cursorName)} as cursor,
-        row_number() over () as place
+        row_number() over () as ordinal
       from (${compileRows(plan, after, [sql`json_build_array(${sql.join(keys)}) as ${sql.id(cursorName)}`])}
         limit ${sql.integer(plan.perPage + 1)}
       ) ${sql.id(row)}

@@ -109,8 +109,8 @@ function compileWholeSet(
       action === 'delete'
         ? replaceChanges(sql`(
             ${kept}
-            select coalesce(json_agg(${before} order by c.place), '[]')
-            from json_array_elements(${takeChanges}) with ordinality c (change, place))`)
+            select coalesce(json_agg(${before} order by c.ordinal), '[]')
+            from json_array_elements(${takeChanges}) with ordinality c (change, ordinal))`)
         : compileAfter(relation, whole, 'array', before, kept),
   }
 }
@@ -138,8 +138,8 @@ function compileAfter(
     form === 'record'
       ? [change, sql`(select ${takeChanges} as change offset 0) c`]
       : [
-          sql`coalesce(json_agg(${change} order by c.place), '[]')`,
-          sql`json_array_elements(${takeChanges}) with ordinality c (change, place)`,
+          sql`coalesce(json_agg(${change} order by c.ordinal), '[]')`,
+          sql`json_array_elements(${takeChanges}) with ordinality c (change, ordinal)`,
         ]
   return replaceChanges(sql`(
     ${prelude}

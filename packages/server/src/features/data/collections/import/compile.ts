@@ -15,13 +15,13 @@ const staging = sql.id('pg_temp', 'basalt_import')
 /** As the login role: callers need no right to make tables. @param reader whose role inserts from it */
 export function createStaging(reader: Reader): readonly Sql[] {
   const create = sql`
-    create temp table basalt_import (place int primary key, column_set int not null, doc text not null) on commit drop`
+    create temp table basalt_import (ordinal int primary key, column_set int not null, doc text not null) on commit drop`
   if (reader === 'unrestricted') return [create]
   const role = reader === 'anonymous' ? anonymousRole : callerRole
   return [create, sql`grant select on ${staging} to ${sql.id(role)}`]
 }
 
-export const copyCommand = 'copy pg_temp.basalt_import (place, column_set, doc) from stdin'
+export const copyCommand = 'copy pg_temp.basalt_import (ordinal, column_set, doc) from stdin'
 
 export const analyzeStaging: Sql = sql`analyze ${staging}`
 
@@ -40,10 +40,10 @@ export function rangeSlots(first: number, last: number, columnSet?: number): Slo
 
 /** The rows of a range and the places of their sets of columns. */
 export const rowsOfRange: Sql = sql`
-  select place, column_set
+  select ordinal, column_set
   from ${staging}
-  where place between ${firstSlot}::int and ${lastSlot}::int
-  order by place`
+  where ordinal between ${firstSlot}::int and ${lastSlot}::int
+  order by ordinal`
 
 const updatedSetting = 'basalt.import_updated'
 const oldRecordSetting = 'basalt.import_old_record'
@@ -76,7 +76,7 @@ export function compileInsertRange(
     select ${sql.join(columns.map((column) => compileBodyValue(column, 'b')))}
     from ${staging} i
     cross join lateral json_to_record(i.doc::json) as b (${compileBodyTypes(columns)})
-    where i.column_set = ${setSlot}::int and i.place between ${firstSlot}::int and ${lastSlot}::int
+    where i.column_set = ${setSlot}::int and i.ordinal between ${firstSlot}::int and ${lastSlot}::int
     order by ${compileInsertOrder(relation, columns, onConflict)}
     ${compileConflict(relation, columns, onConflict, isUpserting ? list : undefined)}
     returning ${isCaptured ? sql`${list} as record` : compileReturned(relation, reader)}
@@ -86,12 +86,12 @@ export function compileInsertRange(
     ? leaveChanges(relation, 'upsert', compileArray(changedRow(sql`n.record`, sql`n.old_record::json`)))
     : leaveChanges(relation, 'create', compileArray(sql`n.record`))
   return sql`
-    with w as (${insert}), n as (select w.*, row_number() over () as place from w)
+    with w as (${insert}), n as (select w.*, row_number() over () as ordinal from w)
     select count(*), ${changes} from n`
 }
 
 function compileArray(change: Sql): Sql {
-  return sql`coalesce(json_agg(${change} order by n.place), '[]')`
+  return sql`coalesce(json_agg(${change} order by n.ordinal), '[]')`
 }
 
 /** Rows that exist are locked: by their key, so that two imports do not wait for each other. */
@@ -101,8 +101,8 @@ function compileInsertOrder(
   onConflict: ImportOptions['onConflict'],
 ): Sql {
   const hasKey = primaryKey.every((column) => columns.includes(column))
-  if (onConflict === undefined || !hasKey) return sql`i.place`
-  return sql.join([...primaryKey.map((column) => compileBodyValue(column, 'b')), sql`i.place`])
+  if (onConflict === undefined || !hasKey) return sql`i.ordinal`
+  return sql.join([...primaryKey.map((column) => compileBodyValue(column, 'b')), sql`i.ordinal`])
 }
 
 /** A row that is returned has to be one that the caller may read, as that of a create. */
@@ -143,7 +143,7 @@ export function compileValueCheck(column: Column): Sql {
     select ${compileBodyValue(column, 'b')}::${sql.type(column.typeName)}
     from ${staging} i
     cross join lateral json_to_record(i.doc::json) as b (${compileBodyTypes([column])})
-    where i.place = ${firstSlot}::int`
+    where i.ordinal = ${firstSlot}::int`
 }
 
 /** Whether a text or the bits of a row are more than the column takes, which a cast would cut off. */
@@ -154,5 +154,5 @@ export function compileLengthCheck(column: Column): Sql | undefined {
     select ${sql.literal(column.name)}
     from ${staging} i
     cross join lateral json_to_record(i.doc::json) as b (${sql.id(column.name)} text)
-    where i.place = ${firstSlot}::int and char_length(${sql.id('b', column.name)}) > ${sql.integer(Number(length))}`
+    where i.ordinal = ${firstSlot}::int and char_length(${sql.id('b', column.name)}) > ${sql.integer(Number(length))}`
 }

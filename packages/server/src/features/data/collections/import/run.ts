@@ -80,15 +80,15 @@ export async function insertRows(
   async function insertsOf(first: number, last: number, isJoined: boolean): Promise<readonly Step[]> {
     const sets = spool.columnSets
     if (isJoined) {
-      const places = sets.length === 1 ? [0] : await distinctSets(first, last)
-      return places.map((place) => insertStep(first, last, place))
+      const ordinals = sets.length === 1 ? [0] : await distinctSets(first, last)
+      return ordinals.map((ordinal) => insertStep(first, last, ordinal))
     }
-    return (await setsOf(first, last)).map(([row, place]) => insertStep(row, row, place))
+    return (await setsOf(first, last)).map(([row, ordinal]) => insertStep(row, row, ordinal))
   }
 
   async function distinctSets(first: number, last: number): Promise<readonly number[]> {
-    if (first !== last) return spool.columnSets.map((_, place) => place)
-    return (await setsOf(first, last)).map(([, place]) => place)
+    if (first !== last) return spool.columnSets.map((_, ordinal) => ordinal)
+    return (await setsOf(first, last)).map(([, ordinal]) => ordinal)
   }
 
   async function insertRange(first: number, last: number, isJoined: boolean): Promise<number> {
@@ -126,8 +126,8 @@ export async function insertRows(
       faults.add(row, '')
       return
     }
-    const [[, place] = [row, 0]] = await setsOf(row, row)
-    const columns = spool.columnSets[place] ?? []
+    const [[, ordinal] = [row, 0]] = await setsOf(row, row)
+    const columns = spool.columnSets[ordinal] ?? []
     faults.add(row, await describeRefusal(failure, columns, row, transaction, statements))
   }
 

@@ -16,7 +16,7 @@ export interface SpoolLimits {
 }
 
 /**
- * The rows of a body in a temporary file, as COPY reads them: number, place of the set of columns, JSON. So a slow client
+ * The rows of a body in a temporary file, as COPY reads them: number, ordinal of the set of columns, JSON. So a slow client
  * costs no connection, and an attempt that collides with another transaction can be repeated.
  */
 export interface Spool extends AsyncDisposable {
@@ -94,7 +94,7 @@ function decode(decoder: InstanceType<typeof TextDecoder>, chunk?: Buffer): stri
 
 class RowWriter {
   readonly #rowLimit: number
-  readonly #placeBySet = new Map<readonly Column[], number>()
+  readonly #ordinalBySet = new Map<readonly Column[], number>()
   readonly columnSets: (readonly Column[])[] = []
   readonly faults = new RowFaults()
   rowCount = 0
@@ -124,18 +124,18 @@ class RowWriter {
   }
 
   #placeOf(columns: readonly Column[]): number {
-    const known = this.#placeBySet.get(columns)
+    const known = this.#ordinalBySet.get(columns)
     if (known !== undefined) return known
     const isSame = (set: readonly Column[]) =>
       set.length === columns.length && set.every((column, index) => column === columns[index])
-    let place = this.columnSets.findIndex(isSame)
-    if (place === -1) {
+    let ordinal = this.columnSets.findIndex(isSame)
+    if (ordinal === -1) {
       if (this.columnSets.length === columnSetLimit) throw importErrors.tooManyColumnSets(columnSetLimit)
-      place = this.columnSets.push(columns) - 1
+      ordinal = this.columnSets.push(columns) - 1
     }
     // What the reader did not remember comes with a new array each time.
-    if (this.#placeBySet.size < columnSetLimit) this.#placeBySet.set(columns, place)
-    return place
+    if (this.#ordinalBySet.size < columnSetLimit) this.#ordinalBySet.set(columns, ordinal)
+    return ordinal
   }
 }
 

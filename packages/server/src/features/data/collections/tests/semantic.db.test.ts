@@ -55,6 +55,8 @@ beforeAll(async () => {
       create table untitled (id int primary key, embedding vector(3));
       create view unkeyed as select title, embedding from note;
       create table clash (id int primary key, title text, _fts_rank int, embedding vector(3));
+      create table spot (id int primary key, place text, ordinal text, record text, k0 text, embedding vector(3));
+      insert into spot values (1, 'apple tree', 'first', 'r', 'k', '[1,0,0]');
       create table loose (id int primary key, title text, embedding vector);
       insert into loose values (1, 'a', '[1,0,0]'), (2, 'b', '[0,1]'), (3, 'c', '[0,1,0]');`,
   })
@@ -243,6 +245,14 @@ describe(`semantic=true on ${extensionEngine}`, () => {
     })
     const scores = items.map((item: { _hybrid_score: number }) => item._hybrid_score)
     expect(scores).toEqual(scores.toSorted((one: number, two: number) => two - one))
+  })
+
+  test('answers columns of any name', async () => {
+    const { status: code, json, text } = await list('spot', { search: 'apple', semantic: 'true' })
+    expect(code, text).toBe(200)
+    expect(json.items).toEqual([
+      expect.objectContaining({ id: 1, place: 'apple tree', ordinal: 'first', record: 'r', k0: 'k' }),
+    ])
   })
 
   test('is paged, filtered, and hides what a policy hides', async () => {

@@ -17,7 +17,7 @@ const consumer: EventConsumer = {
   name: 'test',
   async take(ids, transaction) {
     await transaction.count(
-      sql`insert into taken (event) select event from unnest(${ids}::bigint[]) with ordinality t (event, place) order by place`,
+      sql`insert into taken (event) select event from unnest(${ids}::bigint[]) with ordinality t (event, ordinal) order by ordinal`,
     )
   },
 }
