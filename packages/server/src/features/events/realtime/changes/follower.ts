@@ -31,12 +31,10 @@ export interface FollowerOptions<Event extends { readonly id: string }> {
   readonly log: Logger
 }
 
-/** How often the loop looks for what is not announced, such as changes by plain SQL, while there are listeners. */
+/** How often to look for what is not announced, such as changes by plain SQL, while there are listeners. */
 const listenedMs = 40
 /** Between two steps while events come. */
 const busyMs = 10
-/** The position moves on although nothing happens: clients resume from it. */
-const idleMs = 1000
 const retryMs = 250
 
 /**
@@ -45,42 +43,23 @@ const retryMs = 250
  */
 export class Follower<Event extends { readonly id: string }> {
   readonly #options: FollowerOptions<Event>
-  #position: Position | undefined
+  readonly #handle: WatchHandle
   /** Steps, and what must not happen in the middle of one. */
   readonly #queue = new TaskQueue()
-  #loop: Promise<void> | undefined
+  #position: Position | undefined
   #isStopped = false
-  readonly #handle: WatchHandle
-  /** Ends the wait for events. */
-  #wake: (() => void) | undefined
-  #isWoken = false
-  /** Resolves when all has been read. */
-  #quiet: PromiseWithResolvers<void> | undefined
   /** When the snapshot was taken that is being read up to, and the one that has been. */
   #targetAt = Number.NEGATIVE_INFINITY
   #passedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: FollowerOptions<Event>) {
     this.#options = options
-    const { notifications, topic, table } = options
-    this.#handle = notifications.watch({
-      topic,
-      version: () => {
-        const { position } = this
-        if (position === undefined) return sql`null`
-        const passed = sql`${position.passed}::pg_snapshot`
-        // Another one at every look until they have been read.
-        return sql`case when ${hasRowsBeyond(table, passed)} then clock_timestamp() end`
-      },
-      everyMs: () => (this.#loop === undefined ? undefined : listenedMs),
-      onChange: (version) => {
-        if (version === null || this.#loop === undefined) return undefined
-        this.#isWoken = true
-        this.#wake?.()
-        // While events come the log is read anyway: to look for more of them would only cost.
-        this.#quiet ??= Promise.withResolvers()
-        return this.#quiet.promise
-      },
+    this.#handle = options.notifications.watch({
+      topic: options.topic,
+      version: () => this.#version(),
+      everyMs: () => (this.#position === undefined ? undefined : listenedMs),
+      // While events come the log is read anyway: it is not looked at before this has ended.
+      onChange: (version) => (version === null ? undefined : this.#drain()),
     })
   }
 
@@ -98,63 +77,44 @@ export class Follower<Event extends { readonly id: string }> {
   between<Result>(work: (position: Position) => Promise<Result> | Result, isFresh = false): Promise<Result> {
     const calledAt = performance.now()
     return this.#queue.add(async () => {
+      const isIdle = this.#position === undefined
       // Calls that come together share a step.
       while (isFresh && this.#position !== undefined && !this.#isFresh(calledAt)) await this.#step()
       this.#position ??= await this.#begin()
-      try {
-        return await work(this.#position)
-      } finally {
-        // Here and not before: the loop may have been about to end.
-        if (this.#loop === undefined) {
-          this.#loop = this.#follow()
-          this.#handle.look().catch(() => undefined)
-        }
-      }
+      if (isIdle) this.#handle.look().catch(() => undefined)
+      return await work(this.#position)
     })
   }
 
+  /** Ends with the step in flight. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    this.#wake?.()
-    await this.#loop
+    await this.#queue.idle()
   }
 
-  async #follow(): Promise<void> {
-    // The position is fresh, and the look that was requested ends the wait if there is more.
-    await this.#idle()
+  /** Another one at every look until all has been read, and each second: clients resume from the position. */
+  #version(): Sql {
+    if (this.#position === undefined) return sql`null`
+    const { table, isHeld } = this.#options
+    const hasNews = hasRowsBeyond(table, sql`${this.#position.passed}::pg_snapshot`)
+    return sql`
+      case when ${isHeld?.() === true}::bool or ${hasNews} then clock_timestamp()
+      else date_trunc('second', clock_timestamp()) end`
+  }
+
+  /** Reads until nothing is new. */
+  async #drain(): Promise<void> {
     while (!this.#isStopped) {
-      let waitMs = idleMs
-      this.#isWoken = false
       try {
         const batch = await this.#queue.add(() => this.#step())
-        if (batch === undefined) break
-        if (batch.events.length > 0) waitMs = batch.isComplete ? busyMs : 0
+        if (batch === undefined || batch.events.length === 0) return
+        if (batch.isComplete) await delay(busyMs)
       } catch (error) {
         const { what, log } = this.#options
         log.warn({ reason: messageOf(error) }, `failed to read ${what} for streams; retrying`)
-        waitMs = retryMs
+        await delay(retryMs)
       }
-      if (waitMs === idleMs) await this.#idle()
-      else if (waitMs > 0) await delay(waitMs)
     }
-    this.#loop = undefined
-    this.#endQuiet()
-  }
-
-  #endQuiet(): void {
-    this.#quiet?.resolve()
-    this.#quiet = undefined
-  }
-
-  async #idle(): Promise<void> {
-    if (this.#isWoken || this.#isStopped) return
-    this.#endQuiet()
-    const woken = Promise.withResolvers<void>()
-    const timeout = setTimeout(woken.resolve, this.#options.isHeld?.() === true ? listenedMs : idleMs)
-    this.#wake = woken.resolve
-    await woken.promise
-    this.#wake = undefined
-    clearTimeout(timeout)
   }
 
   #isFresh(since: number): boolean {
