@@ -63,8 +63,8 @@ export function createPreview({ database, planner, selector, viewAs }: PreviewDe
     const after = cursor ?? (start === undefined ? '0' : String(BigInt(start) - 1n))
     const { events, next } = await readPast(database, { after, tables: names, from, limit })
     const audience = { scope, subscriptions }
-    const passing = selector.findPassing(events, [audience])
-    const selection = (await selector.select(events, [audience], passing, undefined)).get(audience)
+    const candidates = selector.prepare(events, [audience], undefined)
+    const selection = (await selector.select(candidates, [audience])).get(audience)
     return {
       items: (selection?.messages ?? []).flatMap(({ index, body }) => {
         const event = events[index]

@@ -107,9 +107,9 @@ async function sendNext(
   const since = await listened.look([...new Set(read.events.map(({ table }) => table))])
   const events = read.events.filter((event) => !listened.isOutdated(event))
   const audience = { scope: stream.listener.scope, subscriptions: tables }
-  const passing = selector.findPassing(events, [audience])
   // The state before these events can no longer be read.
-  const selections = await selector.select(events, [audience], passing, undefined)
+  const candidates = selector.prepare(events, [audience], undefined)
+  const selections = await selector.select(candidates, [audience])
   const { messages = [], hasGap = false } = selections.get(audience) ?? {}
   const isWhole = !hasGap && since <= loggedSince
   stream.send(render(stream, { ...read, events }, messages, isCertain && isWhole))

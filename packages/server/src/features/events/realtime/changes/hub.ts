@@ -102,7 +102,7 @@ export class Hub {
     if (events.length === 0) return
     const before = snapshots.at(batch.from.passed)
     const begunAt = performance.now()
-    const passing = this.#selector.findPassing(events, [...this.#audiences()])
+    const candidates = this.#selector.prepare(events, this.#audiences(), before)
     const tally = this.#sent.tally(events, 'live')
     const delivered = [...this.#groups.values()].map((group) => {
       // The streams of now: one that joins later has been sent this already.
@@ -116,7 +116,7 @@ export class Hub {
         targets.flatMap(({ streams }) => streams),
         async () => {
           const selections = await retryWhileUnavailable(begunAt, () =>
-            this.#selector.select(events, audiences, passing, before),
+            this.#selector.select(candidates, audiences),
           )
           for (const { audience, streams } of targets) {
             const selection = selections.get(audience)

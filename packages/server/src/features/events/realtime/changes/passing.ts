@@ -6,14 +6,13 @@ import { messageOf } from '../../../../lib/errors.ts'
 import { TaskQueue } from '../task-queue.ts'
 import type { Audience } from './audience.ts'
 import { compilePassing } from './decision-statements.ts'
-import type { LogEvent } from './event.ts'
-import { type Row, type RowName, rowsOf, toJsonArray } from './event-rows.ts'
+import { type Row, toJsonArray } from './event-rows.ts'
 import type { Filter } from './filter.ts'
 import { findStreamed } from './streamed.ts'
 import { isUndecidable, retryWhileUnavailable, Undecidable } from './verdict-failures.ts'
 
 /** Which rows of a batch pass a filter; undefined when that cannot be said. */
-export type Passing = (table: string, filter: Filter) => Promise<ReadonlySet<RowName> | undefined>
+export type Passing = (table: string, filter: Filter) => Promise<ReadonlySet<Row> | undefined>
 
 export interface PassingDeps {
   readonly live: LiveCatalog
@@ -24,6 +23,7 @@ export interface PassingDeps {
 /** Filters of one table that differ in their values only. */
 interface FilterGroup {
   readonly table: string
+  readonly rows: readonly Row[]
   readonly filters: Map<Filter['key'], Filter>
 }
 
@@ -33,15 +33,14 @@ interface FilterGroup {
  */
 export function findPassing(
   deps: PassingDeps,
-  events: readonly LogEvent[],
+  rowsByTable: ReadonlyMap<string, readonly Row[]>,
   audiences: Iterable<Audience>,
 ): Passing {
   const begunAt = performance.now()
-  const found = new Map<string, Promise<ReadonlyMap<Filter['key'], ReadonlySet<RowName>> | undefined>>()
+  const found = new Map<string, Promise<ReadonlyMap<Filter['key'], ReadonlySet<Row>> | undefined>>()
   const queue = new TaskQueue()
-  for (const [key, group] of groupFilters(events, audiences)) {
-    const rows = rowsOf(events, ({ table }) => table === group.table)
-    const finding = queue.add(() => retryWhileUnavailable(begunAt, () => evaluate(deps, group, rows)))
+  for (const [key, group] of groupFilters(rowsByTable, audiences)) {
+    const finding = queue.add(() => retryWhileUnavailable(begunAt, () => evaluate(deps, group)))
     const settled = finding.catch((error) => {
       if (!isUndecidable(error)) throw error
       deps.log.warn(
@@ -57,11 +56,7 @@ export function findPassing(
   return async (table, filter) => (await found.get(groupKey(table, filter)))?.get(filter.key)
 }
 
-async function evaluate(
-  { live, database }: PassingDeps,
-  { table, filters }: FilterGroup,
-  rows: readonly Row[],
-) {
+async function evaluate({ live, database }: PassingDeps, { table, rows, filters }: FilterGroup) {
   const relation = findStreamed(live.current, table)
   const list = [...filters.values()]
   const [first] = list
@@ -74,27 +69,27 @@ async function evaluate(
   const pairs = await database.many<{ row: string; filter: string }>(
     compilePassing(relation, sql`${toJsonArray(rows)}`, first, values),
   )
-  const passing = new Map(list.map(({ key }) => [key, new Set<RowName>()]))
+  const passing = new Map(list.map(({ key }) => [key, new Set<Row>()]))
   for (const pair of pairs) {
     const filter = list[Number(pair.filter) - 1]
     const row = rows[Number(pair.row) - 1]
-    if (filter !== undefined && row !== undefined) passing.get(filter.key)?.add(row.name)
+    if (filter !== undefined && row !== undefined) passing.get(filter.key)?.add(row)
   }
   return passing
 }
 
 /** The different filters of the tables that have events, by table and shape. */
 function groupFilters(
-  events: readonly LogEvent[],
+  rowsByTable: ReadonlyMap<string, readonly Row[]>,
   audiences: Iterable<Audience>,
 ): ReadonlyMap<string, FilterGroup> {
-  const tables = new Set(events.map(({ table }) => table))
   const groups = new Map<string, FilterGroup>()
   for (const { subscriptions } of audiences) {
     for (const [table, filter] of subscriptions) {
-      if (filter === undefined || !tables.has(table)) continue
+      const rows = rowsByTable.get(table)
+      if (filter === undefined || rows === undefined) continue
       const key = groupKey(table, filter)
-      const group = groups.get(key) ?? { table, filters: new Map() }
+      const group = groups.get(key) ?? { table, rows, filters: new Map() }
       groups.set(key, group)
       group.filters.set(filter.key, filter)
     }

@@ -1,0 +1,131 @@
+import type { Logger } from 'pino'
+import type { CallerScope } from '../../../../database/caller-scope.ts'
+import type { Step } from '../../../../database/caller-steps.ts'
+import type { Relation } from '../../../../database/catalog/model.ts'
+import { type Answer, type Statement, statement } from '../../../../database/message.ts'
+import { render, sql } from '../../../../database/sql.ts'
+import { SnapshotUnavailable, type UserDatabase } from '../../../../database/user-database.ts'
+import { messageOf } from '../../../../lib/errors.ts'
+import { sliceObject } from '../../../../lib/json-slices.ts'
+import { privilegesOf } from '../../../data/collections/index.ts'
+import type { Asker } from '../../../data/policies/index.ts'
+import { columnsOfPolicies, compileVisible, readsRelations } from './decision-statements.ts'
+import { type Row, toJsonArray, wholeRow } from './event-rows.ts'
+import type { HeldSnapshot } from './held-snapshots.ts'
+import { isUndecidable, sqlStateOf } from './verdict-failures.ts'
+
+/** Evaluates policies over the rows of events. */
+export class ReadableRows {
+  readonly #user: UserDatabase
+  readonly #log: Logger
+  /** A relation lives as long as its snapshot of the catalog. */
+  readonly #visible = {
+    caller: new WeakMap<Relation, Statement | undefined>(),
+    anonymous: new WeakMap<Relation, Statement | undefined>(),
+  }
+
+  constructor(user: UserDatabase, log: Logger) {
+    this.#user = user
+    this.#log = log
+  }
+
+  /**
+   * Those of the rows of one table that policies let the identity read.
+   *
+   * @param before the state before the events; undefined when it cannot be read
+   * @param onUndecided called when it cannot be said of some row, which is left out
+   * @throws StatementFailed, ConnectionLost, PoolExhausted while the database cannot say
+   */
+  async find(
+    relation: Relation,
+    scope: CallerScope,
+    rows: readonly Row[],
+    before: HeldSnapshot | undefined,
+    onUndecided: () => void,
+  ): Promise<readonly Row[]> {
+    if (scope.kind === 'unrestricted') return rows
+    if (!privilegesOf(relation, scope.kind).select || relation.rlsGap !== undefined) return []
+    if (!relation.rlsEnabled) return rows
+    const visible = this.#statementOf(relation, scope.kind)
+    if (visible === undefined) return []
+    const question = { visible, table: relation.collection, onUndecided }
+    const run = async (step: Step) => (await this.#user.run(scope, [step], { isRead: true }))[0]
+    const found = await this.#evaluate({ ...question, run }, rows)
+    if (!readsRelations(relation, scope.kind)) return found
+    const known = new Set(found)
+    const columns = columnsOfPolicies(relation, scope.kind)
+    const hidden = rows.filter((row) => !known.has(row) && isOwnLoss(row, columns))
+    if (hidden.length === 0) return found
+    if (before === undefined) {
+      onUndecided()
+      return found
+    }
+    const snapshot = await before.exported().catch(() => '')
+    const runBefore = async (step: Step) => (await this.#user.runAt(snapshot, scope, [step]))[0]
+    return [...found, ...(await this.#evaluate({ ...question, run: runBefore }, hidden))]
+  }
+
+  /** A policy that fails on a row says no to it, and to no other. */
+  async #evaluate(question: Question, rows: readonly Row[]): Promise<readonly Row[]> {
+    const { run, visible, table, onUndecided } = question
+    try {
+      const answer = await run({ statement: visible, values: [toJsonArray(rows)] })
+      return (answer?.rows ?? []).flatMap(([place]) => rows[Number(place) - 1] ?? [])
+    } catch (error) {
+      if (error instanceof SnapshotUnavailable) {
+        onUndecided()
+        return []
+      }
+      if (!isUndecidable(error)) throw error
+      if (rows.length === 1) {
+        this.#log.warn({ table, reason: messageOf(error) }, 'a policy failed on a changed record')
+        onUndecided()
+        return []
+      }
+      const middle = Math.ceil(rows.length / 2)
+      const first = await this.#evaluate(question, rows.slice(0, middle))
+      // One that fails whatever the row need not be evaluated for every row.
+      if (first.length === 0 && !isAboutValue(error)) {
+        onUndecided()
+        return []
+      }
+      return [...first, ...(await this.#evaluate(question, rows.slice(middle)))]
+    }
+  }
+
+  /** Undefined where no policy permits anything. */
+  #statementOf(relation: Relation, asker: Asker): Statement | undefined {
+    const known = this.#visible[asker]
+    if (!known.has(relation)) {
+      const compiled = compileVisible(relation, asker, sql`${''}`)
+      // The type of the rows is that of the table: another one when it is made again.
+      known.set(relation, compiled && statement(render(compiled).text, relation.version))
+    }
+    return known.get(relation)
+  }
+}
+
+/** What the policies of one table are evaluated by. */
+interface Question {
+  readonly run: (step: Step) => Promise<Answer | undefined>
+  readonly visible: Statement
+  readonly table: string
+  readonly onUndecided: () => void
+}
+
+/**
+ * Whether it is the event that may have hidden the row: a delete, or an update of a column that policies look at. After
+ * any other update the row is as visible as before it in every state of other tables, whose own changes are not events of
+ * this one.
+ */
+function isOwnLoss({ event, isOld, json }: Row, columns: readonly string[] | undefined): boolean {
+  if (!isOld) return false
+  if (event.action === 'delete' || columns === undefined) return true
+  const [before, after] = [sliceObject(json), sliceObject(wholeRow(event))]
+  return columns.some((column) => before.get(column) !== after.get(column))
+}
+
+/** Data exceptions and errors that functions raise depend on the row; names and rights do not. */
+function isAboutValue(error: unknown): boolean {
+  return !/^(0A|3F|42)/.test(sqlStateOf(error) ?? '')
+}
