@@ -7,12 +7,12 @@ import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { outboxTopic } from '../../outbox/index.ts'
 import type { Stream } from '../stream.ts'
 import type { Subscriptions } from './audience.ts'
-import { type Batch, readEnd } from './batch.ts'
+import { type Batch, positionAfterBatch, readEnd } from './batch.ts'
 import { catchUp, isHeld } from './catch-up.ts'
 import { readsRelations } from './decision-statements.ts'
 import { type LogEvent, readLog } from './event.ts'
 import { Follower } from './follower.ts'
-import { HeldSnapshots } from './held-snapshots.ts'
+import { type HeldSnapshot, HeldSnapshots } from './held-snapshots.ts'
 import { Hub } from './hub.ts'
 import type { ListenedTables } from './listened-tables.ts'
 import { formatPosition, type Position } from './position.ts'
@@ -62,6 +62,9 @@ export class ChangeFeed {
   readonly #follower: Follower<LogEvent>
   readonly #snapshots: HeldSnapshots
   readonly #sent: SentLog
+  /** The state at the position of the follower, and the one that is read up to; undefined where they are not held. */
+  #held: HeldSnapshot | undefined
+  #next: HeldSnapshot | undefined
   /** Streams that are about to join tables whose policies read others. */
   #joining = 0
 
@@ -163,31 +166,44 @@ export class ChangeFeed {
   }
 
   async #begin(): Promise<Position> {
-    this.#snapshots.keepOnly()
-    const snapshot = this.#joining > 0 ? await this.#snapshots.take() : undefined
-    return snapshot === undefined ? await readEnd(this.#deps.database) : { passed: snapshot.text }
+    this.#releaseSnapshots()
+    if (this.#joining > 0) this.#held = await this.#snapshots.take()
+    return this.#held === undefined ? await readEnd(this.#deps.database) : { passed: this.#held.text }
   }
 
   /** Where policies read other tables, the state that is read up to is held: it is the state before what comes next. */
-  #read(from: Position): Promise<Batch<LogEvent>> | undefined {
+  async #read(from: Position): Promise<Batch<LogEvent> | undefined> {
     const { tables } = this.#hub
-    const { database } = this.#deps
     if (tables.length === 0) {
-      this.#snapshots.keepOnly()
+      this.#releaseSnapshots()
       return undefined
     }
-    if (from.within !== undefined || !this.#isHeld(tables)) return readLog(database, from, tables, batchSize)
-    return this.#snapshots
-      .take()
-      .then((snapshot) => readLog(database, from, tables, batchSize, snapshot?.text))
+    if (from.within === undefined) {
+      this.#next?.release()
+      this.#next = undefined
+      if (this.#isHeld(tables)) this.#next = await this.#snapshots.take()
+    }
+    return await readLog(this.#deps.database, from, tables, batchSize, this.#next?.text)
   }
 
   async #deliver(batch: Batch<LogEvent>): Promise<void> {
     const { listened } = this.#deps
     const changed = await listened.lookAfter(batch.events, this.#hub.tables)
-    await this.#hub.deliver(batch, changed, (event) => listened.isOutdated(event), this.#snapshots)
-    // After the last page of the batch, the state at its end is the one before the next.
-    if (batch.isComplete) this.#snapshots.keepOnly(this.#snapshots.at(batch.target))
+    const position = positionAfterBatch(batch)
+    this.#hub.sendGap(changed, position)
+    const events = batch.events.filter((event) => !listened.isOutdated(event))
+    await this.#hub.deliver({ ...batch, events }, position, this.#held)
+    if (!batch.isComplete) return
+    this.#held?.release()
+    this.#held = this.#next
+    this.#next = undefined
+  }
+
+  #releaseSnapshots(): void {
+    this.#held?.release()
+    this.#next?.release()
+    this.#held = undefined
+    this.#next = undefined
   }
 
   #isHeld(tables: readonly string[]): boolean {

@@ -21,7 +21,7 @@ export interface FollowerOptions<Event extends { readonly id: string }> {
   /** Where to begin: the end of the log, unless given. */
   readonly begin?: () => Promise<Position>
   /** Reads on; undefined while there are no listeners. */
-  readonly read: (from: Position) => Promise<Batch<Event>> | undefined
+  readonly read: (from: Position) => Promise<Batch<Event> | undefined>
   /** Whether the position must keep up with the log although nothing is appended: what it sees is held. */
   readonly isHeld?: () => boolean
   /** Hands a batch to the streams. Resolves when the next one may follow. */
@@ -132,12 +132,11 @@ export class Follower<Event extends { readonly id: string }> {
   async #step(): Promise<Batch<Event> | undefined> {
     const { read, deliver, onBreak } = this.#options
     if (this.#position?.within === undefined) this.#targetAt = performance.now()
-    const reading = this.#position && read(this.#position)
-    if (reading === undefined || this.#position === undefined) {
+    const batch = this.#position && (await read(this.#position))
+    if (batch === undefined || this.#position === undefined) {
       this.#position = undefined
       return undefined
     }
-    const batch = await reading
     if (endOf(batch.target) < endOf(this.#position.passed)) {
       // A database restored into another cluster counts transactions anew.
       this.#position = await this.#begin()

@@ -7,44 +7,48 @@ const connectionLimit = 4
 /** After a failure to hold one, the next try waits. */
 const retryMs = 1000
 
-/** The state of the database at one moment, which can be read as long as it is held. */
-export interface HeldSnapshot {
+const begin =
+  'begin isolation level repeatable read read only; select pg_current_snapshot()::text as snapshot'
+
+/** The state of the database at one moment, which can be read until all its users have released it. */
+export class HeldSnapshot {
   /** As `pg_current_snapshot` prints it. */
   readonly text: string
-  /** A name for transactions that are to see the same (`set transaction snapshot`). */
-  exported(): Promise<string>
-}
-
-class Held implements HeldSnapshot {
-  readonly text: string
   readonly connection: Connection
-  /** Whether the follower is at it. */
-  isCurrent = true
-  /** Work that still reads it. */
-  users = 0
+  readonly #onRelease: (snapshot: HeldSnapshot) => void
+  #users = 1
   #exported: Promise<string> | undefined
 
-  constructor(text: string, connection: Connection) {
+  constructor(text: string, connection: Connection, onRelease: (snapshot: HeldSnapshot) => void) {
     this.text = text
     this.connection = connection
+    this.#onRelease = onRelease
   }
 
+  /** A name for transactions that are to see the same (`set transaction snapshot`). */
   exported(): Promise<string> {
     this.#exported ??= this.connection
       .script('select pg_export_snapshot() as name')
       .then(([result]) => result?.rows[0]?.name)
     return this.#exported
   }
+
+  /** Adds a user. */
+  retain(): void {
+    this.#users += 1
+  }
+
+  release(): void {
+    this.#users -= 1
+    if (this.#users === 0) this.#onRelease(this)
+  }
 }
 
-/**
- * Keeps the state at the position of a follower readable: each snapshot is that of an open transaction, which locks
- * nothing. The next one is taken before the log is read up to it; then this one is released.
- */
+/** Holds states of the database: each is that of an open transaction, which locks nothing. */
 export class HeldSnapshots {
   readonly #open: () => Promise<Connection>
   readonly #log: Logger
-  readonly #held = new Set<Held>()
+  readonly #held = new Set<HeldSnapshot>()
   /** The connection of the snapshot released last; the next one ends its transaction in the same round trip. */
   #spare: Connection | undefined
   #failedAt = Number.NEGATIVE_INFINITY
@@ -65,7 +69,8 @@ export class HeldSnapshots {
     try {
       connection ??= await this.#open()
       const results = await connection.script(spare === undefined ? begin : `rollback; ${begin}`)
-      const held = new Held(results.at(-1)?.rows[0]?.snapshot, connection)
+      const text = results.at(-1)?.rows[0]?.snapshot
+      const held = new HeldSnapshot(text, connection, (released) => this.#release(released))
       this.#held.add(held)
       return held
     } catch (error) {
@@ -79,34 +84,6 @@ export class HeldSnapshots {
     }
   }
 
-  /** The snapshot with this text, if it is held. */
-  at(text: string): HeldSnapshot | undefined {
-    return [...this.#held].findLast((held) => held.text === text && held.isCurrent && held.connection.isOpen)
-  }
-
-  /** Releases all others, each when the work that reads it is done. */
-  keepOnly(...snapshots: readonly (HeldSnapshot | undefined)[]): void {
-    for (const held of this.#held) {
-      if (snapshots.includes(held)) continue
-      held.isCurrent = false
-      this.#release(held)
-    }
-    if (this.#held.size > 0 || this.#spare === undefined) return
-    // Not needed for now: a transaction must not stay open for nothing.
-    void this.#spare.close()
-    this.#spare = undefined
-  }
-
-  /** Keeps the snapshot until the work is done. */
-  async during(snapshot: HeldSnapshot | undefined, work: Promise<unknown>): Promise<void> {
-    const held = [...this.#held].find((each) => each === snapshot)
-    if (held === undefined) return
-    held.users += 1
-    await work.catch(() => undefined)
-    held.users -= 1
-    this.#release(held)
-  }
-
   async close(): Promise<void> {
     const connections = [...this.#held].map(({ connection }) => connection)
     if (this.#spare !== undefined) connections.push(this.#spare)
@@ -115,12 +92,13 @@ export class HeldSnapshots {
     await Promise.all(connections.map((connection) => connection.close()))
   }
 
-  #release(held: Held): void {
-    if (held.isCurrent || held.users > 0 || !this.#held.delete(held)) return
+  #release(held: HeldSnapshot): void {
+    if (!this.#held.delete(held)) return
     if (this.#spare === undefined) this.#spare = held.connection
     else void held.connection.close()
+    if (this.#held.size > 0) return
+    // Not needed for now: a transaction must not stay open for nothing.
+    void this.#spare.close()
+    this.#spare = undefined
   }
 }
-
-const begin =
-  'begin isolation level repeatable read read only; select pg_current_snapshot()::text as snapshot'

@@ -4,9 +4,9 @@ import { messageOf } from '../../../../lib/errors.ts'
 import type { Stream } from '../stream.ts'
 import { TaskQueue } from '../task-queue.ts'
 import { type Audience, identityKey, subscriptionKey } from './audience.ts'
-import { type Batch, positionAfter, positionAfterBatch } from './batch.ts'
+import { type Batch, positionAfter } from './batch.ts'
 import type { LogEvent } from './event.ts'
-import type { HeldSnapshots } from './held-snapshots.ts'
+import type { HeldSnapshot } from './held-snapshots.ts'
 import { formatPosition, type Position } from './position.ts'
 import type { EventSelector, Message, Selection } from './select-events.ts'
 import type { SentLog } from './sent-log.ts'
@@ -86,21 +86,12 @@ export class Hub {
   /**
    * Delivers to every stream what it may receive, each identity by itself.
    *
-   * @param changed tables whose log is incomplete: their streams receive a gap
-   * @param isOutdated events that are left out, because they may mean something else by now
-   * @param snapshots holds the state before the events, if it could be held
+   * @param position after the batch
+   * @param before the state before the events, if it could be held
    */
-  async deliver(
-    batch: Batch<LogEvent>,
-    changed: ReadonlySet<string>,
-    isOutdated: (event: LogEvent) => boolean,
-    snapshots: HeldSnapshots,
-  ): Promise<void> {
-    const position = positionAfterBatch(batch)
-    this.sendGap(changed, position)
-    const events = changed.size === 0 ? batch.events : batch.events.filter((event) => !isOutdated(event))
+  async deliver(batch: Batch<LogEvent>, position: Position, before: HeldSnapshot | undefined): Promise<void> {
+    const { events } = batch
     if (events.length === 0) return
-    const before = snapshots.at(batch.from.passed)
     const begunAt = performance.now()
     const candidates = this.#selector.prepare(events, this.#audiences(), before)
     const tally = this.#sent.tally(events, 'live')
@@ -121,14 +112,17 @@ export class Hub {
           for (const { audience, streams } of targets) {
             const selection = selections.get(audience)
             if (selection === undefined) continue
-            sendAll(streams, { ...batch, events }, selection, position)
+            sendAll(streams, batch, selection, position)
             tally.add(streams, audience.subscriptions, selection.messages)
           }
         },
       )
     })
-    const all = Promise.all(delivered).then(() => tally.end())
-    void snapshots.during(before, all)
+    before?.retain()
+    const all = Promise.all(delivered).then(() => {
+      before?.release()
+      tally.end()
+    })
     await Promise.race([all, delay(deliveryWaitMs, undefined, { ref: false })])
   }
 

@@ -85,7 +85,7 @@ export class Channels {
       topic: messages.channelTopic,
       table: sql`basalt.realtime_messages`,
       what: 'what is said on channels',
-      read: (from) => (this.#members.size === 0 ? undefined : this.#read(from)),
+      read: async (from) => (this.#members.size === 0 ? undefined : await this.#read(from)),
       deliver: ({ events }) => this.#deliver(events),
       onBreak: () => {
         this.#mayBeWrong = true
