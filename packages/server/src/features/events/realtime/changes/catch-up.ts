@@ -7,7 +7,7 @@ import { type Hub, render } from './hub.ts'
 import type { ListenedTables } from './listened-tables.ts'
 import { beginningOf, covers, endOf, type Position } from './position.ts'
 import type { EventSelector } from './select-events.ts'
-import type { SentLog } from './sent-log.ts'
+import { type SentLog, sentTo } from './sent-log.ts'
 
 const batchSize = 500
 /** With no more than this left the stream may join the others. */
@@ -113,8 +113,6 @@ async function sendNext(
   const { messages = [], hasGap = false } = selections.get(audience) ?? {}
   const isWhole = !hasGap && since <= loggedSince
   stream.send(render(stream, { ...read, events }, messages, isCertain && isWhole))
-  const tally = sent.tally(events, 'missed')
-  tally.add([stream], tables, messages)
-  tally.end()
+  sent.record('missed', events, [sentTo([stream], tables, messages)])
   return { batch: read, isWhole }
 }

@@ -9,7 +9,7 @@ import type { LogEvent } from './event.ts'
 import type { HeldSnapshot } from './held-snapshots.ts'
 import { formatPosition, type Position } from './position.ts'
 import type { EventSelector, Message, Selection } from './select-events.ts'
-import type { SentLog } from './sent-log.ts'
+import { type Sent, type SentLog, sentTo } from './sent-log.ts'
 import { retryWhileUnavailable } from './verdict-failures.ts'
 
 /** The next batch is read when this one is delivered, or after so long: one slow policy delays its own streams only. */
@@ -17,9 +17,17 @@ const deliveryWaitMs = 500
 /** Batches in flight for one identity. */
 const inFlightLimit = 40
 
+/** The streams of one audience. */
+interface Members {
+  readonly key: string
+  readonly audience: Audience
+  readonly streams: Set<Stream>
+}
+
 /** The streams of one identity, to which everything is sent in order. */
 interface Group {
-  readonly audiences: Map<string, { readonly audience: Audience; readonly streams: Set<Stream> }>
+  readonly key: string
+  readonly audiences: Map<string, Members>
   readonly queue: TaskQueue
 }
 
@@ -29,8 +37,7 @@ export class Hub {
   readonly #sent: SentLog
   readonly #log: Logger
   readonly #groups = new Map<string, Group>()
-  /** Keys of the group and the audience of each stream. */
-  readonly #keys = new Map<Stream, { readonly group: string; readonly audience: string }>()
+  readonly #places = new Map<Stream, { readonly group: Group; readonly members: Members }>()
   /** Needed for every look at the log; undefined when audiences were added or removed. */
   #tables: readonly string[] | undefined
 
@@ -50,37 +57,41 @@ export class Hub {
 
   /** Adds the stream by its listener and subscriptions; to be called again when they change. */
   join(stream: Stream): void {
-    const before = this.#groupOf(stream)
+    const before = this.#places.get(stream)?.group
     this.leave(stream)
     if (!stream.isOpen || stream.subscriptions.size === 0) return
     const { subscriptions, listener } = stream
     const { scope } = listener
-    const keys = { group: identityKey(scope), audience: subscriptionKey(subscriptions) }
+    const groupKey = identityKey(scope)
     // A group that was left by its last stream keeps its queue for the stream.
-    const kept = before?.key === keys.group ? before.group : undefined
-    const group = this.#groups.get(keys.group) ?? kept ?? { audiences: new Map(), queue: new TaskQueue() }
-    this.#groups.set(keys.group, group)
+    const kept = before?.key === groupKey ? before : undefined
+    const group = this.#groups.get(groupKey) ??
+      kept ?? { key: groupKey, audiences: new Map(), queue: new TaskQueue() }
+    this.#groups.set(groupKey, group)
     // As another identity, too, the stream is sent everything in order.
-    if (before !== undefined && before.group !== group) group.queue.follow(before.group.queue)
-    const found = group.audiences.get(keys.audience)
-    if (found !== undefined) found.streams.add(stream)
-    else
-      group.audiences.set(keys.audience, { audience: { scope, subscriptions }, streams: new Set([stream]) })
-    this.#keys.set(stream, keys)
+    if (before !== undefined && before !== group) group.queue.follow(before.queue)
+    const key = subscriptionKey(subscriptions)
+    const members = group.audiences.get(key) ?? {
+      key,
+      audience: { scope, subscriptions },
+      streams: new Set(),
+    }
+    group.audiences.set(key, members)
+    members.streams.add(stream)
+    this.#places.set(stream, { group, members })
     this.#tables = undefined
   }
 
   leave(stream: Stream): void {
-    const keys = this.#keys.get(stream)
-    const group = this.#groups.get(keys?.group ?? '')
-    if (keys === undefined || group === undefined) return
-    this.#keys.delete(stream)
-    const streams = group.audiences.get(keys.audience)?.streams
-    streams?.delete(stream)
-    if (streams?.size !== 0) return
-    group.audiences.delete(keys.audience)
+    const place = this.#places.get(stream)
+    if (place === undefined) return
+    const { group, members } = place
+    this.#places.delete(stream)
+    members.streams.delete(stream)
+    if (members.streams.size > 0) return
+    group.audiences.delete(members.key)
     this.#tables = undefined
-    if (group.audiences.size === 0) this.#groups.delete(keys.group)
+    if (group.audiences.size === 0) this.#groups.delete(group.key)
   }
 
   /**
@@ -94,7 +105,7 @@ export class Hub {
     if (events.length === 0) return
     const begunAt = performance.now()
     const candidates = this.#selector.prepare(events, this.#audiences(), before)
-    const tally = this.#sent.tally(events, 'live')
+    const sent: Sent[] = []
     const delivered = [...this.#groups.values()].map((group) => {
       // The streams of now: one that joins later has been sent this already.
       const targets = [...group.audiences.values()].map(({ audience, streams }) => ({
@@ -113,7 +124,7 @@ export class Hub {
             const selection = selections.get(audience)
             if (selection === undefined) continue
             sendAll(streams, batch, selection, position)
-            tally.add(streams, audience.subscriptions, selection.messages)
+            sent.push(sentTo(streams, audience.subscriptions, selection.messages))
           }
         },
       )
@@ -121,21 +132,21 @@ export class Hub {
     before?.retain()
     const all = Promise.all(delivered).then(() => {
       before?.release()
-      tally.end()
+      this.#sent.record('live', events, sent)
     })
     await Promise.race([all, delay(deliveryWaitMs, undefined, { ref: false })])
   }
 
   /** Runs the task after what is in flight to the stream, and before what follows. */
   async inOrder(stream: Stream, task: () => Promise<void> | void): Promise<void> {
-    const group = this.#groupOf(stream)?.group
+    const group = this.#places.get(stream)?.group
     if (group !== undefined) await this.#enqueue(group, [stream], task)
   }
 
   /** Sends the streams of the tables a gap. @param position where they resume */
   sendGap(tables: ReadonlySet<string>, position: Position): void {
     if (tables.size === 0) return
-    for (const stream of this.#keys.keys()) {
+    for (const stream of this.#places.keys()) {
       const isConcerned = [...stream.subscriptions.keys()].some((table) => tables.has(table))
       if (isConcerned) void this.inOrder(stream, () => stream.gap(position))
     }
@@ -158,12 +169,6 @@ export class Hub {
     } finally {
       for (const stream of streams) stream.inFlight -= 1
     }
-  }
-
-  #groupOf(stream: Stream): { readonly key: string; readonly group: Group } | undefined {
-    const key = this.#keys.get(stream)?.group
-    const group = key === undefined ? undefined : this.#groups.get(key)
-    return key === undefined || group === undefined ? undefined : { key, group }
   }
 
   *#audiences(): Iterable<Audience> {

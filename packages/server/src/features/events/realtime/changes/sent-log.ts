@@ -14,22 +14,23 @@ const eventLimit = 250
 const streamLimit = 500
 const receiverLimit = 10
 
-/** What became of one event on this node. */
-interface Entry {
-  readonly id: string
-  readonly sent: number
-  /** Streams that listen to the table and were not sent it, by their policies or filters. */
-  readonly withheld: number
-  /** The first that were sent it. */
-  readonly receivers: readonly Stream[]
+/** What streams of one audience were sent of a batch. */
+export interface Sent {
+  readonly streams: readonly Stream[]
+  readonly subscriptions: Subscriptions
+  readonly messages: readonly Message[]
 }
+
+/** Of one event: the streams it was sent, those it was withheld from by policies or filters, and the first receivers. */
+type Entry<Receiver> = readonly [sent: number, withheld: number, receivers: readonly Receiver[]]
 
 /** Rows of their own: a client that resumes may be sent so much that nothing else would fit. */
 export type Delivery = 'live' | 'missed'
 
 /** What one row will hold. */
 interface Page {
-  readonly entries: Map<string, readonly [sent: number, withheld: number, receivers: readonly number[]]>
+  /** By the id of the event; receivers by their place among the streams. */
+  readonly entries: Map<string, Entry<number>>
   readonly streams: Map<Stream, number>
   first: bigint
   last: bigint
@@ -64,10 +65,19 @@ export class SentLog {
     this.#options = options
   }
 
-  /** Counts who is sent what of the events. */
-  tally(events: readonly LogEvent[], delivery: Delivery): Tally {
-    const { isKept } = this.#options
-    return new Tally(events, isKept ? (entries) => this.#add(entries, delivery) : () => undefined)
+  /** Adds who was sent what of the events. */
+  record(delivery: Delivery, events: readonly LogEvent[], sent: readonly Sent[]): void {
+    if (!this.#options.isKept || this.#isStopped) return
+    const entries = countSent(events, sent)
+    const [first, last] = [entries[0], entries.at(-1)]
+    if (first === undefined || last === undefined) return
+    const page = this.#extend(delivery, BigInt(first.id), BigInt(last.id))
+    for (const { id, entry } of entries) {
+      if (addEntry(page, id, entry)) continue
+      page.dropped += 1
+      this.dropped += 1
+    }
+    this.#writeSoon()
   }
 
   /** Writes what is pending. */
@@ -76,26 +86,6 @@ export class SentLog {
     await this.#writing
     await this.#write()
     clearTimeout(this.#timer)
-  }
-
-  #add(entries: readonly Entry[], delivery: Delivery): void {
-    const [first, last] = [entries[0], entries.at(-1)]
-    if (first === undefined || last === undefined || this.#isStopped) return
-    const page = this.#extend(delivery, BigInt(first.id), BigInt(last.id))
-    for (const { id, sent, withheld, receivers } of entries) {
-      const known = page.entries.get(id)
-      if (known === undefined && page.entries.size >= eventLimit) {
-        page.dropped += 1
-        this.dropped += 1
-        continue
-      }
-      const places = receivers.flatMap((stream) => placeOf(page, stream))
-      // Several clients may resume.
-      const [sentBefore, withheldBefore, placesBefore] = known ?? [0, 0, []]
-      const all = [...placesBefore, ...places].slice(0, receiverLimit)
-      page.entries.set(id, [sentBefore + sent, withheldBefore + withheld, all])
-    }
-    this.#writeSoon()
   }
 
   /** The page to come, which is about these events, too. */
@@ -148,44 +138,47 @@ export class SentLog {
   }
 }
 
-/** Who is sent what of one batch, identity by identity. */
-export class Tally {
-  readonly #events: readonly LogEvent[]
-  readonly #onEnd: (entries: readonly Entry[]) => void
-  /** Streams by the table they listen to. */
-  readonly #listening = new Map<string, number>()
-  readonly #sent = new Map<number, { count: number; readonly receivers: Stream[] }>()
+/** The streams that are open still. */
+export function sentTo(
+  streams: readonly Stream[],
+  subscriptions: Subscriptions,
+  messages: readonly Message[],
+): Sent {
+  return { streams: streams.filter(({ isOpen }) => isOpen), subscriptions, messages }
+}
 
-  constructor(events: readonly LogEvent[], onEnd: (entries: readonly Entry[]) => void) {
-    this.#events = events
-    this.#onEnd = onEnd
-  }
-
-  /** The streams of one audience were sent these. */
-  add(streams: readonly Stream[], subscriptions: Subscriptions, messages: readonly Message[]): void {
-    const open = streams.filter(({ isOpen }) => isOpen)
-    if (open.length === 0) return
+/** Events of tables that none of the streams listens to are left out. */
+function countSent(
+  events: readonly LogEvent[],
+  sent: readonly Sent[],
+): readonly { readonly id: string; readonly entry: Entry<Stream> }[] {
+  const listening = new Map<string, number>()
+  const counts = new Map<number, { count: number; readonly receivers: Stream[] }>()
+  for (const { streams, subscriptions, messages } of sent) {
     for (const table of subscriptions.keys())
-      this.#listening.set(table, (this.#listening.get(table) ?? 0) + open.length)
+      listening.set(table, (listening.get(table) ?? 0) + streams.length)
     for (const { index } of messages) {
-      const known = this.#sent.get(index) ?? { count: 0, receivers: [] }
-      known.count += open.length
-      if (known.receivers.length < receiverLimit)
-        known.receivers.push(...open.slice(0, receiverLimit - known.receivers.length))
-      this.#sent.set(index, known)
+      const known = counts.get(index) ?? { count: 0, receivers: [] }
+      known.count += streams.length
+      known.receivers.push(...streams.slice(0, receiverLimit - known.receivers.length))
+      counts.set(index, known)
     }
   }
+  return events.flatMap(({ id, table }, index) => {
+    const all = listening.get(table) ?? 0
+    const { count, receivers } = counts.get(index) ?? { count: 0, receivers: [] }
+    return all === 0 ? [] : [{ id, entry: [count, all - count, receivers] as const }]
+  })
+}
 
-  end(): void {
-    this.#onEnd(
-      this.#events.flatMap(({ id, table }, index) => {
-        const listening = this.#listening.get(table) ?? 0
-        if (listening === 0) return []
-        const { count, receivers } = this.#sent.get(index) ?? { count: 0, receivers: [] }
-        return [{ id, sent: count, withheld: listening - count, receivers }]
-      }),
-    )
-  }
+/** Several clients that resume may be sent one event. @returns false when there is no room for another one */
+function addEntry(page: Page, id: string, [sent, withheld, receivers]: Entry<Stream>): boolean {
+  const known = page.entries.get(id)
+  if (known === undefined && page.entries.size >= eventLimit) return false
+  const [sentBefore, withheldBefore, placesBefore] = known ?? [0, 0, []]
+  const places = [...placesBefore, ...receivers.flatMap((stream) => placeOf(page, stream))]
+  page.entries.set(id, [sentBefore + sent, withheldBefore + withheld, places.slice(0, receiverLimit)])
+  return true
 }
 
 function placeOf({ streams }: Page, stream: Stream): number | [] {
