@@ -48,15 +48,15 @@ export async function insertConnection(
 export async function saveConnections(
   database: Queryable,
   node: string,
-  streams: readonly { readonly stream: Stream; readonly channels: readonly string[] }[],
+  streams: readonly Stream[],
 ): Promise<void> {
-  const rows = streams.map(({ stream, channels }) => ({
+  const rows = streams.map((stream) => ({
     id: stream.id,
     transport: stream.transport.name,
     user_id: accountOf(stream.listener),
     address: stream.address,
     tables: [...stream.subscriptions.keys()],
-    channels,
+    channels: [...stream.channels.keys()],
     connected_at: stream.connectedAt.toISOString(),
   }))
   await database.count(sql`

@@ -129,8 +129,8 @@ export function realtime({
     config,
     streams,
     planner,
-    members: channels,
-    channels: new ChannelRequests({ channels, presences, access, config, accessMs: timing.accessMs }),
+    channels,
+    channelRequests: new ChannelRequests({ channels, presences, access, config, accessMs: timing.accessMs }),
     authenticate: async (token) => {
       const verdict = await verify(token)
       if (!('identity' in verdict) || verdict.identity.kind !== 'user') return undefined
@@ -142,7 +142,6 @@ export function realtime({
     log,
     timing,
   })
-  streams.attach(sockets)
   queue.define(
     housekeeping('realtime_cleanup', async () => {
       await forgetUnlistened(system)

@@ -15,7 +15,6 @@ export interface NodeRecordDeps {
   /** The open streams of this node. */
   readonly streams: ReadonlyMap<string, Stream>
   readonly counters: { readonly droppedMessages: number; readonly heartbeatFailures: number }
-  readonly channelsOf: (stream: Stream) => readonly string[]
   /** Keeps the tables listened to that streams of this node listen to. */
   readonly renewTables: () => Promise<void>
   readonly log: Logger
@@ -97,7 +96,7 @@ export class NodeRecord {
   }
 
   async #save(): Promise<void> {
-    const { database, node, streams, counters, channelsOf, renewTables, log } = this.#deps
+    const { database, node, streams, counters, renewTables, log } = this.#deps
     if (streams.size === 0 && this.#ended.size === 0 && !this.#isKnown) return
     try {
       const isKnown = await connections.touchNode(database, node, counters)
@@ -105,10 +104,7 @@ export class NodeRecord {
       if (!isKnown) await this.#appear()
       const changed = isKnown ? [...this.#changed] : [...streams.values()]
       this.#changed.clear()
-      if (changed.length > 0) {
-        const rows = changed.map((stream) => ({ stream, channels: channelsOf(stream) }))
-        await connections.saveConnections(database, node, rows)
-      }
+      if (changed.length > 0) await connections.saveConnections(database, node, changed)
       await this.#deleteEnded()
       for (const id of await connections.findDisconnectRequests(database, node)) {
         streams.get(id)?.end('disconnected')

@@ -62,6 +62,23 @@ export interface StreamKeeper {
   mayReceive(stream: Stream): boolean
 }
 
+/** A stream on a channel. */
+export interface Membership {
+  readonly stream: Stream
+  readonly channel: string
+  /** When the policies last let it subscribe. */
+  permittedAt: number
+  /** The same for broadcasting and showing presence. */
+  maySendAt: number
+}
+
+/** What a WebSocket adds to the life of its stream. */
+export interface StreamHooks {
+  /** Twice a second. */
+  onLook(now: number): void
+  onEnd(): void
+}
+
 /** An open stream of one client. */
 export class Stream {
   readonly id: string
@@ -70,6 +87,9 @@ export class Stream {
   readonly address: string
   listener: Listener
   subscriptions: Subscriptions = new Map()
+  /** The channels that it is on. */
+  readonly channels = new Map<string, Membership>()
+  hooks: StreamHooks | undefined
   /** Some tables are being caught up with: where the stream stands as a whole cannot be said. */
   isCatchingUp = false
   /** Batches in flight. */

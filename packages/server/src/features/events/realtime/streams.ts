@@ -21,13 +21,6 @@ export interface StreamsDeps
   readonly verify: (token: string) => Verdict | Promise<Verdict>
 }
 
-/** What WebSockets add to the life of a stream. */
-export interface StreamHooks {
-  channelsOf(stream: Stream): readonly string[]
-  onLook(stream: Stream, now: number): void
-  onEnd(stream: Stream): void
-}
-
 /** Every open stream of this node, from its admission to its end. */
 export class Streams implements StreamKeeper {
   readonly counters = { droppedMessages: 0, heartbeatFailures: 0 }
@@ -37,7 +30,6 @@ export class Streams implements StreamKeeper {
   readonly #deps: StreamsDeps
   readonly #record: NodeRecord
   readonly #streams = new Map<string, Stream>()
-  #hooks: StreamHooks | undefined
   #isDraining = false
   #looking: NodeJS.Timeout | undefined
 
@@ -58,14 +50,9 @@ export class Streams implements StreamKeeper {
       node: this.node,
       streams: this.#streams,
       counters: this.counters,
-      channelsOf: (stream) => this.#hooks?.channelsOf(stream) ?? [],
       renewTables: () => listened.renew(this.feed.tables),
       log,
     })
-  }
-
-  attach(hooks: StreamHooks): void {
-    this.#hooks = hooks
   }
 
   get(id: string): Stream | undefined {
@@ -134,7 +121,7 @@ export class Streams implements StreamKeeper {
     if (ending === 'slow_client') this.counters.droppedMessages += 1
     if (!this.#streams.delete(stream.id)) return
     this.#record.delete(stream)
-    this.#hooks?.onEnd(stream)
+    stream.hooks?.onEnd()
   }
 
   /** Admits no more streams and ends those that are open. */
@@ -162,7 +149,7 @@ export class Streams implements StreamKeeper {
         verdicts.set(token, verdict)
         this.#judge(stream, token, verdict)
       }
-      this.#hooks?.onLook(stream, now)
+      stream.hooks?.onLook(now)
       if (stream.isOpen && now - stream.lastSentAt >= intervalMs) stream.heartbeat(this.feed.position)
     }
   }

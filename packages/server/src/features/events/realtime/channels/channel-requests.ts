@@ -3,12 +3,11 @@ import type { CallerScope } from '../../../../database/caller-scope.ts'
 import { httpErrors } from '../../../../http/errors.ts'
 import { requireWriteScope } from '../../../../http/grants.ts'
 import { realtimeErrors } from '../errors.ts'
-import type { Stream } from '../stream.ts'
+import type { Membership, Stream } from '../stream.ts'
 import { type ClientMessage, channelOf, eventOf } from '../websocket/client-messages.ts'
 import type { ChannelAccess } from './channel-access.ts'
-import type { Channels, Membership } from './channels.ts'
+import type { Channels } from './channels.ts'
 import type { Presences } from './presences.ts'
-import { RateWindow } from './rate-window.ts'
 
 const channelLimit = 100
 /** Broadcasts of one connection that wait for the database; with more, its next message waits too. */
@@ -30,7 +29,9 @@ export interface ChannelRequestsDeps {
 
 /** What a connection has broadcast lately. */
 interface Sending {
-  readonly rate: RateWindow
+  /** Since when they are counted, for a second. */
+  countedSince: number
+  count: number
   inFlightBytes: number
 }
 
@@ -41,20 +42,6 @@ export class ChannelRequests {
 
   constructor(deps: ChannelRequestsDeps) {
     this.#deps = deps
-  }
-
-  isOnAny(stream: Stream): boolean {
-    return this.#deps.channels.namesOf(stream).length > 0
-  }
-
-  /** @throws AppError insufficient_scope when the stream is on a channel and the caller may use none */
-  requireGrant(stream: Stream, scope: CallerScope): void {
-    if (this.isOnAny(stream)) requireChannelGrant(scope)
-  }
-
-  /** Another token came for the stream. */
-  invalidate(stream: Stream): void {
-    this.#deps.channels.invalidate(stream)
   }
 
   /** @throws AppError to be sent to the client */
@@ -69,16 +56,16 @@ export class ChannelRequests {
         await channels.part(stream, channel)
         break
       case 'broadcast':
-        return await this.#broadcast(this.#requireMember(stream, channel), message, answers)
+        return await this.#broadcast(requireMember(stream, channel), message, answers)
       case 'presence_track':
-        await this.#track(this.#requireMember(stream, channel), message)
+        await this.#track(requireMember(stream, channel), message)
         break
       case 'presence_untrack':
-        this.#requireMember(stream, channel)
+        requireMember(stream, channel)
         await presences.untrack(stream, channel)
         break
       case 'presence_sync':
-        this.#requireMember(stream, channel)
+        requireMember(stream, channel)
         return await channels.sync(channel, (frame) => {
           answers.reply()
           stream.send([frame])
@@ -89,8 +76,7 @@ export class ChannelRequests {
 
   async #subscribe(stream: Stream, channel: string, answers: Answers): Promise<void> {
     const { channels, access } = this.#deps
-    const names = channels.namesOf(stream)
-    if (!names.includes(channel) && names.length >= channelLimit) {
+    if (!stream.channels.has(channel) && stream.channels.size >= channelLimit) {
       throw realtimeErrors.tooManyChannels(channelLimit)
     }
     const permitted = await access.permitted(stream.listener.scope, [channel], 'subscribe')
@@ -102,13 +88,13 @@ export class ChannelRequests {
   }
 
   async #track(membership: Membership, message: ClientMessage): Promise<void> {
-    const { channels, presences } = this.#deps
+    const { presences } = this.#deps
     const { stream, channel } = membership
     const presence = presenceOf(message)
     await this.#requireSender(membership)
     await presences.track(stream, channel, presence)
     // Taken off the channel meanwhile, with the presence it had then.
-    if (channels.membershipOf(stream, channel) === membership) return
+    if (stream.channels.get(channel) === membership) return
     await presences.untrack(stream, channel)
     throw realtimeErrors.notSubscribed()
   }
@@ -117,8 +103,7 @@ export class ChannelRequests {
   async #broadcast(membership: Membership, message: ClientMessage, answers: Answers): Promise<void> {
     const { stream, channel } = membership
     const event = eventOf(message)
-    const sending = this.#sendingOf(stream)
-    if (!sending.rate.take(performance.now())) throw realtimeErrors.broadcastRateExceeded()
+    const sending = this.#countBroadcast(stream)
     await this.#requireSender(membership)
     const { payload = 'null' } = message
     const isEchoed = message.members.self === true
@@ -132,19 +117,18 @@ export class ChannelRequests {
     if (sending.inFlightBytes > inFlightLimitBytes) await written
   }
 
-  #sendingOf(stream: Stream): Sending {
-    const known = this.#sending.get(stream)
-    if (known !== undefined) return known
-    const limit = this.#deps.config.broadcast_rate_limit_per_second
-    const sending = { rate: new RateWindow(limit), inFlightBytes: 0 }
+  #countBroadcast(stream: Stream): Sending {
+    const now = performance.now()
+    const sending = this.#sending.get(stream) ?? { countedSince: now, count: 0, inFlightBytes: 0 }
     this.#sending.set(stream, sending)
+    if (now - sending.countedSince >= 1000) {
+      sending.countedSince = now
+      sending.count = 0
+    }
+    sending.count += 1
+    if (sending.count > this.#deps.config.broadcast_rate_limit_per_second)
+      throw realtimeErrors.broadcastRateExceeded()
     return sending
-  }
-
-  #requireMember(stream: Stream, channel: string): Membership {
-    const membership = this.#deps.channels.membershipOf(stream, channel)
-    if (membership === undefined) throw realtimeErrors.notSubscribed()
-    return membership
   }
 
   async #requireSender(membership: Membership): Promise<void> {
@@ -153,13 +137,19 @@ export class ChannelRequests {
     const { stream, channel } = membership
     const permitted = await this.#deps.access.permitted(stream.listener.scope, [channel], 'send')
     if (!permitted.has(channel)) throw realtimeErrors.channelAccessDenied()
-    if (this.#requireMember(stream, channel) !== membership) throw realtimeErrors.notSubscribed()
+    if (requireMember(stream, channel) !== membership) throw realtimeErrors.notSubscribed()
     membership.maySendAt = now
   }
 }
 
-/** A program that may touch some tables joins no channels. */
-function requireChannelGrant(scope: CallerScope): void {
+function requireMember(stream: Stream, channel: string): Membership {
+  const membership = stream.channels.get(channel)
+  if (membership === undefined) throw realtimeErrors.notSubscribed()
+  return membership
+}
+
+/** A program that may touch some tables joins no channels. @throws AppError insufficient_scope */
+export function requireChannelGrant(scope: CallerScope): void {
   if (scope.kind === 'caller' && scope.grant?.tables !== undefined)
     throw httpErrors.insufficientScope('scope does not permit access to channels')
 }

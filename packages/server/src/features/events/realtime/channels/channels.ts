@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Notifications } from '../../../../database/notifications/notifications.ts'
 import { sql } from '../../../../database/sql.ts'
@@ -5,7 +6,7 @@ import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { identityKey } from '../changes/audience.ts'
 import { Follower } from '../changes/follower.ts'
-import type { Stream } from '../stream.ts'
+import type { Membership, Stream } from '../stream.ts'
 import { Batcher } from './batcher.ts'
 import type { ChannelAccess } from './channel-access.ts'
 import { broadcastFrame, messageFrame, syncFrame } from './channel-frames.ts'
@@ -16,21 +17,13 @@ import type { Presences } from './presences.ts'
 /** Messages read, and broadcasts written, at once. */
 const readAtOnce = 500
 const writeAtOnce = 100
+/** Requests for presences that are answered at once. */
+const syncAtOnce = 1000
 /** How often presences are looked after. */
 const lookMs = 1000
 const pruneMs = 10_000
 /** A node that has not read for so long may have missed messages that were pruned. */
 const missedMs = (messages.messageLifeSeconds - 15) * 1000
-
-/** A stream on a channel. */
-export interface Membership {
-  readonly stream: Stream
-  readonly channel: string
-  /** When the policies last let it subscribe. */
-  permittedAt: number
-  /** The same for broadcasting and showing presence. */
-  maySendAt: number
-}
 
 export interface ChannelsDeps {
   readonly database: SystemDatabase
@@ -56,15 +49,14 @@ interface SyncRequest {
  */
 export class Channels {
   readonly #deps: ChannelsDeps
+  /** By channel. */
   readonly #members = new Map<string, Set<Membership>>()
-  readonly #memberships = new Map<Stream, Map<string, Membership>>()
   readonly #follower: Follower<messages.ChannelMessage>
   readonly #broadcasts: Batcher<messages.Broadcast>
-  #requests: SyncRequest[] = []
-  #syncing: Promise<void> | undefined
-  #looking: NodeJS.Timeout | undefined
-  #looked: Promise<void> = Promise.resolve()
-  #isLooking = false
+  /** Those that come together are answered by one statement. */
+  readonly #syncs: Batcher<SyncRequest>
+  readonly #stopping = new AbortController()
+  #looking: Promise<void> | undefined
   #prunedAt = Number.NEGATIVE_INFINITY
   #readAt = Number.NEGATIVE_INFINITY
   /** The presences that members know may not be those of the database. */
@@ -79,6 +71,7 @@ export class Channels {
       await messages.insertBroadcasts(database, node, batch)
       notifications.announce(messages.channelTopic)
     })
+    this.#syncs = new Batcher(syncAtOnce, (batch) => this.#follower.between(() => this.#answer(batch)))
     this.#follower = new Follower({
       database,
       notifications,
@@ -94,14 +87,6 @@ export class Channels {
     })
   }
 
-  namesOf(stream: Stream): readonly string[] {
-    return [...(this.#memberships.get(stream)?.keys() ?? [])]
-  }
-
-  membershipOf(stream: Stream, channel: string): Membership | undefined {
-    return this.#memberships.get(stream)?.get(channel)
-  }
-
   /**
    * Puts the stream on the channel, where it may be already.
    *
@@ -113,36 +98,24 @@ export class Channels {
       this.#add(stream, channel)
       begin(frame)
     })
-    this.#look()
+    this.#looking ??= this.#look()
   }
 
   /** Hands over the presences, between what has been sent and what will be. */
   sync(channel: string, take: (frame: string) => void): Promise<void> {
-    this.#requests.push({ channel, take })
-    // Those that come while others wait for their turn are answered in it.
-    this.#syncing ??= this.#follower.between(async () => {
-      this.#syncing = undefined
-      const requests = this.#requests
-      this.#requests = []
-      const presences = await listPresences(this.#deps.database, [
-        ...new Set(requests.map((request) => request.channel)),
-      ])
-      for (const request of requests) {
-        request.take(syncFrame(request.channel, presences.get(request.channel) ?? []))
-      }
-    })
-    return this.#syncing
+    return this.#syncs.add({ channel, take })
   }
 
   /** Takes the stream off the channel, its presence with it. */
   async part(stream: Stream, channel: string): Promise<void> {
-    this.#remove(stream, channel)
+    const membership = stream.channels.get(channel)
+    if (membership !== undefined) this.#remove(membership)
     await this.#deps.presences.untrack(stream, channel)
   }
 
   /** The stream has a new token: its permissions are evaluated anew. */
   invalidate(stream: Stream): void {
-    for (const membership of this.#memberships.get(stream)?.values() ?? []) {
+    for (const membership of stream.channels.values()) {
       membership.permittedAt = Number.NEGATIVE_INFINITY
       membership.maySendAt = Number.NEGATIVE_INFINITY
     }
@@ -150,7 +123,7 @@ export class Channels {
 
   /** The stream has ended. */
   leave(stream: Stream): void {
-    for (const channel of this.namesOf(stream)) this.#remove(stream, channel)
+    for (const membership of stream.channels.values()) this.#remove(membership)
     this.#deps.presences.leave(stream)
   }
 
@@ -162,24 +135,22 @@ export class Channels {
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#looking)
-    await this.#looked
+    this.#stopping.abort()
+    await this.#looking
     await this.#follower.stop()
     await this.#broadcasts.settled()
     await this.#deps.presences.stop()
   }
 
   #add(stream: Stream, channel: string): void {
-    const own = this.#memberships.get(stream) ?? new Map<string, Membership>()
-    this.#memberships.set(stream, own)
     const now = performance.now()
-    const known = own.get(channel)
+    const known = stream.channels.get(channel)
     if (known !== undefined) {
       known.permittedAt = now
       return
     }
     const membership = { stream, channel, permittedAt: now, maySendAt: Number.NEGATIVE_INFINITY }
-    own.set(channel, membership)
+    stream.channels.set(channel, membership)
     const members = this.#members.get(channel) ?? new Set()
     if (this.#members.size === 0) {
       this.#readAt = now
@@ -189,16 +160,18 @@ export class Channels {
     this.#deps.noteChange(stream)
   }
 
-  #remove(stream: Stream, channel: string): void {
-    const own = this.#memberships.get(stream)
-    const membership = own?.get(channel)
-    if (own === undefined || membership === undefined) return
-    own.delete(channel)
-    if (own.size === 0) this.#memberships.delete(stream)
+  #remove(membership: Membership): void {
+    const { stream, channel } = membership
     const members = this.#members.get(channel)
+    stream.channels.delete(channel)
     members?.delete(membership)
     if (members?.size === 0) this.#members.delete(channel)
     this.#deps.noteChange(stream)
+  }
+
+  /** All members of all channels. */
+  get #memberships(): readonly Membership[] {
+    return [...this.#members.values()].flatMap((members) => [...members])
   }
 
   #send(channel: string, frame: string, except?: string): void {
@@ -217,7 +190,7 @@ export class Channels {
       if (now - this.#readAt > missedMs) {
         this.#mayBeWrong = true
         const message = 'messages of channels may be missing'
-        for (const stream of this.#memberships.keys())
+        for (const stream of new Set(this.#memberships.map((membership) => membership.stream)))
           stream.send([JSON.stringify({ type: 'system', message })])
       }
       this.#readAt = now
@@ -241,22 +214,30 @@ export class Channels {
 
   async #syncAll(): Promise<void> {
     const channels = [...this.#members.keys()]
-    const presences = await listPresences(this.#deps.database, channels)
-    for (const channel of channels) this.#send(channel, syncFrame(channel, presences.get(channel) ?? []))
+    await this.#answer(channels.map((channel) => ({ channel, take: (frame) => this.#send(channel, frame) })))
   }
 
-  /** Looks after presences and memberships from now on, until there is nothing left. */
-  #look(): void {
-    this.#looking ??= setInterval(() => {
-      if (this.#isLooking) return
-      this.#isLooking = true
-      this.#looked = this.#lookOnce().finally(() => {
-        this.#isLooking = false
-      })
-    }, lookMs).unref()
+  async #answer(requests: readonly SyncRequest[]): Promise<void> {
+    const channels = new Set(requests.map(({ channel }) => channel))
+    const presences = await listPresences(this.#deps.database, [...channels])
+    for (const { channel, take } of requests) take(syncFrame(channel, presences.get(channel) ?? []))
   }
 
-  async #lookOnce(): Promise<void> {
+  /** Looks after presences and memberships every second, until there is nothing left. */
+  async #look(): Promise<void> {
+    const { signal } = this.#stopping
+    for (;;) {
+      await delay(lookMs, undefined, { ref: false, signal }).catch(() => undefined)
+      if (signal.aborted) return
+      const isNeeded = await this.#lookOnce()
+      if (isNeeded || this.#members.size > 0) continue
+      this.#looking = undefined
+      return
+    }
+  }
+
+  /** @returns whether anything is left to look after */
+  async #lookOnce(): Promise<boolean> {
     const { database, presences, log } = this.#deps
     const isNeeded = await presences.maintain()
     try {
@@ -266,21 +247,17 @@ export class Channels {
         // Else it continues with the next look.
         if (isDone) this.#prunedAt = performance.now()
       }
+      return isNeeded
     } catch (error) {
       log.warn({ reason: messageOf(error) }, 'failed to maintain channels; retrying in 1 s')
-      return
+      return true
     }
-    if (isNeeded || this.#members.size > 0) return
-    clearInterval(this.#looking)
-    this.#looking = undefined
   }
 
   /** Takes members off channels that they may no longer read. */
   async #evaluateAgain(): Promise<void> {
     const dueBefore = performance.now() - this.#deps.accessMs
-    const due = [...this.#memberships.values()]
-      .flatMap((own) => [...own.values()])
-      .filter(({ permittedAt }) => permittedAt <= dueBefore)
+    const due = this.#memberships.filter(({ permittedAt }) => permittedAt <= dueBefore)
     for (const group of Map.groupBy(due, ({ stream }) => identityKey(stream.listener.scope)).values()) {
       const [first] = group
       if (first === undefined) continue
@@ -290,7 +267,7 @@ export class Channels {
       for (const membership of group) {
         const { stream, channel } = membership
         if (permitted.has(channel)) membership.permittedAt = performance.now()
-        else if (this.membershipOf(stream, channel) === membership) await this.#expel(stream, channel)
+        else if (stream.channels.get(channel) === membership) await this.#expel(stream, channel)
       }
     }
   }

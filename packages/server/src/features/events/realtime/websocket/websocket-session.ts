@@ -6,7 +6,8 @@ import { requireTable } from '../../../../http/grants.ts'
 import { AppError, messageOf } from '../../../../lib/errors.ts'
 import { parsePosition } from '../changes/position.ts'
 import { type SubscriptionPlanner, tableLimit } from '../changes/subscriptions.ts'
-import type { ChannelRequests } from '../channels/channel-requests.ts'
+import { type ChannelRequests, requireChannelGrant } from '../channels/channel-requests.ts'
+import type { Channels } from '../channels/channels.ts'
 import { realtimeErrors } from '../errors.ts'
 import { type Listener, Stream } from '../stream.ts'
 import type { Streams } from '../streams.ts'
@@ -19,6 +20,7 @@ import {
   tablesOf,
 } from './client-messages.ts'
 import type { MessageQueue } from './message-queue.ts'
+import type { WebSocketTiming } from './websocket-timing.ts'
 import type { WebSocketTransport } from './websocket-transport.ts'
 
 /** What is buffered at most for a client that is not authenticated. */
@@ -27,7 +29,8 @@ const unauthenticatedPendingBytes = 64 * 1024
 export interface SessionDeps {
   readonly streams: Streams
   readonly planner: SubscriptionPlanner
-  readonly channels: ChannelRequests
+  readonly channels: Channels
+  readonly channelRequests: ChannelRequests
   /** The caller of the token; undefined when it opens no stream. */
   readonly authenticate: (token: string) => Promise<Listener | undefined>
   /** The caller without a token; undefined where one is required. */
@@ -35,8 +38,7 @@ export interface SessionDeps {
   readonly log: Logger
   /** What the payload of a broadcast may take. */
   readonly broadcastLimitBytes: number
-  /** Milliseconds a client has to authenticate. */
-  readonly authenticationMs: number
+  readonly timing: WebSocketTiming
 }
 
 /** Where auth is on, a client that sends no token. */
@@ -94,20 +96,21 @@ export class WebSocketSession {
     this.#stream?.leave()
   }
 
-  /** Ends a conversation that has come to nothing. @param limitMs how long it may listen to nothing */
-  endIfIdle(now: number, limitMs: number): void {
-    if (this.#stream === undefined) return
-    const { subscriptions, isCatchingUp } = this.#stream
-    const isIdle = subscriptions.size === 0 && !isCatchingUp && !this.#deps.channels.isOnAny(this.#stream)
+  /** Ends a conversation that has come to nothing. */
+  #endIfIdle({ subscriptions, channels, isCatchingUp }: Stream, now: number): void {
+    const isIdle = subscriptions.size === 0 && channels.size === 0 && !isCatchingUp
     if (!isIdle) this.#idleSince = now
-    else if (now - this.#idleSince >= limitMs) this.close(1001, 'nothing subscribed to')
+    else if (now - this.#idleSince >= this.#deps.timing.idleMs) this.close(1001, 'nothing subscribed to')
   }
 
   async #begin(offered: Offered): Promise<void> {
-    const { anonymous, authenticate, authenticationMs } = this.#deps
+    const { anonymous, authenticate, timing } = this.#deps
     if (anonymous === undefined && offered === 'nothing') {
       this.#send({ type: 'connected', client_id: this.id })
-      this.#authentication = setTimeout(() => this.close(4401, 'auth timeout'), authenticationMs).unref()
+      this.#authentication = setTimeout(
+        () => this.close(4401, 'auth timeout'),
+        timing.authenticationMs,
+      ).unref()
       return
     }
     try {
@@ -155,7 +158,7 @@ export class WebSocketSession {
         return await this.#unsubscribe(stream, message)
       default:
         if (stream.listener === withoutToken) throw httpErrors.authenticationRequired()
-        return await this.#deps.channels.handle(stream, message, {
+        return await this.#deps.channelRequests.handle(stream, message, {
           reply: () => this.#reply(message),
           refuse: (error) => this.#refuse(message, error),
         })
@@ -199,7 +202,7 @@ export class WebSocketSession {
       const { userId, appId } = stream.listener
       if (userId !== listener.userId || appId !== listener.appId) throw realtimeErrors.authenticationFailed()
       for (const table of stream.subscriptions.keys()) requireTable(listener.scope, table)
-      channels.requireGrant(stream, listener.scope)
+      if (stream.channels.size > 0) requireChannelGrant(listener.scope)
       stream.listener = listener
       // To the policies it may be another identity: another session, a second factor.
       if (stream.subscriptions.size > 0) await streams.feed.rejoin(stream)
@@ -219,9 +222,13 @@ export class WebSocketSession {
   }
 
   async #admit(listener: Listener): Promise<void> {
-    const { streams } = this.#deps
+    const { streams, channels } = this.#deps
     clearTimeout(this.#authentication)
     const stream = new Stream(this.#transport, listener, this.address, streams, this.id)
+    stream.hooks = {
+      onLook: (now) => this.#endIfIdle(stream, now),
+      onEnd: () => channels.leave(stream),
+    }
     this.#stream = stream
     this.#idleSince = performance.now()
     await streams.admit(stream)

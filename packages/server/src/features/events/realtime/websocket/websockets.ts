@@ -1,27 +1,20 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import type { Config } from '../../../../config/schema.ts'
-import type { Channels } from '../channels/channels.ts'
-import type { Stream } from '../stream.ts'
-import type { StreamHooks, Streams } from '../streams.ts'
 import { MessageQueue } from './message-queue.ts'
 import { WebSocketPulse } from './websocket-pulse.ts'
 import { type Offered, type SessionDeps, WebSocketSession } from './websocket-session.ts'
-import type { WebSocketTiming } from './websocket-timing.ts'
 import { WebSocketTransport } from './websocket-transport.ts'
 
 /** Unauthenticated WebSockets from one address at most. */
 export const unauthenticatedPerAddress = 100
 
-export interface WebSocketsDeps extends Omit<SessionDeps, 'authenticationMs' | 'broadcastLimitBytes'> {
+export interface WebSocketsDeps extends Omit<SessionDeps, 'broadcastLimitBytes'> {
   readonly config: Config['realtime']
-  readonly streams: Streams
-  readonly members: Channels
-  readonly timing: WebSocketTiming
 }
 
 /** Every open WebSocket of this node. */
-export class WebSockets implements StreamHooks {
+export class WebSockets {
   readonly #deps: WebSocketsDeps
   readonly #sessions = new Map<string, WebSocketSession>()
   /** Those that came without a token; some may have been admitted since. */
@@ -35,11 +28,7 @@ export class WebSockets implements StreamHooks {
     const { config, streams, timing, anonymous } = this.#deps
     const transport = new WebSocketTransport(socket, connection)
     const queue = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() })
-    const deps = {
-      ...this.#deps,
-      authenticationMs: timing.authenticationMs,
-      broadcastLimitBytes: config.broadcast_max_message_bytes,
-    }
+    const deps = { ...this.#deps, broadcastLimitBytes: config.broadcast_max_message_bytes }
     const session = new WebSocketSession(deps, transport, queue, address)
     // What a client does wrong closes its socket, with the code that RFC 6455 has for it.
     socket.on('error', () => undefined)
@@ -70,18 +59,6 @@ export class WebSockets implements StreamHooks {
     for (const session of this.#sessions.values()) {
       if (!session.isAdmitted) session.close(1001, 'server is shutting down')
     }
-  }
-
-  channelsOf(stream: Stream): readonly string[] {
-    return this.#deps.members.namesOf(stream)
-  }
-
-  onLook({ id }: Stream, now: number): void {
-    this.#sessions.get(id)?.endIfIdle(now, this.#deps.timing.idleMs)
-  }
-
-  onEnd(stream: Stream): void {
-    this.#deps.members.leave(stream)
   }
 
   #countUnauthenticated(address: string): number {
