@@ -1,4 +1,4 @@
-import { sliceObject } from '../../../../lib/json-slices.ts'
+import { nestsDeeperThan, sliceObject } from '../../../../lib/json-slices.ts'
 import { type Condition, parseFilter } from '../changes/parse-filter.ts'
 import { parseTables } from '../changes/subscriptions.ts'
 import { realtimeErrors } from '../errors.ts'
@@ -105,7 +105,7 @@ function requireName(what: string, name: string): string {
 }
 
 function parseObject(text: string): Record<string, unknown> {
-  if (nestsTooDeeply(text)) throw realtimeErrors.invalidMessage('nested too deeply')
+  if (nestsDeeperThan(nestingLimit, text)) throw realtimeErrors.invalidMessage('nested too deeply')
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -118,26 +118,6 @@ function parseObject(text: string): Record<string, unknown> {
   }
   return value as Record<string, unknown>
 }
-
-function nestsTooDeeply(text: string): boolean {
-  let depth = 0
-  let isQuoted = false
-  for (let index = 0; index < text.length; index += 1) {
-    const character = text.charCodeAt(index)
-    if (isQuoted) {
-      if (character === backslash) index += 1
-      else if (character === quote) isQuoted = false
-    } else if (character === quote) isQuoted = true
-    else if (character === openBrace || character === openBracket) {
-      depth += 1
-      if (depth > nestingLimit) return true
-    } else if (character === closeBrace || character === closeBracket) depth -= 1
-  }
-  return false
-}
-
-const [quote, backslash] = [0x22, 0x5c]
-const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 function isType(type: string): type is ClientMessage['type'] {
   return (types as readonly string[]).includes(type)
