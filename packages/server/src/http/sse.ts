@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { noteStream } from './request-observer.ts'
 
@@ -38,18 +39,8 @@ export class EventStream {
     return this.#response.writableLength
   }
 
-  /** Resolves when the client has taken everything, or is gone. */
   drained(): Promise<void> {
-    const response = this.#response
-    if (!response.writableNeedDrain || response.destroyed) return Promise.resolve()
-    return new Promise((resolve) => {
-      const settle = () => {
-        response.off('drain', settle)
-        response.off('close', settle)
-        resolve()
-      }
-      response.once('drain', settle).once('close', settle)
-    })
+    return drained(this.#response)
   }
 
   /** Sends the last words and ends; a client that does not take them in time is cut off. */
@@ -58,6 +49,19 @@ export class EventStream {
     const timer = setTimeout(() => this.#response.destroy(), drainTimeoutMs).unref()
     this.#response.once('close', () => clearTimeout(timer))
   }
+}
+
+/** Resolves when the client has taken everything, or is gone. */
+export function drained(writable: Writable): Promise<void> {
+  if (!writable.writableNeedDrain || writable.destroyed) return Promise.resolve()
+  return new Promise((resolve) => {
+    const settle = () => {
+      writable.off('drain', settle)
+      writable.off('close', settle)
+      resolve()
+    }
+    writable.once('drain', settle).once('close', settle)
+  })
 }
 
 /** One event. Data is one line. */

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
+import { drained } from '../../../../http/sse.ts'
 import { type Ending, gapMessage, type Transport } from '../stream.ts'
 
 /** How long a client has to answer the end of the conversation. */
@@ -44,16 +45,7 @@ export class WebSocketTransport implements Transport {
   }
 
   drained(): Promise<void> {
-    const connection = this.#connection
-    if (!connection.writableNeedDrain || connection.destroyed) return Promise.resolve()
-    return new Promise((resolve) => {
-      const settle = () => {
-        connection.off('drain', settle)
-        connection.off('close', settle)
-        resolve()
-      }
-      connection.once('drain', settle).once('close', settle)
-    })
+    return drained(this.#connection)
   }
 
   end(ending: Ending): void {
