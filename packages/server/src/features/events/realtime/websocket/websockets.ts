@@ -27,9 +27,8 @@ export class WebSockets {
   open(socket: WebSocket, connection: Socket, address: string, offered: Offered): void {
     const { config, streams, timing, anonymous } = this.#deps
     const transport = new WebSocketTransport(socket, connection)
-    const queue = new MessageQueue({ pause: () => socket.pause(), resume: () => socket.resume() })
     const deps = { ...this.#deps, broadcastLimitBytes: config.broadcast_max_message_bytes }
-    const session = new WebSocketSession(deps, transport, queue, address)
+    const session = new WebSocketSession(deps, transport, new MessageQueue(socket), address)
     // What a client does wrong closes its socket, with the code that RFC 6455 has for it.
     socket.on('error', () => undefined)
     socket.once('close', () => {
