@@ -20,20 +20,6 @@ export interface PreviewRequest {
   readonly viewer: Viewer
 }
 
-export interface Preview {
-  readonly items: readonly {
-    readonly id: string
-    readonly happenedAt: string
-    /** As a stream is sent it. */
-    readonly data: string
-  }[]
-  /** Events of the tables that were decided about. */
-  readonly decided: number
-  /** Whether some could not be decided. */
-  readonly hasGap: boolean
-  readonly nextCursor?: string
-}
-
 export interface PreviewDeps {
   readonly database: SystemDatabase
   readonly planner: SubscriptionPlanner
@@ -52,7 +38,7 @@ export function createPreview({ database, planner, selector, viewAs }: PreviewDe
   }
 
   /** @throws AppError subscriber_not_found and those of a stream */
-  return async ({ as, tables, filter, from, cursor, limit, viewer }: PreviewRequest): Promise<Preview> => {
+  return async ({ as, tables, filter, from, cursor, limit, viewer }: PreviewRequest) => {
     const names = parseTables(tables)
     if (names.length === 0) throw realtimeErrors.tablesRequired()
     const scope = await findScope(as)
