@@ -1,5 +1,5 @@
 import type { Policy, Relation } from '../../../database/catalog/model.ts'
-import type { Expression } from '../../../database/sql.ts'
+import { type Expression, type Sql, sql } from '../../../database/sql.ts'
 import type { Reader } from '../collections/index.ts'
 
 /** Whom policies are asked for: callers with a token or requests without one. */
@@ -26,4 +26,23 @@ export function clauseOf(
   clause: 'using' | 'check',
 ): Expression | undefined {
   return clause === 'using' ? using : (check ?? using)
+}
+
+/**
+ * What policies ask of a row together: one of the permissive ones and all of the restrictive ones (CREATE POLICY).
+ *
+ * @returns undefined where no policy permits anything
+ */
+export function combinePolicies(
+  policies: readonly Pick<Policy, 'permissive' | 'using' | 'check'>[],
+  clause: 'using' | 'check',
+): Sql | undefined {
+  const conditions = (isPermissive: boolean) =>
+    policies.flatMap((policy) => {
+      const condition = clauseOf(policy, clause)
+      return policy.permissive === isPermissive && condition !== undefined ? [sql.expression(condition)] : []
+    })
+  const permitting = conditions(true)
+  if (permitting.length === 0) return undefined
+  return sql.join([sql`(${sql.join(permitting, sql` or `)})`, ...conditions(false)], sql` and `)
 }

@@ -1,2 +1,2 @@
-export { type Asker, clauseOf, decidingPolicies, type PolicyCommand } from './deciding.ts'
+export { type Asker, clauseOf, combinePolicies, decidingPolicies, type PolicyCommand } from './deciding.ts'
 export { compileRecords, compileStoredRows, placeColumn } from './given-rows.ts'

@@ -1,6 +1,12 @@
 import type { Policy, Relation } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
-import { type Asker, compileRecords, decidingPolicies, placeColumn } from '../../../data/policies/index.ts'
+import {
+  type Asker,
+  combinePolicies,
+  compileRecords,
+  decidingPolicies,
+  placeColumn,
+} from '../../../data/policies/index.ts'
 import { compileConditions, type Filter } from './filter.ts'
 
 /**
@@ -35,17 +41,12 @@ export function columnsOfPolicies(relation: Relation, asker: Asker): readonly st
  * @returns undefined where no policy permits anything
  */
 export function compileVisible(relation: Relation, asker: Asker, rows: Sql): Sql | undefined {
-  const conditions = (isPermissive: boolean) =>
-    readPolicies(relation, asker).flatMap(({ permissive, using }) =>
-      permissive === isPermissive && using !== undefined ? [sql.expression(using)] : [],
-    )
-  const permitting = conditions(true)
-  if (permitting.length === 0) return undefined
-  const all = [sql`(${sql.join(permitting, sql` or `)})`, ...conditions(false)]
+  const condition = combinePolicies(readPolicies(relation, asker), 'using')
+  if (condition === undefined) return undefined
   return sql`
     select ${placeColumn(relation)}
     from ${compileRecords(relation, rows)}
-    where ${sql.join(all, sql` and `)}`
+    where ${condition}`
 }
 
 /**

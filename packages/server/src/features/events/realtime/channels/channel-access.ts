@@ -3,10 +3,11 @@ import type { CallerScope } from '../../../../database/caller-scope.ts'
 import { caller } from '../../../../database/catalog/queries/caller.ts'
 import { translateDatabaseFailure } from '../../../../database/error-translation.ts'
 import { type Statement, StatementFailed, statement } from '../../../../database/message.ts'
-import { type Expression, render, type Sql, sql } from '../../../../database/sql.ts'
+import { type Expression, render, sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { UserDatabase } from '../../../../database/user-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
+import { combinePolicies } from '../../../data/policies/index.ts'
 
 /** What a caller may do with a channel. */
 export type ChannelUse = 'subscribe' | 'send'
@@ -22,8 +23,8 @@ interface Rules {
 interface PolicyRow {
   readonly command: string
   readonly permissive: boolean
-  readonly using: Expression | null
-  readonly check: Expression | null
+  readonly using: Expression | undefined
+  readonly check: Expression | undefined
 }
 
 /**
@@ -97,12 +98,12 @@ async function readRules(database: SystemDatabase): Promise<Rules> {
     policies: PolicyRow[]
   }>(sql`
     select c.relrowsecurity as is_restricted, coalesce((
-      select json_agg(json_build_object(
+      select json_agg(json_strip_nulls(json_build_object(
         'command', p.polcmd,
         'permissive', p.polpermissive,
         'using', pg_get_expr(p.polqual, p.polrelid),
         'check', pg_get_expr(p.polwithcheck, p.polrelid)
-      ) order by p.polname)
+      )) order by p.polname)
       from pg_policy p
       where p.polrelid = c.oid and (p.polroles = '{0}' or exists (
         select from unnest(p.polroles) role (oid) where pg_has_role(${caller}, role.oid, 'usage')
@@ -113,30 +114,19 @@ async function readRules(database: SystemDatabase): Promise<Rules> {
   if (!is_restricted) return { statements: undefined }
   const ofCommand = (letter: string) =>
     policies.filter(({ command }) => command === letter || command === '*')
-  const subscribe = ofCommand('r').map(({ permissive, using }) => ({ permissive, condition: using }))
-  // Without one of its own a policy for all commands checks what is written as it checks what is read.
-  const send = ofCommand('a').map(({ permissive, using, check }) => ({
-    permissive,
-    condition: check ?? using,
-  }))
-  return { statements: { subscribe: compile(subscribe), send: compile(send) } }
+  return {
+    statements: { subscribe: compile(ofCommand('r'), 'using'), send: compile(ofCommand('a'), 'check') },
+  }
 }
 
 /** Undefined where no policy permits anything. */
-function compile(
-  policies: readonly { readonly permissive: boolean; readonly condition: Expression | null }[],
-): Statement | undefined {
-  const conditions = (isPermissive: boolean): Sql[] =>
-    policies.flatMap(({ permissive, condition }) =>
-      permissive === isPermissive && condition !== null ? [sql.expression(condition)] : [],
-    )
-  const permitting = conditions(true)
-  if (permitting.length === 0) return undefined
-  const all = [sql`(${sql.join(permitting, sql` or `)})`, ...conditions(false)]
+function compile(policies: readonly PolicyRow[], clause: 'using' | 'check'): Statement | undefined {
+  const condition = combinePolicies(policies, clause)
+  if (condition === undefined) return undefined
   // Under the table's own name, which is how policies speak of it.
   const text = render(sql`
     select realtime_channels.channel
     from json_array_elements_text(${''}::json) as realtime_channels (channel)
-    where ${sql.join(all, sql` and `)}`).text
+    where ${condition}`).text
   return statement(text)
 }
