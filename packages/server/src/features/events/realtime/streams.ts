@@ -50,7 +50,7 @@ export class Streams implements StreamKeeper {
       node: this.node,
       streams: this.#streams,
       counters: this.counters,
-      renewTables: () => listened.renew(this.feed.tables),
+      renewTables: () => listened.listen(this.feed.tables),
       log,
     })
   }

@@ -60,15 +60,10 @@ export class ListenedTables {
     this.#isStopped = true
   }
 
-  /** Resolves when every node logs the tables. */
+  /** Resolves when every node logs the tables. To be called again every second or so while they have streams. */
   async listen(tables: readonly string[]): Promise<void> {
-    const due = this.#due(tables)
-    if (due.length > 0) await this.#note(due)
-  }
-
-  /** Renews the interest in tables that have streams. To be called every second or so. */
-  async renew(tables: readonly string[]): Promise<void> {
-    const due = this.#due(tables)
+    const dueBefore = performance.now() - renewSeconds * 1000
+    const due = tables.filter((table) => (this.#notedAt.get(table) ?? Number.NEGATIVE_INFINITY) < dueBefore)
     if (due.length === 0) return
     await this.#note(due)
     // Another node may have noticed a change.
@@ -145,11 +140,6 @@ export class ListenedTables {
   isOutdated({ table, transactionId }: LogEvent): boolean {
     const known = this.#known.get(table)
     return known?.hasMoved === true && BigInt(transactionId) < known.loggedSince
-  }
-
-  #due(tables: readonly string[]): readonly string[] {
-    const dueBefore = performance.now() - renewSeconds * 1000
-    return tables.filter((table) => (this.#notedAt.get(table) ?? Number.NEGATIVE_INFINITY) < dueBefore)
   }
 
   async #note(tables: readonly string[]): Promise<void> {
