@@ -116,12 +116,8 @@ export class WebSocketSession {
     try {
       const listener =
         anonymous ?? (typeof offered === 'string' ? undefined : await authenticate(offered.token))
-      if (listener === undefined) {
-        this.close(4401, 'invalid or expired token')
-        return
-      }
-      await this.#admit(listener)
-      this.#send({ type: 'connected', client_id: this.id })
+      if (listener === undefined) this.close(4401, 'invalid or expired token')
+      else if (await this.#admit(listener)) this.#send({ type: 'connected', client_id: this.id })
     } catch (error) {
       this.#endRefused(error)
     }
@@ -176,14 +172,7 @@ export class WebSocketSession {
     if (message.type !== 'subscribe' || !(await planner.admitsAnonymous(tablesOf(message)))) {
       throw httpErrors.authenticationRequired()
     }
-    try {
-      await this.#admit(withoutToken)
-      return this.#stream
-    } catch (error) {
-      this.#refuse(message, error)
-      this.#endRefused(error)
-      return undefined
-    }
+    return await this.#admit(withoutToken, message)
   }
 
   async #authenticate(message: ClientMessage): Promise<void> {
@@ -195,7 +184,7 @@ export class WebSocketSession {
       if (listener === undefined) throw realtimeErrors.authenticationFailed()
       const stream = this.#stream
       if (stream === undefined) {
-        await this.#admitByMessage(message, listener)
+        if (await this.#admit(listener, message)) this.#reply(message)
         return
       }
       if (stream.listener === withoutToken) throw realtimeErrors.streamWithoutToken()
@@ -211,17 +200,11 @@ export class WebSocketSession {
     this.#reply(message)
   }
 
-  async #admitByMessage(message: ClientMessage, listener: Listener): Promise<void> {
-    try {
-      await this.#admit(listener)
-      this.#reply(message)
-    } catch (error) {
-      this.#refuse(message, error)
-      this.#endRefused(error)
-    }
-  }
-
-  async #admit(listener: Listener): Promise<void> {
+  /**
+   * @param message that asks for it
+   * @returns undefined when the WebSocket was closed instead
+   */
+  async #admit(listener: Listener, message?: ClientMessage): Promise<Stream | undefined> {
     const { streams, channels } = this.#deps
     clearTimeout(this.#authentication)
     const stream = new Stream(this.#transport, listener, this.address, streams, this.id)
@@ -231,7 +214,14 @@ export class WebSocketSession {
     }
     this.#stream = stream
     this.#idleSince = performance.now()
-    await streams.admit(stream)
+    try {
+      await streams.admit(stream)
+      return stream
+    } catch (error) {
+      if (message !== undefined) this.#refuse(message, error)
+      this.#endRefused(error)
+      return undefined
+    }
   }
 
   #endRefused(error: unknown): void {
