@@ -70,6 +70,8 @@ export interface Membership {
   permittedAt: number
   /** The same for broadcasting and showing presence. */
   maySendAt: number
+  /** JSON of the object that it shows; undefined while it shows none. */
+  presence: string | undefined
 }
 
 /** What a WebSocket adds to the life of its stream. */

@@ -61,8 +61,7 @@ export class ChannelRequests {
         await this.#track(requireMember(stream, channel), message)
         break
       case 'presence_untrack':
-        requireMember(stream, channel)
-        await presences.untrack(stream, channel)
+        await presences.untrack(requireMember(stream, channel))
         break
       case 'presence_sync':
         requireMember(stream, channel)
@@ -92,10 +91,10 @@ export class ChannelRequests {
     const { stream, channel } = membership
     const presence = presenceOf(message)
     await this.#requireSender(membership)
-    await presences.track(stream, channel, presence)
+    await presences.track(membership, presence)
     // Taken off the channel meanwhile, with the presence it had then.
     if (stream.channels.get(channel) === membership) return
-    await presences.untrack(stream, channel)
+    await presences.untrack(membership)
     throw realtimeErrors.notSubscribed()
   }
 

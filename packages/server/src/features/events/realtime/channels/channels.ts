@@ -109,8 +109,9 @@ export class Channels {
   /** Takes the stream off the channel, its presence with it. */
   async part(stream: Stream, channel: string): Promise<void> {
     const membership = stream.channels.get(channel)
-    if (membership !== undefined) this.#remove(membership)
-    await this.#deps.presences.untrack(stream, channel)
+    if (membership === undefined) return
+    this.#remove(membership)
+    await this.#deps.presences.untrack(membership)
   }
 
   /** The stream has a new token: its permissions are evaluated anew. */
@@ -123,8 +124,9 @@ export class Channels {
 
   /** The stream has ended. */
   leave(stream: Stream): void {
-    for (const membership of stream.channels.values()) this.#remove(membership)
-    this.#deps.presences.leave(stream)
+    const memberships = [...stream.channels.values()]
+    for (const membership of memberships) this.#remove(membership)
+    if (memberships.some(({ presence }) => presence !== undefined)) this.#deps.presences.leave(stream)
   }
 
   /** Sends it to members on this node, and resolves when it is written for the others. */
@@ -149,7 +151,8 @@ export class Channels {
       known.permittedAt = now
       return
     }
-    const membership = { stream, channel, permittedAt: now, maySendAt: Number.NEGATIVE_INFINITY }
+    const maySendAt = Number.NEGATIVE_INFINITY
+    const membership = { stream, channel, permittedAt: now, maySendAt, presence: undefined }
     stream.channels.set(channel, membership)
     const members = this.#members.get(channel) ?? new Set()
     if (this.#members.size === 0) {
@@ -239,7 +242,7 @@ export class Channels {
   /** @returns whether anything is left to look after */
   async #lookOnce(): Promise<boolean> {
     const { database, presences, log } = this.#deps
-    const isNeeded = await presences.maintain()
+    const isNeeded = await presences.maintain(this.#memberships)
     try {
       await this.#evaluateAgain()
       if (performance.now() - this.#prunedAt > pruneMs) {

@@ -1,6 +1,7 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { nodeLifeSeconds } from '../connections.ts'
+import type { Membership } from '../stream.ts'
 
 /** A connection that shows itself on a channel. */
 export interface Presence {
@@ -8,10 +9,6 @@ export interface Presence {
   readonly connectionId: string
   /** JSON of an object. */
   readonly presence: string
-}
-
-export interface OwnPresence extends Presence {
-  readonly userId: string | undefined
 }
 
 /*
@@ -22,12 +19,12 @@ export interface OwnPresence extends Presence {
 export async function insertPresence(
   database: Queryable,
   node: string,
-  { channel, connectionId, presence, userId }: OwnPresence,
+  { stream, channel, presence }: Membership,
 ): Promise<void> {
   await database.count(sql`
     with seated as (
       insert into basalt.realtime_presence as p (channel, connection_id, node, user_id, presence)
-      values (${channel}, ${connectionId}::uuid, ${node}::uuid, ${userId ?? null}, ${presence}::json)
+      values (${channel}, ${stream.id}::uuid, ${node}::uuid, ${stream.listener.userId ?? null}, ${presence ?? null}::json)
       on conflict (channel, connection_id) do update
       set presence = excluded.presence, node = excluded.node, left_at = null
       -- Nothing has locked a row that is new.
@@ -38,15 +35,11 @@ export async function insertPresence(
     from seated`)
 }
 
-export async function deletePresence(
-  database: Queryable,
-  channel: string,
-  connectionId: string,
-): Promise<void> {
+export async function deletePresence(database: Queryable, { stream, channel }: Membership): Promise<void> {
   await database.count(sql`
     with gone as (
       delete from basalt.realtime_presence
-      where channel = ${channel} and connection_id = ${connectionId}::uuid
+      where channel = ${channel} and connection_id = ${stream.id}::uuid
       returning node, channel, connection_id, presence
     )
     insert into basalt.realtime_messages (kind, node, channel, connection_id, payload)
@@ -119,17 +112,17 @@ export async function countOwnPresences(database: Queryable, node: string): Prom
   return count
 }
 
-/** Makes the presences of a node what it knows them to be. */
+/** Makes the presences of a node what it knows them to be. @param known memberships that show one */
 export async function restorePresences(
   database: Queryable,
   node: string,
-  known: readonly OwnPresence[],
+  known: readonly Membership[],
 ): Promise<void> {
   const rows = sql`unnest(
     ${known.map(({ channel }) => channel)}::text[],
-    ${known.map(({ connectionId }) => connectionId)}::uuid[],
-    ${known.map(({ userId }) => userId ?? null)}::text[],
-    ${known.map(({ presence }) => presence)}::json[]
+    ${known.map(({ stream }) => stream.id)}::uuid[],
+    ${known.map(({ stream }) => stream.listener.userId ?? null)}::text[],
+    ${known.map(({ presence }) => presence ?? null)}::json[]
   ) as k (channel, connection_id, user_id, presence)`
   await database.count(sql`
     with back as (

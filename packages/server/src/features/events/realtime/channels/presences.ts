@@ -3,7 +3,7 @@ import type { Notifications } from '../../../../database/notifications/notificat
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { nodeLifeSeconds } from '../connections.ts'
-import type { Stream } from '../stream.ts'
+import type { Membership, Stream } from '../stream.ts'
 import { Batcher } from './batcher.ts'
 import { channelTopic } from './channel-messages.ts'
 import * as queries from './presence-queries.ts'
@@ -26,7 +26,6 @@ export interface PresencesDeps {
  */
 export class Presences {
   readonly #deps: PresencesDeps
-  readonly #own = new Map<Stream, Map<string, queries.OwnPresence>>()
   readonly #leaves: Batcher<string>
   /** Since when, without a break, the database has been there. */
   #steadySince = Number.NEGATIVE_INFINITY
@@ -39,17 +38,14 @@ export class Presences {
   }
 
   /** @param presence JSON of an object */
-  async track(stream: Stream, channel: string, presence: string): Promise<void> {
+  async track(membership: Membership, presence: string): Promise<void> {
     const { database, node } = this.#deps
-    const row = { channel, connectionId: stream.id, presence, userId: stream.listener.userId }
-    const own = this.#own.get(stream) ?? new Map<string, queries.OwnPresence>()
-    const before = own.get(channel)
-    this.#own.set(stream, own.set(channel, row))
+    const { stream, presence: before } = membership
+    membership.presence = presence
     try {
-      await queries.insertPresence(database, node, row)
+      await queries.insertPresence(database, node, membership)
     } catch (error) {
-      if (before === undefined) own.delete(channel)
-      else own.set(channel, before)
+      membership.presence = before
       throw error
     }
     this.#deps.notifications.announce(channelTopic)
@@ -57,28 +53,29 @@ export class Presences {
     if (!stream.isOpen) this.leave(stream)
   }
 
-  async untrack(stream: Stream, channel: string): Promise<void> {
-    if (this.#own.get(stream)?.delete(channel) !== true) return
-    await queries.deletePresence(this.#deps.database, channel, stream.id)
+  async untrack(membership: Membership): Promise<void> {
+    if (membership.presence === undefined) return
+    membership.presence = undefined
+    await queries.deletePresence(this.#deps.database, membership)
     this.#deps.notifications.announce(channelTopic)
   }
 
-  /** The connection has ended. */
-  leave(stream: Stream): void {
-    if (!this.#own.delete(stream)) return
+  /** The connection, which showed presence, has ended. */
+  leave({ id }: Stream): void {
     // What fails is noticed by its number.
-    this.#leaves.add(stream.id).catch(() => undefined)
+    this.#leaves.add(id).catch(() => undefined)
   }
 
   /**
    * Removes whose time is up, puts back what is missing; to be called every second.
    *
+   * @param memberships all of this node
    * @returns whether there is anything left to look after
    */
-  async maintain(): Promise<boolean> {
+  async maintain(memberships: readonly Membership[]): Promise<boolean> {
     const { database, node, leaveSeconds, log } = this.#deps
     try {
-      const known = [...this.#own.values()].flatMap((own) => [...own.values()])
+      const known = memberships.filter(({ presence }) => presence !== undefined)
       const isOff = (await queries.countOwnPresences(database, node)) !== known.length
       // Twice in a row: something may just be on its way.
       if (isOff && this.#isOff) await queries.restorePresences(database, node, known)
@@ -88,7 +85,7 @@ export class Presences {
       const isLeft = await queries.deleteLeft(database, leaveSeconds, spareNodes)
       if (this.#isBroken) this.#steadySince = performance.now()
       this.#isBroken = false
-      return isLeft || this.#own.size > 0
+      return isLeft || known.length > 0
     } catch (error) {
       this.#isBroken = true
       this.#steadySince = Number.POSITIVE_INFINITY
