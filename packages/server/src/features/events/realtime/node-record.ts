@@ -35,8 +35,11 @@ export class NodeRecord {
     this.#deps = deps
   }
 
-  /** Inserts a stream. @returns false when its user or address has reached the limit */
+  /** Inserts a stream. What changes is saved from then on. @returns false when its user or address has reached the limit */
   async insert(stream: Stream, limits: connections.ConnectionLimits): Promise<boolean> {
+    this.#saving ??= setInterval(() => {
+      this.#saved = this.#saved.then(() => this.#save())
+    }, saveMs).unref()
     if (!this.#isKnown) await this.#appear()
     const { database, node } = this.#deps
     try {
@@ -66,13 +69,6 @@ export class NodeRecord {
       this.#deleting = undefined
       this.#saved = this.#saved.then(() => this.#deleteEnded()).catch(() => undefined)
     }, deleteMs)
-  }
-
-  /** Saves from now on what changes. */
-  start(): void {
-    this.#saving ??= setInterval(() => {
-      this.#saved = this.#saved.then(() => this.#save())
-    }, saveMs).unref()
   }
 
   async stop(): Promise<void> {

@@ -90,7 +90,6 @@ export class Streams implements StreamKeeper {
     }
     this.#streams.set(stream.id, stream)
     this.#looking ??= setInterval(() => this.#look(), lookMs).unref()
-    this.#record.start()
   }
 
   /** The subscriptions or channels of the stream have changed. */

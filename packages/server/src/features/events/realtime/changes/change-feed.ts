@@ -123,20 +123,18 @@ export class ChangeFeed {
     const fresh = tables.filter((table) => !stream.subscriptions.has(table))
     // Before the stream has its position, so that a client that resumes from there is past what changed before.
     const loggedSince = await listened.look(from === undefined ? fresh : tables)
-    if (from !== undefined) {
-      if (await isHeld(database, from, loggedSince)) {
-        const missed = only ?? subscriptions
-        // Meanwhile the stream continues with its other tables, if there are any.
-        stream.subscriptions = new Map([...subscriptions].filter(([table]) => !missed.has(table)))
-        stream.isCatchingUp = true
-        this.#hub.join(stream)
-        begin(stream.subscriptions.size === 0 ? formatPosition(from) : undefined, false)
-        const join = (work: (position: Position) => void) => this.#join(tables, work)
-        const deps = { database, listened, selector, hub: this.#hub, sent: this.#sent, join }
-        await catchUp(deps, stream, subscriptions, { from, tables: missed, loggedSince })
-        this.#deps.onSubscribe(stream)
-        return
-      }
+    if (from !== undefined && (await isHeld(database, from, loggedSince))) {
+      const missed = only ?? subscriptions
+      // Meanwhile the stream continues with its other tables, if there are any.
+      stream.subscriptions = new Map([...subscriptions].filter(([table]) => !missed.has(table)))
+      stream.isCatchingUp = true
+      this.#hub.join(stream)
+      begin(stream.subscriptions.size === 0 ? formatPosition(from) : undefined, false)
+      const join = (work: (position: Position) => void) => this.#join(tables, work)
+      const deps = { database, listened, selector, hub: this.#hub, sent: this.#sent, join }
+      await catchUp(deps, stream, subscriptions, { from, tables: missed, loggedSince })
+      this.#deps.onSubscribe(stream)
+      return
     }
     const join = (position: Position) => {
       // A stream with other subscriptions may still have to be sent what precedes the position.
