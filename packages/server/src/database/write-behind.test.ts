@@ -1,6 +1,7 @@
 import { DatabaseError } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
-import { Lane, WriteBehind, type WriteBehindOptions } from './write-behind.ts'
+import { TaskQueue } from '../lib/task-queue.ts'
+import { WriteBehind, type WriteBehindOptions } from './write-behind.ts'
 
 function open(options: Partial<WriteBehindOptions<string>> = {}) {
   const written: (readonly string[])[] = []
@@ -10,7 +11,7 @@ function open(options: Partial<WriteBehindOptions<string>> = {}) {
     write: async (entries) => {
       written.push([...entries])
     },
-    lane: new Lane(),
+    lane: new TaskQueue(),
     everyMs: 3_600_000,
     batchSize: 3,
     capacity: 5,
@@ -182,11 +183,11 @@ describe('write-behind › a statement that stays open', () => {
   })
 
   test('ends when another work waits for the lane', async () => {
-    const lane = new Lane()
+    const lane = new TaskQueue()
     const { queue, statements } = openFollowing({ lane })
     for (const entry of ['a', 'b', 'c', 'd']) queue.add(entry)
     const order: string[] = []
-    const other = lane.run(async () => {
+    const other = lane.add(async () => {
       order.push(`other work after ${statements.length} statement`)
     })
     await Promise.all([queue.flush(), other])
@@ -246,10 +247,10 @@ describe('write-behind › a statement that stays open', () => {
 
 describe('write-behind › a lane', () => {
   test('runs one work at a time, also after one that failed', async () => {
-    const lane = new Lane()
+    const lane = new TaskQueue()
     const events: string[] = []
     const work = (name: string, isGood: boolean) =>
-      lane.run(async () => {
+      lane.add(async () => {
         events.push(`${name} begins`)
         await Promise.resolve()
         events.push(`${name} ends`)

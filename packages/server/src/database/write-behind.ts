@@ -1,28 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { DatabaseError } from 'pg'
+import type { TaskQueue } from '../lib/task-queue.ts'
 
 /** How long a statement waits for another batch to become full. */
 const nextBatchMs = 100
-
-/** Runs works one after the other: what is written in the background takes one connection, however much there is. */
-export class Lane {
-  #last: Promise<unknown> = Promise.resolve()
-  #unfinished = 0
-
-  /** Whether a work waits for the one that runs. */
-  get isAwaited(): boolean {
-    return this.#unfinished > 1
-  }
-
-  run<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.#unfinished += 1
-    const running = this.#last.then(work).finally(() => {
-      this.#unfinished -= 1
-    })
-    this.#last = running.catch(() => undefined)
-    return running
-  }
-}
 
 /** Entries that are written together: an array, or what encodes each as it comes. */
 export interface Batch<Entry, Same> {
@@ -39,7 +20,8 @@ export interface WriteBehindOptions<Entry, Entries extends Batch<Entry, Entries>
    * @param following further batches as they become full: those that are taken belong to the same statement
    */
   readonly write: (batch: Entries, following: AsyncIterable<Entries>) => Promise<void>
-  readonly lane: Lane
+  /** What is written in the background takes one connection, however much there is. */
+  readonly lane: TaskQueue
   /** Longest time an entry waits while the database is available. */
   readonly everyMs: number
   /**
@@ -147,7 +129,7 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
     const { lane, onFailure } = this.#options
     try {
       while (this.#due.length > 0) {
-        this.#forget(await lane.run(() => this.#writeFirst()))
+        this.#forget(await lane.add(() => this.#writeFirst()))
         this.#isFailing = false
       }
     } catch (error) {
@@ -199,7 +181,7 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
     while (taken.length < mostBatches && isFull(taken.at(-1)) && performance.now() < endsAt) {
       await this.#dueAt(taken.length)
       const next = this.#due[taken.length]
-      if (next === undefined || this.#isStopping || lane.isAwaited) return
+      if (next === undefined || this.#isStopping || lane.size > 1) return
       taken.push(next)
       yield next
     }

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import type { Notifications } from '../../database/notifications/notifications.ts'
-import { Lane } from '../../database/write-behind.ts'
 import type { Feature } from '../../feature.ts'
 import type { RequestObserver } from '../../http/request-observer.ts'
 import type { JobQueue } from '../../job-queue.ts'
+import { TaskQueue } from '../../lib/task-queue.ts'
 import type { Platform } from '../../platform.ts'
 import { LogStore, logs } from './logs/index.ts'
 import { countJobRuns, type MeasureStorage, Meter, Quotas, usage } from './usage/index.ts'
@@ -35,7 +35,7 @@ export async function openObservation(
   output: Logger,
 ): Promise<Observation> {
   const { system, user } = database
-  const lane = new Lane()
+  const lane = new TaskQueue()
   const store = new LogStore({
     config,
     database: system,

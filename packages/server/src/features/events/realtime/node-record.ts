@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { codeOf, messageOf } from '../../../lib/errors.ts'
+import { TaskQueue } from '../../../lib/task-queue.ts'
 import * as connections from './connections.ts'
 import type { Stream } from './stream.ts'
 
@@ -29,7 +30,7 @@ export class NodeRecord {
   #isKnown = false
   #deleting: NodeJS.Timeout | undefined
   #saving: NodeJS.Timeout | undefined
-  #saved: Promise<void> = Promise.resolve()
+  readonly #writes = new TaskQueue()
 
   constructor(deps: NodeRecordDeps) {
     this.#deps = deps
@@ -37,9 +38,7 @@ export class NodeRecord {
 
   /** Inserts a stream. What changes is saved from then on. @returns false when its user or address has reached the limit */
   async insert(stream: Stream, limits: connections.ConnectionLimits): Promise<boolean> {
-    this.#saving ??= setInterval(() => {
-      this.#saved = this.#saved.then(() => this.#save())
-    }, saveMs).unref()
+    this.#saving ??= setInterval(() => void this.#writes.add(() => this.#save()), saveMs).unref()
     if (!this.#isKnown) await this.#appear()
     const { database, node } = this.#deps
     try {
@@ -67,14 +66,14 @@ export class NodeRecord {
     this.#ended.add(stream.id)
     this.#deleting ??= setTimeout(() => {
       this.#deleting = undefined
-      this.#saved = this.#saved.then(() => this.#deleteEnded()).catch(() => undefined)
+      this.#writes.add(() => this.#deleteEnded()).catch(() => undefined)
     }, deleteMs)
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#saving)
     clearTimeout(this.#deleting)
-    await this.#saved
+    await this.#writes.idle()
     const { database, node } = this.#deps
     if (this.#isKnown) await connections.deleteNode(database, node).catch(() => undefined)
   }

@@ -1,10 +1,11 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
-import { Lane, WriteBehind } from '../../../database/write-behind.ts'
+import { WriteBehind } from '../../../database/write-behind.ts'
 import type { Metrics } from '../../../http/metrics.ts'
 import { postJson } from '../../../http/post-json.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { toOtlpAttributes, toOtlpTime } from '../../../lib/otlp.ts'
+import { TaskQueue } from '../../../lib/task-queue.ts'
 import { type LogEntry, nameLevel } from './entry.ts'
 
 const everyMs = 1000
@@ -41,7 +42,7 @@ export function createDrains({ drains, serviceName, node, metrics, log }: Drains
           drain.type === 'otlp' ? formatOtlp(entries, serviceName, node) : formatJson(entries, node)
         if (!(await postJson(drain.url, headersOf(drain), body))) refused += entries.length
       },
-      lane: new Lane(),
+      lane: new TaskQueue(),
       everyMs,
       batchSize,
       capacity,

@@ -2,10 +2,11 @@ import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { type Lane, WriteBehind } from '../../../database/write-behind.ts'
+import { WriteBehind } from '../../../database/write-behind.ts'
 import type { Metrics } from '../../../http/metrics.ts'
 import type { AnsweredRequest, RequestObserver } from '../../../http/request-observer.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import type { TaskQueue } from '../../../lib/task-queue.ts'
 import { createDrains, type LogDrain } from './drains.ts'
 import { type LogEntry, parseLine } from './entry.ts'
 import { insertLogs, insertRequests } from './queries.ts'
@@ -24,7 +25,7 @@ const longestCopyMs = 1000
 export interface LogStoreOptions {
   readonly config: Pick<Config, 'logging' | 'database'>
   readonly database: SystemDatabase
-  readonly lane: Lane
+  readonly lane: TaskQueue
   readonly metrics: Metrics
   readonly log: Logger
   /** Names the service to receivers of the log. */

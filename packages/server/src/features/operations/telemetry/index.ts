@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
-import { Lane, WriteBehind } from '../../../database/write-behind.ts'
+import { WriteBehind } from '../../../database/write-behind.ts'
 import type { Feature } from '../../../feature.ts'
 import type { Metrics } from '../../../http/metrics.ts'
 import { postJson } from '../../../http/post-json.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { toOtlpAttributes } from '../../../lib/otlp.ts'
+import { TaskQueue } from '../../../lib/task-queue.ts'
 import { type OtlpSpan, Tracer } from './tracer.ts'
 
 const everyMs = 2000
@@ -43,7 +44,7 @@ export function createTelemetry({ config, node, version, metrics, log }: Telemet
       if (!(await postJson(url, headers, { resourceSpans: [{ resource, scopeSpans }] })))
         refused += spans.length
     },
-    lane: new Lane(),
+    lane: new TaskQueue(),
     everyMs,
     batchSize,
     capacity,

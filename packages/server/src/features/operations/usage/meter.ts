@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { Lane } from '../../../database/write-behind.ts'
 import { defaultAppId } from '../../../http/identity.ts'
 import type { AnsweredRequest, OpenedStream, RequestObserver } from '../../../http/request-observer.ts'
 import type { JobQueue, JobType } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import type { TaskQueue } from '../../../lib/task-queue.ts'
 import { addUsage, type UsageRow } from './queries.ts'
 
 /** How often a node adds its counters to the database; what a killed process loses is what it counted since. */
@@ -20,7 +20,7 @@ export type MeasureStorage = () => Promise<ReadonlyMap<string, number>>
 
 export interface MeterOptions {
   readonly database: SystemDatabase
-  readonly lane: Lane
+  readonly lane: TaskQueue
   readonly clock: Clock
   readonly log: Logger
   /** Absent while nothing stores files. */
@@ -85,7 +85,7 @@ export class Meter implements RequestObserver {
   /** Adds what was counted to the database. Never rejects: what could not be added is tried again. */
   async flush(): Promise<void> {
     try {
-      await this.#options.lane.run(() => this.#flush())
+      await this.#options.lane.add(() => this.#flush())
       this.#isFailing = false
     } catch (error) {
       if (!this.#isFailing)

@@ -4,8 +4,8 @@ import type { Notifications, WatchHandle } from '../../../../database/notificati
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
+import { TaskQueue } from '../../../../lib/task-queue.ts'
 import { hasRowsBeyond } from '../../outbox/index.ts'
-import { TaskQueue } from '../task-queue.ts'
 import { type Batch, positionAfterBatch, readEnd } from './batch.ts'
 import { endOf, type Position } from './position.ts'
 

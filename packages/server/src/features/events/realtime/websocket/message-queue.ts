@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws'
-import { TaskQueue } from '../task-queue.ts'
+import { TaskQueue } from '../../../../lib/task-queue.ts'
 
 /** With so many messages waiting no more are read, until so few are left. */
 const fullAt = 64
@@ -9,7 +9,6 @@ const resumeAt = 16
 export class MessageQueue {
   readonly #socket: WebSocket
   readonly #queue = new TaskQueue()
-  #waiting = 0
   #isClosed = false
 
   constructor(socket: WebSocket) {
@@ -18,13 +17,11 @@ export class MessageQueue {
 
   /** @param task must not reject */
   push(task: () => Promise<void>): void {
-    this.#waiting += 1
-    if (this.#waiting > fullAt) this.#socket.pause()
     void this.#queue.add(async () => {
       if (!this.#isClosed) await task()
-      this.#waiting -= 1
-      if (this.#socket.isPaused && this.#waiting <= resumeAt) this.#socket.resume()
+      if (this.#socket.isPaused && this.#queue.size <= resumeAt) this.#socket.resume()
     })
+    if (this.#queue.size > fullAt) this.#socket.pause()
   }
 
   /** Discards what waits. */

@@ -4,9 +4,9 @@ import { alice, notes } from '../../../../../test/fixtures.ts'
 import { forgeJwt } from '../../../../../test/jwt.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import { Lane } from '../../../../database/write-behind.ts'
 import type { AnsweredRequest } from '../../../../http/request-observer.ts'
 import { systemClock } from '../../../../lib/clock.ts'
+import { TaskQueue } from '../../../../lib/task-queue.ts'
 import { Meter } from '../meter.ts'
 
 const defaultApp = '00000000-0000-0000-0000-000000000000'
@@ -55,7 +55,7 @@ function createMeter(app: TestApp, options: Partial<ConstructorParameters<typeof
   const { system } = app.app.database
   return new Meter({
     database: system,
-    lane: new Lane(),
+    lane: new TaskQueue(),
     clock,
     log: pino({ level: 'silent' }),
     ...options,
