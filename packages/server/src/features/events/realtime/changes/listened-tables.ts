@@ -48,9 +48,8 @@ export class ListenedTables {
   readonly #known = new Map<string, Known>()
   readonly #changed = new Set<string>()
   #isStopped = false
-  #mayHaveChanged = false
-  /** When all tables were looked at last. */
-  #catalog: Catalog | undefined
+  /** When all tables were looked at last; undefined when there is a reason to look at them again. */
+  #lookedWith: Catalog | undefined
 
   constructor(options: ListenedTablesOptions) {
     this.#options = options
@@ -67,7 +66,7 @@ export class ListenedTables {
     if (due.length === 0) return
     await this.#note(due)
     // Another node may have noticed a change.
-    this.#mayHaveChanged = true
+    this.#lookedWith = undefined
   }
 
   /**
@@ -78,17 +77,16 @@ export class ListenedTables {
    * @returns the tables of which streams may have missed something
    */
   async lookAfter(events: readonly LogEvent[], tables: readonly string[]): Promise<ReadonlySet<string>> {
-    const { live } = this.#options
-    const catalog = live.current
-    const isDue = this.#mayHaveChanged || this.#catalog !== catalog
-    this.#mayHaveChanged = false
+    const catalog = this.#options.live.current
+    const isDue = this.#lookedWith !== catalog
+    // Another reason may come during the look.
+    this.#lookedWith = catalog
     try {
       await this.look(isDue ? tables : [...new Set(events.map(({ table }) => table))])
     } catch (error) {
-      this.#mayHaveChanged = isDue
+      this.#lookedWith = undefined
       throw error
     }
-    this.#catalog = catalog
     const outdated = events.filter((event) => this.isOutdated(event)).map(({ table }) => table)
     return new Set([...this.takeChanged(), ...outdated])
   }
@@ -221,7 +219,7 @@ export class ListenedTables {
       log.warn({ reason: messageOf(error) }, 'failed to note a gap in the log of changes; streams receive it')
       for (const table of tables) this.#changed.add(table)
     }
-    this.#mayHaveChanged = true
+    this.#lookedWith = undefined
   }
 }
 
