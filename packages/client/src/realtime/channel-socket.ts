@@ -133,16 +133,16 @@ function createChannelSocket(transport: Transport): ChannelSocket {
 
   /** The network can take a connection away without a word, as while a computer sleeps: the server is asked for a reply. */
   function watchConnection(connection: Connection, lost: () => void) {
-    let isHeard = true
+    let isAlive = true
     const timer = setInterval(() => {
-      if (!isHeard) return lost()
-      isHeard = false
+      if (!isAlive) return lost()
+      isAlive = false
       if (connection === current)
         sendOn(connection, { type: 'unsubscribe', tables: [] }).catch(() => undefined)
     }, silenceMs)
     return {
       noteMessage() {
-        isHeard = true
+        isAlive = true
       },
       stop: () => clearInterval(timer),
     }

@@ -92,7 +92,7 @@ export function createHub(
           if (refused !== undefined) subscribers.delete(each)
           each.failed(event.error)
         })
-        // The others go on without it.
+        // The others continue without it.
         if (refused !== undefined) rewant()
       }
     }

@@ -69,12 +69,12 @@ describe('realtime › records written before a column changed', () => {
     await write(table, { id: 2, s: 'b' })
     await stream.named('gap')
     let id = 2
-    const told = await waitFor('the next one to be told', async () => {
+    const delivered = await waitFor('the next one to be delivered', async () => {
       id += 1
       await write(table, { id, s: 'c' })
       return stream.messages[1]
     })
-    expect(told).toEqual({ action: 'create', table, record: { id: expect.any(Number), s: 'c' } })
+    expect(delivered).toEqual({ action: 'create', table, record: { id: expect.any(Number), s: 'c' } })
   })
 
   test('events of a table that is dropped and created again are decided by its new policies', async () => {

@@ -56,7 +56,7 @@ describe('realtime › a broadcast', () => {
     )
     expect(await there.next('broadcast', 3)).toEqual(here.ofType('broadcast'))
     expect(payloads(sender)).toEqual([{ x: 2 }])
-    // Had one been told twice, it would have come before this one.
+    // Had one been delivered twice, it would have come before this one.
     await there.ask({ ...message, payload: 'last', self: true })
     for (const client of [here, there]) {
       await waitFor('the last one', () => payloads(client).includes('last'))

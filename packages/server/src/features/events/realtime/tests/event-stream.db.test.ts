@@ -254,16 +254,16 @@ describe('realtime › row-level security', () => {
     const body = { id: 1, owner: ids[3] }
     const admin = await counted.adminToken()
     await counted.request('POST', '/api/collections/room', { token: admin, body })
-    const told = streams.filter((_, n) => n % 10 === 3)
-    await Promise.all(told.map((stream) => stream.next(1)))
+    const subscribed = streams.filter((_, n) => n % 10 === 3)
+    await Promise.all(subscribed.map((stream) => stream.next(1)))
     const countAsked = async () => Number((await counted.sql('select last_value from asked'))[0]?.last_value)
     await waitFor('all to be asked', async () => (await countAsked()) >= 10)
     // Nothing more comes after the next event, which is asked for as often.
     await counted.request('DELETE', '/api/collections/room/1', { token: admin })
-    await Promise.all(told.map((stream) => stream.next(2)))
+    await Promise.all(subscribed.map((stream) => stream.next(2)))
     await waitFor('all to be asked again', async () => (await countAsked()) >= 20)
     expect(await countAsked()).toBe(20)
-    expect(streams.filter(({ messages }) => messages.length > 0)).toEqual(told)
+    expect(streams.filter(({ messages }) => messages.length > 0)).toEqual(subscribed)
     await Promise.all(streams.map((stream) => stream[Symbol.asyncDispose]()))
   })
 

@@ -39,7 +39,7 @@ async function track(client: WebSocketClient, channel: string, presence: object)
 
 const idOf = (client: WebSocketClient): string => client.messages[0].client_id
 
-/** What a client knows after all it was told. */
+/** What a client knows after all it was sent. */
 function stateOf(client: WebSocketClient, channel: string): Record<string, unknown> {
   const state = new Map<string, unknown>()
   for (const message of client.ofType('presence')) {
@@ -68,8 +68,8 @@ const about = (client: WebSocketClient, id: string) =>
     .filter((message) => message.presence_conn_id === id)
     .map(({ presence_action: action }) => action)
 
-/** Resolves when everything that was written before has been told. */
-async function told(clients: readonly WebSocketClient[], channel: string): Promise<void> {
+/** Resolves when everything that was written before has been delivered. */
+async function delivered(clients: readonly WebSocketClient[], channel: string): Promise<void> {
   const [first] = clients
   const event = randomUUID()
   await first?.ask({ type: 'broadcast', channel, event, payload: 1, self: true })
@@ -164,7 +164,7 @@ describe('realtime › a presence', () => {
     for (const client of [here, there, late]) {
       await waitFor('the leave', () => about(client, id).includes('leave'))
     }
-    await told([here, there, late], channel)
+    await delivered([here, there, late], channel)
     expect([here, there].map((client) => about(client, id))).toEqual([
       ['join', 'leave'],
       ['join', 'leave'],
@@ -195,7 +195,7 @@ describe('realtime › a presence', () => {
       [id],
     )
     for (const client of [here, there]) await waitFor('the leave', () => about(client, id).includes('leave'))
-    await told([here, there], channel)
+    await delivered([here, there], channel)
     expect([here, there].map((client) => about(client, id))).toEqual([['leave'], ['leave']])
   })
 

@@ -83,7 +83,7 @@ describe('realtime › a client that reconnects', () => {
     await using first = await open()
     const position = first.lastEventId
     await first[Symbol.asyncDispose]()
-    // With these the nodes go on reading, and whoever joins comes in the middle of it.
+    // With these the nodes keep reading, and a stream joins in the middle of it.
     await using _here = await openEventStream(app.url, 'tables=item', { token: userToken({ sub: bob }) })
     await using _there = await openEventStream(other.url, 'tables=item', { token: userToken({ sub: bob }) })
     let isOver = false
@@ -213,7 +213,7 @@ describe('realtime › a stream', () => {
     const before = stream.lastEventId
     await create(1)
     await waitFor('a heartbeat', () => stream.comments >= 1)
-    await waitFor('a place beyond what it is not told of', () => stream.lastEventId !== before)
+    await waitFor('a position beyond what it is not sent', () => stream.lastEventId !== before)
     await using back = await open('tables=quiet', stream.lastEventId)
     expect(back.events.map(({ name }) => name)).toEqual(['connected'])
   })

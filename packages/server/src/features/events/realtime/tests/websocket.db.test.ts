@@ -205,7 +205,7 @@ describe('realtime › a client that reconnects', () => {
     const item = { type: 'subscribe', tables: ['item'], last_event_id: last.id }
     expect(await client.ask(item)).toEqual(ok({ id: last.id }))
     const other = { type: 'subscribe', tables: ['other'], last_event_id: last.id }
-    // While it goes on with others there is no place to come back to for all of them.
+    // While it continues with others there is no position to resume from for all of them.
     expect(await client.ask(other)).toEqual({ type: 'reply', ref: expect.any(String), status: 'ok' })
     await write('POST', 'other', { id: 4 })
     expect(await until(client)).toEqual([
