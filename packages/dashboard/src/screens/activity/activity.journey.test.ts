@@ -26,7 +26,7 @@ journeys('logs, requests, audit, usage and statements', () => {
     const id = headers.get('x-request-id') ?? ''
     // Written after the answer.
     const isKept = () => dashboard.app.sql('select from basalt.requests where request_id = $1', [id])
-    await expect.poll(isKept, { timeout: 30_000 }).toHaveLength(1)
+    await expect.poll(isKept).toHaveLength(1)
     return id
   }
 

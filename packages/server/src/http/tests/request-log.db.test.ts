@@ -17,7 +17,7 @@ describe('the line of a request', () => {
   async function linesOf(work: () => Promise<unknown>, count = 1): Promise<string[]> {
     const before = app.log.length
     await work()
-    await expect.poll(() => app.log.length - before, { timeout: 10_000 }).toBe(count)
+    await expect.poll(() => app.log.length - before).toBe(count)
     return app.log.slice(before).map((line) => JSON.parse(line).msg)
   }
 
@@ -53,7 +53,7 @@ describe('the line of a request', () => {
     await using json = await createTestApp({ setup: notes, config: { 'logging.requests': 'all' } })
     await json.request('GET', '/api/collections/note?perPage=1', { token: userToken({ sub: alice }) })
     await expect
-      .poll(() => json.log.map((line) => JSON.parse(line)), { timeout: 10_000 })
+      .poll(() => json.log.map((line) => JSON.parse(line)))
       .toContainEqual(
         expect.objectContaining({
           msg: 'request',

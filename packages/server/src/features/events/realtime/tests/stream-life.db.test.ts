@@ -285,15 +285,11 @@ describe('realtime › a stream', () => {
     stream.pause()
     const name = 'x'.repeat(100_000)
     let id = 0
-    await waitFor(
-      'the stream to be given up',
-      async () => {
-        id += 1
-        await app.request('POST', '/api/collections/item', { token, body: { id, name } })
-        return (await stats()).connections.total === 0
-      },
-      30_000,
-    )
+    await waitFor('the stream to be given up', async () => {
+      id += 1
+      await app.request('POST', '/api/collections/item', { token, body: { id, name } })
+      return (await stats()).connections.total === 0
+    })
     stream.resume()
     await stream.ended()
     const seen = idsOf(stream)

@@ -409,7 +409,7 @@ describe('the log of deliveries', () => {
       where id in ('${old}', '${recent}')`)
     const { id } = (await send('POST', 'admin/jobs', { type: 'webhook_delivery_prune' })).json
     await expect
-      .poll(() => sql('select state from basalt.jobs where id = $1', [id]), { timeout: 20_000 })
+      .poll(() => sql('select state from basalt.jobs where id = $1', [id]))
       .toEqual([{ state: 'completed' }])
     expect(
       await sql(

@@ -594,12 +594,12 @@ describe('storage › cut uploads', () => {
       duplex: 'half',
       signal: controller.signal,
     }).catch(() => undefined)
-    await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toHaveLength(1)
+    await expect.poll(() => apps.filesSince(before)).toHaveLength(1)
     controller.abort()
     await sending
-    await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => apps.filesSince(before)).toEqual([])
     expect((await get(apps.app, `/${bucket}/slow`, admin)).text).toBe('old')
     const staged = () => apps.app.sql(`select state from basalt.stored_bytes where state = 'staged'`)
-    await expect.poll(staged, { timeout: 20_000 }).toEqual([])
+    await expect.poll(staged).toEqual([])
   })
 })

@@ -276,9 +276,9 @@ describe('storage › images', () => {
     await put(apps.app, path, admin, bytesOf(await photo(10, 20).png().toBuffer()))
     expect((await shapeOf(`${path}?w=5`)).slice(2)).toEqual([5, 10])
     await exchange(apps.app, 'DELETE', path, admin, undefined, {})
-    await expect.poll(() => apps.listFiles(), { timeout: 20_000 }).not.toContain(key)
+    await expect.poll(() => apps.listFiles()).not.toContain(key)
     const rows = () => apps.app.sql('select from basalt.stored_bytes where key = $1', [key])
-    await expect.poll(rows, { timeout: 20_000 }).toEqual([])
+    await expect.poll(rows).toEqual([])
   })
 
   test('evicted between the look at the cache and the opening of the file are made again', async () => {
@@ -312,7 +312,7 @@ describe('storage › images', () => {
       update basalt.image_variants set used_at = now() - interval '31 days' where parameters like '77 %'`)
     await reap()
     const left = async () => (await variants()).map(({ parameters }) => parameters.split(' ')[0])
-    await expect.poll(left, { timeout: 20_000 }).not.toContain('101')
+    await expect.poll(left).not.toContain('101')
     expect(await left()).toContain('102')
     expect(await left()).not.toContain('77')
   })

@@ -39,11 +39,9 @@ const keysOf = async (bucket: string) =>
     ])
   ).map(({ key }) => key)
 const untilRemoved = async (keys: readonly string[]) => {
-  for (const key of keys) await expect.poll(() => apps.listFiles(), { timeout: 20_000 }).not.toContain(key)
+  for (const key of keys) await expect.poll(() => apps.listFiles()).not.toContain(key)
   await expect
-    .poll(() => apps.app.sql('select from basalt.stored_bytes where key = any ($1)', [keys]), {
-      timeout: 20_000,
-    })
+    .poll(() => apps.app.sql('select from basalt.stored_bytes where key = any ($1)', [keys]))
     .toEqual([])
 }
 
@@ -93,7 +91,7 @@ describe('storage › bytes', () => {
       },
     })
     const uploading = put(apps.app, `/${bucket}/late`, token, body)
-    await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toHaveLength(1)
+    await expect.poll(() => apps.filesSince(before)).toHaveLength(1)
     await apps.second.sql('delete from basalt.users where id = $1', [id])
     end()
     const refused = [403, 'insufficient storage permissions', 'insufficient_storage_permissions']
@@ -104,7 +102,7 @@ describe('storage › bytes', () => {
       problem(await put(apps.app, `/${bucket}/empty`, token, '')),
     )
     expect(await keysOf(bucket)).toEqual([])
-    await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => apps.filesSince(before)).toEqual([])
 
     // What is remembered of the account is forgotten after the longest upload there can be.
     const rows = () => apps.app.sql('select from basalt.storage_usage where user_id = $1', [id])
@@ -113,7 +111,7 @@ describe('storage › bytes', () => {
       [id],
     )
     await apps.app.request('POST', '/api/admin/jobs', { token: admin, body: { type: 'storage_reaper' } })
-    await expect.poll(rows, { timeout: 20_000 }).toEqual([])
+    await expect.poll(rows).toEqual([])
   })
 
   test('of uploads that a crash cut off are removed when their time is up', async () => {
@@ -214,12 +212,10 @@ describe('storage › changes', () => {
       (
         await apps.app.sql(`select payload->'urls' as urls from basalt.jobs where type = 'cdn_purge'`)
       ).flatMap(({ urls }) => urls)
-    await expect.poll(purged, { timeout: 20_000 }).toContain(made.json.url)
+    await expect.poll(purged).toContain(made.json.url)
     expect((await purged()).filter((url) => url.includes(closed))).toEqual([])
     // Nothing of it is left for another turn.
-    await expect
-      .poll(() => apps.app.sql('select from basalt.storage_purges'), { timeout: 20_000 })
-      .toEqual([])
+    await expect.poll(() => apps.app.sql('select from basalt.storage_purges')).toEqual([])
   })
 
   test('are events for webhooks, without the columns of the system', async () => {

@@ -21,7 +21,6 @@ import {
   untilWaiting,
 } from './storage-requests.ts'
 
-const limit = { timeout: 20_000 }
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 const content = 'The quick brown fox jumps over the lazy dog'
 const size = content.length
@@ -96,7 +95,7 @@ async function hold(app: TestApp, id: string, { offset = 0, text = '', length = 
   request.on('error', () => undefined)
   request.flushHeaders()
   if (text !== '') request.write(text)
-  await expect.poll(() => leaseOf(id), limit).not.toBe(null)
+  await expect.poll(() => leaseOf(id)).not.toBe(null)
   return request
 }
 
@@ -111,7 +110,7 @@ async function leaseOf(id: string): Promise<string | null | undefined> {
 async function cutAfter(app: TestApp, id: string, offset: number, text: string): Promise<void> {
   const request = await hold(app, id, { offset, text })
   request.destroy()
-  await expect.poll(() => leaseOf(id), limit).toBe(null)
+  await expect.poll(() => leaseOf(id)).toBe(null)
 }
 
 describe('storage › resumable uploads › a whole one', () => {
@@ -455,7 +454,7 @@ describe('storage › resumable uploads › at once', () => {
     await client.query('lock table basalt.buckets')
     const patched = patch(apps.app, id, 0, content, { token })
     await expect
-      .poll(() => apps.second.sql('select from basalt.resumable_parts where upload_id = $1', [id]), limit)
+      .poll(() => apps.second.sql('select from basalt.resumable_parts where upload_id = $1', [id]))
       .toHaveLength(1)
     await client.query('delete from basalt.users where id = $1', [user])
     await client.query('commit')
@@ -832,7 +831,7 @@ describe('storage › resumable uploads › end', () => {
       id,
     ])
     await reap()
-    await expect.poll(async () => (await ask(apps.app, 'HEAD', id)).status, limit).toBe(404)
+    await expect.poll(async () => (await ask(apps.app, 'HEAD', id)).status).toBe(404)
   })
 
   test('by termination, also amid a request; an object that was made stays', async () => {
@@ -888,11 +887,9 @@ describe('storage › resumable uploads › end', () => {
     await apps.app.sql('update basalt.resumable_uploads set expires_at = now()')
     await reap()
     await expect
-      .poll(
-        () =>
-          apps.app.sql(`select state from basalt.stored_bytes where state <> 'committed'
+      .poll(() =>
+        apps.app.sql(`select state from basalt.stored_bytes where state <> 'committed'
           union all select 'part' from basalt.resumable_parts union all select 'upload' from basalt.resumable_uploads`),
-        limit,
       )
       .toEqual([])
     const keys = await apps.app.sql<{ key: string }>('select key from basalt.objects order by key')

@@ -118,7 +118,7 @@ describe('storage › buckets', () => {
     ])
     expect(problem(await ask('DELETE', `/api/storage/buckets/${bucket}?force=yes`))[0]).toBe(400)
     expect((await ask('DELETE', `/api/storage/buckets/${bucket}?force=true`)).status).toBe(204)
-    await expect.poll(() => apps.listFiles(), { timeout: 20_000 }).not.toContain(row?.key)
+    await expect.poll(() => apps.listFiles()).not.toContain(row?.key)
   })
 
   test('are deleted with what they hold by one update of each counter', async () => {
@@ -340,7 +340,7 @@ describe('storage › uploads', () => {
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array.from({ length: 9 }, () => 200), 201])
     expect(bodies).toContain((await get(apps.app, `/${bucket}/one`)).text)
-    await expect.poll(() => apps.filesSince(before), { timeout: 20_000 }).toHaveLength(1)
+    await expect.poll(() => apps.filesSince(before)).toHaveLength(1)
   })
 
   test('with If-Unmodified-Since are replaced and deleted as long as nothing has changed them', async () => {

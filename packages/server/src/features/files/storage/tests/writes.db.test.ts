@@ -208,7 +208,7 @@ describe('storage › idempotency', () => {
     expect(problem(await put(apps.app, `/${bucket}/b`, token, 'one', keyed('k')))).toEqual(reused)
     // The keys of others are others.
     expect((await put(apps.app, `/${bucket}/c`, newUser().token, 'one', keyed('k'))).status).toBe(201)
-    await expect.poll(async () => (await apps.filesSince(before)).length, { timeout: 20_000 }).toBe(2)
+    await expect.poll(async () => (await apps.filesSince(before)).length).toBe(2)
   })
 
   test('a form that is sent again with another boundary is the same request', async () => {
@@ -247,7 +247,7 @@ describe('storage › idempotency', () => {
       [id],
     )
     expect(bytes).toBe(4)
-    await expect.poll(async () => (await apps.filesSince(before)).length, { timeout: 20_000 }).toBe(1)
+    await expect.poll(async () => (await apps.filesSince(before)).length).toBe(1)
   })
 
   test('moves, copies and deletions that are sent again are answered, not refused', async () => {
@@ -529,9 +529,7 @@ test('storage › a full disk is 507, leaves nothing behind and is over when the
     expect((await get(app, `/${bucket}`, admin)).json.items).toHaveLength(1)
     expect(await apps.app.sql(`select from basalt.stored_bytes where state = 'staged'`)).toEqual([])
     await get(app, `/${bucket}/a`, admin, {}, 'DELETE')
-    await expect
-      .poll(async () => (await put(app, `/${bucket}/b`, admin, fill(200_000))).status, { timeout: 20_000 })
-      .toBe(201)
+    await expect.poll(async () => (await put(app, `/${bucket}/b`, admin, fill(200_000))).status).toBe(201)
   } finally {
     await promisify(execFile)('umount', [directory])
     await rm(directory, { recursive: true })

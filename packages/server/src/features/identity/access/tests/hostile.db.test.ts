@@ -119,7 +119,7 @@ describe('access › policies', () => {
          where datname = current_database() and query like '%doze%' and state = 'active' and pid <> pg_backend_pid()`,
       ),
     ).toEqual([{ n: 0 }])
-  }, 60_000)
+  })
 
   test('that sleep are given up when their client leaves, and so is what waits behind them', async () => {
     const sleeping = async () => {
@@ -147,7 +147,7 @@ describe('access › policies', () => {
     await waitFor('none to run', async () => (await sleeping()) === 0, 15_000)
     expect((await explain({ as: asAda, table: 'raising', ids: ['1'] })).status).toBe(200)
     expect(await sleeping()).toBe(0)
-  }, 60_000)
+  })
 
   test('that write leave nothing but the numbers of sequences', async () => {
     const answer = await explain({ as: asAda, table: 'traced_row', action: 'delete', ids: ['1'] })

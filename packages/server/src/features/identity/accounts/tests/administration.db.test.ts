@@ -49,9 +49,7 @@ describe('auth settings', () => {
     expect((await accounts.post('sms', { phone: '+12025550100' })).status).toBe(404)
     const asked = { body: { email: 'a@example.com' } }
     await expect
-      .poll(async () => (await other.request('POST', '/api/auth/magic-link', asked)).status, {
-        timeout: 15_000,
-      })
+      .poll(async () => (await other.request('POST', '/api/auth/magic-link', asked)).status)
       .toBe(404)
     expect((await other.request('POST', '/api/auth/anonymous')).status).toBe(201)
     await using late = await createTestApp({ database: accounts.app.database })
@@ -61,9 +59,7 @@ describe('auth settings', () => {
     ])
     await call(method, 'auth-settings', { body: configured })
     await expect
-      .poll(async () => (await other.request('POST', '/api/auth/magic-link', asked)).status, {
-        timeout: 15_000,
-      })
+      .poll(async () => (await other.request('POST', '/api/auth/magic-link', asked)).status)
       .toBe(200)
   })
 
@@ -81,7 +77,7 @@ describe('auth settings', () => {
     const last = { ...configured, anonymous_auth_enabled: false }
     expect((await call('PATCH', 'auth-settings', { body: last })).status).toBe(200)
     const inForce = async () => (await slow.request('GET', path, { token })).json
-    await expect.poll(inForce, { timeout: 15_000 }).toEqual(last)
+    await expect.poll(inForce).toEqual(last)
     commit.release()
     expect((await first).status).toBe(200)
     expect(await inForce()).toEqual(last)
@@ -252,9 +248,7 @@ describe('users', () => {
     for (const { json } of answers.filter(({ status }) => status === 200)) {
       for (const node of nodes) {
         await expect
-          .poll(async () => (await node.request('GET', '/api/auth/me', { token: json.token })).status, {
-            timeout: 15_000,
-          })
+          .poll(async () => (await node.request('GET', '/api/auth/me', { token: json.token })).status)
           .toBe(401)
       }
     }

@@ -216,7 +216,7 @@ describe('wrong passwords', () => {
     const attempt = signIn(first, { password: testAdminPassword }, address)
     const isWaiting = `select from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like '%for share%'`
-    await expect.poll(() => database.sql(isWaiting), { timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(() => database.sql(isWaiting)).toHaveLength(1)
     for (let failure = 0; failure < 10; failure += 1) await signIn(second, { password: 'wrong' }, address)
     await client.query('commit')
     await client.end()
@@ -261,7 +261,7 @@ describe('an admin token', () => {
     const response = await first.request('POST', '/api/admin/auth/logout', { token })
     expect([response.status, response.text]).toEqual([204, ''])
     expect(await statusWith(first, token)).toBe(401)
-    await expect.poll(() => statusWith(second, token), { timeout: 10_000 }).toBe(401)
+    await expect.poll(() => statusWith(second, token)).toBe(401)
     expect([await statusWith(first, other), await statusWith(second, other)]).toEqual([200, 200])
     expect((await first.request('POST', '/api/admin/auth/logout', { token })).status).toBe(401)
   })
@@ -270,7 +270,7 @@ describe('an admin token', () => {
     const token = await signedIn(first)
     expect(await statusWith(first, token)).toBe(200)
     await database.sql(`update basalt.admin_sessions set expires_at = now() - interval '1 microsecond'`)
-    await expect.poll(() => statusWith(first, token), { timeout: 10_000 }).toBe(401)
+    await expect.poll(() => statusWith(first, token)).toBe(401)
     await signedIn(first)
     // Signing in also clears away what has ended.
     expect(await database.sql('select from basalt.admin_sessions')).toHaveLength(1)
@@ -301,7 +301,7 @@ describe('a new password', () => {
     const token = await signedIn(old)
     await using fresh = await startNode({ 'admin.password': 'a new password' }, own)
     expect(await statusWith(fresh, token)).toBe(401)
-    await expect.poll(() => statusWith(old, token), { timeout: 10_000 }).toBe(401)
+    await expect.poll(() => statusWith(old, token)).toBe(401)
     for (const node of [old, fresh]) {
       expect((await signIn(node, { password: testAdminPassword })).status).toBe(401)
       expect((await signIn(node, { password: 'a new password' })).status).toBe(200)
@@ -317,7 +317,7 @@ describe('a new password', () => {
     const attempt = signIn(node, { password: testAdminPassword })
     const isWaiting = `select from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like '%for share%'`
-    await expect.poll(() => own.sql(isWaiting), { timeout: 10_000 }).toHaveLength(1)
+    await expect.poll(() => own.sql(isWaiting)).toHaveLength(1)
     await client.query('delete from basalt.admin_sessions; commit')
     await client.end()
     expect((await attempt).status).toBe(401)

@@ -383,7 +383,7 @@ describe('the end of a session in a cookie', () => {
       { name: 'basalt-admin', value: '', attributes: ['HttpOnly', 'Max-Age=0', 'Path=/', 'SameSite=Strict'] },
     ])
     expect(await isOpen(first, cookie)).toBe(401)
-    await expect.poll(() => isOpen(second, cookie), { timeout: 10_000 }).toBe(401)
+    await expect.poll(() => isOpen(second, cookie)).toBe(401)
     expect([await isOpen(first, other), await isOpen(second, other)]).toEqual([200, 200])
     const again = await ask(first, 'DELETE', path, cookie)
     expect([again.status, envelope(again)]).toEqual([401, adminRequired])
@@ -393,7 +393,7 @@ describe('the end of a session in a cookie', () => {
     const cookie = await newSession()
     expect(await isOpen(first, cookie)).toBe(200)
     await database.sql(`update basalt.admin_sessions set idle_expires_at = now() - interval '1 microsecond'`)
-    await expect.poll(() => isOpen(first, cookie), { timeout: 10_000 }).toBe(401)
+    await expect.poll(() => isOpen(first, cookie)).toBe(401)
   })
 
   test('comes after twelve hours, however busy it was', async () => {
@@ -402,7 +402,7 @@ describe('the end of a session in a cookie', () => {
     const response = await ask(second, 'GET', path, cookie)
     expect(Date.parse(response.json.expiresAt) - Date.now()).toBeLessThan(3_601_000)
     await database.sql('update basalt.admin_sessions set expires_at = now()')
-    await expect.poll(() => isOpen(first, cookie), { timeout: 10_000 }).toBe(401)
+    await expect.poll(() => isOpen(first, cookie)).toBe(401)
   })
 
   test('is moved by requests, by one of ten and at most once a minute', async () => {
@@ -465,7 +465,7 @@ describe('the end of a session in a cookie', () => {
       config: { 'admin.password': 'another password' },
     })
     expect(await isOpen(changed, cookie)).toBe(401)
-    await expect.poll(() => isOpen(node, cookie), { timeout: 10_000 }).toBe(401)
+    await expect.poll(() => isOpen(node, cookie)).toBe(401)
   })
 })
 

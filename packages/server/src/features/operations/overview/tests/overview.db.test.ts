@@ -127,7 +127,7 @@ describe('GET /api/admin/tables', () => {
       const { items } = (await app.request('GET', '/api/admin/tables', { token })).json
       return items.find(({ collection }: { collection: string }) => collection === 'fresh')?.estimatedRows
     }
-    await expect.poll(estimate, { timeout: 15_000 }).toBe(40)
+    await expect.poll(estimate).toBe(40)
   })
 
   test.each([
