@@ -15,9 +15,14 @@ export function mayRequest(listed: readonly string[], scope: string): scope is S
   return isScope(scope) && (listed.includes(scope) || listed.includes('*'))
 }
 
+/** The scopes that permit at least as much. */
+export function permitting(scope: Scope): readonly Scope[] {
+  return scopes.slice(scopes.indexOf(scope))
+}
+
 /** The scopes that permit no more than the widest of those that a client lists. */
 export function withinListed(listed: readonly string[]): Scope[] {
-  return scopes.filter((_, index) => scopes.slice(index).some((wider) => listed.includes(wider)))
+  return scopes.filter((scope) => permitting(scope).some((wider) => listed.includes(wider)))
 }
 
 /** What a client may do, and with which collections; no tables means all. */

@@ -1,8 +1,10 @@
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApplication } from '../../../../../test/api-keys.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import {
   approveClient,
+  askToken,
   callback,
   createClient,
   createOAuthApp,
@@ -161,6 +163,47 @@ describe('oauth server › clients', () => {
     expect((await ask('PUT', `/${client.clientId}`, wider)).status).toBe(200)
     expect(await statusOf(narrow.access_token)).toBe(200)
   })
+
+  test.each(['a code is redeemed', 'they ask for themselves'])(
+    'give nothing with a scope that is taken away while %s',
+    async (what) => {
+      const client = await createClient(app)
+      const proof = createProof()
+      const code = await approveClient(app, userToken({ sub: alice }), client, proof, { scope: 'readwrite' })
+      const holder = new pg.Client({ connectionString: app.database.url })
+      await holder.connect()
+      await holder.query('begin')
+      await holder.query('update basalt.oauth_clients set scopes = $1 where client_id = $2', [
+        ['readonly'],
+        client.clientId,
+      ])
+      const isCode = what === 'a code is redeemed'
+      const asked = isCode
+        ? redeem(app, client, proof, code)
+        : askToken(app, {
+            grant_type: 'client_credentials',
+            scope: 'readwrite',
+            client_id: client.clientId,
+            client_secret: client.clientSecret,
+          })
+      const waiting = async () =>
+        (
+          await app.sql(
+            "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+          )
+        ).length
+      await expect.poll(waiting).toBe(1)
+      await holder.query('commit')
+      await holder.end()
+      const { status, json } = await asked
+      expect([status, json.error]).toEqual([400, isCode ? 'invalid_grant' : 'invalid_scope'])
+      const given = await app.sql(
+        `select from basalt.oauth_grants g join basalt.oauth_clients c on c.id = g.client_id where c.client_id = $1`,
+        [client.clientId],
+      )
+      expect(given).toEqual([])
+    },
+  )
 
   test('are revoked once, and then stay as they are', async () => {
     const { clientId } = await createClient(app)

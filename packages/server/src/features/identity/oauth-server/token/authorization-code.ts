@@ -4,7 +4,6 @@ import type { ClientRow } from '../clients/queries.ts'
 import { accessTokenOf, type OAuthContext } from '../context.ts'
 import type { Form } from '../form.ts'
 import { ProtocolError } from '../protocol-error.ts'
-import { withinListed } from '../scopes.ts'
 import { describeTokens, type TokenAnswer } from './answer.ts'
 import { type CodeRow, findCode, redeemCode, revokeGrant } from './grants.ts'
 
@@ -23,13 +22,13 @@ export async function redeemAuthorizationCode(
   if (code.client_id !== client.id) throw refuse('client_id mismatch')
   if (code.redirect_uri !== redirectUri) throw refuse('redirect_uri mismatch')
   if (!isProof(verifier, code.code_challenge)) throw refuse('PKCE verification failed')
-  // The scope may have been taken away from the client since.
-  if (!withinListed(client.scopes).includes(code.scope)) throw refuse('invalid authorization code')
   const id = randomUUID()
   const accessTokenHash = hashToken(accessTokenOf(context, id, 1))
-  const grant = await redeemCode(database, { hash, clientRowId: client.id }, { id, accessTokenHash }, config)
+  const used = { hash, clientRowId: client.id, scope: code.scope }
+  const grant = await redeemCode(database, used, { id, accessTokenHash }, config)
   if (grant === undefined) {
-    // Of several at once this one came later, or the consent ended meanwhile, or the user is disabled.
+    // Of several at once this one came later, or the consent ended meanwhile, or the user is disabled, or the client has
+    // lost the scope.
     await requireUnused(context, hash)
     throw refuse('invalid authorization code')
   }

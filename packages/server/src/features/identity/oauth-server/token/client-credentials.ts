@@ -28,13 +28,17 @@ export async function grantClientCredentials(
   }
   const scope = form.get('scope') ?? ''
   if (scope === '') throw new ProtocolError('invalid_scope', 'scope is required')
-  if (!mayRequest(client.scopes, scope)) {
-    throw new ProtocolError('invalid_scope', 'requested scope is not allowed for this client')
-  }
+  if (!mayRequest(client.scopes, scope)) throw notAllowed()
   const id = randomUUID()
   const grant = { id, scope, allowed_tables: readTables(form.all('allowed_tables')) }
   const accessTokenHash = hashToken(accessTokenOf(context, id, 0))
   const { database, config } = context
-  await insertClientGrant(database, { ...grant, clientRowId: client.id, accessTokenHash }, config)
+  const inserted = { ...grant, clientRowId: client.id, accessTokenHash }
+  // The scope was taken away from the client meanwhile.
+  if (!(await insertClientGrant(database, inserted, config))) throw notAllowed()
   return describeTokens(context, grant, { generation: 0, expiresIn: config.access_token_duration })
+}
+
+function notAllowed(): ProtocolError {
+  return new ProtocolError('invalid_scope', 'requested scope is not allowed for this client')
 }

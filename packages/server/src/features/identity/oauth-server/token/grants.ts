@@ -2,6 +2,7 @@ import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import type { Scope } from '../../opaque-tokens/index.ts'
 import { deleteUnusedClients } from '../clients/queries.ts'
+import { permitting } from '../scopes.ts'
 
 /** What a grant gives. */
 export interface GrantRow {
@@ -41,12 +42,13 @@ export async function findCode(database: Queryable, hash: Buffer): Promise<CodeR
 }
 
 /**
- * Uses a code up and makes what it is for, by one statement: of many at once one succeeds. User and consent are locked
- * first, in the order in which their end locks them before their codes: in one order no deadlock arises.
+ * Uses a code up and makes what it is for, by one statement: of many at once one succeeds. Client, user and consent are
+ * locked first, in the order in which their end locks them before their codes: in one order no deadlock arises. The lock of
+ * the client waits for a change of its scopes, and is waited for by one, which then ends what was made.
  */
 export async function redeemCode(
   database: Queryable,
-  code: { readonly hash: Buffer; readonly clientRowId: string },
+  code: { readonly hash: Buffer; readonly clientRowId: string; readonly scope: Scope },
   grant: { readonly id: string; readonly accessTokenHash: Buffer },
   lifetimes: Lifetimes,
 ): Promise<GrantRow | undefined> {
@@ -55,8 +57,9 @@ export async function redeemCode(
       select c.code_hash
       from basalt.oauth_codes c join basalt.users u on u.id = c.user_id and u.disabled_at is null
       join basalt.oauth_consents s on s.id = c.consent_id
+      join basalt.oauth_clients l on l.id = c.client_id and l.scopes && ${permitting(code.scope)}::text[]
       where c.code_hash = ${code.hash}::bytea
-      for key share of u for key share of s
+      for share of l for key share of u for key share of s
     ), used as (
       update basalt.oauth_codes c set used_at = now(), grant_id = ${grant.id}::uuid
       from consented
@@ -80,23 +83,29 @@ export async function redeemCode(
     select id, scope, allowed_tables from granted`)
 }
 
-/** Gives a client access for itself. */
+/** Gives a client access for itself, and locks it as {@link redeemCode} does. @returns whether it still has the scope */
 export async function insertClientGrant(
   database: Queryable,
   grant: GrantRow & { readonly clientRowId: string; readonly accessTokenHash: Buffer },
   { access_token_duration }: Lifetimes,
-): Promise<void> {
-  await database.count(
+): Promise<boolean> {
+  const count = await database.count(
     sql.prepared(sql`
-      with granted as (
+      with client as materialized (
+        select id from basalt.oauth_clients
+        where id = ${grant.clientRowId}::uuid and scopes && ${permitting(grant.scope)}::text[]
+        for share
+      ), granted as (
         insert into basalt.oauth_grants (id, client_id, scope, allowed_tables, expires_at)
-        values (${grant.id}::uuid, ${grant.clientRowId}::uuid, ${grant.scope}, ${grant.allowed_tables}::text[],
-          now() + make_interval(secs => ${access_token_duration}::int))
+        select ${grant.id}::uuid, client.id, ${grant.scope}, ${grant.allowed_tables}::text[],
+          now() + make_interval(secs => ${access_token_duration}::int)
+        from client
         returning id, expires_at
       )
       insert into basalt.oauth_access_tokens (token_hash, grant_id, expires_at)
       select ${grant.accessTokenHash}::bytea, id, expires_at from granted`),
   )
+  return count > 0
 }
 
 export interface RefreshedGrantRow extends GrantRow {
