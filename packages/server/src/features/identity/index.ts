@@ -122,7 +122,7 @@ export function wireIdentity(
   const mfaContext = { accounts: context, secrets: platform.secrets() }
   const passkeyContext = { mfa: mfaContext, publicBaseUrl, log }
   const sessions = refuseEndedSessions(
-    createAccessTokenVerifier({ secret: keys.access, clock }),
+    createAccessTokenVerifier({ secret: keys.access, clock }, config.server.max_connections),
     endedSessions,
   )
   // What outlives a session and is never asked for a second factor is not for a session that has passed the first alone.

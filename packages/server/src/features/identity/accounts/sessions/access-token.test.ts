@@ -415,13 +415,13 @@ describe('what was verified is remembered', () => {
   })
 
   test('of every connection that a node holds open, and forgotten ones are verified again', () => {
-    const verifier = createAccessTokenVerifier(keys)
-    const tokens = Array.from({ length: 20_100 }, (_, index) =>
+    const tokens = Array.from({ length: 5100 }, (_, index) =>
       forgeJwt({ payload: { ...claims, jti: index } }),
     )
-    const open = tokens.slice(0, 10_000)
-    const verdicts = open.map((token) => verifier.verify(token))
-    expect(open.every((token, index) => verifier.verify(token) === verdicts[index])).toBe(true)
+    const ofNode = createAccessTokenVerifier(keys, tokens.length)
+    const verdicts = tokens.map((token) => ofNode.verify(token))
+    expect(tokens.every((token, index) => ofNode.verify(token) === verdicts[index])).toBe(true)
+    const verifier = createAccessTokenVerifier(keys)
     for (const token of [...tokens, ...tokens.slice(0, 200)]) {
       expect(verifier.verify(token)).toHaveProperty('identity')
     }

@@ -49,21 +49,22 @@ export interface AccessTokenKeys {
 const lengthLimit = 16_384
 /** Clock difference between nodes that is forgiven for `nbf` and `iat`; never for `exp`. */
 const leewaySeconds = 60
-/**
- * Tokens whose verification is remembered; a client sends the same one for a quarter of an hour. More than a node holds
- * connections (`server.max_connections`): streams verify theirs twice a second and before each event, one after the other,
- * and of more than this many none would be found again.
- */
-const rememberedLimit = 20_000
+/** Tokens whose verification is remembered at least; a client sends the same one for a quarter of an hour. */
+const leastRemembered = 5000
 
 interface Remembered {
   readonly verdict: Verdict
   readonly expiresAtMs: number
 }
 
-/** Recognizes every token that no other verifier does; ask it last. */
-export function createAccessTokenVerifier(keys: AccessTokenKeys): TokenVerifier {
-  const remembered = new Lru<string, Remembered>(rememberedLimit)
+/**
+ * Recognizes every token that no other verifier does; ask it last.
+ *
+ * @param connections that a node holds at most. Twice as many tokens are remembered: streams verify theirs twice a second
+ *   and before each event, one after the other, and of more than are remembered none would be found again.
+ */
+export function createAccessTokenVerifier(keys: AccessTokenKeys, connections = 0): TokenVerifier {
+  const remembered = new Lru<string, Remembered>(Math.max(leastRemembered, 2 * connections))
   return {
     recognizes: () => true,
     verify(token) {
