@@ -70,6 +70,9 @@ describe('basalt status', () => {
         ],
       },
     })
+    // It would start an embedded database beside the server's external one.
+    const env = configVariables({ 'server.data_dir': directory.path })
+    expect((await basaltHere(['sql', 'select 1'], { env })).code).toBe(2)
     await holder.end()
     await waitFor('the server to listen', () => server.url !== '', 60_000)
     const health = { status: 'ok', database: 'ok' }

@@ -15,7 +15,9 @@ const noteSchema = Type.Object({
   startedAt: Type.String(),
   /** Where it answers from this machine; absent until it listens. */
   url: Type.Optional(Type.String()),
-  /** Command lines that reach the embedded database; none beside an external one. */
+  /** Which it uses, from its start on. */
+  database: Type.Optional(Type.Union([Type.Literal('embedded'), Type.Literal('external')])),
+  /** Command lines that reach the embedded database. */
   psql: Type.Array(Type.String()),
 })
 
@@ -39,7 +41,7 @@ export interface ServerNote {
  */
 export function noteServer(
   dataDirectory: string,
-  { pid, version }: { pid: number; version: string },
+  { pid, version, database }: Pick<Note, 'pid' | 'version' | 'database'>,
 ): ServerNote {
   const directory = directoryOf(dataDirectory)
   const path = join(directory, `${pid}.json`)
@@ -49,6 +51,7 @@ export function noteServer(
     ...(startTicks === undefined ? {} : { startTicks }),
     version,
     startedAt: new Date().toISOString(),
+    ...(database === undefined ? {} : { database }),
     psql: [],
   }
   const update = (change: Partial<Note>) => {
@@ -92,9 +95,9 @@ export function findServers(dataDirectory: string): NotedServer[] {
  */
 export function refuseOtherDatabase({ server, database }: Config): void {
   if (database.url !== '') return
-  const running = findServers(server.data_dir).filter(({ isAlive, url }) => isAlive && url !== undefined)
-  const [external] = running
-  if (external === undefined || running.some(({ psql }) => psql.length > 0)) return
+  const running = findServers(server.data_dir).filter(({ isAlive }) => isAlive)
+  const external = running.find((note) => note.database === 'external')
+  if (external === undefined || running.some((note) => note.database === 'embedded')) return
   throw new OperatorError(
     `the server of ${server.data_dir} (process ${external.pid}) uses an external database, and database.url is not set here: ` +
       'give this command the configuration of the server, such as BASALT_DATABASE_URL',

@@ -33,7 +33,11 @@ export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnSt
   let besides: ReturnType<OnStarted> | undefined
   const beforeStop = async () => besides?.stop()
   stopOnSignals({ terminal, starting: () => starting, beforeStop, interruption, log, note: () => note })
-  const note = noteServer(config.server.data_dir, { pid: terminal.pid, version: readVersion() })
+  const note = noteServer(config.server.data_dir, {
+    pid: terminal.pid,
+    version: readVersion(),
+    database: config.database.url === '' ? 'embedded' : 'external',
+  })
   const starting = startApp(config, log, interruption.signal)
   try {
     const app = await starting

@@ -56,13 +56,13 @@ type State =
   | 'stale'
   | 'stopped'
 
-interface Inspected extends Omit<NotedServer, 'isAlive' | 'startTicks'> {
+interface Inspected extends Omit<NotedServer, 'isAlive' | 'startTicks' | 'database'> {
   readonly state: State
   /** What `GET /health` answers. */
   readonly health?: Static<typeof healthSchema>
 }
 
-async function inspect({ isAlive, startTicks: _, ...server }: NotedServer): Promise<Inspected> {
+async function inspect({ isAlive, startTicks: _, database: __, ...server }: NotedServer): Promise<Inspected> {
   if (!isAlive) return { ...server, state: 'stale' }
   if (server.url === undefined) return { ...server, state: 'starting' }
   const health = await askHealth(server.url)
