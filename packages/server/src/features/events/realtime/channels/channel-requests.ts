@@ -92,8 +92,9 @@ export class ChannelRequests {
     const presence = presenceOf(message)
     await this.#requireSender(membership)
     await presences.track(membership, presence)
+    // What a connection that has ended showed is still shown for a while.
+    if (!stream.isOpen || stream.channels.get(channel) === membership) return
     // Taken off the channel meanwhile, with the presence it had then.
-    if (stream.channels.get(channel) === membership) return
     await presences.untrack(membership)
     throw realtimeErrors.notSubscribed()
   }

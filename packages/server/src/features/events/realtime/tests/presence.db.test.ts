@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
@@ -125,6 +126,34 @@ describe('realtime › a presence', () => {
       expect(about(client, id).filter((action) => action === 'leave')).toHaveLength(1)
       expect(stateOf(client, channel)).toEqual({})
     }
+  })
+
+  test('of a connection that ends during an update is still shown for a while', async () => {
+    const channel = newChannel()
+    await using node = await createTestApp()
+    await using client = await member(channel, node)
+    const id = idOf(client)
+    await track(client, channel, { name: 'a' })
+    const holder = new pg.Client({ connectionString: node.database.url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('select from basalt.realtime_presence where connection_id = $1 for update', [id])
+    client.send({ type: 'presence_track', channel, presence: { name: 'b' } })
+    const waiting = () =>
+      node.sql("select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'")
+    await expect.poll(waiting).toHaveLength(1)
+    await client[Symbol.asyncDispose]()
+    // The update, and what marks the connection as ended.
+    await expect.poll(waiting).toHaveLength(2)
+    await holder.query('commit')
+    await holder.end()
+    await node.app.close()
+    expect(
+      await node.sql(
+        'select presence, left_at is not null as has_left from basalt.realtime_presence where connection_id = $1',
+        [id],
+      ),
+    ).toEqual([{ presence: { name: 'b' }, has_left: true }])
   })
 
   test('without a payload is listed', async () => {
