@@ -190,7 +190,8 @@ export class ChangeFeed {
     const position = positionAfterBatch(batch)
     this.#hub.sendGap(changed, position)
     const events = batch.events.filter((event) => !listened.isOutdated(event))
-    await this.#hub.deliver({ ...batch, events }, position, this.#held)
+    const before = this.#held?.isReadable === true ? this.#held : undefined
+    await this.#hub.deliver({ ...batch, events }, position, before)
     if (!batch.isComplete) return
     this.#held?.release()
     this.#held = this.#next

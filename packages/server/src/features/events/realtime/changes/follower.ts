@@ -77,9 +77,9 @@ export class Follower<Event extends { readonly id: string }> {
   between<Result>(work: (position: Position) => Promise<Result> | Result, isFresh = false): Promise<Result> {
     const calledAt = performance.now()
     return this.#queue.add(async () => {
-      const isIdle = this.#position === undefined
       // Calls that come together share a step.
       while (isFresh && this.#position !== undefined && !this.#isFresh(calledAt)) await this.#step()
+      const isIdle = this.#position === undefined
       this.#position ??= await this.#begin()
       if (isIdle) this.#handle.look().catch(() => undefined)
       return await work(this.#position)
@@ -92,7 +92,7 @@ export class Follower<Event extends { readonly id: string }> {
     await this.#queue.idle()
   }
 
-  /** Another one at every look until all has been read, and each second: clients resume from the position. */
+  /** Differs at every look while there is something to read, else once a second: clients resume from the position. */
   #version(): Sql {
     if (this.#position === undefined) return sql`null`
     const { table, isHeld } = this.#options

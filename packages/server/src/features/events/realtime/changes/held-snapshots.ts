@@ -25,6 +25,11 @@ export class HeldSnapshot {
     this.#onRelease = onRelease
   }
 
+  /** False when its connection has broken: nothing can be read in it any more. */
+  get isReadable(): boolean {
+    return this.connection.isOpen
+  }
+
   /** A name for transactions that are to see the same (`set transaction snapshot`). */
   exported(): Promise<string> {
     this.#exported ??= this.connection

@@ -18,7 +18,7 @@ const deliveryWaitMs = 500
 const inFlightLimit = 40
 
 /** The streams of one audience. */
-interface Members {
+interface AudienceStreams {
   readonly key: string
   readonly audience: Audience
   readonly streams: Set<Stream>
@@ -27,7 +27,7 @@ interface Members {
 /** The streams of one identity, to which everything is sent in order. */
 interface Group {
   readonly key: string
-  readonly audiences: Map<string, Members>
+  readonly audiences: Map<string, AudienceStreams>
   readonly queue: TaskQueue
 }
 
@@ -37,7 +37,7 @@ export class Hub {
   readonly #sent: SentLog
   readonly #log: Logger
   readonly #groups = new Map<string, Group>()
-  readonly #places = new Map<Stream, { readonly group: Group; readonly members: Members }>()
+  readonly #joined = new Map<Stream, { readonly group: Group; readonly audienceStreams: AudienceStreams }>()
   /** Needed for every look at the log; undefined when audiences were added or removed. */
   #tables: readonly string[] | undefined
 
@@ -57,7 +57,7 @@ export class Hub {
 
   /** Adds the stream by its listener and subscriptions; to be called again when they change. */
   join(stream: Stream): void {
-    const before = this.#places.get(stream)?.group
+    const before = this.#joined.get(stream)?.group
     this.leave(stream)
     if (!stream.isOpen || stream.subscriptions.size === 0) return
     const { subscriptions, listener } = stream
@@ -71,25 +71,25 @@ export class Hub {
     // As another identity, too, the stream is sent everything in order.
     if (before !== undefined && before !== group) group.queue.follow(before.queue)
     const key = subscriptionKey(subscriptions)
-    const members = group.audiences.get(key) ?? {
+    const audienceStreams = group.audiences.get(key) ?? {
       key,
       audience: { scope, subscriptions },
       streams: new Set(),
     }
-    group.audiences.set(key, members)
-    members.streams.add(stream)
-    this.#places.set(stream, { group, members })
+    group.audiences.set(key, audienceStreams)
+    audienceStreams.streams.add(stream)
+    this.#joined.set(stream, { group, audienceStreams })
     this.#tables = undefined
   }
 
   leave(stream: Stream): void {
-    const place = this.#places.get(stream)
-    if (place === undefined) return
-    const { group, members } = place
-    this.#places.delete(stream)
-    members.streams.delete(stream)
-    if (members.streams.size > 0) return
-    group.audiences.delete(members.key)
+    const joined = this.#joined.get(stream)
+    if (joined === undefined) return
+    const { group, audienceStreams } = joined
+    this.#joined.delete(stream)
+    audienceStreams.streams.delete(stream)
+    if (audienceStreams.streams.size > 0) return
+    group.audiences.delete(audienceStreams.key)
     this.#tables = undefined
     if (group.audiences.size === 0) this.#groups.delete(group.key)
   }
@@ -139,14 +139,14 @@ export class Hub {
 
   /** Runs the task after what is in flight to the stream, and before what follows. */
   async inOrder(stream: Stream, task: () => Promise<void> | void): Promise<void> {
-    const group = this.#places.get(stream)?.group
+    const group = this.#joined.get(stream)?.group
     if (group !== undefined) await this.#enqueue(group, [stream], task)
   }
 
   /** Sends the streams of the tables a gap. @param position where they resume */
   sendGap(tables: ReadonlySet<string>, position: Position): void {
     if (tables.size === 0) return
-    for (const stream of this.#places.keys()) {
+    for (const stream of this.#joined.keys()) {
       const isConcerned = [...stream.subscriptions.keys()].some((table) => tables.has(table))
       if (isConcerned) void this.inOrder(stream, () => stream.gap(position))
     }

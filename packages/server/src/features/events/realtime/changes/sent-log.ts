@@ -18,7 +18,8 @@ const receiverLimit = 10
 export interface Sent {
   readonly streams: readonly Stream[]
   readonly subscriptions: Subscriptions
-  readonly messages: readonly Message[]
+  /** Of the events of the batch. What was said of them may be large, and is not kept while other identities wait. */
+  readonly indexes: readonly number[]
 }
 
 /** Of one event: the streams it was sent, those it was withheld from by policies or filters, and the first receivers. */
@@ -29,7 +30,7 @@ export type Delivery = 'live' | 'missed'
 
 /** What one row will hold. */
 interface Page {
-  /** By the id of the event; receivers by their place among the streams. */
+  /** By the id of the event; receivers by their ordinal among the streams. */
   readonly entries: Map<string, Entry<number>>
   readonly streams: Map<Stream, number>
   first: bigint
@@ -144,7 +145,8 @@ export function sentTo(
   subscriptions: Subscriptions,
   messages: readonly Message[],
 ): Sent {
-  return { streams: streams.filter(({ isOpen }) => isOpen), subscriptions, messages }
+  const indexes = messages.map(({ index }) => index)
+  return { streams: streams.filter(({ isOpen }) => isOpen), subscriptions, indexes }
 }
 
 /** Events of tables that none of the streams listens to are left out. */
@@ -154,10 +156,10 @@ function countSent(
 ): readonly { readonly id: string; readonly entry: Entry<Stream> }[] {
   const listening = new Map<string, number>()
   const counts = new Map<number, { count: number; readonly receivers: Stream[] }>()
-  for (const { streams, subscriptions, messages } of sent) {
+  for (const { streams, subscriptions, indexes } of sent) {
     for (const table of subscriptions.keys())
       listening.set(table, (listening.get(table) ?? 0) + streams.length)
-    for (const { index } of messages) {
+    for (const index of indexes) {
       const known = counts.get(index) ?? { count: 0, receivers: [] }
       known.count += streams.length
       known.receivers.push(...streams.slice(0, receiverLimit - known.receivers.length))

@@ -1,20 +1,20 @@
 /**
- * Writes what comes together by one statement: at once while nothing is being written, and otherwise as soon as that
- * has been. Everything is written in the order it came in.
+ * Handles what comes together by one statement: at once while none runs, and otherwise as soon as that one has ended.
+ * Everything is handled in the order it came in.
  */
 export class Batcher<Item> {
-  readonly #write: (items: readonly Item[]) => Promise<void>
+  readonly #handle: (items: readonly Item[]) => Promise<void>
   readonly #limit: number
   #waiting: { readonly item: Item; readonly settle: (error?: unknown) => void }[] = []
   #working: Promise<void> | undefined
 
   /** @param limit how many go into one statement */
-  constructor(limit: number, write: (items: readonly Item[]) => Promise<void>) {
+  constructor(limit: number, handle: (items: readonly Item[]) => Promise<void>) {
     this.#limit = limit
-    this.#write = write
+    this.#handle = handle
   }
 
-  /** Resolves when the item has been written. */
+  /** Resolves when the item has been handled. */
   add(item: Item): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (error?: unknown) => (error === undefined ? resolve() : reject(error))
@@ -23,7 +23,7 @@ export class Batcher<Item> {
     })
   }
 
-  /** Resolves when nothing is left to write. */
+  /** Resolves when nothing is left to handle. */
   async settled(): Promise<void> {
     await this.#working
   }
@@ -31,7 +31,7 @@ export class Batcher<Item> {
   async #work(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, this.#limit)
-      const outcome = await this.#write(batch.map(({ item }) => item)).then(
+      const outcome = await this.#handle(batch.map(({ item }) => item)).then(
         () => undefined,
         (error: unknown) => error,
       )
