@@ -38,7 +38,7 @@ export function rangeSlots(first: number, last: number, columnSet?: number): Slo
   }
 }
 
-/** The rows of a range and the places of their sets of columns. */
+/** The rows of a range and the ordinals of their sets of columns. */
 export const rowsOfRange: Sql = sql`
   select ordinal, column_set
   from ${staging}

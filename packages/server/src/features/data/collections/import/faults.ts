@@ -32,7 +32,13 @@ export function isFaultOfRow(failure: StatementFailed, isUpserting: boolean): bo
   return isClientFault
 }
 
-/** The reason in words, with the column where one is to blame. */
+/** The reason in words. */
+export function describeReason(failure: StatementFailed): string {
+  const translated = translateDatabaseFailure(failure)
+  return translated === undefined ? 'refused by the database' : describeFault(translated)
+}
+
+/** The reason with the column where one is to blame, which asks the database twice. */
 export async function describeRefusal(
   failure: StatementFailed,
   columns: readonly Column[],
@@ -40,8 +46,7 @@ export async function describeRefusal(
   transaction: UserTransaction,
   statements: StatementCache,
 ): Promise<string> {
-  const translated = translateDatabaseFailure(failure)
-  const reason = translated === undefined ? 'refused by the database' : describeFault(translated)
+  const reason = describeReason(failure)
   const { code = '' } = failure.error
   // Such a character spoils the whole row.
   if (!/^(22|XX000|54)/.test(code) || hasUnstorableCharacter(failure.error)) return reason

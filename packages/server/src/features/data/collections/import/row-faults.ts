@@ -6,6 +6,8 @@ export interface RowFault {
 
 /** Rows whose faults are answered, some megabytes at most; what is beyond is only counted. */
 const listedLimit = 10_000
+/** Of those, rows that the column at fault is looked for: it is two round trips each. */
+const examinedLimit = 1000
 const messageLimit = 500
 
 /** The rows that are refused. */
@@ -17,9 +19,9 @@ export class RowFaults {
     return this.#count
   }
 
-  /** Whether the fault of another row would be answered, and is worth a closer look. */
-  get isListing(): boolean {
-    return this.#listed.length < listedLimit
+  /** Whether the fault of another row is worth a closer look. */
+  get isExamining(): boolean {
+    return this.#listed.length < examinedLimit
   }
 
   /** The first ones, in the order of the rows. */
@@ -29,7 +31,7 @@ export class RowFaults {
 
   add(row: number, message: string): void {
     this.#count += 1
-    if (!this.isListing) return
+    if (this.#listed.length >= listedLimit) return
     const isLong = message.length > messageLimit
     this.#listed.push({
       row,

@@ -16,7 +16,7 @@ import {
   rangeSlots,
   rowsOfRange,
 } from './compile.ts'
-import { describeRefusal, isFaultOfRow } from './faults.ts'
+import { describeReason, describeRefusal, isFaultOfRow } from './faults.ts'
 import type { RowFaults } from './row-faults.ts'
 import type { Spool } from './spool.ts'
 
@@ -122,11 +122,11 @@ export async function insertRows(
   }
 
   async function refuse(row: number, failure: StatementFailed): Promise<void> {
-    if (!faults.isListing) {
-      faults.add(row, '')
+    if (!faults.isExamining) {
+      faults.add(row, describeReason(failure))
       return
     }
-    const [[, ordinal] = [row, 0]] = await setsOf(row, row)
+    const [[, ordinal] = [row, 0]] = spool.columnSets.length === 1 ? [] : await setsOf(row, row)
     const columns = spool.columnSets[ordinal] ?? []
     faults.add(row, await describeRefusal(failure, columns, row, transaction, statements))
   }

@@ -113,7 +113,7 @@ class RowWriter {
       this.rowCount += 1
       if (this.rowCount > this.#rowLimit) throw importErrors.importRowLimit(this.#rowLimit)
       if ('fault' in record) this.faults.add(this.rowCount, record.fault)
-      else this.#text += `${this.rowCount}\t${this.#placeOf(record.columns)}\t${escapeText(record.json)}\n`
+      else this.#text += `${this.rowCount}\t${this.#ordinalOf(record.columns)}\t${escapeText(record.json)}\n`
     }
   }
 
@@ -123,7 +123,7 @@ class RowWriter {
     return bytes
   }
 
-  #placeOf(columns: readonly Column[]): number {
+  #ordinalOf(columns: readonly Column[]): number {
     const known = this.#ordinalBySet.get(columns)
     if (known !== undefined) return known
     const isSame = (set: readonly Column[]) =>
