@@ -95,8 +95,8 @@ export async function queueChanges(database: Queryable, ids: readonly string[]):
 
 /**
  * Whether a job of the type waits for the embedding. It then does not begin before this transaction has ended: a claim
- * skips what is locked. Rows that are free now do not wait for a job that is there for those of a node that may have
- * died; they do for the next attempt of one that has failed, whose pause is the provider's.
+ * skips what is locked. A job delayed until the claims of a node that may have died run out does not count; one in
+ * backoff does: the provider is failing.
  */
 export async function holdQueuedJob(
   transaction: Queryable,
@@ -106,7 +106,7 @@ export async function holdQueuedJob(
 ): Promise<boolean> {
   const held = await transaction.maybeOne(sql`
     select from basalt.jobs where type = ${type} and state = 'queued' and payload ->> 'embedding' = ${name}
-      and (${isForLater}::bool or run_at <= now() or attempts > 0)
+      and (${isForLater}::bool or run_at <= clock_timestamp() or attempts > 0)
     limit 1 for share skip locked`)
   return held !== undefined
 }
