@@ -35,7 +35,7 @@ export interface EnqueueOptions {
   readonly maxAttempts?: number | undefined
   /** Not before this time. */
   readonly runAt?: Date | undefined
-  /** Not before so much later, by the clock of the database: that of the node may be another. */
+  /** In place of `runAt`, not before so much later by the clock of the database: that of the node may be another. */
   readonly delaySeconds?: number | undefined
   /** The schedule it comes from. */
   readonly scheduleId?: string | undefined

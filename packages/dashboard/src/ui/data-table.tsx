@@ -113,9 +113,9 @@ export function DataTable<Row>({
 /** Whether a table is wider than the place that shows it. */
 function useIsCutOff() {
   const [isCutOff, setCutOff] = useState(false)
-  const observe = useCallback((place: HTMLDivElement) => {
-    const sizes = new ResizeObserver(() => setCutOff(place.scrollWidth > place.clientWidth))
-    for (const element of [place, ...place.children]) sizes.observe(element)
+  const observe = useCallback((scroller: HTMLDivElement) => {
+    const sizes = new ResizeObserver(() => setCutOff(scroller.scrollWidth > scroller.clientWidth))
+    for (const element of [scroller, ...scroller.children]) sizes.observe(element)
     return () => sizes.disconnect()
   }, [])
   return [isCutOff, observe] as const

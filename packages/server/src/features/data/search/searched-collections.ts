@@ -18,8 +18,8 @@ export interface SearchedCollectionsDeps {
 }
 
 /**
- * Notices collections that are searched without an index: in the embedded database they get one, elsewhere the operator
- * is advised, once per collection.
+ * Notices collections that are searched without an index: in the embedded database they get one, again after one was
+ * dropped by SQL; elsewhere the operator is advised, once until there is one.
  */
 export class SearchedCollections {
   readonly #deps: SearchedCollectionsDeps

@@ -40,7 +40,8 @@ export function compileHybrid(plan: HybridPlan): Sql {
       sql` and `,
     )
   const either = named.map(({ name }) => sql`coalesce(w.${name}, m.${name}) as ${name}`)
-  const share = (ordinal: Sql) => sql`coalesce(1::float8 / (${sql.integer(damping)} + ${ordinal}), 0)`
+  const reciprocalRank = (ordinal: Sql) =>
+    sql`coalesce(1::float8 / (${sql.integer(damping)} + ${ordinal}), 0)`
   return sql`
     with ${sql.join([compileQueryVector(vector), ...nearest])},
     meaning as (
@@ -58,7 +59,7 @@ export function compileHybrid(plan: HybridPlan): Sql {
     ),
     fused as materialized (
       select ${sql.join(either)}, w.${rank}, m.${distance},
-        ${share(sql`w.ordinal`)} + ${share(sql`m.ordinal`)} as ${score}
+        ${reciprocalRank(sql`w.ordinal`)} + ${reciprocalRank(sql`m.ordinal`)} as ${score}
       from words w full join meaning m on ${same('w', 'm')}
     ),
     page as materialized (
