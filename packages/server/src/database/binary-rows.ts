@@ -49,6 +49,13 @@ export class BinaryRows {
     return picked
   }
 
+  /** Removes all rows and keeps the memory, which others may still read: not before the statement has ended. */
+  clear(): void {
+    this.#size = 0
+    this.#starts.length = 0
+    this.#latestUuid = { value: undefined, at: 0 }
+  }
+
   /** Begins a row. */
   row(): this {
     this.#starts.push(this.#size)

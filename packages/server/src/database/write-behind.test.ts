@@ -121,6 +121,36 @@ describe('write-behind › a queue', () => {
     expect([queue.dropped, failures.length]).toEqual([1, 0])
   })
 
+  test('fills a batch again once it is written, not while it is still to be', async () => {
+    let isAvailable = false
+    let created = 0
+    const kept: string[] = []
+    const { queue } = open({
+      capacity: 100,
+      createBatch: () => {
+        created += 1
+        return Object.assign([] as string[], {
+          clear(this: string[]) {
+            this.length = 0
+          },
+        })
+      },
+      write: async (entries) => {
+        if (!isAvailable) throw new Error('unavailable')
+        kept.push(...entries)
+      },
+    })
+    for (const entry of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) queue.add(entry)
+    await queue.flush()
+    expect(created).toBe(4)
+    isAvailable = true
+    await queue.flush()
+    for (const entry of ['h', 'i', 'j', 'k', 'l', 'm', 'n']) queue.add(entry)
+    await queue.flush()
+    expect(kept).toEqual([...'abcdefghijklmn'])
+    expect(created).toBe(4)
+  })
+
   test('is written when it stops; what cannot be written then is counted as dropped', async () => {
     const good = open()
     good.queue.add('a')

@@ -10,6 +10,8 @@ export interface Batch<Entry, Same> {
   readonly length: number
   push(entry: Entry): unknown
   slice(start: number, end?: number): Same
+  /** Where there is one, the batch is filled again after it has been written: what it holds is not allocated anew. */
+  clear?(): void
 }
 
 export interface WriteBehindOptions<Entry, Entries extends Batch<Entry, Entries> = Entry[]> {
@@ -48,6 +50,8 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
   #filling: Entries
   /** Those that are full or whose time has come, in the order they are written. */
   #due: Entries[] = []
+  /** Empty ones, to be filled again. */
+  readonly #cleared: Entries[] = []
   /** Entries in all of them. */
   #length = 0
   #dropped = 0
@@ -109,13 +113,18 @@ export class WriteBehind<Entry, Entries extends Batch<Entry, Entries> = Entry[]>
   #makeDue(): void {
     if (this.#filling.length === 0) return
     this.#due.push(this.#filling)
-    this.#filling = this.#options.createBatch()
+    this.#filling = this.#cleared.pop() ?? this.#options.createBatch()
     this.#onDue?.()
   }
 
   /** Removes the first batches. */
   #forget(count: number): void {
-    for (const { length } of this.#due.splice(0, count)) this.#length -= length
+    for (const batch of this.#due.splice(0, count)) {
+      this.#length -= batch.length
+      if (batch.clear === undefined) continue
+      batch.clear()
+      this.#cleared.push(batch)
+    }
   }
 
   #writeDue(): Promise<void> {

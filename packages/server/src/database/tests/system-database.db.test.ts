@@ -170,6 +170,16 @@ test('rows are copied all or none, none at all are no fault, and the connection 
   for (const text of ['0190a0b0', '']) expect(() => new BinaryRows(1).row().uuid(text)).toThrow('not a UUID')
 })
 
+test('rows that are cleared hold what is added afterwards, and nothing of before', async () => {
+  await database.sql('create table refilled (t text, u uuid)')
+  const id = '0190a0b0-c0d0-7000-8000-000000000001'
+  const rows = new BinaryRows(2).row().text('before').uuid(id)
+  rows.clear()
+  rows.row().text('a longer one after').uuid(id)
+  await system.copyIn('copy refilled from stdin (format binary)', [rows])
+  expect(await database.sql('select t, u from refilled')).toEqual([{ t: 'a longer one after', u: id }])
+})
+
 function manyRows(count: number, numberAt: (n: number) => number): BinaryRows {
   const rows = new BinaryRows(1)
   for (let n = 0; n < count; n += 1) rows.row().int4(numberAt(n))

@@ -55,4 +55,8 @@ export class RequestRows {
   slice(start: number, end?: number): RequestRows {
     return new RequestRows(this.#node, this.encoded.slice(start, end))
   }
+
+  clear(): void {
+    this.encoded.clear()
+  }
 }
