@@ -2,10 +2,10 @@ import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import type { Database } from '../../../database/open.ts'
 import type { ListPlan } from '../../data/collections/index.ts'
-import type { Callers, ExaminedCaller } from './callers.ts'
-import type { OpenCollections } from './production.ts'
-import type { Rehearsal } from './rehearsal.ts'
-import type { Slots } from './slots.ts'
+import type { Callers, ExaminedCaller } from './caller/callers.ts'
+import type { Rehearsal } from './rehearsal/rehearsal.ts'
+import type { OpenCollections } from './rehearsal/run-request.ts'
+import type { Slots } from './rehearsal/slots.ts'
 
 export interface AccessContext {
   readonly database: Pick<Database, 'system' | 'user' | 'aside'>

@@ -1,9 +1,9 @@
 import type { Feature } from '../../../feature.ts'
-import { type CallerDeps, Callers } from './callers.ts'
+import { type CallerDeps, Callers } from './caller/callers.ts'
 import type { AccessContext } from './context.ts'
+import { Slots } from './rehearsal/slots.ts'
 import { accessRoutes } from './routes.ts'
 import { createAccessService } from './service.ts'
-import { Slots } from './slots.ts'
 
 export { accessErrorTable } from './errors.ts'
 export type AccessPorts = Pick<AccessContext, 'openCollections' | 'planRows' | 'writeCases'>

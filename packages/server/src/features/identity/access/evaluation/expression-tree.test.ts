@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { flatten, splitExpression } from './parts.ts'
+import { flatten, splitExpression } from './expression-tree.ts'
 
 /** Operators and leaves in short. */
 function outline(text: string): unknown {

@@ -1,8 +1,8 @@
-import type { Relation } from '../../../database/catalog/model.ts'
-import { type Expression, type Sql, sql } from '../../../database/sql.ts'
-import { evaluateTexts, type GivenRows, type Text, toVerdict } from './matrix.ts'
-import { flatten, type Part, splitExpression } from './parts.ts'
-import type { Rehearsal } from './rehearsal.ts'
+import type { Relation } from '../../../../database/catalog/model.ts'
+import { type Expression, type Sql, sql } from '../../../../database/sql.ts'
+import type { Rehearsal } from '../rehearsal/rehearsal.ts'
+import { evaluateTexts, type GivenRows, type Text, toVerdict } from './evaluate.ts'
+import { flatten, type Part, splitExpression } from './expression-tree.ts'
 import type { Verdict } from './stages.ts'
 
 /** A part of an expression with what it is for a row. */

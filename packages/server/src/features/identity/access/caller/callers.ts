@@ -1,10 +1,10 @@
-import type { CallerScope } from '../../../database/caller-scope.ts'
-import { sql } from '../../../database/sql.ts'
-import type { Queryable } from '../../../database/system-database.ts'
-import { httpErrors } from '../../../http/errors.ts'
-import type { UserIdentity } from '../../../http/identity.ts'
-import type { Clock } from '../../../lib/clock.ts'
-import { isUuid } from '../../../lib/uuid.ts'
+import type { CallerScope } from '../../../../database/caller-scope.ts'
+import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+import { httpErrors } from '../../../../http/errors.ts'
+import type { UserIdentity } from '../../../../http/identity.ts'
+import type { Clock } from '../../../../lib/clock.ts'
+import { isUuid } from '../../../../lib/uuid.ts'
 import {
   type AccountContext,
   claimsOf,
@@ -15,13 +15,13 @@ import {
   requireEmail,
   signAccessToken,
   type User,
-} from '../accounts/index.ts'
-import { examineApiKey } from '../api-keys/index.ts'
-import { examineClient } from '../oauth-server/index.ts'
-import { describeProgram, type OpenedProgram, type Scope } from '../opaque-tokens/index.ts'
-import { accessErrors } from './errors.ts'
+} from '../../accounts/index.ts'
+import { examineApiKey } from '../../api-keys/index.ts'
+import { examineClient } from '../../oauth-server/index.ts'
+import { describeProgram, type OpenedProgram, type Scope } from '../../opaque-tokens/index.ts'
+import { accessErrors } from '../errors.ts'
+import type { As } from '../schemas.ts'
 import { type Gate, gate } from './gate.ts'
-import type { As } from './schemas.ts'
 
 /** Through whose eyes to look. */
 export interface ExaminedCaller {

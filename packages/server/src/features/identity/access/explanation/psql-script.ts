@@ -1,7 +1,7 @@
-import { describeContext } from '../../../database/caller-context.ts'
-import type { CallerScope } from '../../../database/caller-scope.ts'
-import { quoteLiteral } from '../../../database/sql.ts'
-import type { SentStatement } from './production.ts'
+import { describeContext } from '../../../../database/caller-context.ts'
+import type { CallerScope } from '../../../../database/caller-scope.ts'
+import { quoteLiteral } from '../../../../database/sql.ts'
+import type { SentStatement } from '../rehearsal/run-request.ts'
 
 /** A script for psql that does what the data API does, and undoes it. Pure. */
 export function reproduce(scope: CallerScope, sent: SentStatement | undefined): string {

@@ -1,10 +1,10 @@
-import type { Sight } from './candidates.ts'
-import type { ValuedPart } from './expression-parts.ts'
-import { type Gate, stopping } from './gate.ts'
-import type { Outcome } from './production.ts'
+import { type Gate, stopping } from '../caller/gate.ts'
+import type { ValuedPart } from '../evaluation/evaluated-expression.ts'
+import { type Action, combine, combineStages, type Stage, type Verdict } from '../evaluation/stages.ts'
+import type { Outcome } from '../rehearsal/run-request.ts'
+import type { Sight } from '../rows/candidates.ts'
+import type { Subject } from '../rows/subjects.ts'
 import { describeRow } from './sentences.ts'
-import { type Action, combine, combineStages, type Stage, type Verdict } from './stages.ts'
-import type { Subject } from './subjects.ts'
 
 export interface ExplainedRow {
   readonly id: string | undefined

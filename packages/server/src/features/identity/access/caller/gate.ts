@@ -1,4 +1,4 @@
-import type { AppError } from '../../../lib/errors.ts'
+import type { AppError } from '../../../../lib/errors.ts'
 
 /** Something that a request passes before policies are asked. */
 export interface Gate {

@@ -1,10 +1,10 @@
-import type { Catalog, Relation } from '../../../database/catalog/model.ts'
-import { requireTable, requireWriteScope, tokenRequired } from '../../../http/grants.ts'
-import { AppError } from '../../../lib/errors.ts'
-import { privilegesOf, requireRelation, requireWritable } from '../../data/collections/index.ts'
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import { requireTable, requireWriteScope, tokenRequired } from '../../../../http/grants.ts'
+import { AppError } from '../../../../lib/errors.ts'
+import { privilegesOf, requireRelation, requireWritable } from '../../../data/collections/index.ts'
+import type { Action } from '../evaluation/stages.ts'
 import type { ExaminedCaller } from './callers.ts'
 import { type Gate, gate } from './gate.ts'
-import type { Action } from './stages.ts'
 
 /** The checks of the data API itself: each either throws, or lets the request pass. */
 export function gatesOfTable(

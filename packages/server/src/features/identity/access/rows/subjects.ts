@@ -1,11 +1,11 @@
+import { type Look, toQuery } from '../context.ts'
+import { accessErrors } from '../errors.ts'
+import type { GivenRows } from '../evaluation/evaluate.ts'
+import type { Stage } from '../evaluation/stages.ts'
+import { type Outcome, runRequest } from '../rehearsal/run-request.ts'
+import type { ExplainRequest } from '../schemas.ts'
 import { type Candidate, readCandidates } from './candidates.ts'
-import { type Look, toQuery } from './context.ts'
-import { accessErrors } from './errors.ts'
-import type { GivenRows } from './matrix.ts'
-import { type Outcome, runRequest } from './production.ts'
-import { makeRequests, type RowRequest } from './requests.ts'
-import type { ExplainRequest } from './schemas.ts'
-import type { Stage } from './stages.ts'
+import { makeRequests, type RowRequest } from './row-requests.ts'
 
 const defaultRows = 20
 /** Each row of a write is a request of its own. */

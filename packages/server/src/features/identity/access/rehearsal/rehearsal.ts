@@ -1,11 +1,11 @@
-import { arrayLiteral } from '../../../database/array-literal.ts'
-import type { CallerScope } from '../../../database/caller-scope.ts'
-import { ServerStepFailed, type Step } from '../../../database/caller-steps.ts'
-import { ConnectionLost } from '../../../database/failures.ts'
-import { type Answer, type Call, StatementFailed, statement } from '../../../database/message.ts'
-import type { Database } from '../../../database/open.ts'
-import { render, type Sql } from '../../../database/sql.ts'
-import type { UserTransaction } from '../../../database/user-database.ts'
+import { arrayLiteral } from '../../../../database/array-literal.ts'
+import type { CallerScope } from '../../../../database/caller-scope.ts'
+import { ServerStepFailed, type Step } from '../../../../database/caller-steps.ts'
+import { ConnectionLost } from '../../../../database/failures.ts'
+import { type Answer, type Call, StatementFailed, statement } from '../../../../database/message.ts'
+import type { Database } from '../../../../database/open.ts'
+import { render, type Sql } from '../../../../database/sql.ts'
+import type { UserTransaction } from '../../../../database/user-database.ts'
 
 /**
  * A transaction of the caller that is never committed. Each attempt in it is undone by itself, so that a failure leaves

@@ -1,7 +1,7 @@
-import { type Call, statement } from '../../../database/message.ts'
-import { describeFailure } from './matrix.ts'
-import type { SentStatement } from './production.ts'
+import { type Call, statement } from '../../../../database/message.ts'
+import { describeFailure } from '../evaluation/evaluate.ts'
 import type { Rehearsal } from './rehearsal.ts'
+import type { SentStatement } from './run-request.ts'
 
 /** A plan as EXPLAIN (FORMAT JSON) answers it, or why there is none. */
 export type ExplainedPlan =

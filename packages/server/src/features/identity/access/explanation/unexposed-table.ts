@@ -1,11 +1,11 @@
-import { describeContext } from '../../../database/caller-context.ts'
-import { sql } from '../../../database/sql.ts'
-import type { ExaminedCaller } from './callers.ts'
-import type { AccessContext } from './context.ts'
+import { describeContext } from '../../../../database/caller-context.ts'
+import { sql } from '../../../../database/sql.ts'
+import type { ExaminedCaller } from '../caller/callers.ts'
+import { gate } from '../caller/gate.ts'
+import type { AccessContext } from '../context.ts'
+import type { ExplainRequest } from '../schemas.ts'
 import type { Explanation } from './explain.ts'
-import { gate } from './gate.ts'
-import { reproduce } from './reproduce.ts'
-import type { ExplainRequest } from './schemas.ts'
+import { reproduce } from './psql-script.ts'
 
 /** What becomes of a table that exists and is not in the API; undefined of every other name. */
 export async function explainUnexposed(

@@ -1,5 +1,5 @@
-import type { Column, Relation } from '../../../database/catalog/model.ts'
-import { type Sql, sql } from '../../../database/sql.ts'
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
 import {
   compileComparison,
   compileConditions,
@@ -7,10 +7,10 @@ import {
   type ListPlan,
   parseBodyId,
   relationName,
-} from '../../data/collections/index.ts'
-import { compileStoredRows, placeColumn } from '../../data/policies/index.ts'
-import { describeFailure } from './matrix.ts'
-import { type Rehearsal, toCall } from './rehearsal.ts'
+} from '../../../data/collections/index.ts'
+import { compileStoredRows, placeColumn } from '../../../data/policies/index.ts'
+import { describeFailure } from '../evaluation/evaluate.ts'
+import { type Rehearsal, toCall } from '../rehearsal/rehearsal.ts'
 
 /** A row that is asked about, as an administrator reads it. */
 export interface Candidate {

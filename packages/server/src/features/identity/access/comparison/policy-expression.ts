@@ -1,6 +1,6 @@
-import type { Expression } from '../../../database/sql.ts'
-import { messageOf } from '../../../lib/errors.ts'
-import { accessErrors } from './errors.ts'
+import type { Expression } from '../../../../database/sql.ts'
+import { messageOf } from '../../../../lib/errors.ts'
+import { accessErrors } from '../errors.ts'
 
 /**
  * An expression that an administrator wrote, as one that can stand where PostgreSQL's own do: its parser finds a single

@@ -1,7 +1,7 @@
-import type { Policy, Relation } from '../../../database/catalog/model.ts'
-import { quoteIdentifier, sql } from '../../../database/sql.ts'
-import { describeFailure } from './matrix.ts'
-import { type Rehearsal, toCall } from './rehearsal.ts'
+import type { Policy, Relation } from '../../../../database/catalog/model.ts'
+import { quoteIdentifier, sql } from '../../../../database/sql.ts'
+import { type Rehearsal, toCall } from '../rehearsal/rehearsal.ts'
+import { describeFailure } from './evaluate.ts'
 
 /** What a policy looks at besides the row: a table, whose own policies decide what it finds there. */
 export interface PolicyRead {

@@ -1,10 +1,10 @@
-import { anonymousRole, callerRole } from '../../../database/caller-scope.ts'
-import type { Policy, Relation } from '../../../database/catalog/model.ts'
-import { type Expression, sql } from '../../../database/sql.ts'
-import { accessErrors } from './errors.ts'
-import { readExpression } from './read-expression.ts'
-import { type Rehearsal, toCall } from './rehearsal.ts'
-import type { CompareRequest } from './schemas.ts'
+import { anonymousRole, callerRole } from '../../../../database/caller-scope.ts'
+import type { Policy, Relation } from '../../../../database/catalog/model.ts'
+import { type Expression, sql } from '../../../../database/sql.ts'
+import { accessErrors } from '../errors.ts'
+import { type Rehearsal, toCall } from '../rehearsal/rehearsal.ts'
+import type { CompareRequest } from '../schemas.ts'
+import { readExpression } from './policy-expression.ts'
 
 type PolicyEdit = CompareRequest['policy']
 

@@ -1,6 +1,6 @@
-import type { ValuedPart } from './expression-parts.ts'
-import { type Gate, stopping } from './gate.ts'
-import type { Action, Stage, Verdict } from './stages.ts'
+import { type Gate, stopping } from '../caller/gate.ts'
+import type { ValuedPart } from '../evaluation/evaluated-expression.ts'
+import type { Action, Stage, Verdict } from '../evaluation/stages.ts'
 
 const does: Readonly<Record<Action, string>> = {
   select: 'sees',

@@ -1,8 +1,8 @@
-import type { Relation } from '../../../database/catalog/model.ts'
+import type { Relation } from '../../../../database/catalog/model.ts'
+import { accessErrors } from '../errors.ts'
+import type { CollectionRequest } from '../rehearsal/run-request.ts'
+import type { ExplainRequest } from '../schemas.ts'
 import type { Candidate } from './candidates.ts'
-import { accessErrors } from './errors.ts'
-import type { CollectionRequest } from './production.ts'
-import type { ExplainRequest } from './schemas.ts'
 
 /** A request to the data API about one row; of reads one for all rows. */
 export interface RowRequest {
