@@ -7,9 +7,9 @@ import {
 import { StatementFailed } from '../../../database/message.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import type { AppError } from '../../../lib/errors.ts'
-import type { Caller } from './caller.ts'
+import type { Caller } from './access/caller.ts'
 import { compileBodyCheck, writeSlots } from './compile/write.ts'
-import { fill, type StatementCache } from './statements.ts'
+import { fill, type StatementCache } from './statement-cache.ts'
 
 /** What a statement of a request worked on. */
 export interface Work {

@@ -1,11 +1,13 @@
-export type { Caller } from './caller.ts'
+export type { Caller } from './access/caller.ts'
 export {
   createCatalogAccess,
   mayBeOutdated,
   requireRelation,
   requireWritable,
   type WithCatalog,
-} from './catalog-access.ts'
+} from './access/catalog-access.ts'
+export { createAdmission } from './access/public-access.ts'
+export { requireRls } from './access/require-rls.ts'
 export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
 export { compileComparison } from './compile/comparison.ts'
 export { compileJsonValue } from './compile/json-value.ts'
@@ -14,11 +16,11 @@ export { compileItem } from './compile/list.ts'
 export { compileSelectList, relationName } from './compile/record.ts'
 export { compileConditions } from './compile/rows.ts'
 export { compileRank, compileTrigramKeys, compileVector } from './compile/search.ts'
+export { partIndexName, searchIndexNames, searchIndexPrefixes } from './compile/search-index-names.ts'
 export { collectionErrors, collectionErrorTable } from './errors.ts'
 export type { BackgroundImports, ImportStatus, ReceivedImport } from './import/background.ts'
 export { importErrors, importErrorTable } from './import/errors.ts'
 export type { ImportResult } from './import/result.ts'
-export { formatPage } from './list-page.ts'
 export { parseListQuery } from './parse/list-query.ts'
 export { parseBodyId } from './parse/record-id.ts'
 export { findTextFault, requireFittingValue } from './parse/values.ts'
@@ -38,13 +40,11 @@ export {
   searchedColumns,
 } from './plan/search-vector.ts'
 export { findVectorColumn, type VectorColumn } from './plan/vector.ts'
-export { createAdmission } from './public-access.ts'
-export { readerOf } from './reading.ts'
+export { formatPage } from './read/page-request.ts'
+export { readerOf } from './read/reading.ts'
 export { bodyOf, callerOf, queryOf, untilDisconnected } from './request.ts'
-export { requireRls } from './require-rls.ts'
-export { partIndexName, searchIndexNames, searchIndexPrefixes } from './search-index-names.ts'
 export { type CollectionService, createCollectionService } from './service.ts'
-export { fill, StatementCache, type Template } from './statements.ts'
+export { fill, StatementCache, type Template } from './statement-cache.ts'
 
 import type { Feature } from '../../../feature.ts'
 import { importRoutes } from './import/routes.ts'

@@ -4,7 +4,7 @@ import { addressKey } from '../../../http/client-address.ts'
 import { hasDisconnected } from '../../../http/disconnection.ts'
 import type { Identity } from '../../../http/identity.ts'
 import { idempotencyKeyOf } from '../idempotency/index.ts'
-import type { Caller } from './caller.ts'
+import type { Caller } from './access/caller.ts'
 
 /** What the routes of the collections read from a request. */
 

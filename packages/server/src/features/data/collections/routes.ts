@@ -1,10 +1,10 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import { acceptJsonText } from '../../../http/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
+import { createAdmission, isAnyWritable, isOpenFor } from './access/public-access.ts'
 import { addBrowseRoutes } from './browse/routes.ts'
-import { addExportRoutes } from './export-routes.ts'
-import { addListRoutes } from './list-routes.ts'
-import { createAdmission, isAnyWritable, isOpenFor } from './public-access.ts'
+import { addExportRoutes } from './export/routes.ts'
+import { addListRoutes } from './read/list-routes.ts'
 import {
   bodyOf,
   type CollectionRoute,

@@ -4,7 +4,7 @@ import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
 import type { StatementFailed } from '../../../../database/message.ts'
 import { quoteIdentifier, Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
-import type { SlotValues } from '../statements.ts'
+import type { SlotValues } from '../statement-cache.ts'
 import { compileSelectList } from './record.ts'
 import { compileInsert, compileRowSource } from './write.ts'
 

@@ -1,7 +1,7 @@
 import type { ColumnType, Relation } from '../../../../database/catalog/model.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
-import type { SlotValues } from '../statements.ts'
+import type { SlotValues } from '../statement-cache.ts'
 import { compileComparison } from './comparison.ts'
 import { bind } from './filter.ts'
 

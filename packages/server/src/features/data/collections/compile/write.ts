@@ -7,7 +7,7 @@ import {
 } from '../../../../database/change-log.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
-import type { SlotValues } from '../statements.ts'
+import type { SlotValues } from '../statement-cache.ts'
 import { compileBodyTypes, compileBodyValue } from './body.ts'
 import { compileIdentity, compileSameRow, identitySlots, keyOf } from './identity.ts'
 import { compileSelectList, relationName } from './record.ts'

@@ -6,7 +6,7 @@ import { compileBodyTypes, compileBodyValue } from '../compile/body.ts'
 import { compileSelectList, relationName } from '../compile/record.ts'
 import type { Reader } from '../plan/reader.ts'
 import { planWholeRecord } from '../plan/record.ts'
-import type { SlotValues } from '../statements.ts'
+import type { SlotValues } from '../statement-cache.ts'
 import type { ImportOptions } from './parameters.ts'
 
 /** The rows on their way into the table, for the time of a transaction. */

@@ -9,7 +9,7 @@ import { StatementFailed } from '../../../../database/message.ts'
 import { conflictCodes } from '../../../../database/retry.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
-import { fill, type StatementCache } from '../statements.ts'
+import { fill, type StatementCache } from '../statement-cache.ts'
 import { compileLengthCheck, compileValueCheck, rangeSlots } from './compile.ts'
 import { describeFault } from './records.ts'
 

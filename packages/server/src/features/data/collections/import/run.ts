@@ -5,7 +5,7 @@ import { StatementFailed } from '../../../../database/message.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
 import { isJoinRefused, joinCheck, relationSlots } from '../compile/batch.ts'
-import { fill, type StatementCache } from '../statements.ts'
+import { fill, type StatementCache } from '../statement-cache.ts'
 import {
   analyzeStaging,
   compileInsertRange,

@@ -1,7 +1,7 @@
 import type { Catalog, Column, Relation, Relationship } from '../../../../database/catalog/model.ts'
+import { requireRls } from '../access/require-rls.ts'
 import { collectionErrors } from '../errors.ts'
 import type { RecordQuery } from '../parse/list-query.ts'
-import { requireRls } from '../require-rls.ts'
 import {
   mayReadSystemColumns,
   maySelect,

@@ -1,8 +1,8 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import { searchIndexNames } from '../compile/search-index-names.ts'
 import { collectionErrors } from '../errors.ts'
 import type { SortTerm } from '../parse/list-query.ts'
 import type { FuzzySearch, Search } from '../parse/search.ts'
-import { searchIndexNames } from '../search-index-names.ts'
 import { mayLookUpRows, type Reader, visibleColumns } from './reader.ts'
 import { planVector, type SearchSettings, type SearchVector, searchedColumns } from './search-vector.ts'
 

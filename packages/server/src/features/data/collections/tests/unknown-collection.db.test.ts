@@ -3,7 +3,7 @@ import { openTransaction } from '../../../../../test/account-nodes.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import type { Catalog } from '../../../../database/catalog/model.ts'
-import { createCatalogAccess } from '../catalog-access.ts'
+import { createCatalogAccess } from '../access/catalog-access.ts'
 import { collectionErrors } from '../errors.ts'
 
 let app: TestApp

@@ -1,8 +1,8 @@
-import type { ChangeAction } from '../../../database/change-log.ts'
-import type { StatementFailed } from '../../../database/message.ts'
-import type { AppError } from '../../../lib/errors.ts'
-import { isChangeDiscarded } from './compile/required-row.ts'
-import { collectionErrors } from './errors.ts'
+import type { ChangeAction } from '../../../../database/change-log.ts'
+import type { StatementFailed } from '../../../../database/message.ts'
+import type { AppError } from '../../../../lib/errors.ts'
+import { isChangeDiscarded } from '../compile/required-row.ts'
+import { collectionErrors } from '../errors.ts'
 
 /** The error of a write that touched no row. @param id as the message shall name it */
 export function missingRow(failure: StatementFailed, action: ChangeAction, id?: string): AppError {

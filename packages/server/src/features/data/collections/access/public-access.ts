@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
-import type { Catalog, Privileges } from '../../../database/catalog/model.ts'
-import type { AdmitsAnonymous } from '../../../http/route-config.ts'
+import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
+import type { Catalog, Privileges } from '../../../../database/catalog/model.ts'
+import type { AdmitsAnonymous } from '../../../../http/route-config.ts'
 
 /**
  * Admits requests without a token where the catalog holds a grant for them. Before a refusal the catalog is looked at

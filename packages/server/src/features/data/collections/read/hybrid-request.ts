@@ -1,13 +1,13 @@
-import type { Relation } from '../../../database/catalog/model.ts'
-import { compileHybrid } from './compile/hybrid.ts'
-import { compileVectorSettings, vectorSlots } from './compile/vector.ts'
+import type { Relation } from '../../../../database/catalog/model.ts'
+import { compileHybrid } from '../compile/hybrid.ts'
+import { compileVectorSettings, vectorSlots } from '../compile/vector.ts'
+import type { ListQuery } from '../parse/list-query.ts'
+import type { VectorQuery } from '../parse/vector.ts'
+import { planHybrid } from '../plan/hybrid.ts'
+import { relationsOfList } from '../plan/list.ts'
+import { fill } from '../statement-cache.ts'
 import type { ListContext, ListRequest } from './list-request.ts'
 import { requireEmbedder, vectorFinder } from './nearest-request.ts'
-import type { ListQuery } from './parse/list-query.ts'
-import type { VectorQuery } from './parse/vector.ts'
-import { planHybrid } from './plan/hybrid.ts'
-import { relationsOfList } from './plan/list.ts'
-import { fill } from './statements.ts'
 
 /** @throws AppError naming the parameter */
 export function hybridRequest(

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AdmitsAnonymous } from '../../../http/route-config.ts'
-import type { HttpServer } from '../../../http/server.ts'
-import { parseListBody } from './parse/list-body.ts'
-import { readParameters } from './parse/parameters.ts'
-import { bodyOf, type CollectionRoute, callerOf, queryOf } from './request.ts'
-import { routeSchemas as schemas } from './schemas.ts'
-import type { CollectionService } from './service.ts'
+import type { AdmitsAnonymous } from '../../../../http/route-config.ts'
+import type { HttpServer } from '../../../../http/server.ts'
+import { parseListBody } from '../parse/list-body.ts'
+import { readParameters } from '../parse/parameters.ts'
+import { bodyOf, type CollectionRoute, callerOf, queryOf } from '../request.ts'
+import { routeSchemas as schemas } from '../schemas.ts'
+import type { CollectionService } from '../service.ts'
 
 /** Lists and aggregates, with their parameters in the URL or in the body of a POST. */
 export function addListRoutes(

@@ -1,10 +1,10 @@
-import type { Answer } from '../../../database/message.ts'
-import type { Sql } from '../../../database/sql.ts'
-import { compileCursorPage, compileEstimate, compileOffsetPage } from './compile/list.ts'
+import type { Answer } from '../../../../database/message.ts'
+import type { Sql } from '../../../../database/sql.ts'
+import { compileCursorPage, compileEstimate, compileOffsetPage } from '../compile/list.ts'
+import { type Cursor, formatCursor } from '../parse/cursor.ts'
+import { type ListPlan, relationsOfList } from '../plan/list.ts'
 import { formatFacets } from './facets-page.ts'
 import type { ListContext, ListRequest } from './list-request.ts'
-import { type Cursor, formatCursor } from './parse/cursor.ts'
-import { type ListPlan, relationsOfList } from './plan/list.ts'
 
 /** A list sorted by columns. */
 export function pageRequest(plan: ListPlan, { statements }: Pick<ListContext, 'statements'>): ListRequest {

@@ -1,7 +1,7 @@
-import { responses } from '../../../http/schemas.ts'
-import { Type } from '../../../lib/type.ts'
-import { recordQuery, rowsQuery, sort } from './query-schemas.ts'
-import { common, record, tableParams } from './schemas.ts'
+import { responses } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
+import { recordQuery, rowsQuery, sort } from '../query-schemas.ts'
+import { common, record, tableParams } from '../schemas.ts'
 
 const exportQuery = {
   ...rowsQuery,

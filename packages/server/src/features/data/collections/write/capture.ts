@@ -1,9 +1,9 @@
-import type { Step } from '../../../database/caller-steps.ts'
-import type { Catalog, Relation } from '../../../database/catalog/model.ts'
-import type { Capture, ChangeForm, ChangeLog, WriteAction } from '../../../database/change-log.ts'
-import { compileWholeRows, type Written } from './compile/whole-rows.ts'
-import type { Reader } from './plan/reader.ts'
-import { fill, type SlotValues, type StatementCache } from './statements.ts'
+import type { Step } from '../../../../database/caller-steps.ts'
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import type { Capture, ChangeForm, ChangeLog, WriteAction } from '../../../../database/change-log.ts'
+import { compileWholeRows, type Written } from '../compile/whole-rows.ts'
+import type { Reader } from '../plan/reader.ts'
+import { fill, type SlotValues, type StatementCache } from '../statement-cache.ts'
 
 /** Finds what surrounds a write that has a listener; undefined without one. */
 export type FindCapture = (write: {

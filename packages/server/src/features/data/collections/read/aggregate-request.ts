@@ -1,10 +1,10 @@
-import type { Relation } from '../../../database/catalog/model.ts'
-import { compileAggregate } from './compile/aggregate.ts'
-import { collectionErrors } from './errors.ts'
+import type { Relation } from '../../../../database/catalog/model.ts'
+import { compileAggregate } from '../compile/aggregate.ts'
+import { collectionErrors } from '../errors.ts'
+import type { AggregateListQuery } from '../parse/list-query.ts'
+import { planAggregate } from '../plan/aggregate.ts'
+import { planRows, relationsOfRows } from '../plan/rows.ts'
 import type { ListContext, ListRequest } from './list-request.ts'
-import type { AggregateListQuery } from './parse/list-query.ts'
-import { planAggregate } from './plan/aggregate.ts'
-import { planRows, relationsOfRows } from './plan/rows.ts'
 
 /** @throws AppError aggregate_disabled, or naming the parameter */
 export function aggregateRequest(

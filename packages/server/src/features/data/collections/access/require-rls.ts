@@ -1,8 +1,8 @@
-import { callerRole } from '../../../database/caller-scope.ts'
-import type { Relation, RlsGap } from '../../../database/catalog/model.ts'
-import { quoteIdentifier } from '../../../database/sql.ts'
-import { collectionErrors } from './errors.ts'
-import type { Reader } from './plan/reader.ts'
+import { callerRole } from '../../../../database/caller-scope.ts'
+import type { Relation, RlsGap } from '../../../../database/catalog/model.ts'
+import { quoteIdentifier } from '../../../../database/sql.ts'
+import { collectionErrors } from '../errors.ts'
+import type { Reader } from '../plan/reader.ts'
 
 /**
  * Keeps what has no row-level security from callers, where `database.require_rls` says so.

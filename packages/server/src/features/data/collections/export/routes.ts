@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AdmitsAnonymous } from '../../../http/route-config.ts'
-import type { HttpServer } from '../../../http/server.ts'
-import { exportSchemas as schemas } from './export-schemas.ts'
-import type { ExportFormat } from './parse/export.ts'
-import { callerOf, queryOf } from './request.ts'
-import type { CollectionService } from './service.ts'
+import type { AdmitsAnonymous } from '../../../../http/route-config.ts'
+import type { HttpServer } from '../../../../http/server.ts'
+import type { ExportFormat } from '../parse/export.ts'
+import { callerOf, queryOf } from '../request.ts'
+import type { CollectionService } from '../service.ts'
+import { exportSchemas as schemas } from './schemas.ts'
 
 /** Files of a collection. Their names are those of records that cannot be read by a key that equals them. */
 export function addExportRoutes(

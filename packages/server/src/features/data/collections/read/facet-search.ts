@@ -1,11 +1,11 @@
-import { requireTable } from '../../../http/grants.ts'
-import type { Caller } from './caller.ts'
-import { requireRelation } from './catalog-access.ts'
-import { compileFacetSearch } from './compile/facet-search.ts'
+import { requireTable } from '../../../../http/grants.ts'
+import type { Caller } from '../access/caller.ts'
+import { requireRelation } from '../access/catalog-access.ts'
+import { compileFacetSearch } from '../compile/facet-search.ts'
+import { parseFacetSearch } from '../parse/facet-search.ts'
+import { planFacetSearch } from '../plan/facet-search.ts'
+import { relationsOfRows } from '../plan/rows.ts'
 import { markPrefix } from './mark-prefix.ts'
-import { parseFacetSearch } from './parse/facet-search.ts'
-import { planFacetSearch } from './plan/facet-search.ts'
-import { relationsOfRows } from './plan/rows.ts'
 import { noteSearch, type Reading, readerOf, requireTables, rowsKey, runRead } from './reading.ts'
 
 /** The values of a column that begin with a text, as people type it. */

@@ -1,5 +1,5 @@
-import type { CallerScope, Origin } from '../../../database/caller-scope.ts'
-import type { IdempotencyKey } from '../idempotency/index.ts'
+import type { CallerScope, Origin } from '../../../../database/caller-scope.ts'
+import type { IdempotencyKey } from '../../idempotency/index.ts'
 
 /** Identity of a request, and whether its client has disconnected. */
 export interface Caller {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Relation } from '../../../database/catalog/model.ts'
-import { type SearchVector, searchedColumns } from './plan/search-vector.ts'
+import type { Relation } from '../../../../database/catalog/model.ts'
+import { type SearchVector, searchedColumns } from '../plan/search-vector.ts'
 
 /** Raised with every change of the expressions that `compile/search.ts` makes: older indexes then have other names. */
 const form = 1

@@ -1,9 +1,9 @@
-import type { Relation } from '../../../database/catalog/model.ts'
-import type { Answer, Call } from '../../../database/message.ts'
-import type { Caller } from './caller.ts'
-import type { ReadLimits } from './plan/list.ts'
-import type { PlanContext, RowsPlan } from './plan/rows.ts'
-import type { StatementCache } from './statements.ts'
+import type { Relation } from '../../../../database/catalog/model.ts'
+import type { Answer, Call } from '../../../../database/message.ts'
+import type { Caller } from '../access/caller.ts'
+import type { ReadLimits } from '../plan/list.ts'
+import type { PlanContext, RowsPlan } from '../plan/rows.ts'
+import type { StatementCache } from '../statement-cache.ts'
 
 /** What a list asks of the database and how it shows the answer; the same for every caller with the same rights. */
 export interface ListRequest {

@@ -1,4 +1,4 @@
-import { collectionErrors } from './errors.ts'
+import { collectionErrors } from '../errors.ts'
 
 /** Seconds after which a caller that was refused may try again. */
 const retrySeconds = 5

@@ -1,4 +1,4 @@
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from '../../../../lib/errors.ts'
 
 const policyHint = 'the record must pass a policy for the write, and one that lets the caller read it back'
 const privilegeHint =

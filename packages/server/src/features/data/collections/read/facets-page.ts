@@ -1,4 +1,4 @@
-import type { FacetsPlan } from './plan/facets.ts'
+import type { FacetsPlan } from '../plan/facets.ts'
 
 /**
  * The members of a list that its facets make, each with a comma in front, from what `compileFacets` answers.
