@@ -1,24 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../../config/schema.ts'
 import { httpErrors } from '../../../http/errors.ts'
-import type { Verdict } from '../../../http/identity.ts'
 import { ChangeFeed, type ChangeFeedDeps } from './changes/change-feed.ts'
 import { realtimeErrors } from './errors.ts'
 import { NodeRecord } from './node-record.ts'
 import type { Ending, Stream, StreamKeeper } from './stream.ts'
+import { StreamTokens, type VerifyToken } from './stream-tokens.ts'
 
 /** How often the tokens and heartbeats of streams are due to be looked at. */
 const lookMs = 500
-/** What a look-up of a token says counts for no longer: a session that ends ends its streams within a second. */
-const verdictMs = 1000
 
 export interface StreamsDeps
   extends Omit<ChangeFeedDeps, 'node' | 'isSentRecorded' | 'onSubscribe' | 'onBreak'> {
   readonly config: Config['realtime']
   /** Limits per address are a hundred times as wide then. */
   readonly isDevelopment: boolean
-  /** Whether the token is still valid. */
-  readonly verify: (token: string) => Verdict | Promise<Verdict>
+  readonly verify: VerifyToken
 }
 
 /** Every open stream of this node, from its admission to its end. */
@@ -27,6 +24,7 @@ export class Streams implements StreamKeeper {
   readonly node = randomUUID()
   /** What sends them changes. */
   readonly feed: ChangeFeed
+  readonly #tokens: StreamTokens
   readonly #deps: StreamsDeps
   readonly #record: NodeRecord
   readonly #streams = new Map<string, Stream>()
@@ -34,8 +32,9 @@ export class Streams implements StreamKeeper {
   #looking: NodeJS.Timeout | undefined
 
   constructor(deps: StreamsDeps) {
-    const { config, database, listened, log } = deps
+    const { config, database, listened, verify, log } = deps
     this.#deps = deps
+    this.#tokens = new StreamTokens(verify)
     this.feed = new ChangeFeed({
       ...deps,
       node: this.node,
@@ -98,21 +97,12 @@ export class Streams implements StreamKeeper {
   }
 
   mayReceive(stream: Stream): boolean {
-    const { token } = stream.listener
-    if (token === undefined) return true
-    const verdict = this.#deps.verify(token)
-    this.#judge(stream, token, verdict)
-    return !(verdict instanceof Promise) && isSignedIn(verdict)
+    return this.#tokens.mayReceive(stream)
   }
 
-  /**
-   * Before something is done that the client asks for: ends a stream whose token is no longer valid.
-   *
-   * @throws what the look-up fails with
-   */
-  async verifyAgain(stream: Stream): Promise<void> {
-    const { token } = stream.listener
-    if (token !== undefined) this.#judge(stream, token, await this.#deps.verify(token))
+  /** @throws what the look-up of the token fails with */
+  verifyAgain(stream: Stream): Promise<void> {
+    return this.#tokens.verifyAgain(stream)
   }
 
   onEnd(stream: Stream, ending: Ending | 'gone'): void {
@@ -139,41 +129,12 @@ export class Streams implements StreamKeeper {
   /** Ends streams whose token is no longer valid, and keeps the others alive. */
   #look(): void {
     const now = performance.now()
-    const verdicts = new Map<string, Verdict | Promise<Verdict>>()
     const intervalMs = this.#deps.config.heartbeat_interval_seconds * 1000 - lookMs
-    for (const stream of [...this.#streams.values()]) {
-      const { token } = stream.listener
-      if (token !== undefined) {
-        const verdict = verdicts.get(token) ?? this.#deps.verify(token)
-        verdicts.set(token, verdict)
-        this.#judge(stream, token, verdict)
-      }
+    const streams = [...this.#streams.values()]
+    this.#tokens.verifyAll(streams)
+    for (const stream of streams) {
       stream.hooks?.onLook(now)
       if (stream.isOpen && now - stream.lastSentAt >= intervalMs) stream.heartbeat(this.feed.position)
     }
   }
-
-  /** Ends the stream, or sends what it was not sent while the verdict was unknown. */
-  #judge(stream: Stream, token: string, verdict: Verdict | Promise<Verdict>): void {
-    if (verdict instanceof Promise) {
-      const begunAt = performance.now()
-      verdict.then(
-        (known) => {
-          const isOld = performance.now() - begunAt > verdictMs
-          if (!isOld || !isSignedIn(known)) this.#judge(stream, token, known)
-        },
-        // Without the database it is unknown; nothing is sent until it is looked up again.
-        () => undefined,
-      )
-      return
-    }
-    // A WebSocket may have brought another one meanwhile.
-    if (stream.listener.token !== token) return
-    if (isSignedIn(verdict)) stream.release()
-    else stream.end('session_ended')
-  }
-}
-
-function isSignedIn(verdict: Verdict): boolean {
-  return 'identity' in verdict && ['user', 'admin'].includes(verdict.identity.kind)
 }
