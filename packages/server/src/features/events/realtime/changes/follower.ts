@@ -36,6 +36,10 @@ const listenedMs = 40
 /** Between two steps while events come. */
 const busyMs = 10
 const retryMs = 250
+/** The position, which clients resume from, is no older while nothing is appended. */
+const positionMs = 1000
+/** The version while there is nothing to read. */
+const idle = 'idle'
 
 /**
  * Reads a log for the streams of this node, each node for itself: the position it has reached is a snapshot in memory, as
@@ -59,7 +63,7 @@ export class Follower<Event extends { readonly id: string }> {
       version: () => this.#version(),
       everyMs: () => (this.#position === undefined ? undefined : listenedMs),
       // While events come the log is read anyway: it is not looked at before this has ended.
-      onChange: (version) => (version === null ? undefined : this.#drain()),
+      onChange: (version) => (version === null || version === idle ? undefined : this.#drain()),
     })
   }
 
@@ -92,14 +96,13 @@ export class Follower<Event extends { readonly id: string }> {
     await this.#queue.idle()
   }
 
-  /** Differs at every look while there is something to read, else once a second: clients resume from the position. */
+  /** Differs at every look while there is something to read. */
   #version(): Sql {
     if (this.#position === undefined) return sql`null`
     const { table, isHeld } = this.#options
+    const isDue = isHeld?.() === true || performance.now() - this.#passedAt >= positionMs
     const hasNews = hasRowsBeyond(table, sql`${this.#position.passed}::pg_snapshot`)
-    return sql`
-      case when ${isHeld?.() === true}::bool or ${hasNews} then clock_timestamp()
-      else date_trunc('second', clock_timestamp()) end`
+    return sql`case when ${isDue}::bool or ${hasNews} then clock_timestamp()::text else ${idle} end`
   }
 
   /** Reads until nothing is new. */
