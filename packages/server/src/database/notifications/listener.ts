@@ -13,6 +13,8 @@ export const notificationChannel = 'basalt'
 
 /** Longest time that connecting, a statement or a notification takes on a connection that works. */
 const answerMs = 2000
+/** After so long a statement is sent by the pool, too: a node sees every change within a second. */
+export const slowMs = 300
 /** Between attempts to connect: doubled each time, up to the second. */
 const firstRetryMs = 250
 const longestRetryMs = 5000
@@ -40,6 +42,8 @@ export interface NotificationListenerOptions {
 export class NotificationListener {
   readonly #options: NotificationListenerOptions
   #connection: Connection | undefined
+  /** Those that have yet to answer. */
+  readonly #slow = new WeakSet<Connection>()
   #attempt: Promise<void> | undefined
   #retryMs = firstRetryMs
   #cancelRetry: (() => void) | undefined
@@ -69,11 +73,24 @@ export class NotificationListener {
     await this.#connection?.close()
   }
 
-  /** Runs the statement on this connection, where it costs the pool nothing; if that fails, by the pool. */
+  /** Runs the statement on this connection, where it costs the pool nothing; if that fails or takes long, by the pool. */
   async one<Row extends pg.QueryResultRow>(statement: Sql): Promise<Row> {
-    const { database, onLoss, timer } = this.#options
+    const { database, timer } = this.#options
     const connection = this.#connection
-    if (connection === undefined) return await database.one<Row>(statement)
+    if (connection === undefined || this.#slow.has(connection)) return await database.one<Row>(statement)
+    const answer = this.#oneOn<Row>(connection, statement)
+    const slow = Promise.withResolvers<undefined>()
+    const cancel = whenLate(slowMs, () => slow.resolve(undefined), timer)
+    const row = await Promise.race([answer, slow.promise]).finally(cancel)
+    if (row !== undefined) return row
+    this.#slow.add(connection)
+    void answer.catch(() => undefined).then(() => this.#slow.delete(connection))
+    const pooled = database.one<Row>(statement)
+    return await Promise.any([answer, pooled]).catch(() => pooled)
+  }
+
+  async #oneOn<Row extends pg.QueryResultRow>(connection: Connection, statement: Sql): Promise<Row> {
+    const { database, onLoss, timer } = this.#options
     try {
       return await answerOf(queryableOn(connection).one<Row>(statement), 'no answer', timer)
     } catch (error) {
