@@ -183,6 +183,11 @@ async function wire(
       'development: codes and links stand in this log, common passwords are accepted, limits per address are wide',
     )
   }
+  if (openListener === undefined) {
+    log.info(
+      'polling for changes: database.url leads to a transaction pooler, and database.listen_url is not set',
+    )
+  }
   requireKeysOf(config, [
     { kind: 'TOTP', countByKey: await countTotpSecretsByKey(system) },
     { kind: 'webhooks', countByKey: await countWebhookSecretsByKey(system) },

@@ -317,5 +317,7 @@ test.each([
   await client.query(`notify basalt, 'end'`)
   await waitFor('the end', () => topics.includes('end'))
   expect(topics.includes('auth_settings')).toBe(isListening)
+  const polling = writer.log.filter((line) => line.includes('polling for changes'))
+  expect(polling).toHaveLength(isListening ? 0 : 1)
   await client.end()
 })
