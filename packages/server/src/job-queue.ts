@@ -31,15 +31,24 @@ export class JobRefused extends Error {
 }
 
 /** How one job differs from the others of its type. */
-export interface EnqueueOptions {
+export type EnqueueOptions = Due & {
   readonly maxAttempts?: number | undefined
-  /** Not before this time. */
-  readonly runAt?: Date | undefined
-  /** In place of `runAt`, not before so much later by the clock of the database: that of the node may be another. */
-  readonly delaySeconds?: number | undefined
   /** The schedule it comes from. */
   readonly scheduleId?: string | undefined
 }
+
+/** One of the two, or at once. */
+type Due =
+  | {
+      /** Not before this time. */
+      readonly runAt?: Date | undefined
+      readonly delaySeconds?: undefined
+    }
+  | {
+      readonly runAt?: undefined
+      /** Not before so much later by the clock of the database: that of the node may be another. */
+      readonly delaySeconds?: number | undefined
+    }
 
 export interface JobQueue {
   /** Declares a kind of job; before the start. */
