@@ -1,4 +1,5 @@
 import type { AnyDatabase, ColumnOf, InsertOf, KeyOf, RowOf, TableName, UpdateOf } from './database-types.ts'
+import { checkList } from './options.ts'
 import type { Transport, WriteOptions } from './transport.ts'
 
 declare const resultType: unique symbol
@@ -45,7 +46,10 @@ export const operations: Operations<AnyDatabase> = {
       on,
       action = 'update',
     }: { readonly on: readonly string[]; readonly action?: 'update' | 'ignore' | undefined },
-  ) => ({ table, method: 'create', body, onConflict: on, onConflictAction: action }),
+  ) => {
+    checkList('on', on)
+    return { table, method: 'create', body, onConflict: on, onConflictAction: action }
+  },
   update: (table: string, key: unknown, body: unknown) => ({
     table,
     method: 'update',

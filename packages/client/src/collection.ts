@@ -12,6 +12,7 @@ import type {
   UpdateOf,
 } from './database-types.ts'
 import { compileFilter, type Filter, quoteName } from './filter.ts'
+import { checkList } from './options.ts'
 import { pathSegment, type RequestOptions, type Transport, type WriteOptions } from './transport.ts'
 
 /** What of a record is answered. */
@@ -169,20 +170,20 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
       }),
     create: async (record: unknown, shape?: AnyShape, options: WriteOptions = {}) =>
       transport.write('POST', path, { ...options, body: record, query: formatShape(shape) }),
-    createMany: async (records: readonly unknown[], options: WriteOptions = {}) =>
-      records.length === 0
-        ? []
-        : await sendBatch(
-            transport,
-            records.map((body) => ({ table: name, method: 'create' as const, body })),
-            options,
-          ),
-    upsert: async (record: unknown, { on, action, ...shape }: AnyConflict, options: WriteOptions = {}) =>
-      transport.write('POST', path, {
-        ...options,
-        body: record,
-        query: { ...formatShape(shape), onConflict: on.map(quoteName).join(), onConflictAction: action },
-      }),
+    createMany: async (records: readonly unknown[], options: WriteOptions = {}) => {
+      if (!Array.isArray(records)) throw new TypeError('records is a list')
+      const batch = records.map((body: unknown) => ({ table: name, method: 'create' as const, body }))
+      return batch.length === 0 ? [] : await sendBatch(transport, batch, options)
+    },
+    upsert: async (
+      record: unknown,
+      { on, action, ...shape }: AnyConflict = {},
+      options: WriteOptions = {},
+    ) => {
+      checkList('on', on)
+      const query = { ...formatShape(shape), onConflict: on?.map(quoteName).join(), onConflictAction: action }
+      return transport.write('POST', path, { ...options, body: record, query })
+    },
     update: async (key: unknown, changes: unknown, shape?: AnyShape, options: WriteOptions = {}) =>
       transport.write('PATCH', recordPath(key), { ...options, body: changes, query: formatShape(shape) }),
     delete: async (key: unknown, options: WriteOptions = {}) =>
@@ -199,7 +200,7 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
 /** What of a record of any table is answered. */
 export type AnyShape = Shape<readonly string[] | undefined, object>
 interface AnyConflict extends AnyShape {
-  readonly on: readonly string[]
+  readonly on?: readonly string[]
   readonly action?: string
 }
 /** The query of a list on any table. */
@@ -216,6 +217,7 @@ export interface AnyQuery extends AnyShape {
 /** The parameters of a list in an address; caches take them as the key, as a filter has functions in it. */
 export function formatListQuery(query: AnyQuery): Record<string, string | undefined> {
   const { filter, sort, search, perPage, page, total, cursor, ...shape } = query
+  if (sort !== undefined) checkList('sort', sort)
   return {
     ...formatShape(shape),
     filter: filter === undefined ? undefined : formatFilter(filter) || undefined,
@@ -239,6 +241,9 @@ function formatSort(term: string): string {
 
 /** The parameters of a record in an address. */
 export function formatShape({ fields, expand }: AnyShape = {}): Record<string, string | undefined> {
+  if (fields !== undefined) checkList('fields', fields)
+  if (expand !== undefined && (typeof expand !== 'object' || expand === null || Array.isArray(expand)))
+    throw new TypeError('expand is an object, as in { expand: { a: true } }')
   return {
     fields: fields === undefined ? undefined : fields.map(quoteName).join(),
     expand: expand === undefined ? undefined : listPaths(expand).join() || undefined,

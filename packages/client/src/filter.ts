@@ -100,7 +100,9 @@ export function oneOf<Value extends FilterValue>(values: readonly Value[]): Comp
 /** @internal What a filter is as a parameter. */
 export function compileFilter<Row>(filter: Filter<Row>): string {
   if (filter instanceof Condition) return filter.text
-  if (Object.getPrototypeOf(filter) !== Object.prototype && Object.getPrototypeOf(filter) !== null) {
+  // Without types it may be nothing.
+  const prototype: unknown = Object.getPrototypeOf(filter ?? '')
+  if (prototype !== Object.prototype && prototype !== null) {
     throw new TypeError('a filter is a plain object or made by where')
   }
   const conditions = Object.entries(filter).flatMap(([name, value]) =>

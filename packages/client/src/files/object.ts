@@ -31,3 +31,13 @@ export interface ObjectPage {
 
 /** What can be read more than once, so that it can be sent again. In Node `openAsBlob` opens a file without reading it. */
 export type Content = Blob | BufferSource | string
+
+/** @internal Without types, fetch sends `[object Object]` of an object. @throws TypeError */
+export function checkContent(content: unknown): void {
+  const isContent =
+    typeof content === 'string' ||
+    content instanceof Blob ||
+    content instanceof ArrayBuffer ||
+    ArrayBuffer.isView(content)
+  if (!isContent) throw new TypeError('content is a Blob, an ArrayBuffer, a view of one, or a text')
+}

@@ -2,6 +2,7 @@ import { BasaltError, isBasaltError } from '../errors.ts'
 import { backoffSeconds, isPassing, pause } from '../retry.ts'
 import type { Transport } from '../transport.ts'
 import { type Place, pathOf } from './address.ts'
+import { checkContent } from './object.ts'
 import { createTus, type Tus } from './tus.ts'
 import { putContent } from './upload.ts'
 
@@ -48,6 +49,7 @@ export async function uploadInParts(
   content: Blob | BufferSource,
   options: ResumableOptions,
 ): Promise<void> {
+  checkContent(content)
   const { signal, onProgress } = options
   const blob = content instanceof Blob ? content : new Blob([content])
   const contentType = options.contentType ?? blob.type

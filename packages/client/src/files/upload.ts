@@ -1,6 +1,6 @@
 import { readAnswer } from '../answer.ts'
 import type { RequestOptions, Transport } from '../transport.ts'
-import type { Content, StoredObject, UploadedObject } from './object.ts'
+import { type Content, checkContent, type StoredObject, type UploadedObject } from './object.ts'
 
 export interface UploadOptions extends RequestOptions {
   /** That of the `Blob` unless given. The server looks at the content. */
@@ -15,12 +15,13 @@ export interface UploadOptions extends RequestOptions {
 const uploadTimeoutMs = 300_000
 
 /** @param token null: the address says itself for whom it works */
-export function putContent(
+export async function putContent(
   transport: Transport,
   path: string,
   content: Content,
   options: UploadOptions & { readonly token?: null },
 ): Promise<UploadedObject> {
+  checkContent(content)
   const { contentType, ifMatch, ifNoneMatch, signal, timeoutMs = uploadTimeoutMs, token } = options
   const headers = {
     ...(contentType === undefined ? {} : { 'content-type': contentType }),

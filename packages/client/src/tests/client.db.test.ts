@@ -74,6 +74,42 @@ describe('a collection', () => {
     await expect(tasks.first({ filter: { nothing: 1 } })).rejects.toThrow('unknown column')
   })
 
+  test('refuses an option of another kind by its name, and sends nothing', async () => {
+    const network = createNetwork()
+    const tasks = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch }).from('task')
+    const refused: [() => Promise<unknown>, string][] = [
+      // @ts-expect-error a text
+      [() => tasks.list({ sort: 'id' }), "sort is a list, as in { sort: ['a'] }"],
+      // @ts-expect-error a text
+      [() => tasks.first({ fields: 'id' }), "fields is a list, as in { fields: ['a'] }"],
+      // @ts-expect-error a text
+      [() => tasks.one(1, { fields: 'id' }), "fields is a list, as in { fields: ['a'] }"],
+      // @ts-expect-error a text
+      [() => tasks.list({ expand: 'album' }), 'expand is an object, as in { expand: { a: true } }'],
+      // @ts-expect-error a list
+      [() => tasks.list({ expand: ['album'] }), 'expand is an object, as in { expand: { a: true } }'],
+      // @ts-expect-error null
+      [() => tasks.list({ filter: null }), 'a filter is a plain object or made by where'],
+      // @ts-expect-error a text
+      [() => tasks.upsert({ title: 'a' }, { on: 'title' }), "on is a list, as in { on: ['a'] }"],
+      // @ts-expect-error on is missing
+      [() => tasks.upsert({ title: 'a' }, {}), "on is a list, as in { on: ['a'] }"],
+      // @ts-expect-error on is missing
+      [() => tasks.upsert({ title: 'a' }), "on is a list, as in { on: ['a'] }"],
+      // @ts-expect-error no list
+      [() => tasks.createMany({ title: 'a' }), 'records is a list'],
+      [
+        // @ts-expect-error on is missing
+        () => client.batch((batch) => [batch.upsert('task', { title: 'a' }, {})]),
+        "on is a list, as in { on: ['a'] }",
+      ],
+    ]
+    for (const [failing, message] of refused) {
+      await expect(failing()).rejects.toThrow(new TypeError(message))
+    }
+    expect(network.requests).toEqual([])
+  })
+
   test('creates many records, all or none, in their order', async () => {
     const tasks = client.from('task')
     const created = await tasks.createMany([{ title: 'b' }, { title: 'a', done: true }])

@@ -55,6 +55,20 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
   return error instanceof BasaltError ? error.error : error
 }
 
+test('content that is no Blob, bytes or text is refused by name, and nothing is sent', async () => {
+  const message = 'content is a Blob, an ArrayBuffer, a view of one, or a text'
+  const refused = [{ a: 1 }, undefined, null, 5, ['a'], new URLSearchParams(), new ReadableStream()]
+  for (const content of refused) {
+    // @ts-expect-error as without types
+    await expect(open.upload('a', content)).rejects.toThrow(new TypeError(message))
+    // @ts-expect-error as without types
+    await expect(open.uploadResumable('a', content)).rejects.toThrow(new TypeError(message))
+    // @ts-expect-error as without types
+    await expect(mine.uploadTo('/api/storage/a/b?token=c', content)).rejects.toThrow(new TypeError(message))
+  }
+  expect(network.requests).toEqual([])
+})
+
 describe('names of objects', () => {
   test.each([
     'with space.txt',
