@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   applyTemplate,
@@ -67,6 +68,13 @@ test('content that is no Blob, bytes or text is refused by name, and nothing is 
     await expect(mine.uploadTo('/api/storage/a/b?token=c', content)).rejects.toThrow(new TypeError(message))
   }
   expect(network.requests).toEqual([])
+})
+
+test('content of another realm is stored', async () => {
+  const buffer: ArrayBuffer = runInNewContext('new Uint8Array([104, 105]).buffer')
+  expect(buffer).not.toBeInstanceOf(ArrayBuffer)
+  await expect(open.upload('realm.txt', buffer)).resolves.toMatchObject({ size: 2 })
+  await open.delete('realm.txt')
 })
 
 describe('names of objects', () => {
