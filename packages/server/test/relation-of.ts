@@ -22,6 +22,7 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
     can_delete: true,
     anonymous_schema_usable: false,
     anonymous_privileges: [],
+    anonymous_can_select_all: false,
   } as const
   const text = {
     oid: '25',

@@ -89,6 +89,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
       }),
       anonymous: keepOfExtension(row, anonymousPrivilegesOf(row)),
       callersMayReadSystemColumns: row.schema_usable && row.can_select_all,
+      anonymousMayReadSystemColumns: row.anonymous_schema_usable && row.anonymous_can_select_all,
       version: relationVersion(row, columnRows, describeType),
       columns,
       column: new Map(columns.map((column) => [column.name, column])),

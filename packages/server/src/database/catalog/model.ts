@@ -46,6 +46,8 @@ export interface Relation {
   readonly callersMayReadSystemColumns: boolean
   /** What `basalt_anonymous` may do, by grants of its own. */
   readonly anonymous: Privileges
+  /** Whether requests without a token may read all columns, the system columns with them. */
+  readonly anonymousMayReadSystemColumns: boolean
   /** Changes with the relation itself and with the columns and types that a prepared statement on it relies on. */
   readonly version: string
   /** In table order. */

@@ -31,7 +31,8 @@ export function relationsQuery(schemas: readonly string[]): Sql {
         from pg_attribute a
         cross join lateral (${anonymousPrivileges(sql`a.attacl`)}) g
         where a.attrelid = c.oid and a.attacl is not null and not a.attisdropped
-      ) as anonymous_privileges
+      ) as anonymous_privileges,
+      'SELECT' in (${anonymousPrivileges(sql`c.relacl`)}) as anonymous_can_select_all
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
     where ${isShown(schemas)} and c.relkind in ('r', 'p', 'v', 'm', 'f')
@@ -57,4 +58,5 @@ export interface RelationRow {
   readonly anonymous_schema_usable: boolean
   /** `SELECT` and so on, on the relation or on one of its columns. */
   readonly anonymous_privileges: readonly string[]
+  readonly anonymous_can_select_all: boolean
 }

@@ -41,6 +41,7 @@ export function relationOfResult(called: DatabaseFunction): Relation {
     rlsGap: undefined,
     isBypassed: false,
     callersMayReadSystemColumns: false,
+    anonymousMayReadSystemColumns: false,
     callers: mayRead,
     anonymous: mayRead,
     version: called.version,

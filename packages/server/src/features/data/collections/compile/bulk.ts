@@ -65,7 +65,8 @@ function compileUpdate({ rows, record, columns, limit }: BulkPlan, isCompared: b
   // The lock keeps what is read as the old record the one that is updated.
   const key = keyOf(record)
   // Of rows that share their key only those are written that the conditions find.
-  const also = rows.relation.hasDescendants ? sql` and (${compileConditions(rows, row)})` : sql.empty
+  const isShared = rows.relation.hasDescendants && !key.some(({ name: each }) => each === 'ctid')
+  const also = isShared ? sql` and (${compileConditions(rows, row)})` : sql.empty
   return sql`${update}, (
       select ${sql.join(key.map(({ name: each }) => sql.id('o', each)))}, ${compileJson(compileSelectList(record, 'o'))} as ${sql.id(oldRecord)}
       from ${name} o

@@ -1,5 +1,6 @@
 import type { ColumnType, Relation } from '../../../../database/catalog/model.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
+import { mayReadSystemColumns, readableRowKey } from '../plan/reader.ts'
 import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statement-cache.ts'
 import { compileComparison } from './comparison.ts'
@@ -32,13 +33,14 @@ interface KeyPart {
 
 /**
  * What finds a row again that the statement has locked: its key, among tables that inherit also the table it is in. By its
- * place only where there is no key: one that was changed meanwhile has another.
+ * place only where the caller reads no key: one that was changed meanwhile has another.
  */
-export function keyOf({ relation, hasSystemColumns }: RecordPlan): readonly KeyPart[] {
-  const { primaryKey, hasDescendants } = relation
+export function keyOf({ relation, reader }: RecordPlan): readonly KeyPart[] {
+  const { rowKey, hasDescendants } = relation
   const table = { name: 'tableoid', type: undefined }
-  if (primaryKey.length === 0) return [table, { name: 'ctid', type: undefined }]
-  return hasDescendants && hasSystemColumns ? [...primaryKey, table] : primaryKey
+  const isReadable = rowKey.length > 0 && readableRowKey(relation, reader).length === rowKey.length
+  if (!isReadable) return [table, { name: 'ctid', type: undefined }]
+  return hasDescendants && mayReadSystemColumns(relation, reader) ? [...rowKey, table] : rowKey
 }
 
 export function compileSameRow(key: readonly KeyPart[], one: string, other: string): Sql {

@@ -1,4 +1,5 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
+import { readableRowKey } from '../plan/reader.ts'
 import { distanceName, type NearestPlan } from '../plan/vector.ts'
 import { compileSelectList, neededColumns } from './record.ts'
 import { compileFrom } from './rows.ts'
@@ -9,8 +10,8 @@ const row = 't'
 
 /** One row: the nearest records as a JSON array, and how many they are. */
 export function compileNearest({ record, rows, vector, limit }: NearestPlan): Sql {
-  const { relation } = record
-  const needed = new Set([...neededColumns(record), ...relation.rowKey])
+  const key = readableRowKey(record.relation, record.reader)
+  const needed = new Set([...neededColumns(record), ...key])
   const nearest = compileNearestRows(vector, {
     name: 'nearest',
     from: (alias, further) => compileFrom(rows, alias, further),
@@ -20,10 +21,7 @@ export function compileNearest({ record, rows, vector, limit }: NearestPlan): Sq
     distance: distanceName,
   })
   const distance = sql.id(row, distanceName)
-  const order = [
-    distance,
-    ...relation.rowKey.filter(({ type }) => type.hasOrder).map(({ name }) => sql.id(row, name)),
-  ]
+  const order = [distance, ...key.filter(({ type }) => type.hasOrder).map(({ name }) => sql.id(row, name))]
   return sql`
     with ${sql.join([compileQueryVector(vector), ...nearest])}
     select

@@ -13,7 +13,7 @@ export function relationName({ schema, name, version }: Relation): Sql {
 
 /** The select list of a record whose row is `alias`: its columns, and `expand` when asked for. */
 export function compileSelectList(
-  { columns, expand, relation }: Omit<RecordPlan, 'hasSystemColumns'>,
+  { columns, expand, relation }: Pick<RecordPlan, 'columns' | 'expand' | 'relation'>,
   alias: string,
 ): Sql {
   const items = columns.map((column) => compileColumn(column, alias))

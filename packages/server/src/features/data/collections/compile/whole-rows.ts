@@ -48,9 +48,9 @@ export function compileWholeRows(
   written: Written,
 ): WholeRowStatements | undefined {
   const visible = visibleColumns(relation, reader)
-  if (visible.length === relation.columns.length || relation.primaryKey.length === 0) return undefined
+  if (visible.length === relation.columns.length || relation.rowKey.length === 0) return undefined
   // Of a row whose key the caller may not read nothing more is known than what was left.
-  if (!relation.primaryKey.every((column) => visible.includes(column))) return undefined
+  if (!relation.rowKey.every((column) => visible.includes(column))) return undefined
   const name = relationName(relation)
   const whole = compileJson(compileSelectList(planWholeRecord(relation, 'unrestricted'), 't'))
   if (action === 'create')
@@ -84,7 +84,7 @@ function compileWholeSet(
   whole: Sql,
   { rows, limit }: Written & { kind: 'rows' },
 ): WholeRowStatements {
-  const key = relation.primaryKey
+  const key = relation.rowKey
   const name = relationName(relation)
   const members = key.flatMap(({ name: each }) => [sql.literal(each), sql.id('t', each)])
   const types = sql.join(key.map(({ name: each, type }) => sql`${sql.id(each)} ${sql.type(type.name)}`))
@@ -130,7 +130,7 @@ function compileAfter(
   oldRecord?: Sql,
   prelude = sql.empty,
 ): Sql {
-  const key = relation.primaryKey
+  const key = relation.rowKey
   const types = sql.join(key.map(({ name, type }) => sql`${sql.id(name)} ${sql.type(type.name)}`))
   const left = oldRecord === undefined ? sql`c.change` : sql`c.change->'record'`
   const change = changedRow(sql`coalesce(f.record, ${left})`, oldRecord)

@@ -42,6 +42,12 @@ export function requireReadable(column: Column, reader: Reader): Column {
   return column
 }
 
+/** Columns of the row key that may be sorted by, with the same exception as {@link visibleColumns}. */
+export function readableRowKey(relation: Relation, reader: Reader): readonly Column[] {
+  const { rowKey } = relation
+  return privilegesOf(relation, reader).select ? rowKey.filter((column) => maySelect(column, reader)) : rowKey
+}
+
 /** Columns shown when none are named. Where there are none, all: Postgres then refuses with its own reason. */
 export function visibleColumns(relation: Relation, reader: Reader): readonly Column[] {
   if (reader === 'unrestricted') return relation.columns
@@ -55,10 +61,18 @@ export function visibleColumns(relation: Relation, reader: Reader): readonly Col
  * policies: its role is granted nothing but what the operator says. Tables that inherit have indexes of their own.
  */
 export function mayLookUpRows(relation: Relation, reader: Reader): boolean {
+  if (reader === 'anonymous') return false
   return relation.isBypassed && !relation.hasDescendants && mayReadSystemColumns(relation, reader)
 }
 
 /** Whether a statement may ask which table a row is in, and where. */
-export function mayReadSystemColumns({ callersMayReadSystemColumns }: Relation, reader: Reader): boolean {
-  return reader === 'unrestricted' || (reader === 'caller' && callersMayReadSystemColumns)
+export function mayReadSystemColumns(relation: Relation, reader: Reader): boolean {
+  switch (reader) {
+    case 'caller':
+      return relation.callersMayReadSystemColumns
+    case 'anonymous':
+      return relation.anonymousMayReadSystemColumns
+    case 'unrestricted':
+      return true
+  }
 }

@@ -3,10 +3,10 @@ import { requireRls } from '../access/require-rls.ts'
 import { collectionErrors } from '../errors.ts'
 import type { RecordQuery } from '../parse/list-query.ts'
 import {
-  mayReadSystemColumns,
   maySelect,
   privilegesOf,
   type Reader,
+  readableRowKey,
   requireReadable,
   visibleColumns,
 } from './reader.ts'
@@ -17,8 +17,7 @@ export interface RecordPlan {
   readonly columns: readonly Column[]
   /** Undefined when nothing was asked to be expanded; the record then has no `expand`. */
   readonly expand: readonly ExpandPlan[] | undefined
-  /** Whether a statement may ask which table a row is in. */
-  readonly hasSystemColumns: boolean
+  readonly reader: Reader
 }
 
 export interface ExpandPlan {
@@ -30,12 +29,7 @@ export interface ExpandPlan {
 
 /** A record with all its columns and nothing expanded: what a write answers. */
 export function planWholeRecord(relation: Relation, reader: Reader): RecordPlan {
-  return {
-    relation,
-    columns: visibleColumns(relation, reader),
-    expand: undefined,
-    hasSystemColumns: mayReadSystemColumns(relation, reader),
-  }
+  return { relation, columns: visibleColumns(relation, reader), expand: undefined, reader }
 }
 
 /** What a write answers: undefined for the whole record. @throws AppError as of {@link planRecord} */
@@ -102,8 +96,7 @@ function planExpand(
     // A relation the caller has no right to follow is left out, like one without records.
     if (!mayFollow(relation, relationship, target, reader)) return []
     requireRls(target, reader)
-    const order = target.rowKey.filter((column) => maySelect(column, reader))
-    return [{ relationship, record, order }]
+    return [{ relationship, record, order: readableRowKey(target, reader) }]
   })
 }
 

@@ -16,6 +16,9 @@ create policy own on task using (owner = basalt.user_id());
 create policy peek on task for select using (n = 100);
 create table plain (id int primary key, n int);
 create table keyless (name text, n int);
+create table badge (code text not null unique, note text, hidden text);
+revoke all on badge from basalt_authenticated;
+grant select (code, note), update (note) on badge to basalt_authenticated;
 create table part_seen (id int primary key, shown text, hidden text);
 revoke all on part_seen from basalt_authenticated;
 grant select (id, shown), insert (id, shown), update (id, shown), delete on part_seen to basalt_authenticated;
@@ -35,12 +38,13 @@ beforeAll(async () => {
 beforeEach(async () => {
   recordedChanges.clear()
   await app.sql(`
-    truncate task, plain, keyless, part_seen, captured.change;
+    truncate task, plain, keyless, badge, part_seen, captured.change;
     insert into task values
       (1, 'a', false, 1, 1, '${alice}'), (2, 'b', true, 2, 1, '${alice}'), (3, 'c', true, 3, 2, '${alice}'),
       (4, 'd', true, 4, 2, '${bob}'), (5, 'e', true, 100, 2, '${bob}');
     insert into plain select n, n from generate_series(1, 7) n;
     insert into keyless values ('a', 1), ('a', 1), ('b', 2);
+    insert into badge values ('a', 'one', 'h1'), ('b', 'two', 'h2');
     insert into part_seen values (1, 'one', 'h1'), (2, 'two', 'h2'), (3, 'three', 'h3')`)
 })
 afterAll(async () => {
@@ -70,7 +74,7 @@ describe.each([
 ])('a write by filter %s', (_what, isCaptured) => {
   beforeEach(() => {
     if (!isCaptured) return
-    for (const table of ['task', 'plain', 'keyless', 'part_seen']) {
+    for (const table of ['task', 'plain', 'keyless', 'badge', 'part_seen']) {
       for (const action of ['update', 'delete']) recordedChanges.add(`${table} ${action}`)
     }
   })
@@ -187,6 +191,24 @@ describe.each([
         ? [
             ['update', 2],
             ['delete', 2],
+          ]
+        : [],
+    )
+  })
+
+  test('finds rows of a table without a primary key by another key', async () => {
+    const query = { filter: "code = 'b'", expect: '1' }
+    const response = await send('PATCH', 'badge', query, { note: 'x' })
+    expect([response.status, response.json]).toEqual([200, { updated: 1 }])
+    expect((await eventsOf(app)).map(({ rows }) => rows)).toEqual(
+      isCaptured
+        ? [
+            [
+              {
+                record: { code: 'b', note: 'x', hidden: 'h2' },
+                oldRecord: { code: 'b', note: 'two', hidden: 'h2' },
+              },
+            ],
           ]
         : [],
     )
