@@ -54,7 +54,7 @@ export function planHybrid(
   const { keys, isTotal } = planOrder(relation, [], context.reader)
   if (!isTotal) {
     throw collectionErrors.invalidParameter(
-      `semantic: "${relation.collection}" has no primary key that could tell its rows apart`,
+      `semantic: "${relation.collection}" has no readable key that could tell its rows apart`,
     )
   }
   return {

@@ -44,7 +44,7 @@ export function planList(
   if (query.paging.kind === 'cursor') {
     if (!order.isTotal) {
       throw collectionErrors.invalidParameter(
-        `cursor: "${relation.collection}" has no primary key that could tell its rows apart; use page`,
+        `cursor: "${relation.collection}" has no readable key that could tell its rows apart; use page`,
       )
     }
     if (query.paging.after !== undefined) requireSameOrder(order.keys, query.paging.after)

@@ -5,7 +5,7 @@ import { compileDistanceOrder } from '../compile/spatial.ts'
 import { collectionErrors } from '../errors.ts'
 import type { Cursor } from '../parse/cursor.ts'
 import type { SortTerm } from '../parse/list-query.ts'
-import { mayReadSystemColumns, type Reader } from './reader.ts'
+import { mayReadSystemColumns, type Reader, readableRowKey } from './reader.ts'
 import { requireColumn } from './record.ts'
 import type { SearchPlan } from './search.ts'
 import type { DistancePlan } from './spatial.ts'
@@ -47,8 +47,12 @@ export function planOrder(
   computed: ComputedOrder = {},
 ): OrderPlan {
   const terms = planTerms(relation, sort, reader, computed)
-  const ties = tieBreak(relation, terms, reader)
-  return { keys: [...terms, ...ties], isTotal: relation.rowKey.length > 0 || ties.length > 0 }
+  const key = readableRowKey(relation, reader)
+  const isKeyReadable = key.length > 0 && key.length === relation.rowKey.length
+  const isPositioned = mayReadSystemColumns(relation, reader) && (!isKeyReadable || relation.hasDescendants)
+  const position = isPositioned ? rowPosition(relation) : []
+  const ties = tieBreak(relation, terms, [...key.map(({ name }) => name), ...position])
+  return { keys: [...terms, ...ties], isTotal: isKeyReadable || position.length > 0 }
 }
 
 /** A search sorts by rank when nothing else is asked for. */
@@ -116,12 +120,10 @@ function planSortTerm(relation: Relation, { column: name, descending }: SortTerm
   return { name, column, nullable: column.nullable, descending }
 }
 
-/** What makes the order total: the missing columns of the row key, where that is not enough the row's position. */
-function tieBreak(relation: Relation, sort: readonly OrderKey[], reader: Reader): OrderKey[] {
+/** What tells rows apart and is not sorted by yet. */
+function tieBreak(relation: Relation, sort: readonly OrderKey[], names: readonly string[]): OrderKey[] {
   const sorted = new Set(sort.filter(({ computed }) => computed === undefined).map(({ name }) => name))
-  const key = relation.rowKey.map(({ name }) => name)
-  const isEnough = key.length > 0 && !(relation.hasDescendants && mayReadSystemColumns(relation, reader))
-  return [...key, ...(isEnough ? [] : rowPosition(relation))]
+  return names
     .filter((name) => !sorted.has(name))
     .map((name) => ({ name, column: relation.column.get(name), nullable: false, descending: false }))
 }

@@ -528,7 +528,7 @@ describe('a cursor', () => {
     const response = await list('shown', { cursor: '' })
     expect(envelope(response)).toEqual({
       code: 400,
-      message: 'cursor: "shown" has no primary key that could tell its rows apart; use page',
+      message: 'cursor: "shown" has no readable key that could tell its rows apart; use page',
       error: 'invalid_parameter',
     })
     expect((await list('shown', {})).json.totalItems).toBe(20)

@@ -35,6 +35,11 @@ const setup = `
   create view claims_seen as select current_user::text as role, basalt.user_id() as user_id,
     basalt.user_email() as email, basalt.email_verified() as email_verified, basalt.aal() as aal,
     basalt.is_anonymous() as is_anonymous, basalt.session_id() as session_id, basalt.claims() as claims;
+  create table by_name (id int primary key, name text);
+  create table keyless (name text, email text);
+  grant select (name) on by_name, keyless to basalt_anonymous;
+  insert into by_name values (1, 'Nina');
+  insert into keyless values ('Nina', 'nina@example.com');
   insert into artist values (1, 'Nina', 'nina@example.com');
   insert into label values (1, 'Verve');
   insert into track values (1, 'Sinnerman', 1, 1, true), (2, 'Unheard', 1, 1, false);
@@ -157,6 +162,22 @@ describe('a request without a token', () => {
       expect(envelope(await send('GET', `collections/artist?${query}`)), query).toEqual(forbidden)
     }
   })
+
+  test.each(['by_name', 'keyless'])(
+    'lists %s without the columns that tell its rows apart',
+    async (table) => {
+      for (const query of ['', '?sort=-name', '?search=nina']) {
+        const { json } = await send('GET', `collections/${table}${query}`)
+        expect([query, json.items]).toEqual([query, [{ name: 'Nina' }]])
+      }
+      const exported = await send('GET', `collections/${table}/export.csv`)
+      expect(exported.text).toBe('name\nNina\n')
+      expect(envelope(await send('GET', `collections/${table}?cursor=`))).toMatchObject({
+        code: 400,
+        message: `cursor: "${table}" has no readable key that could tell its rows apart; use page`,
+      })
+    },
+  )
 
   test('searches the rows that policies show, in the columns that are granted', async () => {
     expect((await send('GET', 'collections/track?search=sinnerman&fields=title')).json.items).toEqual([

@@ -295,7 +295,7 @@ describe(`semantic=true on ${extensionEngine}`, () => {
   })
 
   test.each([
-    ['unkeyed', 'semantic: "unkeyed" has no primary key that could tell its rows apart'],
+    ['unkeyed', 'semantic: "unkeyed" has no readable key that could tell its rows apart'],
     ['clash', 'semantic cannot be used on table "clash" because it has a "_fts_rank" column'],
     ['untitled', 'search not supported: table "untitled" has no text columns to search'],
     ['topic', 'table "topic" has no vector columns'],

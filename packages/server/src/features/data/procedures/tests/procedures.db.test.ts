@@ -353,7 +353,7 @@ describe('rpc › results', () => {
       'tracks',
       '?cursor=',
       'invalid_parameter',
-      'cursor: "tracks" has no primary key that could tell its rows apart; use page',
+      'cursor: "tracks" has no readable key that could tell its rows apart; use page',
     ],
     ['tracks', '?filtre=id=1', 'unknown_parameter', 'unknown parameter "filtre"; did you mean filter?'],
     [
