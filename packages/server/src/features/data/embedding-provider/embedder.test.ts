@@ -173,6 +173,13 @@ describe('embeddings of queries', () => {
     expect(provider.texts).toEqual(['ab'])
   })
 
+  test.each([429, 503])('do not wait for long where the provider asks for it by %s', async (code) => {
+    const embed = createQueryEmbeddings(create({ 'ai.max_retries': '2' }))
+    provider.answer = status(code, { 'retry-after': '7' })
+    await expect(embed('ab')).rejects.toThrow(/^embedding provider/)
+    expect(provider.requests).toHaveLength(1)
+  })
+
   test('that failed are asked for again', async () => {
     const embed = createQueryEmbeddings(create())
     provider.answer = status(500)

@@ -13,9 +13,14 @@ export interface Embedder {
   /**
    * The vectors of the texts, in their order.
    *
+   * @param longestPause seconds; what the provider asks for beyond them is answered at once
    * @throws AppError embedding_…, no_embedding
    */
-  embed(texts: readonly string[], signal?: AbortSignal): Promise<readonly (readonly number[])[]>
+  embed(
+    texts: readonly string[],
+    signal?: AbortSignal,
+    longestPause?: number,
+  ): Promise<readonly (readonly number[])[]>
   /** Whether this node asks the provider at present. */
   readonly breaker: Pick<Breaker, 'state' | 'secondsClosedOff'>
 }
@@ -59,7 +64,7 @@ function createEmbed(
   { timeout, max_retries }: Config['ai'],
 ): Embedder['embed'] {
   const policy = { ...pauses, attempts: max_retries + 1 }
-  return async (texts, signal) => {
+  return async (texts, signal, longestPause = timeout) => {
     const permit = breaker.enter()
     if (permit === undefined) {
       throw embeddingErrors.embeddingBreakerOpen().retryAfter(Math.max(1, breaker.secondsClosedOff))
@@ -84,8 +89,9 @@ function createEmbed(
       const pause = exchanged.isTransient ? secondsBeforeRetry(policy, attempt) : undefined
       const seconds =
         pause === undefined ? undefined : Math.max(pause * (1 + Math.random() / 2), exchanged.retryAfter ?? 0)
+      const isTooLong = (exchanged.retryAfter ?? 0) > longestPause
       // An attempt that could only begin after the end is not waited for.
-      if (seconds === undefined || performance.now() + seconds * 1000 >= endsAt) {
+      if (seconds === undefined || isTooLong || performance.now() + seconds * 1000 >= endsAt) {
         if (exchanged.isOutage) permit.failed()
         else permit.released()
         throw exchanged.error

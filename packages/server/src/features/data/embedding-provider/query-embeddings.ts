@@ -6,6 +6,9 @@ import { embeddingErrors } from './errors.ts'
 /** Vectors of texts that clients search for; some 15 KB each. */
 const cacheLimit = 512
 
+/** Seconds that a search waits for a provider that limits requests, before its client is told to come back later. */
+const longestPause = 2
+
 interface Flight {
   readonly vector: Promise<readonly number[]>
   readonly controller: AbortController
@@ -22,7 +25,7 @@ export function createQueryEmbeddings(embedder: Pick<Embedder, 'embed'>) {
 
   function begin(text: string): Flight {
     const controller = new AbortController()
-    const vector = embedder.embed([text], controller.signal).then(([first = []]) => {
+    const vector = embedder.embed([text], controller.signal, longestPause).then(([first = []]) => {
       known.set(text, first)
       return first
     })
