@@ -101,6 +101,22 @@ revoke all on function basalt.revoke_oauth_clients_of_app() from public;
 create trigger apps_revoke_oauth_clients before delete on basalt.apps
   for each row execute function basalt.revoke_oauth_clients_of_app();
 
+-- A client whose scopes are narrowed, by whatever hand, loses what it was given with the others, unless a wider one stays.
+create function basalt.revoke_oauth_grants_beyond_scopes() returns trigger language plpgsql security definer
+set search_path = pg_catalog as $$
+begin
+  update basalt.oauth_grants g set revoked_at = now()
+  where g.client_id = new.id and g.revoked_at is null and not new.scopes && case g.scope
+    when 'readonly' then array['readonly', 'readwrite', '*']
+    when 'readwrite' then array['readwrite', '*']
+    else array['*'] end;
+  return null;
+end $$;
+revoke all on function basalt.revoke_oauth_grants_beyond_scopes() from public;
+create trigger oauth_clients_narrowed after update of scopes on basalt.oauth_clients
+  for each row when (old.scopes is distinct from new.scopes)
+  execute function basalt.revoke_oauth_grants_beyond_scopes();
+
 -- Nodes keep access tokens in memory for as long as this version stays the same, as they do API keys.
 create table basalt.oauth_version (
   is_only bool primary key default true check (is_only),

@@ -20,11 +20,6 @@ export function permitting(scope: Scope): readonly Scope[] {
   return scopes.slice(scopes.indexOf(scope))
 }
 
-/** The scopes that permit no more than the widest of those that a client lists. */
-export function withinListed(listed: readonly string[]): Scope[] {
-  return scopes.filter((scope) => permitting(scope).some((wider) => listed.includes(wider)))
-}
-
 /** What a client may do, and with which collections; no tables means all. */
 export interface Access {
   readonly scope: Scope

@@ -9,8 +9,7 @@ import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { clientIdPrefix, clientSecretPrefix } from '../context.ts'
 import { oauthServerErrors } from '../errors.ts'
-import { isScope, withinListed } from '../scopes.ts'
-import { revokeOtherScopes } from '../token/grants.ts'
+import { isScope } from '../scopes.ts'
 import type { ClientRow, CountedClientRow } from './queries.ts'
 import * as queries from './queries.ts'
 import { findRedirectUriProblem } from './redirect-uri.ts'
@@ -100,7 +99,6 @@ export class ClientAdministration {
       const values = { name, redirect_uris, scopes }
       const updated = await queries.updateClient(transaction, clientId, values)
       if (updated === undefined) throw revoked()
-      await revokeOtherScopes(transaction, updated.id, withinListed(scopes))
       return { target: clientId, detail: { name, redirectUris: redirect_uris, scopes }, result: undefined }
     })
     this.#onRevoke()

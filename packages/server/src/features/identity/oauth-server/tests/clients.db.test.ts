@@ -164,6 +164,22 @@ describe('oauth server › clients', () => {
     expect(await statusOf(narrow.access_token)).toBe(200)
   })
 
+  test('lose what was given with a scope that SQL takes away', async () => {
+    const client = await createClient(app)
+    const user = userToken({ sub: alice })
+    const narrow = await obtainTokens(app, user, client, { scope: 'readonly' })
+    const wide = await obtainTokens(app, user, client, { scope: '*' })
+    const statusOf = async (token: string) => (await app.request('GET', '/api/schema', { token })).status
+    expect(await statusOf(wide.access_token)).toBe(200)
+    const list = (scopes: readonly string[]) =>
+      app.sql('update basalt.oauth_clients set scopes = $1 where client_id = $2', [scopes, client.clientId])
+    await list(['readonly', 'readwrite'])
+    await expect.poll(() => statusOf(wide.access_token)).toBe(401)
+    expect((await refresh(app, client, wide.refresh_token)).json.error).toBe('invalid_grant')
+    await list(['readwrite'])
+    expect((await refresh(app, client, narrow.refresh_token)).status).toBe(200)
+  })
+
   test.each(['a code is redeemed', 'they ask for themselves'])(
     'give nothing with a scope that is taken away while %s',
     async (what) => {

@@ -473,6 +473,24 @@ describe('oauth server › client metadata documents', () => {
     expect((await limited.request('GET', `/oauth/authorize?${first}`)).status).toBe(200)
   })
 
+  test('end what was given with a scope that they no longer list', async () => {
+    const client = publish()
+    const wide = await obtainTokens(app, user, client, { scope: 'readwrite' })
+    const narrow = await obtainTokens(app, user, client, { scope: 'readonly' })
+    const statusOf = async (token: string) => (await app.request('GET', '/api/schema', { token })).status
+    expect(await statusOf(wide.access_token)).toBe(200)
+    const document = { client_id: client.clientId, redirect_uris: [callback], scope: 'readonly' }
+    answerWith(client.clientId, { status: 200, text: JSON.stringify(document), headers: jsonType })
+    await app.sql('update basalt.oauth_clients set document_expires_at = now() where client_id = $1', [
+      client.clientId,
+    ])
+    expect((await authorize(askWith(client, proof, { scope: 'readonly' }))).status).toBe(200)
+    await expect.poll(() => statusOf(wide.access_token)).toBe(401)
+    expect((await refresh(app, client, wide.refresh_token)).json.error).toBe('invalid_grant')
+    expect(await statusOf(narrow.access_token)).toBe(200)
+    expect((await refresh(app, client, narrow.refresh_token)).status).toBe(200)
+  })
+
   test('stay revoked, and are not changed by the administrator', async () => {
     const client = publish()
     await authorize(askWith(client, proof))

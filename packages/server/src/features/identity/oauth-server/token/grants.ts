@@ -205,17 +205,6 @@ export async function revokeGrant(database: Queryable, id: string): Promise<bool
   return count > 0
 }
 
-/** Revokes what a client has got with other scopes than these. */
-export async function revokeOtherScopes(
-  database: Queryable,
-  clientRowId: string,
-  kept: readonly Scope[],
-): Promise<void> {
-  await database.count(sql`
-    update basalt.oauth_grants set revoked_at = now()
-    where client_id = ${clientRowId}::uuid and scope <> all(${kept}::text[]) and revoked_at is null`)
-}
-
 /** @returns whether there was such a token */
 export async function deleteAccessToken(database: Queryable, hash: Buffer): Promise<boolean> {
   return (
