@@ -50,28 +50,30 @@ export class Exchange {
         appName: oauth.appName,
       }
     } catch (error) {
-      if (error instanceof AppError && error.status === 429) {
-        void this.#reply.headers(error.extras.headers ?? {})
-        this.#page.send(faultView(error.message), [], error.status)
-        return undefined
-      }
-      if (!(error instanceof ProtocolError)) throw error
-      const address = error.code === 'invalid_client' ? undefined : await this.#addressOf(query, error)
-      if (address === undefined) this.#page.send(faultView(error.message), [], error.status)
-      else this.#page.lead(address)
+      const fault = await this.#leadBack(query, error)
+      if (fault !== undefined) this.#showFault(fault)
       return undefined
     }
   }
 
-  async #addressOf(query: string, error: ProtocolError): Promise<string | undefined> {
+  /** Leads to the client with an error, if the client is known. @returns otherwise what is to be said on the page */
+  async #leadBack(query: string, error: unknown): Promise<unknown> {
     const { oauth } = this.#context
+    if (!(error instanceof ProtocolError) || error.code === 'invalid_client') return error
     try {
       const target = await requireTarget(oauth, readQuery(query, answering), addressKey(this.#request))
-      return errorAddress(oauth, target, error)
+      this.#page.lead(errorAddress(oauth, target, error))
+      return undefined
     } catch (fault) {
-      if (fault instanceof ProtocolError) return undefined
-      throw fault
+      return fault instanceof ProtocolError ? error : fault
     }
+  }
+
+  #showFault(fault: unknown): void {
+    const isLimit = fault instanceof AppError && fault.status === 429
+    if (!isLimit && !(fault instanceof ProtocolError)) throw fault
+    if (isLimit) void this.#reply.headers(fault.extras.headers ?? {})
+    this.#page.send(faultView(fault.message), [], fault.status)
   }
 
   /** Takes a form of the page. */

@@ -470,6 +470,13 @@ describe('oauth server › client metadata documents', () => {
     const page = await limited.request('GET', `/oauth/authorize?${last}`)
     expect([page.status, page.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
     expect(page.text).toContain('too many requests')
+    // A request that is malformed as well: the document would say where its error may be sent.
+    const malformed = await limited.request('GET', `/oauth/authorize?${last}&response_type=token`)
+    expect([malformed.status, malformed.headers.get('content-type')]).toEqual([
+      429,
+      expect.stringMatching(/^text\/html/),
+    ])
+    expect(malformed.headers.get('retry-after')).toMatch(/^\d+$/)
     expect((await limited.request('GET', `/oauth/authorize?${first}`)).status).toBe(200)
   })
 
