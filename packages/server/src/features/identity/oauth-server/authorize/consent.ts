@@ -35,11 +35,17 @@ export async function issueConsented(
   })
 }
 
-/** Records the consent, in place of the one before, and makes a code. @throws AppError invalid_token, insufficient_aal */
+/**
+ * Records the consent, in place of the one before, and makes a code.
+ *
+ * @param endApproval ends what the approval was made with, in the same transaction
+ * @throws AppError invalid_token, insufficient_aal
+ */
 export async function approve(
   context: OAuthContext,
   request: AuthorizationRequest,
   identity: UserIdentity,
+  endApproval?: (transaction: Queryable) => Promise<unknown>,
 ): Promise<string> {
   const { client, scope, allowedTables } = request
   return await context.database.transaction(async (transaction) => {
@@ -50,6 +56,7 @@ export async function approve(
       on conflict (user_id, client_id) do update
         set scope = excluded.scope, allowed_tables = excluded.allowed_tables, updated_at = now()
       returning id`)
+    await endApproval?.(transaction)
     return await insertCode(context, transaction, request, { consentId: id, userId })
   })
 }

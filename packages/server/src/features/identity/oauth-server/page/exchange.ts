@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Queryable } from '../../../../database/system-database.ts'
 import { addressKey } from '../../../../http/client-address.ts'
 import type { Identity, PendingIdentity, UserIdentity } from '../../../../http/identity.ts'
 import { AppError } from '../../../../lib/errors.ts'
@@ -101,8 +102,7 @@ export class Exchange {
       return await this.#takeSecond(asked, verdict.pending, step, form)
     }
     if (!('identity' in verdict) || !isPerson(verdict.identity) || step !== 'consent') {
-      this.cookie.begin(this.#reply)
-      return await this.showSignIn(asked, 'The sign-in has expired. Try again.')
+      return await this.#showExpired(asked)
     }
     return await this.#decide(asked, verdict.identity, form.get('decision'))
   }
@@ -187,7 +187,7 @@ export class Exchange {
     const { identity } = verdict
     const { oauth } = this.#context
     const code = await issueConsented(oauth, asked.request, identity)
-    if (code !== undefined) return await this.#leave(identity, codeAddress(oauth, asked.request, code))
+    if (code !== undefined) return await this.#endAndLeave(identity, codeAddress(oauth, asked.request, code))
     this.cookie.set(this.#reply, token)
     return this.#page.send(consentView(asked, identity.email), [asked.request.redirectUri])
   }
@@ -237,19 +237,33 @@ export class Exchange {
   async #decide(asked: Asked, identity: UserIdentity, decision: string | null): Promise<FastifyReply> {
     const { oauth } = this.#context
     const { request } = asked
-    if (decision === 'deny') return await this.#leave(identity, errorAddress(oauth, request, denied()))
+    if (decision === 'deny') return await this.#endAndLeave(identity, errorAddress(oauth, request, denied()))
     if (decision !== 'approve') {
       return this.#page.send(consentView(asked, identity.email), [request.redirectUri])
     }
-    return await this.#leave(identity, codeAddress(oauth, request, await approve(oauth, request, identity)))
+    try {
+      const code = await approve(oauth, request, identity, (transaction) => endOwn(transaction, identity))
+      return this.#leave(identity, codeAddress(oauth, request, code))
+    } catch (error) {
+      // The same approval, sent before, has ended the session.
+      if (error instanceof AppError && error.status === 401) return await this.#showExpired(asked)
+      throw error
+    }
   }
 
-  /** Ends the session of the page and leads to the client. */
-  async #leave({ sessionId }: UserIdentity, address: string): Promise<FastifyReply> {
-    const { accounts } = this.#context.passkeys.mfa
-    if (sessionId !== undefined && (await endSession(accounts.database, sessionId))) {
-      accounts.endedSessions.add(sessionId)
-    }
+  async #showExpired(asked: Asked): Promise<FastifyReply> {
+    this.cookie.begin(this.#reply)
+    return await this.showSignIn(asked, 'The sign-in has expired. Try again.')
+  }
+
+  async #endAndLeave(identity: UserIdentity, address: string): Promise<FastifyReply> {
+    await endOwn(this.#context.passkeys.mfa.accounts.database, identity)
+    return this.#leave(identity, address)
+  }
+
+  /** Leads to the client; the session of the page has ended. */
+  #leave({ sessionId }: UserIdentity, address: string): FastifyReply {
+    if (sessionId !== undefined) this.#context.passkeys.mfa.accounts.endedSessions.add(sessionId)
     this.cookie.clear(this.#reply)
     return this.#page.lead(address)
   }
@@ -262,6 +276,10 @@ export class Exchange {
     const asked = await optional(ask)
     return asked && { step, ...asked }
   }
+}
+
+async function endOwn(database: Queryable, { sessionId }: UserIdentity): Promise<void> {
+  if (sessionId !== undefined) await endSession(database, sessionId)
 }
 
 /** Undefined for what is not available now, such as a factor that was switched off. */

@@ -126,6 +126,19 @@ describe('oauth server › page', () => {
     await become('administrator')
   })
 
+  test('gives one code for an approval that is sent several times at once', async () => {
+    const { user } = await accounts.register()
+    const browser = await signIn(user)
+    const tabs = Array.from({ length: 10 }, () => Object.assign(new Browser(), browser))
+    await Promise.all(tabs.map((tab) => tab.submit('consent', { decision: 'approve' })))
+    const led = tabs.filter(({ status }) => status === 303)
+    expect(led.map(({ location }) => location.searchParams.has('code'))).toEqual([true])
+    const others = tabs.filter(({ status }) => status !== 303)
+    for (const { html } of others) expect(html).toContain('The sign-in has expired')
+    const codes = await accounts.app.sql('select 1 from basalt.oauth_codes where user_id = $1', [user.id])
+    expect(codes).toHaveLength(1)
+  })
+
   test('asks no second time for what was consented to', async () => {
     const { user } = await accounts.register()
     await (await signIn(user)).submit('consent', { decision: 'approve' })
