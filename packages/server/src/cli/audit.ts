@@ -1,8 +1,14 @@
 import { Command } from 'commander'
-import { listAudit, readAuditFilter, showAudit } from '../features/operations/audit/index.ts'
+import type { SystemDatabase } from '../database/system-database.ts'
+import {
+  type AuditFilter,
+  listAudit,
+  readAuditFilter,
+  showAudit,
+} from '../features/operations/audit/index.ts'
 import { readLimit } from '../http/filters.ts'
-import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
-import { formatTable } from './table.ts'
+import { loadCommandConfig, printAll, type Terminal, withConfigFlags } from './context.ts'
+import { layOutTable } from './table.ts'
 import { mostRows, readDatabase } from './with-database.ts'
 
 interface AuditOptions {
@@ -19,6 +25,12 @@ interface AuditOptions {
   readonly limit?: string
   readonly json?: boolean
 }
+
+const heads = ['time', 'actor', 'action', 'on', 'user', 'request']
+/** Rows that are read at once: each may hold a record as it was and as it is. */
+const pageSize = 100
+
+type Page = readonly ReturnType<typeof showAudit>[]
 
 export function auditCommand(terminal: Terminal): Command {
   const command = new Command('audit')
@@ -38,7 +50,7 @@ export function auditCommand(terminal: Terminal): Command {
   return withConfigFlags(command).action(async (options: AuditOptions) => {
     const { config } = loadCommandConfig(terminal, command)
     const { record, user, key, requestId, limit, json, ...named } = options
-    const rows = await readDatabase(config, 'basalt audit', (database) => {
+    await readDatabase(config, 'basalt audit', async (database) => {
       const filter = readAuditFilter({
         ...named,
         record_id: record,
@@ -46,14 +58,41 @@ export function auditCommand(terminal: Terminal): Command {
         api_key_id: key,
         request_id: requestId,
       })
-      return listAudit(database, filter, { limit: readLimit(limit, 100, mostRows), offset: 0 })
+      const pages = listPages(database, filter, readLimit(limit, 100, mostRows))
+      await printAll(terminal, json === true ? formatJson(pages) : formatLines(pages))
     })
-    const items = rows.map(showAudit)
-    if (json === true) {
-      printJson(terminal, items)
-      return
+  })
+}
+
+async function* listPages(
+  database: SystemDatabase,
+  filter: AuditFilter,
+  limit: number,
+): AsyncGenerator<Page> {
+  let after: string | undefined
+  for (let left = limit; left > 0; left -= pageSize) {
+    const rows = await listAudit(database, filter, { limit: Math.min(left, pageSize), after })
+    yield rows.map(showAudit)
+    if (rows.length < pageSize) return
+    after = rows.at(-1)?.id
+  }
+}
+
+/** As `printJson` writes an array. */
+async function* formatJson(pages: AsyncIterable<Page>): AsyncGenerator<string> {
+  let isFirst = true
+  for await (const items of pages) {
+    for (const item of items) {
+      yield `${isFirst ? '[' : ','}\n  ${JSON.stringify(item, undefined, 2).replaceAll('\n', '\n  ')}`
+      isFirst = false
     }
-    const heads = ['time', 'actor', 'action', 'on', 'user', 'request']
+  }
+  yield isFirst ? '[]\n' : '\n]\n'
+}
+
+async function* formatLines(pages: AsyncIterable<Page>): AsyncGenerator<string> {
+  let layout: ReturnType<typeof layOutTable> | undefined
+  for await (const items of pages) {
     const lines = items.map((item) => [
       item.timestamp,
       item.actor,
@@ -62,6 +101,10 @@ export function auditCommand(terminal: Terminal): Command {
       item.user_id,
       item.request_id,
     ])
-    print(terminal, formatTable(heads, lines))
-  })
+    if (layout === undefined) {
+      layout = layOutTable(heads, lines)
+      yield layout.head
+    }
+    yield layout.format(lines)
+  }
 }

@@ -1,6 +1,8 @@
+import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
 import { type LoadedConfig, loadConfig } from '../config/load.ts'
 import { listSettings } from '../config/schema.ts'
+import { codeOf } from '../lib/errors.ts'
 import { suggestion } from '../lib/suggestion.ts'
 import { refuseOtherDatabase } from './server-note.ts'
 
@@ -16,6 +18,17 @@ export interface Terminal {
   cwd(): string
   on(event: string, listener: (...args: never[]) => void): unknown
   exit(code?: number): never
+}
+
+/** Writes as fast as the reader takes it. @returns whether all was written: a reader may stop reading */
+export async function printAll({ stdout }: Terminal, texts: AsyncIterable<string>): Promise<boolean> {
+  try {
+    await pipeline(texts, stdout, { end: false })
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'EPIPE') return false
+    throw error
+  }
 }
 
 /** Writes to standard output. */

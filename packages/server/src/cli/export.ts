@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http'
 import { resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { Command } from 'commander'
-import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
-import { loadServerConfig, type Terminal, withConfigFlags } from './context.ts'
+import { messageOf, OperatorError } from '../lib/errors.ts'
+import { loadServerConfig, printAll, type Terminal, withConfigFlags } from './context.ts'
 import { connectToServer, withServerFlags } from './server-client.ts'
 
 interface Options {
@@ -46,7 +46,7 @@ export function exportCommand(terminal: Terminal): Command {
       const path = `/api/collections/${encodeURIComponent(table)}/export.${format}${query}`
       const rows = await server.open(path, interruption.signal)
       if (output !== undefined) await writeFile(rows, resolve(terminal.cwd(), output))
-      else if (!(await writeOut(rows, terminal))) return
+      else if (!(await printRows(rows, terminal))) return
       requireComplete(rows)
     } catch (error) {
       interruption.signal.throwIfAborted()
@@ -57,16 +57,11 @@ export function exportCommand(terminal: Terminal): Command {
   })
 }
 
-/** @returns whether all rows were written @throws OperatorError when the rows end before their end */
-async function writeOut(rows: IncomingMessage, { stdout }: Terminal): Promise<boolean> {
-  try {
-    await pipeline(rows, stdout, { end: false })
-    return true
-  } catch (error) {
-    // The reader has closed the pipe.
-    if (codeOf(error) === 'EPIPE') return false
+/** @throws OperatorError when the rows end before their end @returns as {@link printAll} */
+function printRows(rows: IncomingMessage, terminal: Terminal): Promise<boolean> {
+  return printAll(terminal, rows).catch((error) => {
     throw incomplete(error)
-  }
+  })
 }
 
 /** @throws OperatorError when the rows end before their end, or cannot be written; there is no file then */

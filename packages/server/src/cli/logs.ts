@@ -4,14 +4,14 @@ import type { SystemDatabase } from '../database/system-database.ts'
 import {
   type LogFilter,
   type LogRow,
-  listLogs,
+  listLatestLogs,
   listLogsSince,
   readLogFilter,
   showEntry,
   takeSnapshot,
 } from '../features/operations/logs/index.ts'
 import { readLimit, readTimeRange } from '../http/filters.ts'
-import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { loadCommandConfig, print, printAll, type Terminal, withConfigFlags } from './context.ts'
 import { showControls } from './table.ts'
 import { mostRows, readDatabase } from './with-database.ts'
 
@@ -42,14 +42,19 @@ export function logsCommand(terminal: Terminal): Command {
   return withConfigFlags(command).action(async (options: LogsOptions) => {
     const { config } = loadCommandConfig(terminal, command)
     await readDatabase(config, 'basalt logs', async (database) => {
-      const show = (rows: readonly LogRow[]) =>
-        print(terminal, rows.map((row) => formatEntry(row, options.json === true)).join(''))
+      const format = (rows: readonly LogRow[]) =>
+        rows.map((row) => formatEntry(row, options.json === true)).join('')
       const filter = readLogFilter({ ...options, q: options.query })
       const range = readTimeRange({ from: options.since, to: options.until }, ['since', 'until'])
       const limit = readLimit(options.limit, 100, mostRows)
       const snapshot = await takeSnapshot(database)
-      show((await listLogs(database, { ...filter, ...range }, undefined, limit)).toReversed())
-      if (options.follow === true) await follow(terminal, database, filter, snapshot, show)
+      async function* latest() {
+        for await (const rows of listLatestLogs(database, { ...filter, ...range }, snapshot, limit))
+          yield format(rows)
+      }
+      const isRead = await printAll(terminal, latest())
+      const show = (rows: readonly LogRow[]) => print(terminal, format(rows))
+      if (options.follow === true && isRead) await follow(terminal, database, filter, snapshot, show)
     })
   })
 }

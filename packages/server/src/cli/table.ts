@@ -1,17 +1,28 @@
+type Row = readonly (string | null)[]
+
 /** Rows as a table for people; NULL is shown as an empty cell. */
-export function formatTable(names: readonly string[], rows: readonly (readonly (string | null)[])[]): string {
-  const cells = [names, ...rows].map((row) => row.map((cell) => showControls(cell ?? '')))
+export function formatTable(names: readonly string[], rows: readonly Row[]): string {
+  const { head, format } = layOutTable(names, rows)
+  return head + format(rows)
+}
+
+/** A table that is printed by parts. @param rows those that the columns are as wide as */
+export function layOutTable(names: readonly string[], rows: readonly Row[]) {
+  const cellsOf = (row: Row) => row.map((cell) => showControls(cell ?? ''))
+  const cells = [names, ...rows].map(cellsOf)
   const widths = names.map((_, column) =>
     cells.reduce((widest, row) => Math.max(widest, [...(row[column] ?? '')].length), 0),
   )
-  const lines = cells.map((row) =>
-    row
-      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - [...cell].length))
-      .join('  ')
-      .trimEnd(),
-  )
+  const format = (some: readonly Row[]) => some.map((row) => `${align(cellsOf(row), widths)}\n`).join('')
   const rule = widths.map((width) => '-'.repeat(width)).join('  ')
-  return `${[lines[0], rule, ...lines.slice(1)].join('\n')}\n`
+  return { head: `${format([names])}${rule}\n`, format }
+}
+
+function align(cells: readonly string[], widths: readonly number[]): string {
+  return cells
+    .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - [...cell].length)))
+    .join('  ')
+    .trimEnd()
 }
 
 /** Characters that would move the cursor or colour the terminal are shown instead: `↵`, `\x1b`. */

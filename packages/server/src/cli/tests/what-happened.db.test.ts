@@ -31,6 +31,18 @@ function run(...args: string[]): Promise<CommandResult> {
   return basaltHere(args, { env: environment() })
 }
 
+/** How long the longest piece is that a command writes. */
+async function longestPiece(...args: string[]): Promise<number> {
+  const terminal = createTerminal(args, { env: environment() })
+  let longest = 0
+  terminal.stdout.on('data', (piece: Buffer) => {
+    longest = Math.max(longest, piece.length)
+  })
+  await main(terminal)
+  expect([terminal.exitCode ?? 0, terminal.output.stderr]).toEqual([0, ''])
+  return longest
+}
+
 describe('basalt usage', () => {
   test('prints what apps have used within a span', async () => {
     const { code, stdout } = await run('usage', '--from', '2026-03-01', '--to', '2026-03-31')
@@ -73,6 +85,22 @@ describe('basalt logs', () => {
     const { stdout } = await run('logs', '--query', 'many', '--limit', '1100')
     expect(stdout.split('\n')).toHaveLength(1101)
     await database.sql(`delete from basalt.logs where message = 'many'`)
+  })
+
+  test('writes page by page, in order and each entry once, whatever the number', async () => {
+    await database.sql(`
+      insert into basalt.logs (logged_at, level, message, attrs, node)
+      select '2026-03-05T00:00:00Z'::timestamptz + n / 3 * interval '1 us', 30, 'page ' || n,
+        jsonb_build_object('text', repeat('x', 500)), 'web/1'
+      from generate_series(1, 5000) n`)
+    const args = ['logs', '--query', 'page', '--limit', '4500', '--json']
+    const { stdout } = await run(...args)
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line).message)).toEqual(
+      Array.from({ length: 4500 }, (_, index) => `page ${index + 501}`),
+    )
+    expect(await longestPiece(...args)).toBeLessThan(1024 * 1024)
+    await database.sql(`delete from basalt.logs where message like 'page %'`)
   })
 })
 
@@ -138,6 +166,18 @@ describe('basalt audit', () => {
       select now(), 'admin', 'many.' || n from generate_series(1, 700) n`)
     const { stdout } = await run('audit', '--limit', '600', '--json')
     expect(JSON.parse(stdout)).toHaveLength(600)
+    expect(stdout).toBe(`${JSON.stringify(JSON.parse(stdout), undefined, 2)}\n`)
+    expect((await run('audit', '--limit', '600')).stdout.split('\n')).toHaveLength(603)
+    expect((await run('audit', '--actor', 'open', '--json')).stdout).toBe('[]\n')
+    expect((await run('audit', '--actor', 'open')).stdout.split('\n')).toHaveLength(3)
     await database.sql(`delete from basalt.audit where action like 'many.%'`)
+  })
+
+  test('writes row by row, whatever the number', async () => {
+    await database.sql(`
+      insert into basalt.audit (happened_at, actor, action, new_values)
+      select now(), 'admin', 'large', jsonb_build_object('text', repeat('x', 10000)) from generate_series(1, 150)`)
+    expect(await longestPiece('audit', '--action', 'large', '--limit', '150', '--json')).toBeLessThan(20_000)
+    await database.sql(`delete from basalt.audit where action = 'large'`)
   })
 })

@@ -8,7 +8,7 @@ import { AuditedTables } from './audited-tables.ts'
 import { deleteAudit } from './queries.ts'
 import { auditRoutes } from './routes.ts'
 
-export { listAudit } from './queries.ts'
+export { type AuditFilter, listAudit } from './queries.ts'
 export { type AuditEntry, recordAudit } from './record.ts'
 export { readAuditFilter, showAudit } from './routes.ts'
 

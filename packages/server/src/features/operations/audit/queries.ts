@@ -35,11 +35,18 @@ export interface AuditRow {
   readonly request_id: string | null
 }
 
+export interface AuditPage {
+  readonly limit: number
+  readonly offset?: number
+  /** The last row of the page before. */
+  readonly after?: string | undefined
+}
+
 /** Newest first. */
 export async function listAudit(
   database: Queryable,
   filter: AuditFilter,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
+  { limit, offset = 0, after }: AuditPage,
 ): Promise<readonly AuditRow[]> {
   const { table, recordId, userId, keyId, appId, operation, actor, action, requestId, from, to } = filter
   const conditions = [
@@ -55,6 +62,7 @@ export async function listAudit(
     ...(requestId === undefined ? [] : [sql`request_id = ${requestId}`]),
     ...(from === undefined ? [] : [sql`happened_at >= ${from}::timestamptz`]),
     ...(to === undefined ? [] : [sql`happened_at < ${to}::timestamptz`]),
+    ...(after === undefined ? [] : [sql`id < ${after}::bigint`]),
   ]
   return await database.many<AuditRow & Record<string, unknown>>(sql`
     select id::text, happened_at, actor, action, target, detail, user_id, api_key_id, app_id, table_name, record_id,

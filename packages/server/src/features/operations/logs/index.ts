@@ -17,7 +17,7 @@ export {
   deleteRequests,
   type LogFilter,
   type LogRow,
-  listLogs,
+  listLatestLogs,
   listLogsSince,
   takeSnapshot,
 } from './queries.ts'

@@ -78,6 +78,9 @@ function matches({ level, text, requestId, from, to }: LogFilter): Sql {
   )
 }
 
+/** Rows of a page, where a list has no other limit. */
+const pageSize = 1000
+
 /** Entries, as `log (id, time, …)`. */
 const entries: Sql = sql`select id, logged_at as time, level, message, attrs, node, request_id from basalt.logs`
 
@@ -109,6 +112,40 @@ export async function listLogs(
     -- The column: an id alone would be the text that is selected.
     order by time desc, log.id desc
     limit ${limit}::int`)
+}
+
+/**
+ * The newest entries of those that the snapshot sees, oldest first, by pages.
+ *
+ * @param limit of all pages together
+ */
+export async function* listLatestLogs(
+  database: Queryable,
+  filter: LogFilter,
+  snapshot: string,
+  limit: number,
+): AsyncGenerator<readonly LogRow[]> {
+  const { requestId } = filter
+  const seen = sql`${entries} where pg_visible_in_snapshot(transaction_id, ${snapshot}::pg_snapshot)`
+  const source = requestId === undefined ? seen : sql`${seen} union all ${requestEntry(requestId)}`
+  // The one before the oldest of them.
+  let after = await database.maybeOne<{ id: string; exact_time: string }>(sql`
+    select id::text, time::text as exact_time from (${source}) log
+    where ${matches(filter)}
+    order by time desc, log.id desc
+    limit 1 offset ${limit}::bigint`)
+  for (let left = limit; left > 0; left -= pageSize) {
+    const rows: (LogRow & { exact_time: string })[] = await database.many(sql`
+      select id::text, time, level, message, attrs, node, request_id, time::text as exact_time
+      from (${source}) log
+      where ${matches(filter)}
+        ${after === undefined ? sql.empty : sql`and (time, id) > (${after.exact_time}::timestamptz, ${after.id}::bigint)`}
+      order by time, log.id
+      limit ${Math.min(left, pageSize)}::int`)
+    yield rows
+    if (rows.length < pageSize) return
+    after = rows.at(-1)
+  }
 }
 
 /** Where a live tail begins: what is not visible in the snapshot is yet to come. */
