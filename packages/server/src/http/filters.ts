@@ -1,4 +1,5 @@
 import { parseDay, parseInstant } from '../lib/instant.ts'
+import { Type } from '../lib/type.ts'
 import { isUuid } from '../lib/uuid.ts'
 import { httpErrors } from './errors.ts'
 
@@ -10,6 +11,19 @@ export function readLimit(text: string | undefined, fallback: number, most: numb
   if (!/^\d{1,15}$/.test(text) || Number(text) === 0) throw httpErrors.invalidListParameter('limit', '')
   return Math.min(Number(text), most)
 }
+
+/** The parameter `limit` of a route: what the API document says of it, and how it is read. */
+export function limitParameter(fallback: number, most: number) {
+  const description = `An integer; ${fallback} unless given, ${most} at most.`
+  return {
+    schema: Type.Optional(Type.String({ description })),
+    /** @throws AppError invalid_list_parameter */
+    read: (text: string | undefined) => readLimit(text, fallback, most),
+  }
+}
+
+/** The parameter `offset`, as {@link readOffset} reads it. */
+export const offsetSchema = Type.Optional(Type.String({ description: 'An integer; 0 unless given.' }))
 
 /** @throws AppError invalid_list_parameter */
 export function readOffset(text = '0'): number {

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import type { Database } from '../../../database/open.ts'
-import { readLimit, readTimePosition, writeTimePosition } from '../../../http/filters.ts'
+import { readTimePosition, writeTimePosition } from '../../../http/filters.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { isUuid } from '../../../lib/uuid.ts'
@@ -67,7 +67,7 @@ export function sqlRoutes(app: HttpServer, { database, runner, saved, catalog }:
     async (request, reply) => {
       const { q, cursor } = request.query
       const after = cursor === undefined ? undefined : readTimePosition(cursor)
-      const limit = readLimit(request.query.limit, 50, 200)
+      const limit = schemas.pageLimit.read(request.query.limit)
       const rows = await listRuns(database.system, { search: q, after }, limit + 1)
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
@@ -106,7 +106,7 @@ export function sqlRoutes(app: HttpServer, { database, runner, saved, catalog }:
     { config: { guard: 'admin', operation: 'sql.listSaved' }, schema: schemas.listSavedSchema },
     async (request, reply) => {
       const { q, cursor, limit } = request.query
-      return reply.send(await saved.list({ search: q, after: cursor, limit: readLimit(limit, 50, 200) }))
+      return reply.send(await saved.list({ search: q, after: cursor, limit: schemas.pageLimit.read(limit) }))
     },
   )
   app.get(

@@ -1,3 +1,4 @@
+import { limitParameter } from '../../../http/filters.ts'
 import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
@@ -129,6 +130,9 @@ const run = Type.Object({
   startedAt: timestamp,
 })
 
+/** Of runs and of saved queries. */
+export const pageLimit = limitParameter(50, 200)
+
 export const listRunsSchema = {
   tags,
   security,
@@ -136,7 +140,7 @@ export const listRunsSchema = {
   description: 'The last thousand, newest first, with the first 300 characters of query and error.',
   querystring: Type.Object({
     q: text('A part of the query.'),
-    limit: text('50 unless given, at most 200.'),
+    limit: pageLimit.schema,
     cursor,
   }),
   response: responses({ 200: Type.Object({ items: Type.Array(run), nextCursor }) }),
@@ -178,7 +182,7 @@ export const listSavedSchema = {
   description: 'By name, with the first 300 characters of each.',
   querystring: Type.Object({
     q: text('A part of the name.'),
-    limit: text('50 unless given, at most 200.'),
+    limit: pageLimit.schema,
     cursor,
   }),
   response: responses({

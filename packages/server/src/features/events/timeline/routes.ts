@@ -1,5 +1,5 @@
 import { httpErrors } from '../../../http/errors.ts'
-import { readChoice, readLimit, readTimeRange, readUuid } from '../../../http/filters.ts'
+import { readChoice, readTimeRange, readUuid } from '../../../http/filters.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { timelineErrors } from './errors.ts'
 import * as schemas from './schemas.ts'
@@ -25,7 +25,7 @@ export function timelineRoutes(app: HttpServer, timeline: Timeline): void {
       }
       if (cursor !== undefined && !isEventId(cursor))
         throw httpErrors.invalidListParameter('cursor', 'expected the nextCursor of a page')
-      return reply.send(await timeline.list({ filter, cursor, limit: readLimit(limit, 50, 500) }))
+      return reply.send(await timeline.list({ filter, cursor, limit: schemas.eventsLimit.read(limit) }))
     },
   )
 

@@ -1,3 +1,4 @@
+import { limitParameter } from '../../../http/filters.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
@@ -21,6 +22,8 @@ const event = {
   requestId: nullable('The `X-Request-Id` of the response.'),
 }
 
+export const eventsLimit = limitParameter(50, 500)
+
 export const listEventsSchema = {
   tags,
   security,
@@ -35,7 +38,7 @@ export const listEventsSchema = {
     action: text('create, update or delete.'),
     since: instant,
     until: instant,
-    limit: text('An integer; 50 unless given, 500 at most.'),
+    limit: eventsLimit.schema,
     cursor: text('`nextCursor` of the page before.'),
   }),
   response: responses({

@@ -1,8 +1,7 @@
 import { userOf } from '../../../http/authentication.ts'
-import { readLimit } from '../../../http/filters.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
-import { adminSchemas, ownSchemas } from './schemas.ts'
+import { adminSchemas, ownLimit, ownSchemas } from './schemas.ts'
 import type { SmsService } from './service.ts'
 
 /** Text messages of the caller. */
@@ -17,7 +16,7 @@ export function ownSmsRoutes(app: HttpServer, service: SmsService): void {
     `${path}/messages`,
     { config: { guard: 'bearer', operation: 'sms.listOwn' }, schema: ownSchemas.list },
     async (request, reply) =>
-      reply.send(await service.listOf(userOf(request).userId, readLimit(request.query.limit, 50, 100))),
+      reply.send(await service.listOf(userOf(request).userId, ownLimit.read(request.query.limit))),
   )
   app.get(
     `${path}/messages/:id`,

@@ -1,3 +1,4 @@
+import { limitParameter } from '../../../http/filters.ts'
 import { bearerSecurity, pageOf, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
@@ -65,6 +66,8 @@ export const adminSchemas = {
   },
 }
 
+export const ownLimit = limitParameter(50, 100)
+
 export const ownSchemas = {
   send: {
     ...common,
@@ -76,7 +79,7 @@ export const ownSchemas = {
     ...common,
     summary: "The caller's text messages, the newest first",
     querystring: Type.Object({
-      limit: Type.Optional(Type.String({ description: '50 unless given; at most 100.' })),
+      limit: ownLimit.schema,
     }),
     response: responses({ 200: Type.Array(message) }),
   },

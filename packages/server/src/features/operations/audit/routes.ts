@@ -1,8 +1,8 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { readChoice, readLimit, readOffset, readTimeRange, readUuid } from '../../../http/filters.ts'
+import { readChoice, readOffset, readTimeRange, readUuid } from '../../../http/filters.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { type AuditFilter, type AuditRow, listAudit } from './queries.ts'
-import { listAuditSchema } from './schemas.ts'
+import { auditLimit, listAuditSchema } from './schemas.ts'
 
 const operations = ['INSERT', 'UPDATE', 'DELETE']
 
@@ -12,7 +12,7 @@ export function auditRoutes(app: HttpServer, database: SystemDatabase): void {
     { config: { guard: 'admin', operation: 'audit.list' }, schema: listAuditSchema },
     async (request, reply) => {
       const { query } = request
-      const page = { limit: readLimit(query.limit, 100, 500), offset: readOffset(query.offset) }
+      const page = { limit: auditLimit.read(query.limit), offset: readOffset(query.offset) }
       const items = (await listAudit(database, readAuditFilter(query), page)).map(showAudit)
       return reply.send({ items, count: items.length, ...page })
     },

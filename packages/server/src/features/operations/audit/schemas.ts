@@ -1,3 +1,4 @@
+import { limitParameter, offsetSchema } from '../../../http/filters.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
@@ -5,6 +6,8 @@ const nullable = Type.Union([Type.String(), Type.Null()])
 const text = (description: string) => Type.Optional(Type.String({ description }))
 const instant = text('RFC 3339, or YYYY-MM-DD, of which the last day is included.')
 const values = Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()])
+
+export const auditLimit = limitParameter(100, 500)
 
 export const listAuditSchema = {
   tags: ['operations'],
@@ -23,8 +26,8 @@ export const listAuditSchema = {
     request_id: text('The `X-Request-Id` of a response.'),
     from: instant,
     to: instant,
-    limit: text('An integer; 100 unless given, 500 at most.'),
-    offset: text('An integer; 0 unless given.'),
+    limit: auditLimit.schema,
+    offset: offsetSchema,
   }),
   response: responses({
     200: Type.Object({

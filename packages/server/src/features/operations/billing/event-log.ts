@@ -1,6 +1,13 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import { readLimit, readOffset, readTimeRange, readUuid, type TimeRange } from '../../../http/filters.ts'
+import {
+  limitParameter,
+  offsetSchema,
+  readOffset,
+  readTimeRange,
+  readUuid,
+  type TimeRange,
+} from '../../../http/filters.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { Type } from '../../../lib/type.ts'
@@ -20,6 +27,7 @@ interface EventRow {
 
 const nullable = Type.Union([Type.String(), Type.Null()])
 const filter = Type.Optional(Type.String())
+const eventLimit = limitParameter(100, 500)
 const listSchema = {
   tags: ['billing'],
   summary: 'What the billing provider reported, the newest first',
@@ -31,8 +39,8 @@ const listSchema = {
     type: filter,
     from: Type.Optional(Type.String({ description: 'When it happened: RFC 3339 or YYYY-MM-DD.' })),
     to: filter,
-    limit: Type.Optional(Type.String({ description: '100 unless given; at most 500.' })),
-    offset: filter,
+    limit: eventLimit.schema,
+    offset: offsetSchema,
   }),
   response: responses({
     200: Type.Object({
@@ -63,7 +71,7 @@ export function eventLogRoute(app: HttpServer, database: SystemDatabase): void {
     { config: { guard: 'admin', operation: 'billing.listEvents' }, schema: listSchema },
     async (request, reply) => {
       const { app_id: appId, subscription_id, customer_id, type, from, to, limit, offset } = request.query
-      const range = { limit: readLimit(limit, 100, 500), offset: readOffset(offset) }
+      const range = { limit: eventLimit.read(limit), offset: readOffset(offset) }
       const filter = {
         appId: appId === undefined ? undefined : readUuid('app_id filter', appId),
         texts: { subscription_id, customer_id, type },

@@ -1,6 +1,6 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors.ts'
-import { readChoice, readLimit, readOffset, readTimeRange, readUuid } from '../../../http/filters.ts'
+import { readChoice, readOffset, readTimeRange, readUuid } from '../../../http/filters.ts'
 import type { Metrics } from '../../../http/metrics.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { levelNames, levels, nameLevel } from './entry.ts'
@@ -38,7 +38,7 @@ export function logRoutes(app: HttpServer, deps: LogRoutesDeps): void {
     async (request, reply) => {
       const { since, until, limit, cursor } = request.query
       const range = readTimeRange({ from: since, to: until }, ['since', 'until'])
-      const size = readLimit(limit, 100, 1000)
+      const size = schemas.logLimit.read(limit)
       const position = cursor === undefined ? undefined : readCursor(cursor)
       const filter = { ...readLogFilter(request.query), ...range }
       const rows = await listLogs(database, filter, position, size + 1)
@@ -76,7 +76,7 @@ export function logRoutes(app: HttpServer, deps: LogRoutesDeps): void {
     { config: { guard: 'admin', operation: 'analytics.requests' }, schema: schemas.listRequestsSchema },
     async (request, reply) => {
       const { query } = request
-      const page = { limit: readLimit(query.limit, 100, 500), offset: readOffset(query.offset) }
+      const page = { limit: schemas.requestLimit.read(query.limit), offset: readOffset(query.offset) }
       const rows = await listRequests(
         database,
         {
@@ -119,7 +119,7 @@ export function logRoutes(app: HttpServer, deps: LogRoutesDeps): void {
     { config: { guard: 'admin', operation: 'analytics.queries' }, schema: schemas.listStatementsSchema },
     async (request, reply) => {
       const order = readChoice('sort', request.query.sort ?? 'total_time', statementOrders)
-      const limit = readLimit(request.query.limit, 50, 500)
+      const limit = schemas.statementLimit.read(request.query.limit)
       const items = await listStatements(database, order, limit)
       const suggestions = await listIndexSuggestions(database, deps.schemas)
       return reply.send({ items: [...items], count: items.length, index_suggestions: [...suggestions] })

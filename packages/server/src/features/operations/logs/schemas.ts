@@ -1,3 +1,4 @@
+import { limitParameter, offsetSchema } from '../../../http/filters.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { levelNames } from './entry.ts'
@@ -30,6 +31,10 @@ const entry = Type.Object({
   requestId: nullable,
 })
 
+export const logLimit = limitParameter(100, 1000)
+export const requestLimit = limitParameter(100, 500)
+export const statementLimit = limitParameter(50, 500)
+
 export const listLogsSchema = {
   tags,
   security,
@@ -39,7 +44,7 @@ export const listLogsSchema = {
     ...filter,
     since: instant,
     until: instant,
-    limit: Type.Optional(Type.String({ description: 'An integer; 100 unless given, 1000 at most.' })),
+    limit: logLimit.schema,
     cursor: Type.Optional(Type.String({ description: 'The `nextCursor` of the page before.' })),
   }),
   response: responses({
@@ -80,8 +85,8 @@ export const listRequestsSchema = {
     request_id: Type.Optional(Type.String()),
     from: instant,
     to: instant,
-    limit: Type.Optional(Type.String({ description: 'An integer; 100 unless given, 500 at most.' })),
-    offset: Type.Optional(Type.String({ description: 'An integer; 0 unless given.' })),
+    limit: requestLimit.schema,
+    offset: offsetSchema,
   }),
   response: responses({
     200: Type.Object({
@@ -123,7 +128,7 @@ export const listStatementsSchema = {
     sort: Type.Optional(
       Type.String({ description: `${statementOrders.join(', ')}; total_time unless given.` }),
     ),
-    limit: Type.Optional(Type.String({ description: 'An integer; 50 unless given, 500 at most.' })),
+    limit: statementLimit.schema,
   }),
   response: responses({
     200: Type.Object({

@@ -1,7 +1,7 @@
 import { userOf } from '../../../../http/authentication.ts'
-import { readLimit, readOffset, readUuid } from '../../../../http/filters.ts'
+import { readOffset, readUuid } from '../../../../http/filters.ts'
 import type { HttpServer } from '../../../../http/server.ts'
-import { listSchema, sendSchema } from './schemas.ts'
+import { listSchema, sendSchema, sentLimit } from './schemas.ts'
 import type { UserMail } from './service.ts'
 
 /** Mail of users and programs, and the log of it. */
@@ -21,9 +21,7 @@ export function userMailRoutes(app: HttpServer, mail: UserMail, bodyLimit: numbe
     async (request, reply) => {
       const { user_id: user, limit, offset } = request.query
       const userId = user === undefined ? undefined : readUuid('user_id filter', user)
-      return reply.send(
-        await mail.list(userId, { limit: readLimit(limit, 50, 500), offset: readOffset(offset) }),
-      )
+      return reply.send(await mail.list(userId, { limit: sentLimit.read(limit), offset: readOffset(offset) }))
     },
   )
 }

@@ -1,3 +1,4 @@
+import { limitParameter, offsetSchema } from '../../../../http/filters.ts'
 import { bearerSecurity, requiredByHandler, responses } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 
@@ -39,13 +40,15 @@ export const sendSchema = {
   }),
 }
 
+export const sentLimit = limitParameter(50, 500)
+
 export const listSchema = {
   ...common,
   summary: 'Mails that users and programs sent, the newest first',
   querystring: Type.Object({
     user_id: Type.Optional(Type.String()),
-    limit: Type.Optional(Type.String({ description: '50 unless given; at most 500.' })),
-    offset: Type.Optional(Type.String()),
+    limit: sentLimit.schema,
+    offset: offsetSchema,
   }),
   response: responses({
     200: Type.Object({
