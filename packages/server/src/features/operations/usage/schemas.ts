@@ -1,3 +1,4 @@
+import { limitParameter, offsetSchema } from '../../../http/filters.ts'
 import { bearerSecurity, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { usageMetrics } from './queries.ts'
@@ -14,8 +15,8 @@ const span = {
   from: Type.Optional(Type.String({ description: 'YYYY-MM-DD, with `to` instead of a period.' })),
   to: Type.Optional(Type.String({ description: 'YYYY-MM-DD; the last day.' })),
 }
-const limit = (most: number, fallback: number) =>
-  Type.Optional(Type.String({ description: `An integer; ${fallback} unless given, ${most} at most.` }))
+export const appsLimit = limitParameter(50, 500)
+export const breakdownLimit = limitParameter(10, 100)
 
 const params = Type.Object({ tenantId: Type.String({ description: 'UUID of an app.' }) })
 const metric = requiredByHandler(Type.String({ description: `${usageMetrics.join(', ')}.` }))
@@ -64,8 +65,8 @@ export const listUsageSchema = {
           'request_count, storage_bytes, bandwidth_bytes, function_invocations, realtime_peak_connections, job_runs, tenant_id or tenant_name; descending, unless written `+name` or `name:asc`.',
       }),
     ),
-    limit: limit(500, 50),
-    offset: Type.Optional(Type.String({ description: 'An integer; 0 unless given.' })),
+    limit: appsLimit.schema,
+    offset: offsetSchema,
   }),
   response: responses({
     200: Type.Object({
@@ -122,7 +123,7 @@ export const usageBreakdownSchema = {
         description: 'tenant, or for api_requests endpoint or status_code; tenant unless given.',
       }),
     ),
-    limit: limit(100, 10),
+    limit: breakdownLimit.schema,
   }),
   response: responses({
     200: Type.Object({
