@@ -55,6 +55,21 @@ journeys('structure', () => {
     ).toEqual([{ isProtected: true, policy: 'own', isKept: true }])
   })
 
+  test('badges of a relation break on a phone', async () => {
+    const { page } = dashboard
+    await page.setViewportSize({ width: 390, height: 800 })
+    for (const path of ['/structure', '/structure/tables/public/titles']) {
+      await dashboard.open(path)
+      const badge = page.getByText('policies do not hold: security_invoker is off')
+      await badge.waitFor()
+      const { x = 0, width = 0 } = (await badge.boundingBox()) ?? {}
+      expect(x + width).toBeLessThan(390)
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    }
+    await dashboard.screenshot('structure-390')
+    await page.setViewportSize({ width: 1280, height: 800 })
+  })
+
   test('what PostgreSQL refuses is shown with its SQL, mended there and applied', async () => {
     const { app, page } = dashboard
     await dashboard.open('/structure/tables/public/legacy')
