@@ -22,6 +22,10 @@ journeys('the frame of the dashboard', () => {
     await page.setViewportSize({ width: 390, height: 800 })
     for (const [path, text] of [
       ['/storage', 'Storage is not enabled. Set storage.enabled = true in the configuration'],
+      [
+        '/oauth-clients',
+        'Oauth provider is not enabled. Set auth.oauth_provider.enabled = true in the configuration',
+      ],
       ['/schedules', 'Jobs that are added at certain times.'],
     ] as const) {
       await dashboard.open(path)

@@ -26,6 +26,7 @@ interface FailureProps {
 /** What turns on a part of the server that answers with this error. */
 const switches: Readonly<Record<string, string>> = {
   jobs_disabled: 'jobs.enabled',
+  oauth_provider_disabled: 'auth.oauth_provider.enabled',
   push_disabled: 'push.enabled',
   storage_not_enabled: 'storage.enabled',
 }

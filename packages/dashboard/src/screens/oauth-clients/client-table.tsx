@@ -1,4 +1,3 @@
-import { isBasaltError } from '@basaltdb/client'
 import { useState } from 'react'
 import { moreOf, usePages } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
@@ -6,7 +5,7 @@ import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { formatNumber } from '../../ui/format.ts'
 import { Badge, Toolbar } from '../../ui/layout.tsx'
 import { SecretDialog } from '../../ui/secret-dialog.tsx'
-import { Empty, LoadedRows } from '../../ui/states.tsx'
+import { Failure, LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { listClients, type OAuthClient } from './api.ts'
 import { ClientDialog } from './client-dialog.tsx'
@@ -16,8 +15,9 @@ export function ClientTable({ appId }: { readonly appId?: string }) {
   const clients = usePages(['oauth-clients', appId], (cursor, signal) => listClients(appId, cursor, signal))
   const [isCreating, setCreating] = useState(false)
   const [secret, setSecret] = useState<string>()
-  if (isBasaltError(clients.error, 'oauth_provider_disabled')) {
-    return <Empty>The server is no OAuth provider: set auth.oauth_provider.enabled.</Empty>
+  // Without the provider none can be registered, either.
+  if (clients.rows === undefined && clients.error !== null) {
+    return <Failure error={clients.error} onRetry={clients.refetch} />
   }
   return (
     <>

@@ -1,9 +1,8 @@
-import { isBasaltError } from '@basaltdb/client'
 import { useAction, useApi } from '../../api/queries.ts'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Section } from '../../ui/layout.tsx'
-import { Empty, Loaded } from '../../ui/states.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { KeyTable } from '../api-keys/key-table.tsx'
 import { listGrants, revokeGrant } from './api.ts'
@@ -15,56 +14,51 @@ export function UserPrograms({ id }: { readonly id: string }) {
     invalidates: [key],
     done: 'Grant revoked; its tokens end within a second.',
   })
-  const isOff = isBasaltError(grants.error, 'oauth_provider_disabled')
   return (
     <>
       <Section title="API keys">
         <KeyTable userId={id} />
       </Section>
       <Section title="Programs the user lets in">
-        {isOff ? (
-          <Empty>The server is no OAuth provider: set auth.oauth_provider.enabled.</Empty>
-        ) : (
-          <Loaded query={grants}>
-            {(rows) => (
-              <DataTable
-                caption="Grants"
-                rows={rows}
-                rowKey={(grant) => grant.id}
-                empty="None."
-                columns={[
-                  { key: 'client', title: 'Client', cell: ({ clientName }) => clientName, isCut: true },
-                  { key: 'scope', title: 'Scope', cell: ({ scope }) => scope },
-                  {
-                    key: 'tables',
-                    title: 'Tables',
-                    cell: ({ allowedTables }) => allowedTables.join(', ') || 'all',
-                    isMinor: true,
-                  },
-                  {
-                    key: 'last',
-                    title: 'Last token',
-                    cell: ({ lastTokenIssuedAt }) => <Time value={lastTokenIssuedAt} />,
-                  },
-                  {
-                    key: 'revoke',
-                    title: 'Actions',
-                    align: 'end',
-                    cell: (grant) => (
-                      <Button
-                        size="small"
-                        aria-label={`Revoke ${grant.clientName}`}
-                        onClick={() => revoke.run(grant.id)}
-                      >
-                        Revoke
-                      </Button>
-                    ),
-                  },
-                ]}
-              />
-            )}
-          </Loaded>
-        )}
+        <Loaded query={grants}>
+          {(rows) => (
+            <DataTable
+              caption="Grants"
+              rows={rows}
+              rowKey={(grant) => grant.id}
+              empty="None."
+              columns={[
+                { key: 'client', title: 'Client', cell: ({ clientName }) => clientName, isCut: true },
+                { key: 'scope', title: 'Scope', cell: ({ scope }) => scope },
+                {
+                  key: 'tables',
+                  title: 'Tables',
+                  cell: ({ allowedTables }) => allowedTables.join(', ') || 'all',
+                  isMinor: true,
+                },
+                {
+                  key: 'last',
+                  title: 'Last token',
+                  cell: ({ lastTokenIssuedAt }) => <Time value={lastTokenIssuedAt} />,
+                },
+                {
+                  key: 'revoke',
+                  title: 'Actions',
+                  align: 'end',
+                  cell: (grant) => (
+                    <Button
+                      size="small"
+                      aria-label={`Revoke ${grant.clientName}`}
+                      onClick={() => revoke.run(grant.id)}
+                    >
+                      Revoke
+                    </Button>
+                  ),
+                },
+              ]}
+            />
+          )}
+        </Loaded>
       </Section>
     </>
   )
