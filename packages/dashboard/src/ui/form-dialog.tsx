@@ -1,9 +1,9 @@
 import { type ReactNode, useId, useState } from 'react'
 import { Button } from './button.tsx'
-import { ConfirmDialog } from './confirm-dialog.tsx'
 import { Dialog, type DialogProps } from './dialog.tsx'
 import { Form } from './layout.tsx'
 import { Failure } from './states.tsx'
+import { useDiscardQuestion } from './use-discard-question.tsx'
 
 interface FormDialogProps {
   readonly title: string
@@ -36,14 +36,14 @@ export function FormDialog({
 }: FormDialogProps) {
   const form = useId()
   const [isChanged, setChanged] = useState(false)
-  const [isLeaving, setLeaving] = useState(false)
+  const { close, question } = useDiscardQuestion(isChanged, onClose)
   return (
     <>
       <Dialog
         title={title}
         isOpen
         size={size}
-        onClose={() => (isChanged ? setLeaving(true) : onClose())}
+        onClose={close}
         footer={
           <>
             <Button onClick={onClose}>Cancel</Button>
@@ -58,16 +58,7 @@ export function FormDialog({
           {error !== null && <Failure error={error} />}
         </Form>
       </Dialog>
-      {isLeaving && (
-        <ConfirmDialog
-          title="Discard what you entered?"
-          action="Discard"
-          onConfirm={onClose}
-          onClose={() => setLeaving(false)}
-        >
-          Nothing of it is saved yet.
-        </ConfirmDialog>
-      )}
+      {question}
     </>
   )
 }

@@ -4,11 +4,10 @@ import { useAction } from '../../api/queries.ts'
 import { sqlLink } from '../../links.ts'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import { download } from '../../ui/download.ts'
 import { Select, TextField } from '../../ui/field.tsx'
-import { Form, Toolbar } from '../../ui/layout.tsx'
-import { Failure } from '../../ui/states.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
+import { Toolbar } from '../../ui/layout.tsx'
 import { Time } from '../../ui/time.tsx'
 import { type Advice, dismissAdvice, restoreAdvice } from './api.ts'
 
@@ -71,27 +70,25 @@ function DismissDialog({ advice, onClose }: { readonly advice: Advice; readonly 
   const [days, setDays] = useState<(typeof periods)[number]['value']>('')
   const action = useAction(dismissAdvice, { ...again, failure: 'view', onDone: onClose })
   return (
-    <Dialog title={`Dismiss: ${advice.title}`} isOpen onClose={onClose} size="small">
-      <Form
-        onSubmit={() =>
-          action.run({
-            id: advice.id,
-            ...(reason === '' ? {} : { reason }),
-            ...(days === '' ? {} : { until: new Date(Date.now() + Number(days) * 86_400_000).toISOString() }),
-          })
-        }
-      >
-        <p>{advice.object}</p>
-        <TextField label="Reason" value={reason} onChange={setReason} maxLength={500} />
-        <Select label="How long" value={days} onChange={setDays} choices={periods} />
-        {action.error !== null && <Failure error={action.error} />}
-        <div>
-          <Button type="submit" look="primary" isPending={action.isPending}>
-            Dismiss
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Dismiss: ${advice.title}`}
+      action="Dismiss"
+      size="small"
+      error={action.error}
+      isPending={action.isPending}
+      onSubmit={() =>
+        action.run({
+          id: advice.id,
+          ...(reason === '' ? {} : { reason }),
+          ...(days === '' ? {} : { until: new Date(Date.now() + Number(days) * 86_400_000).toISOString() }),
+        })
+      }
+      onClose={onClose}
+    >
+      <p>{advice.object}</p>
+      <TextField label="Reason" value={reason} onChange={setReason} maxLength={500} />
+      <Select label="How long" value={days} onChange={setDays} choices={periods} />
+    </FormDialog>
   )
 }
 

@@ -1,10 +1,7 @@
 import { useId, useState } from 'react'
 import { useAction } from '../../api/queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import { TextArea, TextField } from '../../ui/field.tsx'
-import { Form } from '../../ui/layout.tsx'
-import { Failure } from '../../ui/states.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { toInstant } from '../webhooks/replay-dialog.tsx'
 import { enqueueJob } from './api.ts'
 
@@ -29,41 +26,39 @@ export function EnqueueDialog({
   const parsed = parseObject(payload)
   const due = toInstant(runAt)
   return (
-    <Dialog title="Add a job" isOpen onClose={onClose}>
-      <Form
-        onSubmit={() => {
-          if (parsed !== undefined)
-            action.run({ type, payload: parsed, ...(due === undefined ? {} : { runAt: due }) })
-        }}
-      >
-        <TextField label="Type" value={type} onChange={setType} isCode list={list} required />
-        <datalist id={list}>
-          {types.map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-        <TextArea
-          label="Payload"
-          value={payload}
-          onChange={setPayload}
-          isCode
-          error={parsed === undefined ? 'Expected a JSON object.' : undefined}
-        />
-        <TextField
-          label="Not before"
-          type="datetime-local"
-          value={runAt}
-          onChange={setRunAt}
-          hint="At once unless given."
-        />
-        {action.error !== null && <Failure error={action.error} />}
-        <div>
-          <Button type="submit" look="primary" isPending={action.isPending} disabled={parsed === undefined}>
-            Add job
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Add a job"
+      action="Add job"
+      isDisabled={parsed === undefined}
+      error={action.error}
+      isPending={action.isPending}
+      onSubmit={() => {
+        if (parsed !== undefined)
+          action.run({ type, payload: parsed, ...(due === undefined ? {} : { runAt: due }) })
+      }}
+      onClose={onClose}
+    >
+      <TextField label="Type" value={type} onChange={setType} isCode list={list} required />
+      <datalist id={list}>
+        {types.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <TextArea
+        label="Payload"
+        value={payload}
+        onChange={setPayload}
+        isCode
+        error={parsed === undefined ? 'Expected a JSON object.' : undefined}
+      />
+      <TextField
+        label="Not before"
+        type="datetime-local"
+        value={runAt}
+        onChange={setRunAt}
+        hint="At once unless given."
+      />
+    </FormDialog>
   )
 }
 

@@ -3,12 +3,12 @@ import { useAction, useApi } from '../../api/queries.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import { Select, TextField } from '../../ui/field.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
 import { formatDuration } from '../../ui/format.ts'
-import { Badge, Form, PageHeader } from '../../ui/layout.tsx'
+import { Badge, PageHeader } from '../../ui/layout.tsx'
 import { Menu } from '../../ui/menu.tsx'
-import { Failure, Loaded } from '../../ui/states.tsx'
+import { Loaded } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import {
   forgetMatview,
@@ -121,26 +121,26 @@ function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
     onDone: onClose,
   })
   return (
-    <Dialog title="Register a materialized view" isOpen onClose={onClose} size="small">
-      <Form onSubmit={() => action.run({ schema, viewName, refreshMode })}>
-        <TextField label="Schema" value={schema} onChange={setSchema} isCode />
-        <TextField label="View" value={viewName} onChange={setViewName} isCode required />
-        <Select
-          label="Mode"
-          value={refreshMode}
-          onChange={setMode}
-          choices={[
-            { value: 'standard', label: 'standard: readers wait' },
-            { value: 'concurrent', label: 'concurrent: needs a unique index' },
-          ]}
-        />
-        {action.error !== null && <Failure error={action.error} />}
-        <div>
-          <Button type="submit" look="primary" isPending={action.isPending}>
-            Register view
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Register a materialized view"
+      action="Register view"
+      size="small"
+      error={action.error}
+      isPending={action.isPending}
+      onSubmit={() => action.run({ schema, viewName, refreshMode })}
+      onClose={onClose}
+    >
+      <TextField label="Schema" value={schema} onChange={setSchema} isCode />
+      <TextField label="View" value={viewName} onChange={setViewName} isCode required />
+      <Select
+        label="Mode"
+        value={refreshMode}
+        onChange={setMode}
+        choices={[
+          { value: 'standard', label: 'standard: readers wait' },
+          { value: 'concurrent', label: 'concurrent: needs a unique index' },
+        ]}
+      />
+    </FormDialog>
   )
 }

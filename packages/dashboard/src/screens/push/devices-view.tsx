@@ -1,15 +1,14 @@
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { moreOf, useAction, usePages } from '../../api/queries.ts'
 import { userLink } from '../../links.ts'
-import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import { TextArea, TextField } from '../../ui/field.tsx'
-import { Badge, FilterField, Form, Toolbar } from '../../ui/layout.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
+import { Badge, FilterField, Toolbar } from '../../ui/layout.tsx'
 import { Menu } from '../../ui/menu.tsx'
-import { Failure, LoadedRows } from '../../ui/states.tsx'
+import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { type Device, listDevices, revokeDevice, sendToDevice } from './api.ts'
 
@@ -127,7 +126,6 @@ export function DevicesView() {
 function SendTest({ device, onClose }: { readonly device: Device; readonly onClose: () => void }) {
   const [title, setTitle] = useState('Test')
   const [body, setBody] = useState('A message from the dashboard.')
-  const form = useId()
   const action = useAction(sendToDevice, {
     invalidates: [['push', 'deliveries']],
     done: 'The message is on its way; its delivery shows what the provider answers.',
@@ -135,24 +133,16 @@ function SendTest({ device, onClose }: { readonly device: Device; readonly onClo
     onDone: onClose,
   })
   return (
-    <Dialog
+    <FormDialog
       title="Send a test"
-      isOpen
+      action="Send"
+      error={action.error}
+      isPending={action.isPending}
+      onSubmit={() => action.run({ token_id: device.id, title, body })}
       onClose={onClose}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={form} look="primary" isPending={action.isPending}>
-            Send
-          </Button>
-        </>
-      }
     >
-      <Form id={form} onSubmit={() => action.run({ token_id: device.id, title, body })}>
-        <TextField label="Title" value={title} onChange={setTitle} />
-        <TextArea label="Text" value={body} onChange={setBody} />
-        {action.error !== null && <Failure error={action.error} />}
-      </Form>
-    </Dialog>
+      <TextField label="Title" value={title} onChange={setTitle} />
+      <TextArea label="Text" value={body} onChange={setBody} />
+    </FormDialog>
   )
 }

@@ -6,11 +6,10 @@ import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import { TextArea, TextField } from '../../ui/field.tsx'
-import { Form, KeyValue, Section, Toolbar } from '../../ui/layout.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
+import { KeyValue, Section, Toolbar } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
-import { Failure } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { parseObject } from '../jobs/enqueue-dialog.tsx'
 import { changeSchedule, createSchedule, deleteSchedule, type Schedule, type ScheduleInput } from './api.ts'
@@ -109,45 +108,39 @@ export function ScheduleDialog({
   )
   const parsed = parseObject(payload)
   return (
-    <Dialog
+    <FormDialog
       title={schedule === undefined ? 'New schedule' : `Change ${schedule.name}`}
-      isOpen
+      action={schedule === undefined ? 'Create schedule' : 'Change schedule'}
+      isDisabled={parsed === undefined}
+      error={action.error}
+      isPending={action.isPending}
+      onSubmit={() => {
+        if (parsed !== undefined) action.run({ cronExpr, timezone, payload: parsed })
+      }}
       onClose={onClose}
     >
-      <Form
-        onSubmit={() => {
-          if (parsed !== undefined) action.run({ cronExpr, timezone, payload: parsed })
-        }}
-      >
-        {schedule === undefined && (
-          <>
-            <TextField label="Name" value={name} onChange={setName} required />
-            <TextField label="Type of the job" value={jobType} onChange={setJobType} isCode required />
-          </>
-        )}
-        <TextField
-          label="When"
-          value={cronExpr}
-          onChange={setCronExpr}
-          isCode
-          hint="Minute, hour, day of the month, month, weekday: */15 9-17 * * mon-fri"
-          required
-        />
-        <TextField label="Time zone" value={timezone} onChange={setTimezone} hint="Such as Europe/Berlin." />
-        <TextArea
-          label="Payload"
-          value={payload}
-          onChange={setPayload}
-          isCode
-          error={parsed === undefined ? 'Expected a JSON object.' : undefined}
-        />
-        {action.error !== null && <Failure error={action.error} />}
-        <div>
-          <Button type="submit" look="primary" isPending={action.isPending} disabled={parsed === undefined}>
-            {schedule === undefined ? 'Create schedule' : 'Change schedule'}
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+      {schedule === undefined && (
+        <>
+          <TextField label="Name" value={name} onChange={setName} required />
+          <TextField label="Type of the job" value={jobType} onChange={setJobType} isCode required />
+        </>
+      )}
+      <TextField
+        label="When"
+        value={cronExpr}
+        onChange={setCronExpr}
+        isCode
+        hint="Minute, hour, day of the month, month, weekday: */15 9-17 * * mon-fri"
+        required
+      />
+      <TextField label="Time zone" value={timezone} onChange={setTimezone} hint="Such as Europe/Berlin." />
+      <TextArea
+        label="Payload"
+        value={payload}
+        onChange={setPayload}
+        isCode
+        error={parsed === undefined ? 'Expected a JSON object.' : undefined}
+      />
+    </FormDialog>
   )
 }

@@ -352,6 +352,50 @@ journeys('tables', () => {
     ])
   })
 
+  test('Escape asks before it discards a text in the editor of a value', async () => {
+    const { app, page } = dashboard
+    await app.sql(`update book set title = repeat(E'a line\\n', 100) where id = 1`)
+    await open('/tables/book')
+    await cell(1, 2).dblclick()
+    const dialog = page.getByRole('dialog', { name: /title/ })
+    await dialog.getByRole('textbox', { name: 'Value' }).waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await cell(1, 2).dblclick()
+    await dialog.getByRole('textbox', { name: 'Value' }).fill('typed')
+    await page.keyboard.press('Escape')
+    const question = page.getByRole('dialog', { name: 'Discard what you entered?' })
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    expect(await dialog.getByRole('textbox', { name: 'Value' }).inputValue()).toBe('typed')
+    await page.keyboard.press('Escape')
+    await question.getByRole('button', { name: 'Discard' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await page.getByText('1 row staged').count()).toBe(0)
+  })
+
+  test('Back takes back a filter and a sort order before it leaves the table', async () => {
+    const { page } = dashboard
+    await dashboard.open('/tables')
+    await page.getByRole('navigation', { name: 'Tables' }).getByRole('link', { name: /^book/ }).click()
+    await cell(1, 1).waitFor()
+    const search = () => new URL(page.url()).search
+    const filter = page.getByLabel('Filter', { exact: true })
+    await filter.fill('id > 3')
+    await page.getByRole('button', { name: 'Apply', exact: true }).click()
+    // The same once more is no step.
+    await page.getByRole('button', { name: 'Apply', exact: true }).click()
+    await grid().getByRole('columnheader', { name: /^id/ }).getByRole('button').first().click()
+    await expect.poll(search).toContain('sort=')
+    await page.goBack()
+    await expect.poll(search).toBe('?filter=id+%3E+3')
+    await page.goBack()
+    await expect.poll(search).toBe('')
+    expect(await filter.inputValue()).toBe('')
+    expect(new URL(page.url()).pathname).toBe('/admin/tables/book')
+    await page.goBack()
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/admin/tables')
+  })
+
   test('the last of many rows and columns is reached by keys, with few of them in the document', async () => {
     const { app, page } = dashboard
     const names = Array.from({ length: 200 }, (_, index) => `c${index}`)

@@ -5,6 +5,7 @@ import { CodeEditor } from '../../ui/code-editor.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field, TextArea } from '../../ui/field.tsx'
 import { Failure, Spinner } from '../../ui/states.tsx'
+import { useDiscardQuestion } from '../../ui/use-discard-question.tsx'
 import { type ColumnInfo, readCell } from './api.ts'
 import { formatHex } from './bytes.ts'
 import { editorKind, faultOf } from './kinds.ts'
@@ -66,6 +67,7 @@ function OpenValue({
   // Of the text as it was read: another editor would lose the place in it.
   const [isLong] = useState(text.length > textAreaCharacters)
   const [isChanged, setChanged] = useState(false)
+  const { close, question } = useDiscardQuestion(isChanged, onClose)
   const fault = isChanged ? faultOf(column, text) : undefined
   const change = (next: string) => {
     setText(next)
@@ -76,7 +78,7 @@ function OpenValue({
       title={`${column.name}: ${column.type}`}
       isOpen
       size="wide"
-      onClose={onClose}
+      onClose={close}
       footer={
         isReadOnly ? (
           <Button onClick={onClose}>Close</Button>
@@ -121,6 +123,7 @@ function OpenValue({
           {fault !== undefined && <p role="alert">{fault}</p>}
         </>
       )}
+      {question}
     </Dialog>
   )
 }

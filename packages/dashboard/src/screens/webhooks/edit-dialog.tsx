@@ -4,8 +4,8 @@ import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, TextField } from '../../ui/field.tsx'
-import { Form, Notice } from '../../ui/layout.tsx'
-import { Failure } from '../../ui/states.tsx'
+import { FormDialog } from '../../ui/form-dialog.tsx'
+import { Notice } from '../../ui/layout.tsx'
 import { createWebhook, updateWebhook, type Webhook, type WebhookInput } from './api.ts'
 
 const actions = ['create', 'update', 'delete']
@@ -51,56 +51,54 @@ export function EditDialog({
     )
   }
   return (
-    <Dialog title={webhook === undefined ? 'New webhook' : 'Change webhook'} isOpen onClose={onClose}>
-      <Form
-        onSubmit={() =>
-          action.run({
-            url,
-            events,
-            tables: tables
-              .split(',')
-              .map((name) => name.trim())
-              .filter((name) => name !== ''),
-            ...(isSigned ? { secret: makeSecret() } : {}),
-          })
-        }
-      >
-        <TextField label="URL" type="url" value={url} onChange={setUrl} isCode required />
-        <fieldset>
-          <legend>Actions</legend>
-          {actions.map((name) => (
-            <Checkbox
-              key={name}
-              label={name}
-              checked={events.includes(name)}
-              onChange={(isOn) =>
-                setEvents(actions.filter((each) => (each === name ? isOn : events.includes(each))))
-              }
-            />
-          ))}
-        </fieldset>
-        <TextField
-          label="Tables"
-          value={tables}
-          onChange={setTables}
-          isCode
-          hint="Names separated by commas; empty: all tables."
-        />
-        <Checkbox
-          label={webhook?.hasSecret === true ? 'Replace the secret by a new one' : 'Sign with a new secret'}
-          checked={isSigned}
-          onChange={setSigned}
-          hint="It is shown once, after this step."
-        />
-        {events.length === 0 && <p role="alert">Choose at least one action.</p>}
-        {action.error !== null && <Failure error={action.error} />}
-        <div>
-          <Button type="submit" look="primary" isPending={action.isPending} disabled={events.length === 0}>
-            {webhook === undefined ? 'Create webhook' : 'Change webhook'}
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={webhook === undefined ? 'New webhook' : 'Change webhook'}
+      action={webhook === undefined ? 'Create webhook' : 'Change webhook'}
+      isDisabled={events.length === 0}
+      error={action.error}
+      isPending={action.isPending}
+      onSubmit={() =>
+        action.run({
+          url,
+          events,
+          tables: tables
+            .split(',')
+            .map((name) => name.trim())
+            .filter((name) => name !== ''),
+          ...(isSigned ? { secret: makeSecret() } : {}),
+        })
+      }
+      onClose={onClose}
+    >
+      <TextField label="URL" type="url" value={url} onChange={setUrl} isCode required />
+      <fieldset>
+        <legend>Actions</legend>
+        {actions.map((name) => (
+          <Checkbox
+            key={name}
+            label={name}
+            checked={events.includes(name)}
+            onChange={(isOn) =>
+              setEvents(actions.filter((each) => (each === name ? isOn : events.includes(each))))
+            }
+          />
+        ))}
+      </fieldset>
+      <TextField
+        label="Tables"
+        value={tables}
+        onChange={setTables}
+        isCode
+        hint="Names separated by commas; empty: all tables."
+      />
+      <Checkbox
+        label={webhook?.hasSecret === true ? 'Replace the secret by a new one' : 'Sign with a new secret'}
+        checked={isSigned}
+        onChange={setSigned}
+        hint="It is shown once, after this step."
+      />
+      {events.length === 0 && <p role="alert">Choose at least one action.</p>}
+    </FormDialog>
   )
 }
 

@@ -9,6 +9,7 @@ import { download } from '../../../ui/download.ts'
 import { TextField } from '../../../ui/field.tsx'
 import { Failure, Spinner } from '../../../ui/states.tsx'
 import { showToast } from '../../../ui/toasts.ts'
+import { useDiscardQuestion } from '../../../ui/use-discard-question.tsx'
 import { type Applied, applyScript, planChange } from '../api.ts'
 import type { ReviewRequest } from './review-context.ts'
 import { WarningList } from './warning-list.tsx'
@@ -47,12 +48,13 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
     else void plan.refetch()
   }
   const isBusy = plan.isFetching || apply.isPending
+  const { close, question } = useDiscardQuestion(edited !== undefined, onClose)
   return (
     <Dialog
       title={request.title}
       isOpen
       size="wide"
-      {...(apply.isPending ? {} : { onClose })}
+      {...(apply.isPending ? {} : { onClose: close })}
       footer={
         <>
           <AsCode
@@ -99,6 +101,7 @@ export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
           isCode
         />
       )}
+      {question}
     </Dialog>
   )
 }
