@@ -90,13 +90,18 @@ function withoutUsual(order: readonly string[], names: readonly string[]): reado
   return order.length === names.length ? order.slice(0, end) : order
 }
 
+const steps = ['filter', 'sort', 'from'] as const
+
 export function useView(names: readonly string[]) {
   const [search, setSearch] = useSearchParams()
   const view = useMemo(() => readView(search, names), [search, names])
   const change = useCallback(
-    (next: ViewChange, { replace = true } = {}) =>
-      setSearch((current) => writeView(current, next, names), { replace }),
-    [setSearch, names],
+    (next: ViewChange, { replace }: { readonly replace?: boolean } = {}) => {
+      // Other rows are another view, from which Back returns; other columns and widths are not.
+      const isStep = steps.some((name) => name in next && next[name] !== view[name])
+      setSearch((current) => writeView(current, next, names), { replace: replace ?? !isStep })
+    },
+    [setSearch, names, view],
   )
   return [view, change] as const
 }
