@@ -1,7 +1,6 @@
 import { Command } from 'commander'
 import { ApiKeyService } from '../features/identity/api-keys/index.ts'
 import { AppService } from '../features/identity/apps/index.ts'
-import { systemClock } from '../lib/clock.ts'
 import { AppError, OperatorError } from '../lib/errors.ts'
 import { commandActor } from './admin-session.ts'
 import {
@@ -159,7 +158,7 @@ function answering(
         // Nodes notice by themselves.
         const services = {
           apps: new AppService(system, () => undefined),
-          keys: new ApiKeyService(system, systemClock, () => undefined),
+          keys: new ApiKeyService(system, () => undefined),
         }
         const { json, text } = await work(services, [command.args[0] ?? ''], options)
         if (options.json === true) printJson(terminal, json)

@@ -99,8 +99,8 @@ export function wireIdentity(
     secondFactors,
     siteUrl: () => config.auth.site_url.replace(/\/$/, '') || publicBaseUrl(),
   }
-  const apiKeyVerifier = new ApiKeyVerifier(database, clock, notifications, log)
-  const oauthTokens = createOAuthTokens(database, clock, notifications)
+  const apiKeyVerifier = new ApiKeyVerifier(database, notifications, log)
+  const oauthTokens = createOAuthTokens(database, notifications)
   const forgetApiKeys = () => apiKeyVerifier.change()
   const forgetPrograms = () => {
     apiKeyVerifier.change()
@@ -163,7 +163,7 @@ export function wireIdentity(
     features: [
       apps({ database, limiter, onChange: forgetPrograms }),
       apiKeys({
-        service: new ApiKeyService(database, clock, forgetApiKeys),
+        service: new ApiKeyService(database, forgetApiKeys),
         verifier: apiKeyVerifier,
         lockCaller: lockSelf,
         lockIssuer: lockPassed,

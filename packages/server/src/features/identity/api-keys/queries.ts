@@ -65,28 +65,31 @@ export async function countApiKeys(database: Queryable, filter: KeyFilter): Prom
   return total
 }
 
-/** What of a new key does not exist. */
-export type Missing = 'user' | 'app'
+/** What of a new key does not exist, or is past. */
+export type Fault = 'user' | 'app' | 'expiry'
 
 export async function insertApiKey(
   database: Queryable,
   key: NewApiKey,
   { hash, keyPrefix }: NewSecret,
-): Promise<ApiKeyRow | Missing> {
-  const insert = database.one<ApiKeyRow>(sql`
+): Promise<ApiKeyRow | Fault> {
+  const expiresAt = key.expiresAt?.toISOString() ?? null
+  const insert = database.maybeOne<ApiKeyRow>(sql`
     with created as (
       insert into basalt.api_keys (user_id, app_id, name, key_prefix, scope, allowed_tables, expires_at)
-      values (${key.userId}, ${key.appId ?? null}, ${key.name}, ${keyPrefix}, ${key.scope},
-        ${key.allowedTables}::text[], ${key.expiresAt?.toISOString() ?? null}::timestamptz)
+      select ${key.userId}::uuid, ${key.appId ?? null}::uuid, ${key.name}, ${keyPrefix}, ${key.scope},
+        ${key.allowedTables}::text[], ${expiresAt}::timestamptz
+      where ${expiresAt}::timestamptz is null or ${expiresAt}::timestamptz > now()
       returning ${columns}
     ), secret as (
       insert into basalt.api_key_secrets (token_hash, key_id) select ${hash}::bytea, id from created
     )
     select ${columns} from created`)
-  return await insert.catch((error) => {
+  const created = await insert.catch((error) => {
     if (codeOf(error) !== '23503') throw error
-    return error.constraint === 'api_keys_app_id_fkey' ? 'app' : 'user'
+    return error.constraint === 'api_keys_app_id_fkey' ? ('app' as const) : ('user' as const)
   })
+  return created ?? 'expiry'
 }
 
 /** @returns whether the key was in force */
@@ -164,7 +167,7 @@ export async function examineApiKey(database: Queryable, id: string): Promise<Ex
   return await database.maybeOne<ExaminedKey>(sql`
     select '' as hash, ${openedColumns}, k.name, k.revoked_at, u.disabled_at,
       coalesce(k.expires_at <= now(), false) as is_expired,
-      (extract(epoch from k.expires_at) * 1000)::float8 as expires_at_ms
+      (extract(epoch from k.expires_at - now()) * 1000)::float8 as expires_in_ms
     from basalt.api_keys k
     join basalt.users u on u.id = k.user_id
     join basalt.apps a on a.id = coalesce(k.app_id, ${defaultAppId}::uuid)
@@ -178,7 +181,7 @@ export async function openApiKeys(
 ): Promise<OpenedKey[]> {
   return await database.many<OpenedKey>(sql`
     select encode(s.token_hash, 'hex') as hash, ${openedColumns},
-      (extract(epoch from least(k.expires_at, s.expires_at)) * 1000)::float8 as expires_at_ms
+      (extract(epoch from least(k.expires_at, s.expires_at) - now()) * 1000)::float8 as expires_in_ms
     from unnest(${hashes}::text[]) as given (hash)
     join basalt.api_key_secrets s on s.token_hash = decode(given.hash, 'hex')
     join basalt.api_keys k on k.id = s.key_id and k.revoked_at is null
@@ -186,12 +189,12 @@ export async function openApiKeys(
     join basalt.apps a on a.id = coalesce(k.app_id, ${defaultAppId}::uuid)`)
 }
 
-/** Notes when keys were last used. */
-export async function saveLastUses(database: Queryable, uses: ReadonlyMap<string, number>): Promise<void> {
-  const ids = [...uses.keys()]
-  const times = [...uses.values()].map((ms) => ms / 1000)
+/** Notes when keys were last used. @param ages milliseconds ago, by key */
+export async function saveLastUses(database: Queryable, ages: ReadonlyMap<string, number>): Promise<void> {
+  const ids = [...ages.keys()]
+  const seconds = [...ages.values()].map((ms) => ms / 1000)
   await database.count(sql`
-    update basalt.api_keys k set last_used_at = greatest(k.last_used_at, to_timestamp(used.at))
-    from unnest(${ids}::uuid[], ${times}::float8[]) as used (id, at)
+    update basalt.api_keys k set last_used_at = greatest(k.last_used_at, now() - make_interval(secs => used.age))
+    from unnest(${ids}::uuid[], ${seconds}::float8[]) as used (id, age)
     where k.id = used.id`)
 }

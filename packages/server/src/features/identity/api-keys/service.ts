@@ -2,7 +2,7 @@ import type { Queryable, SystemDatabase } from '../../../database/system-databas
 import { readUuid } from '../../../http/filters.ts'
 import type { RequestOrigin } from '../../../http/request-origin.ts'
 import { type PageRequest, readPage } from '../../../http/schemas.ts'
-import type { Clock } from '../../../lib/clock.ts'
+import type { AppError } from '../../../lib/errors.ts'
 import { parseInstant } from '../../../lib/instant.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
@@ -46,13 +46,11 @@ const graceLimitSeconds = 30 * 24 * 3600
 /** The administration of API keys. */
 export class ApiKeyService {
   readonly #database: SystemDatabase
-  readonly #clock: Clock
   /** Keys in memory may have changed. */
   readonly #onChange: () => void
 
-  constructor(database: SystemDatabase, clock: Clock, onChange: () => void) {
+  constructor(database: SystemDatabase, onChange: () => void) {
     this.#database = database
-    this.#clock = clock
     this.#onChange = onChange
   }
 
@@ -142,11 +140,12 @@ export class ApiKeyService {
       appId: input.appId ?? undefined,
       scope: readScope(input.scope),
       allowedTables: readTables(input.allowedTables ?? []),
-      expiresAt: this.#readEnd(input.expiresAt),
+      expiresAt: readEnd(input.expiresAt),
     }
     const secret = createSecret()
     return await this.#change(by, 'api_keys.create', async (transaction) => {
       const created = await queries.insertApiKey(transaction, values, secret)
+      if (created === 'expiry') throw pastEnd()
       if (typeof created === 'string') throw apiKeyErrors.invalidApiKey(`${created} not found`)
       const apiKey = describeApiKey(created)
       const { userId, appId, name, scope, allowedTables, expiresAt } = apiKey
@@ -175,15 +174,6 @@ export class ApiKeyService {
     })
     this.#onChange()
     return result
-  }
-
-  #readEnd(text: string | null | undefined): Date | undefined {
-    if (text == null) return undefined
-    const at = parseInstant(text)
-    if (at === undefined || at <= this.#clock.now()) {
-      throw apiKeyErrors.invalidApiKey('expiresAt: expected an RFC 3339 timestamp in the future')
-    }
-    return at
   }
 }
 
@@ -224,6 +214,18 @@ function readScope(scope = '*'): Scope {
 
 function isScope(text: string): text is Scope {
   return scopes.includes(text)
+}
+
+/** Whether it is in the future, the database decides. */
+function readEnd(text: string | null | undefined): Date | undefined {
+  if (text == null) return undefined
+  const at = parseInstant(text)
+  if (at === undefined) throw pastEnd()
+  return at
+}
+
+function pastEnd(): AppError {
+  return apiKeyErrors.invalidApiKey('expiresAt: expected an RFC 3339 timestamp in the future')
 }
 
 /** Tables need not exist yet. */

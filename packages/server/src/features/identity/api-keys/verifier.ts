@@ -3,7 +3,6 @@ import type { Notifications } from '../../../database/notifications/notification
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { TokenVerifier, Verdict } from '../../../http/identity.ts'
-import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { describeProgram, OpaqueTokens } from '../opaque-tokens/index.ts'
 import { type OpenedKey, openApiKeys, saveLastUses } from './queries.ts'
@@ -17,11 +16,11 @@ export class ApiKeyVerifier implements TokenVerifier {
   readonly #database: SystemDatabase
   readonly #log: Logger
   readonly #tokens: OpaqueTokens<OpenedKey>
-  /** When keys were used that is not written yet, in milliseconds since 1970. */
+  /** When keys were used that is not written yet, by `performance.now()`. */
   #used = new Map<string, number>()
   #saving: NodeJS.Timeout | undefined
 
-  constructor(database: SystemDatabase, clock: Clock, notifications: Notifications, log: Logger) {
+  constructor(database: SystemDatabase, notifications: Notifications, log: Logger) {
     this.#database = database
     this.#log = log
     this.#tokens = new OpaqueTokens(
@@ -30,11 +29,10 @@ export class ApiKeyVerifier implements TokenVerifier {
         topic: 'api_keys',
         version: sql`select version from basalt.api_key_version`,
         open: (hashes) => openApiKeys(database, hashes),
-        expiryOf: (key) => key.expires_at_ms,
+        lifetimeOf: (key) => key.expires_in_ms,
         identify: (key) => describeProgram(key, key.id),
-        onUse: (key, nowMs) => this.#used.set(key.id, nowMs),
+        onUse: (key, now) => this.#used.set(key.id, now),
       },
-      clock,
       notifications,
     )
   }
@@ -66,7 +64,8 @@ export class ApiKeyVerifier implements TokenVerifier {
     const used = this.#used
     this.#used = new Map()
     try {
-      await saveLastUses(this.#database, used)
+      const now = performance.now()
+      await saveLastUses(this.#database, new Map([...used].map(([id, at]) => [id, now - at])))
     } catch (error) {
       // There are no more of them than keys.
       for (const [id, at] of used) this.#used.set(id, Math.max(at, this.#used.get(id) ?? 0))

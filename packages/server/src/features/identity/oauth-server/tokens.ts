@@ -2,7 +2,6 @@ import type { Notifications } from '../../../database/notifications/notification
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { defaultAppId } from '../../../http/identity.ts'
-import type { Clock } from '../../../lib/clock.ts'
 import { describeProgram, OpaqueTokens, type OpenedProgram } from '../opaque-tokens/index.ts'
 import { accessTokenPrefix } from './context.ts'
 
@@ -13,7 +12,6 @@ interface OpenedClientToken extends OpenedProgram {
 /** Verifies access tokens of clients on the data API. */
 export function createOAuthTokens(
   database: SystemDatabase,
-  clock: Clock,
   notifications: Notifications,
 ): OpaqueTokens<OpenedClientToken> {
   return new OpaqueTokens<OpenedClientToken>(
@@ -22,10 +20,9 @@ export function createOAuthTokens(
       topic: 'oauth_tokens',
       version: sql`select version from basalt.oauth_version`,
       open: (hashes) => openAccessTokens(database, hashes),
-      expiryOf: (token) => token.expires_at_ms,
+      lifetimeOf: (token) => token.expires_in_ms,
       identify: (token) => ({ ...describeProgram(token), clientId: token.client_id }),
     },
-    clock,
     notifications,
   )
 }
@@ -53,7 +50,7 @@ export async function examineClient(
   return await database.maybeOne<ExaminedClient>(sql`
     select '' as hash, ${userId}::uuid as user_id, c.id as client_id, a.id as app_id, c.name,
       coalesce(g.scope, 'readonly') as scope, coalesce(g.allowed_tables, '{}') as allowed_tables,
-      c.revoked_at is not null as is_revoked, g.id is not null as is_granted, null as expires_at_ms,
+      c.revoked_at is not null as is_revoked, g.id is not null as is_granted, null as expires_in_ms,
       u.email, u.disabled_at, coalesce(u.email_verified_at is not null and u.id is not null, false) as is_email_verified,
       coalesce(u.is_anonymous, false) as is_anonymous, a.rate_limit, a.rate_limit_window_seconds
     from basalt.oauth_clients c
@@ -75,7 +72,7 @@ async function openAccessTokens(
 ): Promise<OpenedClientToken[]> {
   return await database.many<OpenedClientToken>(sql`
     select encode(t.token_hash, 'hex') as hash, g.user_id, c.id as client_id, a.id as app_id, g.scope, g.allowed_tables,
-      (extract(epoch from t.expires_at) * 1000)::float8 as expires_at_ms,
+      (extract(epoch from t.expires_at - now()) * 1000)::float8 as expires_in_ms,
       u.email, coalesce(u.email_verified_at is not null and u.id is not null, false) as is_email_verified,
       coalesce(u.is_anonymous, false) as is_anonymous, a.rate_limit, a.rate_limit_window_seconds
     from unnest(${hashes}::text[]) as given (hash)

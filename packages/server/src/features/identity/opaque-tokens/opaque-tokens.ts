@@ -1,7 +1,6 @@
 import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import type { Sql } from '../../../database/sql.ts'
 import type { TokenVerifier, UserIdentity, Verdict } from '../../../http/identity.ts'
-import type { Clock } from '../../../lib/clock.ts'
 import { Lru } from '../../../lib/lru.ts'
 import { hashToken, isToken } from '../../../lib/tokens.ts'
 import { type OpenedToken, TokenLookups } from './lookups.ts'
@@ -21,16 +20,18 @@ export interface OpaqueTokenKind<Opened extends OpenedToken> {
   readonly version: Sql
   /** Answers those of the hashes that are in force, by one statement. */
   readonly open: (hashes: readonly string[]) => Promise<readonly Opened[]>
-  /** In milliseconds since 1970; null: never. */
-  readonly expiryOf: (opened: Opened) => number | null
+  /** Milliseconds left when it was looked up, by the clock of the database; null: it does not expire. */
+  readonly lifetimeOf: (opened: Opened) => number | null
   readonly identify: (opened: Opened) => UserIdentity
-  readonly onUse?: (opened: Opened, nowMs: number) => void
+  /** @param now by `performance.now()` */
+  readonly onUse?: (opened: Opened, now: number) => void
 }
 
 interface Known<Opened> {
   readonly opened: Opened
   readonly verdict: Verdict
-  readonly expiresAtMs: number
+  /** By `performance.now()`: the clock of a node may be wrong. */
+  readonly expiresAt: number
 }
 
 const refuse: Verdict = { refusal: 'invalid' }
@@ -38,7 +39,6 @@ const refuse: Verdict = { refusal: 'invalid' }
 /** Verifies opaque tokens of one kind, without a query for those in memory. */
 export class OpaqueTokens<Opened extends OpenedToken> implements TokenVerifier {
   readonly #kind: OpaqueTokenKind<Opened>
-  readonly #clock: Clock
   readonly #lookups: TokenLookups<Opened>
   readonly #notifications: Notifications
   readonly #handle: WatchHandle
@@ -48,9 +48,8 @@ export class OpaqueTokens<Opened extends OpenedToken> implements TokenVerifier {
   /** Of the answers in memory; each change begins another one. */
   #generation = 0
 
-  constructor(kind: OpaqueTokenKind<Opened>, clock: Clock, notifications: Notifications) {
+  constructor(kind: OpaqueTokenKind<Opened>, notifications: Notifications) {
     this.#kind = kind
-    this.#clock = clock
     this.#lookups = new TokenLookups(kind.open)
     this.#notifications = notifications
     const { topic, version } = kind
@@ -80,6 +79,7 @@ export class OpaqueTokens<Opened extends OpenedToken> implements TokenVerifier {
 
   async #look(token: string): Promise<Verdict> {
     const generation = this.#generation
+    const askedAt = performance.now()
     const opened = await this.#lookups.find(hashToken(token).toString('hex'))
     // What was read before a change must not be remembered after it.
     const isCurrent = generation === this.#generation
@@ -87,16 +87,16 @@ export class OpaqueTokens<Opened extends OpenedToken> implements TokenVerifier {
       if (isCurrent) this.#unknown.set(token, true)
       return refuse
     }
-    const { expiryOf, identify } = this.#kind
+    const { lifetimeOf, identify } = this.#kind
     const verdict = { identity: identify(opened) }
-    const known = { opened, verdict, expiresAtMs: expiryOf(opened) ?? Number.POSITIVE_INFINITY }
+    const known = { opened, verdict, expiresAt: askedAt + (lifetimeOf(opened) ?? Number.POSITIVE_INFINITY) }
     if (isCurrent) this.#known.set(token, known)
     return this.#use(known)
   }
 
-  #use({ opened, verdict, expiresAtMs }: Known<Opened>): Verdict {
-    const now = this.#clock.now().getTime()
-    if (now >= expiresAtMs) return refuse
+  #use({ opened, verdict, expiresAt }: Known<Opened>): Verdict {
+    const now = performance.now()
+    if (now >= expiresAt) return refuse
     this.#kind.onUse?.(opened, now)
     return verdict
   }

@@ -10,8 +10,8 @@ export interface OpenedProgram extends OpenedToken {
   readonly app_id: string
   readonly scope: Scope
   readonly allowed_tables: readonly string[]
-  /** In milliseconds since 1970; null: never. */
-  readonly expires_at_ms: number | null
+  /** Milliseconds left, by the clock of the database; null: it does not expire. */
+  readonly expires_in_ms: number | null
   readonly email: string | null
   readonly is_email_verified: boolean
   readonly is_anonymous: boolean

@@ -185,13 +185,21 @@ describe('api keys › administration', () => {
     expect(rotated.json.apiKey).toMatchObject({ id: apiKey.id, keyPrefix: rotated.json.key.slice(0, 19) })
     for (const each of [key, rotated.json.key])
       expect((await get('/api/collections/note', each)).status).toBe(200)
-    offsetMs = 601_000
-    try {
-      expect((await get('/api/collections/note', key)).status).toBe(401)
-      expect((await get('/api/collections/note', rotated.json.key)).status).toBe(200)
-    } finally {
-      offsetMs = 0
-    }
+    const [kept] = await app.sql(
+      `select round(extract(epoch from expires_at - now()))::int between 500 and 600 as is_in_time
+      from basalt.api_key_secrets where key_id = $1 and expires_at is not null`,
+      [apiKey.id],
+    )
+    expect(kept).toEqual({ is_in_time: true })
+    await app.sql(
+      'update basalt.api_key_secrets set expires_at = now() where key_id = $1 and expires_at > now()',
+      [apiKey.id],
+    )
+    await waitFor(
+      'the end of the grace period',
+      async () => (await get('/api/collections/note', key)).status === 401,
+    )
+    expect((await get('/api/collections/note', rotated.json.key)).status).toBe(200)
     const again = await asAdmin('POST', `/${apiKey.id}/rotate`, { graceSeconds: 0 })
     for (const each of [key, rotated.json.key])
       expect((await get('/api/collections/note', each)).status).toBe(401)
@@ -362,17 +370,35 @@ describe('api keys › in use', () => {
     expect((await get('/api/openapi.json', key)).text).not.toContain('/api/collections/person')
   })
 
-  test('expire', async () => {
-    const expiresAt = new Date(Date.now() + 60_000).toISOString()
-    const { key } = await createApiKey(app, { userId: alice, expiresAt })
-    expect((await get('/api/collections/note', key)).status).toBe(200)
-    offsetMs = 61_000
-    try {
-      expect((await get('/api/collections/note', key)).status).toBe(401)
-    } finally {
-      offsetMs = 0
-    }
-  })
+  test.each([-600_000, 600_000])(
+    'begin and expire by the clock of the database, not by that of a node that is off by %i ms',
+    async (offset) => {
+      const [now] = await app.sql<{ soon: string; late: string; before: string }>(
+        `select to_json(now() + interval '1 second') #>> '{}' as soon, to_json(now() + interval '5 minutes') #>> '{}' as late,
+          to_json(now() - interval '5 minutes') #>> '{}' as before`,
+      )
+      offsetMs = offset
+      try {
+        const past = await asAdmin('POST', '', { userId: alice, name: 'past', expiresAt: now?.before })
+        expect(envelope(past)).toEqual(invalid('expiresAt: expected an RFC 3339 timestamp in the future'))
+        const { key: long, apiKey } = await createApiKey(app, { userId: alice, expiresAt: now?.late })
+        expect((await get('/api/collections/note', long)).status).toBe(200)
+        const { key } = await createApiKey(app, { userId: alice, expiresAt: now?.soon })
+        await waitFor('the expiry', async () => (await get('/api/collections/note', key)).status === 401)
+        expect((await get('/api/collections/note', long)).status).toBe(200)
+        const isUseKnown = await waitFor('the use', async () => {
+          const [row] = await app.sql<{ known: boolean | null }>(
+            `select last_used_at between now() - interval '1 minute' and now() as known from basalt.api_keys where id = $1`,
+            [apiKey.id],
+          )
+          return row?.known === null ? undefined : String(row?.known)
+        })
+        expect(isUseKnown).toBe('true')
+      } finally {
+        offsetMs = 0
+      }
+    },
+  )
 
   test('note when they were last used', async () => {
     const { key, apiKey } = await createApiKey(app, { userId: alice })
