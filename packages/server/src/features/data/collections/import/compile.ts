@@ -10,7 +10,7 @@ import type { SlotValues } from '../statement-cache.ts'
 import type { ImportOptions } from './parameters.ts'
 
 /** The rows on their way into the table, for the time of a transaction. */
-const staging = sql.id('pg_temp', 'basalt_import')
+export const staging = sql.id('pg_temp', 'basalt_import')
 
 /** As the login role: callers need no right to make tables. @param reader whose role inserts from it */
 export function createStaging(reader: Reader): readonly Sql[] {
@@ -24,6 +24,15 @@ export function createStaging(reader: Reader): readonly Sql[] {
 export const copyCommand = 'copy pg_temp.basalt_import (ordinal, column_set, doc) from stdin'
 
 export const analyzeStaging: Sql = sql`analyze ${staging}`
+
+const rowsSlot = new Slot('rows')
+
+export function rowsSlots(rows: readonly number[]): SlotValues {
+  return { [rowsSlot.name]: `{${rows.join()}}` }
+}
+
+/** As the login role. */
+export const leaveOutRows: Sql = sql`delete from ${staging} where ordinal = any (${rowsSlot}::int[])`
 
 const firstSlot = new Slot('first')
 const lastSlot = new Slot('last')

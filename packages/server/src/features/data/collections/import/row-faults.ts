@@ -42,8 +42,12 @@ export class RowFaults {
   /** Another one that begins with these, for an attempt that can be repeated. */
   copy(): RowFaults {
     const copy = new RowFaults()
-    copy.#listed.push(...this.#listed)
-    copy.#count = this.#count
+    copy.restore(this)
     return copy
+  }
+
+  restore({ listed, count }: RowFaults): void {
+    this.#listed.splice(0, this.#listed.length, ...listed)
+    this.#count = count
   }
 }

@@ -13,11 +13,14 @@ import {
   countUpdated,
   createStaging,
   type InsertOptions,
+  leaveOutRows,
   rangeSlots,
   rowsOfRange,
+  rowsSlots,
 } from './compile.ts'
+import { compileBrokenRows } from './deferred.ts'
 import { describeReason, describeRefusal, isFaultOfRow } from './faults.ts'
-import type { RowFaults } from './row-faults.ts'
+import type { RowFault, RowFaults } from './row-faults.ts'
 import type { Spool } from './spool.ts'
 
 export interface RunPlan {
@@ -27,6 +30,8 @@ export interface RunPlan {
   /** Steps that hand on what an insert has changed; none without a listener. */
   readonly capture: readonly Step[]
   readonly faults: RowFaults
+  /** Whether the rows that are not at fault are to be written. */
+  readonly isPartial: boolean
   readonly statements: StatementCache
   /** Rows that were written, and how many have been refused in all; where it is watched. */
   readonly onRows?: ((written: number, failed: number) => void) | undefined
@@ -57,7 +62,7 @@ export async function insertRows(
   spool: Spool,
   plan: RunPlan,
 ): Promise<RunCounts> {
-  const { relation, insert, capture, faults, statements, onRows } = plan
+  const { relation, insert, capture, faults, isPartial, statements, onRows } = plan
   const asLogin = (step: Call): Step => ({ ...step, asLogin: true })
   const savepoint = statements.call(sql`savepoint import_range`)
   const release = statements.call(sql`release savepoint import_range`)
@@ -131,6 +136,23 @@ export async function insertRows(
     faults.add(row, await describeRefusal(failure, columns, row, transaction, statements))
   }
 
+  /** Checks what is deferred while it can still be undone. @throws StatementFailed where no row is to blame */
+  async function checkDeferred(): Promise<readonly RowFault[]> {
+    try {
+      await transaction.run([savepoint, statements.call(sql`set constraints all immediate`), release])
+      return []
+    } catch (error) {
+      const rowsAtFault = error instanceof StatementFailed ? compileBrokenRows(relation, error) : undefined
+      if (!(error instanceof StatementFailed) || rowsAtFault === undefined) throw error
+      const [, answer] = await transaction.run([rollback, asLogin(statements.call(rowsAtFault))])
+      // PostgreSQL tells the key of the first row alone.
+      const message = `foreign key violation (${error.error.constraint}: the row referred to is not present)`
+      const rows = (answer?.rows ?? []).map(([row]) => ({ row: Number(row), message }))
+      if (rows.length === 0) throw error
+      return rows
+    }
+  }
+
   /** Whether rows of one statement fare as those of one each would. */
   async function mayJoin(): Promise<boolean> {
     // Of two rows with one key and other columns the later one has to be the last to be written.
@@ -155,12 +177,25 @@ export async function insertRows(
   const isJoined = await mayJoin()
   const joinedSize = onRows === undefined ? spool.rowCount : watchedAtOnce
   const size = isJoined ? (capture.length === 0 ? joinedSize : capturedAtOnce) : singlesAtOnce
-  const touched = await insertParts(1, spool.rowCount, Math.max(1, size), isJoined)
-  // What is deferred is checked while it can still be undone.
-  const [, answer] = await transaction.run([
-    statements.call(sql`set constraints all immediate`),
-    statements.call(countUpdated),
-  ])
-  const updated = Number(answer?.rows[0]?.[0])
-  return { inserted: touched - updated, updated }
+  const restart = statements.call(sql`rollback to savepoint import_rows`)
+  for (;;) {
+    await transaction.run([statements.call(sql`savepoint import_rows`)])
+    const known = faults.copy()
+    const touched = await insertParts(1, spool.rowCount, Math.max(1, size), isJoined)
+    // Nothing will be written, and rows may lack one that was refused.
+    if (faults.count > 0 && !isPartial) return { inserted: 0, updated: 0 }
+    const broken = await checkDeferred()
+    if (broken.length === 0) {
+      const [answer] = await transaction.run([statements.call(countUpdated)])
+      const updated = Number(answer?.rows[0]?.[0])
+      return { inserted: touched - updated, updated }
+    }
+    if (isPartial) {
+      faults.restore(known)
+      const leaveOut = fill(statements.template(leaveOutRows), rowsSlots(broken.map(({ row }) => row)))
+      await transaction.run([restart, asLogin(leaveOut)])
+    }
+    for (const { row, message } of broken) faults.add(row, message)
+    if (!isPartial) return { inserted: 0, updated: 0 }
+  }
 }

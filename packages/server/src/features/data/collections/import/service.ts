@@ -134,12 +134,14 @@ export function createImporter(deps: ImportDeps): Importer {
           await reserve(run)
           await run([statements.call(sql`savepoint import`)])
           progress?.restart()
-          const plan = { catalog, relation, insert, capture, faults, statements, onRows: progress?.wrote }
+          const { isPartial } = options
+          const onRows = progress?.wrote
+          const plan = { catalog, relation, insert, capture, faults, isPartial, statements, onRows }
           const counts = await insertRows({ ...transaction, run }, spool, plan)
           const touched = counts.inserted + counts.updated
           const skipped = spool.rowCount - faults.count - touched
           const result = { processed: spool.rowCount, ...counts, skipped, ...describeFaults(faults) }
-          if (faults.count > 0 && !options.isPartial) throw refuseAll(result)
+          if (faults.count > 0 && !isPartial) throw refuseAll(result)
           if (options.isDryRun) await run([statements.call(sql`rollback to savepoint import`)])
           const answer: ImportResult = options.isDryRun ? { ...result, dryRun: true } : result
           await store(run, answer)

@@ -535,9 +535,45 @@ describe('import › triggers and constraints', () => {
 
   test('checks deferred constraints for all rows together', async () => {
     expect(await imported('node/import', 'id,parent_id\n1,2\n2,\n', csv)).toEqual(all(2))
-    const response = await post('node/import?mode=partial', 'id,parent_id\n3,99\n', csv)
-    expect([response.status, response.json.error]).toEqual([400, 'foreign_key_violation'])
-    expect((await post('node/import?dryRun=true', 'id,parent_id\n3,99\n', csv)).status).toBe(400)
+  })
+
+  test('names the rows that break a deferred foreign key', async () => {
+    const rows = 'id,parent_id\n4,99\n3,\n6,5\n5,4\n7,3\n'
+    const faults = (...at: number[]) =>
+      at.map((row) => ({
+        row,
+        message: 'foreign key violation (node_parent_id_fkey: the row referred to is not present)',
+      }))
+    for (const query of ['', '?dryRun=true']) {
+      const refused = await post(`node/import${query}`, rows, csv)
+      expect([refused.status, refused.json]).toMatchObject([
+        409,
+        { error: 'import_failed', processed: 5, inserted: 0, failed: 1, errors: faults(1) },
+      ])
+    }
+    expect(await rowsOf('node')).toEqual([])
+    const response = await post('node/import?mode=partial', rows, csv)
+    expect([response.status, response.json]).toEqual([
+      200,
+      { processed: 5, inserted: 2, updated: 0, skipped: 0, failed: 3, errors: faults(1, 3, 4) },
+    ])
+    expect(await rowsOf('node')).toEqual([
+      { id: 3, parent_id: null },
+      { id: 7, parent_id: 3 },
+    ])
+  })
+
+  test('answers the failure of a deferred constraint that no row is to blame for', async () => {
+    await app.sql(`
+      create function never() returns trigger language plpgsql as $$
+      begin raise exception 'never' using errcode = '23503'; end $$;
+      create constraint trigger never after insert on node deferrable initially deferred for each row execute function never()`)
+    try {
+      const response = await post('node/import?mode=partial', 'id,parent_id\n3,\n', csv)
+      expect([response.status, response.json.error]).toEqual([400, 'foreign_key_violation'])
+    } finally {
+      await app.sql('drop function never cascade')
+    }
   })
 })
 
