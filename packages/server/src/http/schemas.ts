@@ -69,8 +69,8 @@ export function pageOf<Item extends TSchema>(item: Item) {
 }
 
 export interface PageRequest {
-  readonly page?: number
-  readonly perPage?: number
+  readonly page?: number | undefined
+  readonly perPage?: number | undefined
 }
 
 /** Within bounds, and as rows to pass over. */
@@ -78,7 +78,7 @@ export function readPage(
   { page = 1, perPage }: PageRequest,
   { size: fallback, most } = { size: 20, most: 100 },
 ) {
-  const size = perPage === undefined || perPage < 1 ? fallback : Math.min(perPage, most)
+  const size = Math.min(Math.max(perPage ?? fallback, 1), most)
   const number = Math.min(Math.max(page, 1), 1_000_000)
   return { page: number, perPage: size, offset: (number - 1) * size }
 }

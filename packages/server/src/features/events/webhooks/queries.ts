@@ -130,19 +130,20 @@ export async function deleteWebhook(database: Queryable, id: string): Promise<st
 export interface DeliveryPage {
   readonly page: number
   readonly perPage: number
+  readonly offset: number
   readonly failedOnly: boolean
 }
 
 export async function listDeliveries(
   database: Queryable,
   webhookId: string,
-  { page, perPage, failedOnly }: DeliveryPage,
+  { perPage, offset, failedOnly }: DeliveryPage,
 ): Promise<DeliveryRow[]> {
   return await database.many<Row<DeliveryRow>>(sql`
     select ${deliveryColumns} from basalt.webhook_deliveries
     where ${ofWebhook(webhookId, failedOnly)}
     order by delivered_at desc, id
-    limit ${perPage}::int offset ${(page - 1) * perPage}::bigint`)
+    limit ${perPage}::int offset ${offset}::bigint`)
 }
 
 export async function countDeliveries(

@@ -1,4 +1,5 @@
 import { originOf } from '../../../http/request-origin.ts'
+import { readPage } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { webhookErrors } from './errors.ts'
 import * as schemas from './schemas.ts'
@@ -58,8 +59,7 @@ export function webhookRoutes(app: HttpServer, service: WebhookService): void {
       const { page, perPage, failed_only } = request.query
       return reply.send(
         await service.listDeliveries(request.params.id, {
-          page: readInteger('page', page, { default: 1, max: 1_000_000_000 }),
-          perPage: readInteger('perPage', perPage, { default: 20, max: 100 }),
+          ...readPage({ page: readInteger('page', page), perPage: readInteger('perPage', perPage) }),
           failedOnly: readFlag('failed_only', failed_only),
         }),
       )
@@ -83,15 +83,11 @@ export function webhookRoutes(app: HttpServer, service: WebhookService): void {
   )
 }
 
-/** An integer, brought into its range from 1. @throws AppError invalid_webhook */
-function readInteger(
-  name: string,
-  text: string | undefined,
-  { default: fallback, max }: { readonly default: number; readonly max: number },
-): number {
-  if (text === undefined) return fallback
+/** @throws AppError invalid_webhook */
+function readInteger(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
   if (!/^-?\d{1,12}$/.test(text)) throw webhookErrors.invalidWebhook(`${name}: expected an integer`)
-  return Math.min(Math.max(Number(text), 1), max)
+  return Number(text)
 }
 
 /** @throws AppError invalid_webhook */

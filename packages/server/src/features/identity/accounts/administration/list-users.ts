@@ -1,6 +1,7 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { readChoice, readTimePosition, writeTimePosition } from '../../../../http/filters.ts'
+import { readPage } from '../../../../http/schemas.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { accountErrors } from '../errors.ts'
 import { describeUser, type User, userColumns } from '../users.ts'
@@ -30,11 +31,12 @@ export interface UserListQuery {
 
 /** A page of users, the newest first. @throws AppError invalid_list_parameter */
 export async function listUsers(database: Queryable, query: UserListQuery) {
-  const { page = 1, perPage = 20, cursor } = query
+  const { cursor } = query
+  const { page, perPage, offset: passed } = readPage(query)
   const matching = readFilter(query)
   const isCounted = cursor === undefined && readFlag('skipTotal', query.skipTotal) !== true
   const after = cursor === undefined ? sql`true` : readCursor(cursor)
-  const offset = cursor === undefined ? (page - 1) * perPage : 0
+  const offset = cursor === undefined ? passed : 0
   const rows = await selectUsers(database, sql`${matching} and ${after}`, { limit: perPage + 1, offset })
   const items = rows.slice(0, perPage)
   const last = items.at(-1)

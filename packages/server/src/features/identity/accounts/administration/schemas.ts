@@ -1,6 +1,7 @@
 import {
   bearerSecurity,
   noContent,
+  pageQuery,
   requiredByHandler,
   responses,
   uuidByHandler,
@@ -29,8 +30,7 @@ export const listUsersSchema = {
   ...common,
   summary: 'Users, the newest first',
   querystring: Type.Object({
-    page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-    perPage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+    ...pageQuery.properties,
     cursor: Type.Optional(
       Type.String({
         maxLength: 100,

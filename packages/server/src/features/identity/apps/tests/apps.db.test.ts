@@ -103,7 +103,7 @@ describe('apps', () => {
     for (const [query, page, perPage] of [
       ['', 1, 20],
       ['?page=0&perPage=1000', 1, 100],
-      ['?page=-1&perPage=0', 1, 20],
+      ['?page=-1&perPage=0', 1, 1],
       ['?page=3&perPage=2', 3, 2],
     ] as const) {
       expect((await ask('GET', query)).json).toMatchObject({ page, perPage })

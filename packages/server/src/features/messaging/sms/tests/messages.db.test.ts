@@ -172,7 +172,7 @@ describe('sms › list of the administration', () => {
     )
     const wide = (await asAdmin('GET', '/messages?perPage=1000')).json
     expect([wide.perPage, wide.items.length, wide.totalPages]).toEqual([200, 200, 2])
-    expect((await asAdmin('GET', '/messages?perPage=0')).json.perPage).toBe(50)
+    expect((await asAdmin('GET', '/messages?perPage=0')).json.perPage).toBe(1)
   })
 })
 
