@@ -149,8 +149,8 @@ export const storageErrorTable = {
   },
   invalidStorageQuota: {
     status: 400,
-    message: 'quota_mb must be >= 0',
-    help: '`quota_mb` is a whole number of MiB, 0 without a limit, or null for `storage.default_quota_mb`.',
+    message: (bound: string) => `quota_mb must be ${bound}`,
+    help: '`quota_mb` is a whole number of MiB up to 1000000000, 0 without a limit, or null for `storage.default_quota_mb`.',
   },
   storageUserNotFound: { status: 404, message: 'user not found', help: 'No user has this id.' },
   storageUnavailable: {

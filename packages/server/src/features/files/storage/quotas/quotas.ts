@@ -6,6 +6,7 @@ import { recordAudit } from '../../../operations/audit/index.ts'
 import { storageErrors } from '../errors.ts'
 
 const mebibyte = 1024 * 1024
+const quotaMbLimit = 1_000_000_000
 
 export interface StorageQuota {
   readonly usage_bytes: number
@@ -39,8 +40,9 @@ export function createQuotaService(database: SystemDatabase, defaultQuotaMb: num
 
     /** @throws AppError storage_user_not_found, invalid_storage_quota */
     async set(userId: string, quotaMb: number | null, origin: RequestOrigin): Promise<StorageQuota> {
-      if (quotaMb !== null && (quotaMb < 0 || quotaMb > 1_000_000_000)) {
-        throw storageErrors.invalidStorageQuota()
+      if (quotaMb !== null && quotaMb < 0) throw storageErrors.invalidStorageQuota('>= 0')
+      if (quotaMb !== null && quotaMb > quotaMbLimit) {
+        throw storageErrors.invalidStorageQuota(`<= ${quotaMbLimit}`)
       }
       return await database.transaction(async (transaction) => {
         await find(transaction, userId)

@@ -527,7 +527,7 @@ describe('storage › quotas', () => {
     expect((await put(apps.app, `/${bucket}/more`, token, new Uint8Array(900 * 1024))).status).toBe(201)
   })
 
-  test('are of users that are there, and at least 0', async () => {
+  test('are of users that are there, at least 0, and within what can be stored', async () => {
     const missing = [404, 'user not found', 'storage_user_not_found']
     expect(problem(await quotaOf('x'))).toEqual(missing)
     expect(problem(await quotaOf(newUser().id))).toEqual(missing)
@@ -536,6 +536,11 @@ describe('storage › quotas', () => {
     expect(problem(await quotaOf(id, { quota_mb: -1 }))).toEqual([
       400,
       'quota_mb must be >= 0',
+      'invalid_storage_quota',
+    ])
+    expect(problem(await quotaOf(id, { quota_mb: 1e18 }))).toEqual([
+      400,
+      'quota_mb must be <= 1000000000',
       'invalid_storage_quota',
     ])
     expect(problem(await quotaOf(id, {}))[0]).toBe(400)
