@@ -43,6 +43,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   mfa: ['accounts', 'audit', 'mail', 'sms', 'throttle'],
   'oauth-server': ['accounts', 'audit', 'mfa', 'opaque-tokens', 'passkeys', 'social-login'],
   passkeys: ['accounts', 'audit', 'mfa', 'throttle'],
+  passwords: ['throttle'],
   procedures: ['collections', 'idempotency'],
   push: ['audit'],
   sms: ['audit', 'throttle'],

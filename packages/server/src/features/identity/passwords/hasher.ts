@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineErrors } from '../../../lib/errors.ts'
+import { createSlots } from '../../operations/throttle/index.ts'
 import {
   type Argon2Cost,
   defaultCost,
@@ -39,29 +40,13 @@ const queueLimitPerCore = 64
 
 export function createPasswordHasher(cost: Argon2Cost = defaultCost): PasswordHasher {
   const concurrency = Math.max(1, availableParallelism() - 1)
-  const waiting: (() => void)[] = []
-  let running = 0
+  const slots = createSlots({
+    longestQueue: concurrency * queueLimitPerCore,
+    createRefusal: passwordErrors.tooManySignIns,
+  })
+  const inTurn = <Result>(work: () => Promise<Result>) => slots.take('', concurrency, work)
   /** A hash of no password. */
   let decoy: Promise<string> | undefined
-
-  async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (running >= concurrency) {
-      if (waiting.length >= concurrency * queueLimitPerCore) {
-        throw passwordErrors.tooManySignIns().retryAfter(2)
-      }
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else {
-      running += 1
-    }
-    try {
-      return await work()
-    } finally {
-      // The slot goes to the next in line, or back.
-      const next = waiting.shift()
-      if (next === undefined) running -= 1
-      else next()
-    }
-  }
 
   return {
     hash: (password) => inTurn(() => hashPassword(password, cost)),

@@ -1,15 +1,22 @@
 import { httpErrors } from '../../../http/errors.ts'
+import type { AppError } from '../../../lib/errors.ts'
 
 /** Runs work of one key a few at a time, in the order it came. */
 export interface Slots {
-  /** @throws AppError too_many_requests when too many wait already */
+  /** @throws AppError too_many_requests, or the error given, when too many wait already */
   take<Result>(key: string, width: number, work: () => Promise<Result>): Promise<Result>
 }
 
-/** A caller that would wait behind more than this had better retry. */
-const longestQueue = 250
+export interface SlotOptions {
+  /** A caller that would wait behind more than this had better retry. */
+  readonly longestQueue?: number
+  readonly createRefusal?: () => AppError
+}
 
-export function createSlots(): Slots {
+export function createSlots({
+  longestQueue = 250,
+  createRefusal = httpErrors.tooManyRequests,
+}: SlotOptions = {}): Slots {
   const queues = new Map<string, { running: number; readonly waiting: (() => void)[] }>()
   return {
     async take(key, width, work) {
@@ -19,7 +26,7 @@ export function createSlots(): Slots {
         queue.running += 1
       } else {
         if (queue.waiting.length >= longestQueue) {
-          throw httpErrors.tooManyRequests().retryAfter(2)
+          throw createRefusal().retryAfter(2)
         }
         await new Promise<void>((resolve) => queue.waiting.push(resolve))
       }
