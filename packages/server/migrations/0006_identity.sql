@@ -109,19 +109,18 @@ create unique index mailed_tokens_in_force on basalt.mailed_tokens (email, purpo
 create index mailed_tokens_user_id on basalt.mailed_tokens (user_id);
 create index mailed_tokens_expires_at on basalt.mailed_tokens (expires_at);
 
--- Codes sent to phones: one in force per number and purpose.
+-- Codes sent to phones for a sign-in: one in force per number.
 create table basalt.phone_codes (
   -- The job that sends it.
   id uuid primary key default gen_random_uuid(),
   phone text not null,
-  purpose text not null check (purpose in ('sign_in')),
   code_hash bytea not null,
   attempts int not null default 0,
   -- As in mailed_tokens.
   used_at timestamptz,
   expires_at timestamptz not null
 );
-create unique index phone_codes_in_force on basalt.phone_codes (phone, purpose) where used_at is null;
+create unique index phone_codes_in_force on basalt.phone_codes (phone) where used_at is null;
 create index phone_codes_expires_at on basalt.phone_codes (expires_at);
 
 -- Second factors. One of each kind per user; passkeys are listed by themselves and share one factor.

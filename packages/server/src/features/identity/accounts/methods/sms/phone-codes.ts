@@ -3,15 +3,8 @@ import { sql } from '../../../../../database/sql.ts'
 import type { Queryable } from '../../../../../database/system-database.ts'
 import { takeTransactionLock } from '../../../../../database/transaction-lock.ts'
 
-/** What a code sent to a phone is for; a code of one purpose is worth nothing for another. */
-export type PhoneCodePurpose = 'sign_in'
-
-export interface PhoneCode {
+export interface NewPhoneCode {
   readonly phone: string
-  readonly purpose: PhoneCodePurpose
-}
-
-export interface NewPhoneCode extends PhoneCode {
   /** The job that sends it, if one does. */
   readonly id?: string
   readonly codeHash: Buffer
@@ -24,8 +17,8 @@ export interface NewPhoneCode extends PhoneCode {
  * @returns false when this one was used up or replaced before: it had arrived although sending it failed
  */
 export async function issuePhoneCode(database: Queryable, code: NewPhoneCode): Promise<boolean> {
-  const { id = randomUUID(), phone, purpose, codeHash, lifetimeSeconds } = code
-  await takeTransactionLock(database, `phone code ${purpose} ${phone}`)
+  const { id = randomUUID(), phone, codeHash, lifetimeSeconds } = code
+  await takeTransactionLock(database, `phone code ${phone}`)
   const prolonged = await database.maybeOne<{ is_in_force: boolean }>(sql`
     update basalt.phone_codes
     set expires_at = greatest(expires_at, now() + make_interval(secs => ${lifetimeSeconds}::int))
@@ -34,22 +27,22 @@ export async function issuePhoneCode(database: Queryable, code: NewPhoneCode): P
   if (prolonged !== undefined) return prolonged.is_in_force
   await database.count(sql`
     update basalt.phone_codes set used_at = now()
-    where phone = ${phone} and purpose = ${purpose} and used_at is null`)
+    where phone = ${phone} and used_at is null`)
   await database.count(sql`
-    insert into basalt.phone_codes (id, phone, purpose, code_hash, expires_at)
-    values (${id}, ${phone}, ${purpose}, ${codeHash}, now() + make_interval(secs => ${lifetimeSeconds}::int))`)
+    insert into basalt.phone_codes (id, phone, code_hash, expires_at)
+    values (${id}, ${phone}, ${codeHash}, now() + make_interval(secs => ${lifetimeSeconds}::int))`)
   return true
 }
 
 /** Counts an attempt, whatever comes of it; false when there is no code or it has none left. Commit this by itself. */
 export async function countPhoneCodeAttempt(
   database: Queryable,
-  { phone, purpose }: PhoneCode,
+  phone: string,
   maxAttempts: number,
 ): Promise<boolean> {
   const counted = await database.count(sql`
     update basalt.phone_codes set attempts = attempts + 1
-    where phone = ${phone} and purpose = ${purpose} and used_at is null
+    where phone = ${phone} and used_at is null
       and attempts < ${maxAttempts} and expires_at > now()`)
   return counted > 0
 }
@@ -57,12 +50,12 @@ export async function countPhoneCodeAttempt(
 /** Uses the code up; of several at once one succeeds. */
 export async function consumePhoneCode(
   database: Queryable,
-  { phone, purpose }: PhoneCode,
+  phone: string,
   codeHash: Buffer,
 ): Promise<boolean> {
   const used = await database.count(sql`
     update basalt.phone_codes set used_at = now()
-    where phone = ${phone} and purpose = ${purpose} and used_at is null
+    where phone = ${phone} and used_at is null
       and code_hash = ${codeHash} and expires_at > now()`)
   return used > 0
 }

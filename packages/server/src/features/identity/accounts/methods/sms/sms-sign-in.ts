@@ -17,6 +17,7 @@ import { insertUser, lockUserByPhone } from '../../users.ts'
 import { consumePhoneCode, countPhoneCodeAttempt, issuePhoneCode } from './phone-codes.ts'
 
 const jobName = 'accounts.send_sms_code'
+/** Binds the hash of a code to what it is for. */
 const purpose = 'sign_in'
 
 interface CodeRequest {
@@ -46,7 +47,7 @@ export async function requestSmsCode(
   const fixed = testNumbers.get(phone.number)
   if (fixed !== undefined) {
     const codeHash = hashCode(keys, purpose, phone.number, fixed)
-    const code = { phone: phone.number, purpose, codeHash, lifetimeSeconds: config.sms_code_expiry } as const
+    const code = { phone: phone.number, codeHash, lifetimeSeconds: config.sms_code_expiry }
     await database.transaction((transaction) => issuePhoneCode(transaction, code))
     return
   }
@@ -72,7 +73,7 @@ export function smsCodeJob(context: AccountContext): JobType<CodeRequest> {
       const { config, database, keys, sms } = context
       const code = deriveJobCode(keys, id, config.sms_code_length)
       const codeHash = hashCode(keys, purpose, phone, code)
-      const issue = { id, phone, purpose, codeHash, lifetimeSeconds: config.sms_code_expiry } as const
+      const issue = { id, phone, codeHash, lifetimeSeconds: config.sms_code_expiry }
       if (!(await database.transaction((transaction) => issuePhoneCode(transaction, issue)))) return
       try {
         await sms.send({ to: phone, body: `Your code is: ${code}` }, { id })
@@ -103,13 +104,12 @@ export async function confirmSmsCode(
   if (phone === undefined) throw accountErrors.invalidSmsCode()
   await requireAttempt(throttle, accountLimits(context).codeFromAddress, address)
   // Counted and committed before the code is looked at: attempts made together cannot all slip through.
-  if (!(await countPhoneCodeAttempt(database, { phone, purpose }, config.sms_max_attempts))) {
+  if (!(await countPhoneCodeAttempt(database, phone, config.sms_max_attempts))) {
     throw accountErrors.invalidSmsCode()
   }
   const response = await database.transaction(async (transaction) => {
     const codeHash = hashCode(keys, purpose, phone, code)
-    if (!(await consumePhoneCode(transaction, { phone, purpose }, codeHash)))
-      throw accountErrors.invalidSmsCode()
+    if (!(await consumePhoneCode(transaction, phone, codeHash))) throw accountErrors.invalidSmsCode()
     const user =
       (await lockUserByPhone(transaction, phone)) ??
       (await insertUser(transaction, { phone })) ??
