@@ -36,7 +36,7 @@ export interface Binding {
 export interface ProviderTokens {
   readonly accessToken: string
   readonly refreshToken?: string | undefined
-  readonly expiresAt?: Date | undefined
+  readonly expiresInSeconds?: number | undefined
 }
 
 export interface ClientDeps {
@@ -308,12 +308,11 @@ export class ProviderClient {
     readonly refresh_token?: string
     readonly expires_in?: number
   }): ProviderTokens {
-    const { refresh_token: refreshToken, expires_in: seconds } = answer
-    const now = this.#deps.clock.now().getTime()
+    const { refresh_token: refreshToken, expires_in: expiresInSeconds } = answer
     return {
       accessToken: answer.access_token,
       ...(refreshToken === undefined ? {} : { refreshToken }),
-      ...(seconds === undefined ? {} : { expiresAt: new Date(now + seconds * 1000) }),
+      ...(expiresInSeconds === undefined ? {} : { expiresInSeconds }),
     }
   }
 }

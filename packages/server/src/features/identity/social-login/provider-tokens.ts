@@ -28,12 +28,12 @@ export async function keepTokens(
 export function sealTokens(
   secrets: () => SecretBox,
   identity: Identified,
-  { accessToken, refreshToken, expiresAt }: ProviderTokens,
+  { accessToken, refreshToken, expiresInSeconds }: ProviderTokens,
 ): KeptTokens {
   const text = JSON.stringify({ accessToken, refreshToken })
   return {
     sealed: secrets().seal(Buffer.from(text), contextOf(identity)),
-    expiresAt,
+    expiresInSeconds,
     isRenewable: refreshToken !== undefined,
   }
 }

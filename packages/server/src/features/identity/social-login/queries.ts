@@ -90,9 +90,18 @@ export interface IdentityValues {
 export interface KeptTokens {
   /** Encrypted; undefined: tokens are not kept. */
   readonly sealed?: string | undefined
-  readonly expiresAt?: Date | undefined
+  readonly expiresInSeconds?: number | undefined
   /** Whether a refresh token is among them. */
   readonly isRenewable: boolean
+}
+
+/** Providers that never let a token expire send seconds of any length; a century is as good. */
+const longestSeconds = 3_155_760_000
+
+/** When the tokens expire, by the clock of the database, which decides when they are renewed; null: never. */
+export function expiryOf({ expiresInSeconds: seconds }: Pick<KeptTokens, 'expiresInSeconds'>) {
+  const bounded = seconds === undefined ? null : Math.min(seconds, longestSeconds)
+  return sql`now() + make_interval(secs => ${bounded}::float8)`
 }
 
 /** Stores an identity, or what is new of it; an identity of another user becomes one of this user. */
@@ -103,7 +112,7 @@ export async function saveIdentity(database: Queryable, identity: IdentityValues
         last_sign_in_at)
     values (${identity.provider}, ${identity.subject}, ${identity.userId}, ${identity.email ?? null},
       ${identity.name ?? null}, ${identity.isProven}::bool, ${identity.kept.sealed ?? null},
-      ${identity.kept.expiresAt?.toISOString() ?? null}::timestamptz, ${identity.kept.isRenewable}::bool,
+      ${expiryOf(identity.kept)}, ${identity.kept.isRenewable}::bool,
       case when ${identity.isSignIn}::bool then now() end)
     on conflict (provider, subject) do update set user_id = excluded.user_id, email = excluded.email,
       name = coalesce(excluded.name, basalt.social_identities.name), is_proven = excluded.is_proven,

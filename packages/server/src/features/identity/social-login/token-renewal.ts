@@ -6,6 +6,7 @@ import type { SocialLoginContext } from './context.ts'
 import type { ProviderTokens } from './provider-client.ts'
 import { openTokens, sealTokens } from './provider-tokens.ts'
 import { ProviderFailure } from './providers/provider.ts'
+import { expiryOf } from './queries.ts'
 
 /** Tokens are renewed when they expire within this time; the job comes every five minutes. */
 const windowSeconds = 600
@@ -116,10 +117,10 @@ async function storeRenewed(
   identity: ClaimedIdentity,
   renewed: ProviderTokens,
 ): Promise<void> {
-  const { sealed = null, expiresAt } = sealTokens(secrets, identity, renewed)
+  const { sealed = null, ...kept } = sealTokens(secrets, identity, renewed)
   await database.count(sql`
     update basalt.social_identities set tokens = ${sealed},
-      tokens_expire_at = ${expiresAt?.toISOString() ?? null}::timestamptz, renewal_failure = null,
+      tokens_expire_at = ${expiryOf(kept)}, renewal_failure = null,
       renewal_failed_at = null, renewal_failures = 0, renew_after = null
     where ${unchanged(identity)}`)
 }

@@ -7,7 +7,7 @@ import {
   type ProviderStandIn,
   startProviderStandIn,
 } from '../../../../../test/social.ts'
-import type { TestApp } from '../../../../../test/test-app.ts'
+import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 
 const tokenEndpoint = 'POST discord.com/api/oauth2/token'
@@ -52,12 +52,12 @@ function newPerson(): string {
 }
 
 /** A person who signs in. @returns the id of the user */
-async function signIn(person = newPerson()): Promise<string> {
+async function signIn(person = newPerson(), on = app): Promise<string> {
   standIn.answers['GET discord.com/api/users/@me'] = { id: person, username: 'Ada' }
   const browser = new Browser()
-  const url = await browser.start(app, 'discord')
+  const url = await browser.start(on, 'discord')
   const query = new URLSearchParams({ code: 'a code', state: url.searchParams.get('state') ?? '' })
-  const { user } = await jsonOf(browser.open(`${app.url}/api/auth/oauth/discord/callback?${query}`))
+  const { user } = await jsonOf(browser.open(`${on.url}/api/auth/oauth/discord/callback?${query}`))
   standIn.requests.length = 0
   return user.id
 }
@@ -122,6 +122,31 @@ describe('social login › renewal of provider tokens', () => {
     await renew({ window_seconds: 3600 })
     expect(await tokensOf(id)).toEqual([{ ...kept, accessToken: 'third', refreshToken: 'r2' }])
   })
+
+  test.each([
+    [-3600, 300, 300],
+    [3600, 300, 300],
+    [0, 1e300, 3_155_760_000],
+  ])(
+    'is due by the clock of the database: of a node that is off by %i s, with expires_in %d after %d s',
+    async (offset, expires_in, expected) => {
+      await using node = await createTestApp({
+        config,
+        database: app.database,
+        reachProvider: standIn.reachProvider,
+        clock: { now: () => new Date(Date.now() + offset * 1000) },
+      })
+      answerRefresh({ token_type: 'Bearer', access_token: 'first', refresh_token: 'r1', expires_in })
+      const id = await signIn(newPerson(), node)
+      const [row] = await app.sql(
+        `select extract(epoch from make_interval(secs => $2::float8) - (tokens_expire_at - now())) between 0 and 120
+          as is_right
+        from basalt.social_identities where user_id = $1`,
+        [id, expected],
+      )
+      expect(row).toEqual({ is_right: true })
+    },
+  )
 
   test('happens once for each identity, however many nodes and jobs there are', async () => {
     for (let index = 0; index < 20; index += 1) {
