@@ -83,6 +83,7 @@ describe('GET /api/openapi.json says what handlers ask for', () => {
     expect(optional.map(({ operationId }) => operationId)).toEqual([
       'apiKeys.rotate',
       'apiKeys.rotateOwn',
+      'sites.failDeploy',
       'rpc.call',
       'storage.applyTemplate',
       'storage.act',

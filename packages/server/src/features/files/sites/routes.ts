@@ -72,7 +72,7 @@ export function siteRoutes(app: HttpServer, sites: SiteService, deploys: DeployS
     { config: { guard: 'admin', operation: 'sites.failDeploy' }, schema: schemas.failDeploySchema },
     async (request, reply) => {
       const { siteId, deployId } = request.params
-      const { errorMessage = '' } = request.body
+      const { errorMessage = '' } = request.body ?? {}
       return reply.send(await deploys.fail(siteId, deployId, errorMessage, originOf(request)))
     },
   )

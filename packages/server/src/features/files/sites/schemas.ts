@@ -170,7 +170,7 @@ export const failDeploySchema = {
   security,
   summary: 'Give a deploy up',
   params: deployParams,
-  body: Type.Object({ errorMessage: Type.Optional(Type.String()) }),
+  body: Type.Optional(Type.Object({ errorMessage: Type.Optional(Type.String()) })),
   response: responses({ 200: deploy }),
 }
 

@@ -449,6 +449,15 @@ describe('sites › deploys', () => {
     )
   })
 
+  test('a deploy is given up without a reason and without a body', async () => {
+    const deploy = await createDeploy(app, await createSite(app))
+    const failed = await ask(app, 'POST', `/${deploy.siteId}/deploys/${deploy.id}/fail`)
+    expect([failed.status, failed.json]).toEqual([
+      200,
+      { ...deploy, status: 'failed', errorMessage: '', updatedAt: timestamp },
+    ])
+  })
+
   test('a rollback goes to the deploy that was live before, and the next one further back', async () => {
     const site = await createSite(app)
     const rollBack = () => ask(app, 'POST', `/${site.id}/deploys/rollback`)
