@@ -25,6 +25,7 @@ import { createPreview } from './preview.ts'
 import { type OpenPopup, realtimeRoutes } from './routes.ts'
 import { type Listener, listenerOf } from './stream.ts'
 import { Streams } from './streams.ts'
+import { TableRequests } from './websocket/table-requests.ts'
 import { WebSocketHandshake } from './websocket/websocket-handshake.ts'
 import { websocketRoute } from './websocket/websocket-route.ts'
 import { contractTiming, type WebSocketTiming } from './websocket/websocket-timing.ts'
@@ -130,6 +131,7 @@ export function realtime({
     streams,
     planner,
     channels,
+    tableRequests: new TableRequests({ planner, feed: streams.feed, log }),
     channelRequests: new ChannelRequests({ channels, presences, access, config, accessMs: timing.accessMs }),
     authenticate: async (token) => {
       const verdict = await verify(token)

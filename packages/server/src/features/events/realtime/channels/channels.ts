@@ -10,6 +10,7 @@ import type { Membership, Stream } from '../stream.ts'
 import { Batcher } from './batcher.ts'
 import type { ChannelAccess } from './channel-access.ts'
 import { broadcastFrame, messageFrame, syncFrame } from './channel-frames.ts'
+import { ChannelMembers } from './channel-members.ts'
 import * as messages from './channel-messages.ts'
 import { listPresences } from './presence-queries.ts'
 import type { Presences } from './presences.ts'
@@ -49,8 +50,7 @@ interface SyncRequest {
  */
 export class Channels {
   readonly #deps: ChannelsDeps
-  /** By channel. */
-  readonly #members = new Map<string, Set<Membership>>()
+  readonly #members = new ChannelMembers()
   readonly #follower: Follower<messages.ChannelMessage>
   readonly #broadcasts: Batcher<messages.Broadcast>
   /** Those that come together are answered by one statement. */
@@ -78,7 +78,7 @@ export class Channels {
       topic: messages.channelTopic,
       table: sql`basalt.realtime_messages`,
       what: 'what is said on channels',
-      read: async (from) => (this.#members.size === 0 ? undefined : await this.#read(from)),
+      read: async (from) => (this.#members.isEmpty ? undefined : await this.#read(from)),
       deliver: ({ events }) => this.#deliver(events),
       onBreak: () => {
         this.#mayBeWrong = true
@@ -132,7 +132,7 @@ export class Channels {
   /** Sends it to members on this node, and resolves when it is written for the others. */
   broadcast(broadcast: messages.Broadcast, toSelf: boolean): Promise<void> {
     const { channel, event, payload, connectionId } = broadcast
-    this.#send(channel, broadcastFrame(channel, event, payload), toSelf ? undefined : connectionId)
+    this.#members.send(channel, broadcastFrame(channel, event, payload), toSelf ? undefined : connectionId)
     return this.#broadcasts.add(broadcast)
   }
 
@@ -145,41 +145,16 @@ export class Channels {
   }
 
   #add(stream: Stream, channel: string): void {
-    const now = performance.now()
-    const known = stream.channels.get(channel)
-    if (known !== undefined) {
-      known.permittedAt = now
-      return
-    }
-    const maySendAt = Number.NEGATIVE_INFINITY
-    const membership = { stream, channel, permittedAt: now, maySendAt, presence: undefined }
-    stream.channels.set(channel, membership)
-    const members = this.#members.get(channel) ?? new Set()
-    if (this.#members.size === 0) {
-      this.#readAt = now
+    if (this.#members.isEmpty) {
+      this.#readAt = performance.now()
       this.#interruptions = this.#deps.notifications.interruptions
     }
-    this.#members.set(channel, members.add(membership))
-    this.#deps.noteChange(stream)
+    if (this.#members.add(stream, channel)) this.#deps.noteChange(stream)
   }
 
   #remove(membership: Membership): void {
-    const { stream, channel } = membership
-    const members = this.#members.get(channel)
-    stream.channels.delete(channel)
-    members?.delete(membership)
-    if (members?.size === 0) this.#members.delete(channel)
-    this.#deps.noteChange(stream)
-  }
-
-  /** All members of all channels. */
-  get #memberships(): readonly Membership[] {
-    return [...this.#members.values()].flatMap((members) => [...members])
-  }
-
-  #send(channel: string, frame: string, except?: string): void {
-    const frames = [frame]
-    for (const { stream } of this.#members.get(channel) ?? []) if (stream.id !== except) stream.send(frames)
+    this.#members.remove(membership)
+    this.#deps.noteChange(membership.stream)
   }
 
   async #read(from: Parameters<typeof messages.readMessages>[1]) {
@@ -187,14 +162,12 @@ export class Channels {
     if (this.#interruptions !== notifications.interruptions) this.#mayBeWrong = true
     this.#interruptions = notifications.interruptions
     try {
-      const channels = [...this.#members.keys()]
-      const batch = await messages.readMessages(database, from, node, channels, readAtOnce)
+      const batch = await messages.readMessages(database, from, node, this.#members.channels, readAtOnce)
       const now = performance.now()
       if (now - this.#readAt > missedMs) {
         this.#mayBeWrong = true
         const message = 'messages of channels may be missing'
-        for (const stream of new Set(this.#memberships.map((membership) => membership.stream)))
-          stream.send([JSON.stringify({ type: 'system', message })])
+        this.#members.sendAll(JSON.stringify({ type: 'system', message }))
       }
       this.#readAt = now
       return batch
@@ -206,7 +179,7 @@ export class Channels {
   }
 
   async #deliver(events: readonly messages.ChannelMessage[]): Promise<void> {
-    for (const event of events) this.#send(event.channel, messageFrame(event))
+    for (const event of events) this.#members.send(event.channel, messageFrame(event))
     if (!this.#mayBeWrong) return
     // What has been sent must not be sent again because this fails.
     this.#mayBeWrong = await this.#syncAll().then(
@@ -216,8 +189,8 @@ export class Channels {
   }
 
   async #syncAll(): Promise<void> {
-    const channels = [...this.#members.keys()]
-    await this.#answer(channels.map((channel) => ({ channel, take: (frame) => this.#send(channel, frame) })))
+    const take = (channel: string) => (frame: string) => this.#members.send(channel, frame)
+    await this.#answer(this.#members.channels.map((channel) => ({ channel, take: take(channel) })))
   }
 
   async #answer(requests: readonly SyncRequest[]): Promise<void> {
@@ -233,7 +206,7 @@ export class Channels {
       await delay(lookMs, undefined, { ref: false, signal }).catch(() => undefined)
       if (signal.aborted) return
       const isNeeded = await this.#lookOnce()
-      if (isNeeded || this.#members.size > 0) continue
+      if (isNeeded || !this.#members.isEmpty) continue
       this.#looking = undefined
       return
     }
@@ -242,7 +215,7 @@ export class Channels {
   /** @returns whether anything is left to look after */
   async #lookOnce(): Promise<boolean> {
     const { database, presences, log } = this.#deps
-    const isNeeded = await presences.maintain(this.#memberships)
+    const isNeeded = await presences.maintain(this.#members.all)
     try {
       await this.#evaluateAgain()
       if (performance.now() - this.#prunedAt > pruneMs) {
@@ -260,7 +233,7 @@ export class Channels {
   /** Takes members off channels that they may no longer read. */
   async #evaluateAgain(): Promise<void> {
     const dueBefore = performance.now() - this.#deps.accessMs
-    const due = this.#memberships.filter(({ permittedAt }) => permittedAt <= dueBefore)
+    const due = this.#members.all.filter(({ permittedAt }) => permittedAt <= dueBefore)
     for (const group of Map.groupBy(due, ({ stream }) => identityKey(stream.listener.scope)).values()) {
       const [first] = group
       if (first === undefined) continue

@@ -4,8 +4,7 @@ import { translateDatabaseFailure } from '../../../../database/error-translation
 import { httpErrors } from '../../../../http/errors.ts'
 import { requireTable } from '../../../../http/grants.ts'
 import { AppError, messageOf } from '../../../../lib/errors.ts'
-import { parsePosition } from '../changes/position.ts'
-import { type SubscriptionPlanner, tableLimit } from '../changes/subscriptions.ts'
+import type { SubscriptionPlanner } from '../changes/subscriptions.ts'
 import { type ChannelRequests, requireChannelGrant } from '../channels/channel-requests.ts'
 import type { Channels } from '../channels/channels.ts'
 import { realtimeErrors } from '../errors.ts'
@@ -14,12 +13,12 @@ import type { Streams } from '../streams.ts'
 import {
   type ClientMessage,
   envelopeLimitBytes,
-  filterOf,
   parseMessage,
   requireSize,
   tablesOf,
 } from './client-messages.ts'
 import type { MessageQueue } from './message-queue.ts'
+import type { TableRequests } from './table-requests.ts'
 import type { WebSocketTiming } from './websocket-timing.ts'
 import type { WebSocketTransport } from './websocket-transport.ts'
 
@@ -30,6 +29,7 @@ export interface SessionDeps {
   readonly streams: Streams
   readonly planner: SubscriptionPlanner
   readonly channels: Channels
+  readonly tableRequests: TableRequests
   readonly channelRequests: ChannelRequests
   /** The caller of the token; undefined when it opens no stream. */
   readonly authenticate: (token: string) => Promise<Listener | undefined>
@@ -145,17 +145,19 @@ export class WebSocketSession {
     if (message.type === 'auth') return await this.#authenticate(message)
     const stream = this.#stream ?? (await this.#admitWithoutToken(message))
     if (stream === undefined) return
-    await this.#deps.streams.verifyAgain(stream)
+    const { streams, tableRequests, channelRequests } = this.#deps
+    await streams.verifyAgain(stream)
     if (!stream.isOpen) return
+    const reply = (members?: object) => this.#reply(message, members)
     switch (message.type) {
       case 'subscribe':
-        return await this.#subscribe(stream, message)
+        return await tableRequests.subscribe(stream, message, reply)
       case 'unsubscribe':
-        return await this.#unsubscribe(stream, message)
+        return await tableRequests.unsubscribe(stream, message, reply)
       default:
         if (stream.listener === withoutToken) throw httpErrors.authenticationRequired()
-        return await this.#deps.channelRequests.handle(stream, message, {
-          reply: () => this.#reply(message),
+        return await channelRequests.handle(stream, message, {
+          reply,
           refuse: (error) => this.#refuse(message, error),
         })
     }
@@ -235,43 +237,8 @@ export class WebSocketSession {
     }
   }
 
-  /** Tables add up; each has the filter that it was named with last. */
-  async #subscribe(stream: Stream, message: ClientMessage): Promise<void> {
-    const { planner, streams, log } = this.#deps
-    const only = await planner.plan(stream.listener.scope, tablesOf(message), filterOf(message))
-    const all = new Map([...stream.subscriptions, ...only])
-    if (all.size > tableLimit) throw realtimeErrors.tooManyTables(tableLimit)
-    const { last_event_id: last } = message.members
-    const isResuming = last !== undefined && last !== null && last !== ''
-    let isInForce = false
-    try {
-      await streams.feed.listen(stream, all, typeof last === 'string' ? parsePosition(last) : undefined, {
-        isResuming,
-        only,
-        begin: (id, hasGap) => {
-          isInForce = true
-          this.#reply(message, { status: 'ok', ...(id === undefined ? {} : { id }) })
-          if (hasGap) this.#transport.gap(id)
-        },
-      })
-    } catch (error) {
-      if (!isInForce) throw error
-      log.warn({ reason: messageOf(error) }, 'failed to continue a stream; ending it')
-      stream.end('server_error')
-    }
-  }
-
-  async #unsubscribe(stream: Stream, message: ClientMessage): Promise<void> {
-    const names = new Set(tablesOf(message))
-    const left = new Map([...stream.subscriptions].filter(([table]) => !names.has(table)))
-    await this.#deps.streams.feed.listen(stream, left, undefined, {
-      isResuming: false,
-      begin: () => this.#reply(message),
-    })
-  }
-
-  #reply({ ref }: ClientMessage, outcome: object = { status: 'ok' }): void {
-    this.#send({ type: 'reply', ...(ref === undefined ? {} : { ref }), ...outcome })
+  #reply({ ref }: ClientMessage, members: object = {}): void {
+    this.#send({ type: 'reply', ...(ref === undefined ? {} : { ref }), status: 'ok', ...members })
   }
 
   #refuse(message: ClientMessage, error: unknown): void {

@@ -1,0 +1,57 @@
+import type { Membership, Stream } from '../stream.ts'
+
+/** Who is on which channel, on this node. */
+export class ChannelMembers {
+  readonly #byChannel = new Map<string, Set<Membership>>()
+
+  get isEmpty(): boolean {
+    return this.#byChannel.size === 0
+  }
+
+  /** Channels that have members. */
+  get channels(): readonly string[] {
+    return [...this.#byChannel.keys()]
+  }
+
+  /** All of all channels. */
+  get all(): readonly Membership[] {
+    return [...this.#byChannel.values()].flatMap((members) => [...members])
+  }
+
+  /** The stream's membership, which may exist already: permitted now. @returns whether it is new */
+  add(stream: Stream, channel: string): boolean {
+    const permittedAt = performance.now()
+    const known = stream.channels.get(channel)
+    if (known !== undefined) {
+      known.permittedAt = permittedAt
+      return false
+    }
+    const membership = {
+      ...{ stream, channel, permittedAt },
+      maySendAt: Number.NEGATIVE_INFINITY,
+      presence: undefined,
+    }
+    stream.channels.set(channel, membership)
+    const members = this.#byChannel.get(channel) ?? new Set()
+    this.#byChannel.set(channel, members.add(membership))
+    return true
+  }
+
+  remove(membership: Membership): void {
+    const { stream, channel } = membership
+    const members = this.#byChannel.get(channel)
+    stream.channels.delete(channel)
+    members?.delete(membership)
+    if (members?.size === 0) this.#byChannel.delete(channel)
+  }
+
+  /** @param except id of a stream that is not sent it */
+  send(channel: string, frame: string, except?: string): void {
+    const frames = [frame]
+    for (const { stream } of this.#byChannel.get(channel) ?? []) if (stream.id !== except) stream.send(frames)
+  }
+
+  sendAll(frame: string): void {
+    for (const stream of new Set(this.all.map((membership) => membership.stream))) stream.send([frame])
+  }
+}

@@ -1,0 +1,59 @@
+import type { Logger } from 'pino'
+import { messageOf } from '../../../../lib/errors.ts'
+import type { ChangeFeed } from '../changes/change-feed.ts'
+import { parsePosition } from '../changes/position.ts'
+import { type SubscriptionPlanner, tableLimit } from '../changes/subscriptions.ts'
+import { realtimeErrors } from '../errors.ts'
+import type { Stream } from '../stream.ts'
+import { type ClientMessage, filterOf, tablesOf } from './client-messages.ts'
+
+/** Sends the reply to a request: ok, with these members. */
+export type Reply = (members?: object) => void
+
+export interface TableRequestsDeps {
+  readonly planner: SubscriptionPlanner
+  readonly feed: ChangeFeed
+  readonly log: Logger
+}
+
+/** Handles requests of clients that concern tables. */
+export class TableRequests {
+  readonly #deps: TableRequestsDeps
+
+  constructor(deps: TableRequestsDeps) {
+    this.#deps = deps
+  }
+
+  /** Tables add up; each has the filter that it was named with last. @throws AppError to be sent to the client */
+  async subscribe(stream: Stream, message: ClientMessage, reply: Reply): Promise<void> {
+    const { planner, feed, log } = this.#deps
+    const only = await planner.plan(stream.listener.scope, tablesOf(message), filterOf(message))
+    const all = new Map([...stream.subscriptions, ...only])
+    if (all.size > tableLimit) throw realtimeErrors.tooManyTables(tableLimit)
+    const { last_event_id: last } = message.members
+    const isResuming = last !== undefined && last !== null && last !== ''
+    let isInForce = false
+    try {
+      await feed.listen(stream, all, typeof last === 'string' ? parsePosition(last) : undefined, {
+        isResuming,
+        only,
+        begin: (id, hasGap) => {
+          isInForce = true
+          reply(id === undefined ? {} : { id })
+          if (hasGap) stream.transport.gap(id)
+        },
+      })
+    } catch (error) {
+      if (!isInForce) throw error
+      log.warn({ reason: messageOf(error) }, 'failed to continue a stream; ending it')
+      stream.end('server_error')
+    }
+  }
+
+  /** @throws AppError to be sent to the client */
+  async unsubscribe(stream: Stream, message: ClientMessage, reply: Reply): Promise<void> {
+    const names = new Set(tablesOf(message))
+    const left = new Map([...stream.subscriptions].filter(([table]) => !names.has(table)))
+    await this.#deps.feed.listen(stream, left, undefined, { isResuming: false, begin: () => reply() })
+  }
+}
