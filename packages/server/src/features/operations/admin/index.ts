@@ -2,9 +2,11 @@ import type { Feature } from '../../../feature.ts'
 import { adminRoutes } from './routes.ts'
 import { type SessionRouteDeps, sessionRoutes } from './session-routes.ts'
 
+export type { AdminDeps } from './context.ts'
 export { adminErrorTable } from './errors.ts'
 export { removeFirstSignIn, writeFirstSignIn } from './first-sign-in.ts'
-export { type AdminDeps, type AdminService, createAdminService, type FirstSignIn } from './service.ts'
+export type { FirstSignIn } from './password.ts'
+export { type AdminService, createAdminService } from './service.ts'
 export { signInLink } from './sign-in-link.ts'
 export { createAdminTokenVerifier } from './token-verifier.ts'
 

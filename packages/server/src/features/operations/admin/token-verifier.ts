@@ -3,7 +3,7 @@ import { type TokenVerifier, unattributed, type Verdict } from '../../../http/id
 import { Lru } from '../../../lib/lru.ts'
 import { hashToken, isToken } from '../../../lib/tokens.ts'
 import { findSession, moveIdleEnd } from './queries.ts'
-import { adminTokenPrefix, idleLife } from './service.ts'
+import { adminTokenPrefix, idleLife } from './session.ts'
 
 /** Within this time after a session ends, its token may still be believed on another node. */
 const trustMs = 1000

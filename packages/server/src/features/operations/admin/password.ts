@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto'
+import { createToken, hashToken } from '../../../lib/tokens.ts'
+import { recordAudit } from '../audit/index.ts'
+import type { AdminDeps } from './context.ts'
+import * as queries from './queries.ts'
+
+const signInCodePrefix = 'basalt_signin_'
+const signInCodeSeconds = 60 * 60
+
+/** What is printed once, after the first start. */
+export interface FirstSignIn {
+  readonly password: string
+  /** Code of a link that signs in without it. */
+  readonly code: string
+}
+
+export async function ensurePassword(deps: AdminDeps, configured: string): Promise<FirstSignIn | undefined> {
+  const { database, passwords, forgetFirstSignIn } = deps
+  const stored = await queries.findPasswordHash(database)
+  if (configured !== '') {
+    const isCurrent = stored !== undefined && (await passwords.verify(configured, stored))
+    if (!isCurrent) await replacePassword(deps, configured, 'configuration')
+    return undefined
+  }
+  if (stored === undefined) return await createFirstSignIn(deps)
+  // Signed in on another node, perhaps.
+  if (await queries.wasFirstSignInUsed(database)) forgetFirstSignIn()
+  return undefined
+}
+
+/** Undefined when another node was first. */
+async function createFirstSignIn({ database, passwords }: AdminDeps): Promise<FirstSignIn | undefined> {
+  const password = createPassword()
+  const code = createToken(signInCodePrefix)
+  const hash = await passwords.hash(password)
+  return await database.transaction(async (transaction) => {
+    if (!(await queries.insertPassword(transaction, hash))) return undefined
+    await queries.insertSignInCode(transaction, hashToken(code), signInCodeSeconds)
+    await recordAudit(transaction, { actor: 'first start', action: 'admin.create_password' })
+    return { password, code }
+  })
+}
+
+export async function resetPassword(deps: AdminDeps, actor: string): Promise<string> {
+  const password = createPassword()
+  await replacePassword(deps, password, actor)
+  return password
+}
+
+async function replacePassword(deps: AdminDeps, password: string, actor: string): Promise<void> {
+  const hash = await deps.passwords.hash(password)
+  await deps.database.transaction(async (transaction) => {
+    await queries.upsertPassword(transaction, hash)
+    const endedSessions = await queries.deleteAllSessions(transaction)
+    await queries.deleteAllSignInCodes(transaction)
+    await recordAudit(transaction, { actor, action: 'admin.reset_password', detail: { endedSessions } })
+  })
+  deps.forgetFirstSignIn()
+}
+
+/** 120 random bits in a form that can be read out. */
+function createPassword(): string {
+  return (randomBytes(15).toString('hex').match(/.{5}/g) ?? []).join('-')
+}
