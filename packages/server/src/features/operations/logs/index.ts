@@ -7,11 +7,12 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { latencyRoutes } from './latency-routes.ts'
 import { deleteLogs, deleteRequests } from './queries.ts'
-import { logRoutes, showEntry } from './routes.ts'
+import { logRoutes } from './routes.ts'
 import type { LogStore } from './store.ts'
 import { LogTails } from './tail.ts'
 
 export { logErrorTable } from './errors.ts'
+export { readLogFilter } from './parameters.ts'
 export {
   deleteLogs,
   deleteRequests,
@@ -21,7 +22,7 @@ export {
   listLogsSince,
   takeSnapshot,
 } from './queries.ts'
-export { readLogFilter, showEntry } from './routes.ts'
+export { showEntry } from './show.ts'
 export { LogStore } from './store.ts'
 
 export interface LogsDeps {
@@ -45,7 +46,7 @@ export function logs({ config, database, store, queue, metrics, clock, log }: Lo
       deleteRequests(database, retention_days),
     ),
   )
-  const tails = new LogTails({ database, log, show: showEntry })
+  const tails = new LogTails({ database, log })
   return {
     name: 'logs',
     routes: (app) => {

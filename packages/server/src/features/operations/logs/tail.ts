@@ -3,7 +3,8 @@ import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { EventStream, formatEvent } from '../../../http/sse.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { type LogFilter, type LogRow, listLogsSince } from './queries.ts'
+import { type LogFilter, listLogsSince } from './queries.ts'
+import { showEntry } from './show.ts'
 
 /** How often a tail looks for entries of all nodes. */
 const pollMs = 500
@@ -13,8 +14,6 @@ const heartbeatMs = 20_000
 export interface TailOptions {
   readonly database: SystemDatabase
   readonly log: Logger
-  /** An entry as clients see it. */
-  readonly show: (row: LogRow) => object
 }
 
 /** Entries as they are written, by any node, as server-sent events. */
@@ -28,7 +27,7 @@ export class LogTails {
 
   /** @param snapshot where it begins; the id of every event continues there */
   open(reply: FastifyReply, filter: LogFilter, snapshot: string): void {
-    const { database, log, show } = this.#options
+    const { database, log } = this.#options
     const stream = new EventStream(reply)
     let position = snapshot
     let timer: NodeJS.Timeout | undefined
@@ -56,7 +55,7 @@ export class LogTails {
           formatEvent({
             id: index === rows.length - 1 ? next : position,
             name: 'log',
-            data: JSON.stringify(show(row)),
+            data: JSON.stringify(showEntry(row)),
           }),
         )
         position = next
