@@ -49,13 +49,16 @@ export async function saveCase(look: Look, request: SaveRequest): Promise<SavedC
     setup: statements,
     users,
     keys: actor.keys,
-    cases: explanation.rows.map((row, index) => ({
-      name: nameOf(explanation, relation, row, index, isRefused(row, explanation, expect)),
-      as: actor.name,
-      ...actor.aal,
-      ...describeAct(relation, request, row, index),
-      ...(isRefused(row, explanation, expect) ? { refused: true } : {}),
-    })),
+    cases: explanation.rows.map((row, index) => {
+      const refused = isRefused(row, explanation, expect)
+      return {
+        name: nameOf(explanation, relation, row, index, refused),
+        as: actor.name,
+        ...actor.aal,
+        ...describeAct(relation, request, row, index),
+        ...(refused ? { refused } : {}),
+      }
+    }),
   })
   const name = `${request.name}.toml`
   return { name, content, path: request.save === true ? write(look, name, content) : null }

@@ -11,7 +11,8 @@ import { describeReads, type PolicyRead } from '../evaluation/policy-reads.ts'
 import { type Action, planStages, type Stage, type Verdict } from '../evaluation/stages.ts'
 import { explainPlans, type Plans } from '../rehearsal/query-plans.ts'
 import { type ProductionRun, runRequest } from '../rehearsal/run-request.ts'
-import { findVisible } from '../rows/candidates.ts'
+import { findVisible, type Sight } from '../rows/candidates.ts'
+import type { RowRequest } from '../rows/row-requests.ts'
 import { findSubjects, rowOf, type Subject } from '../rows/subjects.ts'
 import type { ExplainRequest } from '../schemas.ts'
 import { type ExplainedRow, explainRow, outcomesOf, withoutBody } from './explained-row.ts'
@@ -38,40 +39,15 @@ export interface Explanation {
 }
 
 export async function explain(look: Look, request: ExplainRequest): Promise<Explanation> {
-  const { context, rehearsal, catalog, relation, caller } = look
+  const { rehearsal, catalog, relation, caller } = look
   const { action = 'select', plan = 'none' } = request
   const gates = [...caller.gates, ...gatesOfTable(catalog, caller, relation, action)]
   const stages = planStages(relation, caller.scope.kind, action)
   const subjects = await findSubjects(look, request)
   const candidates = subjects.rows.flatMap(({ candidate }) => candidate ?? [])
   const sights = action === 'select' ? await findVisible(rehearsal, relation, candidates) : []
-  const refusal = stopping(gates)?.refusal
-  const runs: ProductionRun[] = []
-  for (const { send } of subjects.requests) {
-    runs.push(
-      refusal === undefined
-        ? await runRequest({ open: context.openCollections, rehearsal }, caller.scope, send)
-        : { outcome: refusal, statement: undefined },
-    )
-  }
-  const verdicts = await evaluateStages(look, stages, subjects.rows)
-  const rows: ExplainedRow[] = []
-  let closest: Closest
-  for (const [index, subject] of subjects.rows.entries()) {
-    const ofRow = verdicts.map((byRow) => byRow[index])
-    const failing = stages[outcomesOf({ stages, verdicts: ofRow }).indexOf(false)]
-    // Of the first row that is refused: others are looked at one by one.
-    const isFirst = closest === undefined && failing !== undefined
-    if (isFirst) closest = await findClosest(look, failing, subject)
-    rows.push(
-      explainRow({
-        ...{ label: caller.label, action, gates, stages, subject, verdicts: ofRow },
-        sight: sights[index],
-        outcome: runs[action === 'select' ? 0 : index]?.outcome,
-        closest: isFirst ? closest : undefined,
-      }),
-    )
-  }
+  const runs = await runRequests(look, subjects.requests, gates)
+  const rows = await explainRows(look, { action, gates, stages, subjects: subjects.rows, sights, runs })
   const [run] = runs
   const { role, settings } = describeContext(caller.scope)
   return {
@@ -93,6 +69,55 @@ export async function explain(look: Look, request: ExplainRequest): Promise<Expl
     psql: reproduce(caller.scope, run?.statement),
     remains: action === 'select' ? [] : ['numbers that sequences have given'],
   }
+}
+
+/** What the data API answers to each request, unless a gate stops it before a statement is sent. */
+async function runRequests(
+  { context, rehearsal, caller }: Look,
+  requests: readonly RowRequest[],
+  gates: readonly Gate[],
+): Promise<ProductionRun[]> {
+  const refusal = stopping(gates)?.refusal
+  if (refusal !== undefined) return requests.map(() => ({ outcome: refusal, statement: undefined }))
+  const runs: ProductionRun[] = []
+  for (const { send } of requests) {
+    runs.push(await runRequest({ open: context.openCollections, rehearsal }, caller.scope, send))
+  }
+  return runs
+}
+
+interface AskedRows {
+  readonly action: Action
+  readonly gates: readonly Gate[]
+  readonly stages: readonly Stage[]
+  readonly subjects: readonly Subject[]
+  /** Of a select, by row. */
+  readonly sights: readonly Sight[]
+  /** Of a write by row; of a select one for all rows. */
+  readonly runs: readonly ProductionRun[]
+}
+
+async function explainRows(look: Look, asked: AskedRows): Promise<ExplainedRow[]> {
+  const { action, gates, stages, subjects, sights, runs } = asked
+  const verdicts = await evaluateStages(look, stages, subjects)
+  const rows: ExplainedRow[] = []
+  let isClosestKnown = false
+  for (const [index, subject] of subjects.entries()) {
+    const ofRow = verdicts.map((byRow) => byRow[index])
+    const failing = stages[outcomesOf({ stages, verdicts: ofRow }).indexOf(false)]
+    // Of the first row that is refused: others are looked at one by one.
+    const closest =
+      isClosestKnown || failing === undefined ? undefined : await findClosest(look, failing, subject)
+    if (closest !== undefined) isClosestKnown = true
+    rows.push(
+      explainRow({
+        ...{ label: look.caller.label, action, gates, stages, subject, verdicts: ofRow, closest },
+        sight: sights[index],
+        outcome: runs[action === 'select' ? 0 : index]?.outcome,
+      }),
+    )
+  }
+  return rows
 }
 
 /** By stage and row; undefined where there is no row to ask about. */

@@ -14,7 +14,7 @@ export interface ExplainedRow {
     readonly outcome: boolean | 'error' | undefined
     readonly verdicts: readonly Verdict[]
   }[]
-  /** What the policies come to; undefined where some could not be asked. */
+  /** What the policies come to; undefined where the row of some stage cannot be made. */
   readonly allowed: boolean | 'error' | undefined
   /** Whether it happened: undefined where something else than the policies decided. */
   readonly actual: boolean | undefined
