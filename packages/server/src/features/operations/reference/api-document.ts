@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import type { StaticDocument } from '../../../http/plugins/api-document.ts'
 import { errorEnvelopeSchema } from '../../../http/schemas.ts'
-import { type Audience, describeTables } from './table-paths.ts'
+import type { Audience } from './described-table.ts'
+import { describeTables } from './table-paths.ts'
 
 /** A document as it is sent, with its entity tag (RFC 9110 §8.8.3). */
 export interface ApiDocument {
