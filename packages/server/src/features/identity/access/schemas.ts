@@ -29,6 +29,16 @@ const as = Type.Object(
 )
 export type As = Static<typeof as>
 
+/** Rows that are looked at, unless a request says otherwise. */
+export const defaultRows = { explain: 20, compare: 50, save: 1 } as const
+/** Rows of an explanation that would write: each is a request of its own. */
+export const mostWrittenRows = 10
+/** Rows of a file of cases: it says one thing. */
+export const mostSavedRows = 10
+
+const limit = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: `Rows at most; ${description}` }))
+
 const record = Type.Object({}, { additionalProperties: true })
 const rowsOf = {
   table: Type.String({ minLength: 1, maxLength: 200, description: 'A collection.' }),
@@ -44,20 +54,18 @@ const rowsOf = {
       description: 'Rows by a filter, as lists take it. Without ids and filter: the first ones.',
     }),
   ),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 50, description: 'Rows at most; 20 unless given.' }),
-  ),
 }
 
 const explained = Type.Object(
   {
     as,
     ...rowsOf,
+    limit: limit(`${defaultRows.explain} unless given; of update and delete the first ${mostWrittenRows}.`),
     action: Type.Optional(
       Type.Enum(['select', 'insert', 'update', 'delete'], { description: 'select unless given.' }),
     ),
     values: Type.Optional(
-      Type.Union([record, Type.Array(record, { maxItems: 10 })], {
+      Type.Union([record, Type.Array(record, { maxItems: mostWrittenRows })], {
         description: 'Of insert: a record or several. Of update: what changes.',
       }),
     ),
@@ -110,6 +118,7 @@ export const partsSchema = {
 const comparedBody = Type.Object(
   {
     ...rowsOf,
+    limit: limit(`${defaultRows.compare} unless given.`),
     action: Type.Optional(
       Type.Enum(['select', 'insert', 'update', 'delete'], {
         description:
@@ -165,6 +174,7 @@ export const compareSchema = {
 const savedBody = Type.Object(
   {
     ...explained.properties,
+    limit: limit(`${defaultRows.save} unless given; the first ${mostSavedRows}.`),
     name: Type.String({
       pattern: '^[a-z0-9][a-z0-9_-]{0,79}$',
       description: 'Of the file, without `.toml`: letters in lower case, digits, `-` and `_`.',

@@ -8,7 +8,7 @@ import type { Look } from '../context.ts'
 import { accessErrors } from '../errors.ts'
 import { type Explanation, explain } from '../explanation/explain.ts'
 import type { ExplainedRow } from '../explanation/explained-row.ts'
-import type { SaveRequest } from '../schemas.ts'
+import { defaultRows, mostSavedRows, type SaveRequest } from '../schemas.ts'
 import { type CaseUser, renderCaseFile } from './case-file.ts'
 import { CaseRowCollector } from './case-rows.ts'
 
@@ -19,16 +19,13 @@ export interface SavedCase {
   readonly path: string | null
 }
 
-/** Rows of one file: it says one thing. */
-const caseLimit = 10
-
 /** @throws AppError case_not_possible, case_file_exists */
 export async function saveCase(look: Look, request: SaveRequest): Promise<SavedCase> {
   const { rehearsal, catalog, relation, caller } = look
-  const { limit = 1, expect = 'present' } = request
+  const { limit = defaultRows.save, expect = 'present' } = request
   const explanation = await explain(look, {
     ...request,
-    limit: Math.min(limit, caseLimit),
+    limit: Math.min(limit, mostSavedRows),
     plan: 'none',
   })
   if (explanation.rows.length === 0) {

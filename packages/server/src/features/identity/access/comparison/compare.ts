@@ -8,7 +8,7 @@ import { accessErrors } from '../errors.ts'
 import { evaluate, type GivenRows } from '../evaluation/evaluate.ts'
 import { combine, planStages, type Stage, type Value } from '../evaluation/stages.ts'
 import { readCandidates } from '../rows/candidates.ts'
-import type { CompareRequest } from '../schemas.ts'
+import { type CompareRequest, defaultRows } from '../schemas.ts'
 import { type Clauses, editPolicy, readClauses } from './edited-policy.ts'
 
 export interface ComparedCaller {
@@ -32,8 +32,6 @@ export interface Comparison {
   readonly callers: readonly ComparedCaller[]
 }
 
-const defaultRows = 50
-
 /** @param look runs the work in a rehearsal of the caller @throws AppError policy_not_found, invalid_expression */
 export async function compare(
   request: CompareRequest,
@@ -55,7 +53,7 @@ export async function compare(
 
 async function compareFor(
   { context, rehearsal, catalog, relation, caller }: Look,
-  { policy, action = 'select', ids, filter, limit = defaultRows }: CompareRequest,
+  { policy, action = 'select', ids, filter, limit = defaultRows.compare }: CompareRequest,
   clauses: Clauses,
 ): Promise<{ rows: number; compared: ComparedCaller }> {
   if (!relation.rlsEnabled) {

@@ -1,7 +1,7 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
 import { accessErrors } from '../errors.ts'
 import type { CollectionRequest } from '../rehearsal/run-request.ts'
-import type { ExplainRequest } from '../schemas.ts'
+import { defaultRows, type ExplainRequest } from '../schemas.ts'
 import type { Candidate } from './candidates.ts'
 
 /** A request to the data API about one row; of reads one for all rows. */
@@ -14,7 +14,7 @@ export interface RowRequest {
 /** What a client would send. @param query the filter as a query string @throws AppError invalid_explanation */
 export function makeRequests(
   { collection, primaryKey }: Relation,
-  { action = 'select', ids, values, limit = 20 }: ExplainRequest,
+  { action = 'select', ids, values, limit = defaultRows.explain }: ExplainRequest,
   query: string,
   candidates: readonly Candidate[],
 ): RowRequest[] {

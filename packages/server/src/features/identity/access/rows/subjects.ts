@@ -3,13 +3,9 @@ import { accessErrors } from '../errors.ts'
 import type { GivenRows } from '../evaluation/evaluate.ts'
 import type { Stage } from '../evaluation/stages.ts'
 import { type Outcome, runRequest } from '../rehearsal/run-request.ts'
-import type { ExplainRequest } from '../schemas.ts'
+import { defaultRows, type ExplainRequest, mostWrittenRows } from '../schemas.ts'
 import { type Candidate, readCandidates } from './candidates.ts'
 import { makeRequests, type RowRequest } from './row-requests.ts'
-
-const defaultRows = 20
-/** Each row of a write is a request of its own. */
-const writtenRows = 10
 
 /** A row that is asked about. */
 export interface Subject {
@@ -30,7 +26,7 @@ export interface Subjects {
 /** @throws AppError as of a list and of the requests */
 export async function findSubjects(look: Look, request: ExplainRequest): Promise<Subjects> {
   const { context, rehearsal, catalog, relation } = look
-  const { action = 'select', ids, filter, limit = defaultRows } = request
+  const { action = 'select', ids, filter, limit = defaultRows.explain } = request
   const query = toQuery(filter)
   const found =
     action === 'insert'
@@ -38,7 +34,7 @@ export async function findSubjects(look: Look, request: ExplainRequest): Promise
       : await readCandidates(rehearsal, relation, {
           ids,
           plan: context.planRows(catalog, relation, query),
-          limit: action === 'select' ? limit : Math.min(limit, writtenRows),
+          limit: action === 'select' ? limit : Math.min(limit, mostWrittenRows),
         })
   const requests = makeRequests(relation, request, query, found.rows)
   if (action === 'select') {
