@@ -68,6 +68,16 @@ export function pageOf<Item extends TSchema>(item: Item) {
   })
 }
 
+/** Part of a list by `limit` and `offset`, which are answered as they were read. */
+export function offsetPageOf<Item extends TSchema>(item: Item) {
+  return Type.Object({
+    items: Type.Array(item),
+    count: Type.Integer({ description: 'Items in this answer.' }),
+    limit: Type.Integer(),
+    offset: Type.Integer(),
+  })
+}
+
 export interface PageRequest {
   readonly page?: number | undefined
   readonly perPage?: number | undefined

@@ -1,5 +1,5 @@
 import { limitParameter, offsetSchema } from '../../../http/filters.ts'
-import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, offsetPageOf, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const nullable = Type.Union([Type.String(), Type.Null()])
@@ -30,30 +30,25 @@ export const listAuditSchema = {
     offset: offsetSchema,
   }),
   response: responses({
-    200: Type.Object({
-      items: Type.Array(
-        Type.Object({
-          id: Type.String(),
-          timestamp: Type.String(),
-          actor: Type.String(),
-          action: Type.String(),
-          target: nullable,
-          detail: Type.Object({}, { additionalProperties: true }),
-          user_id: nullable,
-          api_key_id: nullable,
-          app_id: nullable,
-          table_name: nullable,
-          record_id: nullable,
-          operation: nullable,
-          old_values: values,
-          new_values: values,
-          ip_address: nullable,
-          request_id: nullable,
-        }),
-      ),
-      count: Type.Integer({ description: 'Items in this answer.' }),
-      limit: Type.Integer(),
-      offset: Type.Integer(),
-    }),
+    200: offsetPageOf(
+      Type.Object({
+        id: Type.String(),
+        timestamp: Type.String(),
+        actor: Type.String(),
+        action: Type.String(),
+        target: nullable,
+        detail: Type.Object({}, { additionalProperties: true }),
+        user_id: nullable,
+        api_key_id: nullable,
+        app_id: nullable,
+        table_name: nullable,
+        record_id: nullable,
+        operation: nullable,
+        old_values: values,
+        new_values: values,
+        ip_address: nullable,
+        request_id: nullable,
+      }),
+    ),
   }),
 }

@@ -8,7 +8,7 @@ import {
   readUuid,
   type TimeRange,
 } from '../../../http/filters.ts'
-import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, offsetPageOf, responses } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { Type } from '../../../lib/type.ts'
 
@@ -43,24 +43,19 @@ const listSchema = {
     offset: offsetSchema,
   }),
   response: responses({
-    200: Type.Object({
-      items: Type.Array(
-        Type.Object({
-          id: Type.String(),
-          type: Type.String(),
-          happened_at: Type.String(),
-          app_id: Type.Union([Type.String(), Type.Null()], { description: 'Of a checkout.' }),
-          subscription_id: nullable,
-          customer_id: nullable,
-          plan: Type.Union([Type.String(), Type.Null()], { description: 'What the event says of it.' }),
-          status: Type.Union([Type.String(), Type.Null()], { description: 'What the event says of it.' }),
-          received_at: Type.String(),
-        }),
-      ),
-      count: Type.Integer(),
-      limit: Type.Integer(),
-      offset: Type.Integer(),
-    }),
+    200: offsetPageOf(
+      Type.Object({
+        id: Type.String(),
+        type: Type.String(),
+        happened_at: Type.String(),
+        app_id: Type.Union([Type.String(), Type.Null()], { description: 'Of a checkout.' }),
+        subscription_id: nullable,
+        customer_id: nullable,
+        plan: Type.Union([Type.String(), Type.Null()], { description: 'What the event says of it.' }),
+        status: Type.Union([Type.String(), Type.Null()], { description: 'What the event says of it.' }),
+        received_at: Type.String(),
+      }),
+    ),
   }),
 }
 

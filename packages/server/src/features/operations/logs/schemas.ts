@@ -1,5 +1,5 @@
 import { limitParameter, offsetSchema } from '../../../http/filters.ts'
-import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, offsetPageOf, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { levelNames } from './entry.ts'
 import { statementOrders } from './statements.ts'
@@ -89,33 +89,28 @@ export const listRequestsSchema = {
     offset: offsetSchema,
   }),
   response: responses({
-    200: Type.Object({
-      items: Type.Array(
-        Type.Object({
-          id: Type.String(),
-          timestamp: Type.String(),
-          method: Type.String(),
-          path: Type.String(),
-          operation: nullable,
-          status_code: Type.Integer(),
-          duration_ms: Type.Number(),
-          user_id: nullable,
-          api_key_id: nullable,
-          app_id: Type.String(),
-          request_size: Type.Number({ description: 'Bytes on the connection, headers included.' }),
-          response_size: Type.Number({ description: 'Bytes on the connection, headers included.' }),
-          ip_address: nullable,
-          request_id: Type.String(),
-          impersonated_by: Type.Union([Type.String(), Type.Null()], {
-            description: 'The administrator who acted as the user.',
-          }),
-          node: Type.String(),
+    200: offsetPageOf(
+      Type.Object({
+        id: Type.String(),
+        timestamp: Type.String(),
+        method: Type.String(),
+        path: Type.String(),
+        operation: nullable,
+        status_code: Type.Integer(),
+        duration_ms: Type.Number(),
+        user_id: nullable,
+        api_key_id: nullable,
+        app_id: Type.String(),
+        request_size: Type.Number({ description: 'Bytes on the connection, headers included.' }),
+        response_size: Type.Number({ description: 'Bytes on the connection, headers included.' }),
+        ip_address: nullable,
+        request_id: Type.String(),
+        impersonated_by: Type.Union([Type.String(), Type.Null()], {
+          description: 'The administrator who acted as the user.',
         }),
-      ),
-      count: Type.Integer({ description: 'Items in this answer.' }),
-      limit: Type.Integer(),
-      offset: Type.Integer(),
-    }),
+        node: Type.String(),
+      }),
+    ),
   }),
 }
 

@@ -1,5 +1,5 @@
 import { limitParameter, offsetSchema } from '../../../../http/filters.ts'
-import { bearerSecurity, requiredByHandler, responses } from '../../../../http/schemas.ts'
+import { bearerSecurity, offsetPageOf, requiredByHandler, responses } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 
 const common = { tags: ['mail'], security: bearerSecurity }
@@ -51,24 +51,19 @@ export const listSchema = {
     offset: offsetSchema,
   }),
   response: responses({
-    200: Type.Object({
-      items: Type.Array(
-        Type.Object({
-          id: Type.String({ format: 'uuid' }),
-          user_id: nullable,
-          api_key_id: nullable,
-          from: Type.String(),
-          to: Type.String(),
-          subject: Type.String(),
-          template_key: nullable,
-          status: Type.String({ description: 'pending, sent or failed' }),
-          error_message: nullable,
-          created_at: Type.String(),
-        }),
-      ),
-      count: Type.Integer(),
-      limit: Type.Integer(),
-      offset: Type.Integer(),
-    }),
+    200: offsetPageOf(
+      Type.Object({
+        id: Type.String({ format: 'uuid' }),
+        user_id: nullable,
+        api_key_id: nullable,
+        from: Type.String(),
+        to: Type.String(),
+        subject: Type.String(),
+        template_key: nullable,
+        status: Type.String({ description: 'pending, sent or failed' }),
+        error_message: nullable,
+        created_at: Type.String(),
+      }),
+    ),
   }),
 }
