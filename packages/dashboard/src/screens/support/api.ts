@@ -23,6 +23,8 @@ export interface Message {
     readonly filename: string
     readonly content_type: string
     readonly size: number
+    /** Whether its content can be downloaded: a ticket has room for some. */
+    readonly kept: boolean
   }[]
   readonly mailed_at: string | null
   readonly created_at: string

@@ -44,9 +44,20 @@ journeys('dashboard › support', () => {
       body: form,
     })
     expect(received.status).toBe(200)
+    const { id } = await received.json()
+    await app.sql(
+      `update basalt.support_messages
+       set attachments = attachments || '[{"filename": "film.mp4", "content_type": "video/mp4", "size": 26214401}]'
+       where id = $1`,
+      [id],
+    )
     await dashboard.open('/support')
     await page.getByRole('link', { name: 'A picture' }).click()
-    const attachment = page.getByRole('list', { name: 'Attachments' }).getByRole('listitem')
+    const listed = page.getByRole('list', { name: 'Attachments' }).getByRole('listitem')
+    const [attachment, missing] = [listed.first(), listed.last()]
+    await attachment.waitFor()
+    expect(await missing.textContent()).toBe('film.mp4 (26.2 MB, not kept: the ticket has no room for it)')
+    expect(await missing.getByRole('link').count()).toBe(0)
     expect(await attachment.textContent()).toBe('שלום.html (7 B)')
     const isolated = attachment.locator('bdi')
     expect(await isolated.textContent()).toBe('שלום.html')

@@ -100,15 +100,23 @@ function MessageItem({ ticketId, message }: MessageItemProps) {
       <p className={styles.body}>{body}</p>
       {attachments.length > 0 && (
         <ul className={styles.attachments} aria-label="Attachments">
-          {attachments.map(({ filename, size }, place) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the place is what identifies an attachment
-            <li key={place}>
-              <a href={attachmentAddress(ticketId, id, place)} download>
-                <bdi>{filename === '' ? `attachment ${place + 1}` : filename}</bdi>
-              </a>{' '}
-              ({formatBytes(size)})
-            </li>
-          ))}
+          {attachments.map(({ filename, size, kept }, place) => {
+            const name = <bdi>{filename === '' ? `attachment ${place + 1}` : filename}</bdi>
+            return (
+              // biome-ignore lint/suspicious/noArrayIndexKey: the place is what identifies an attachment
+              <li key={place}>
+                {kept ? (
+                  <a href={attachmentAddress(ticketId, id, place)} download>
+                    {name}
+                  </a>
+                ) : (
+                  name
+                )}{' '}
+                ({formatBytes(size)}
+                {!kept && ', not kept: the ticket has no room for it'})
+              </li>
+            )
+          })}
         </ul>
       )}
     </li>

@@ -22,7 +22,8 @@ export interface MessageRow {
   readonly ticket_id: string
   readonly author: 'user' | 'support'
   readonly body: string
-  readonly attachments: readonly Attachment[]
+  /** Content for which its ticket had no room is not kept. */
+  readonly attachments: readonly (Attachment & { readonly kept: boolean })[]
   readonly mailed_at: Date | null
   readonly created_at: Date
   readonly [column: string]: unknown
@@ -36,7 +37,13 @@ export interface TicketFilter {
 }
 
 const ticketColumns = sql`t.id, t.user_id, u.email, t.subject, t.status, t.created_at, t.updated_at`
-const messageColumns = sql`id, ticket_id, author, body, attachments, mailed_at, created_at`
+const messageColumns = sql`id, ticket_id, author, body, mailed_at, created_at, coalesce((
+  select jsonb_agg(listed.attachment || jsonb_build_object('kept', exists (
+    select from basalt.support_attachments
+    where message_id = support_messages.id and place = listed.number - 1
+  )) order by listed.number)
+  from jsonb_array_elements(attachments) with ordinality as listed (attachment, number)
+), '[]') as attachments`
 const ticketsOfUsers = sql`basalt.support_tickets t join basalt.users u on u.id = t.user_id`
 
 function conditionOf({ userId, status, search }: TicketFilter): Sql {

@@ -11,7 +11,12 @@ const message = Type.Object({
   author: Type.String({ description: 'user or support' }),
   body: Type.String(),
   attachments: Type.Array(
-    Type.Object({ filename: Type.String(), content_type: Type.String(), size: Type.Integer() }),
+    Type.Object({
+      filename: Type.String(),
+      content_type: Type.String(),
+      size: Type.Integer(),
+      kept: Type.Boolean({ description: 'Whether its content can be read: a ticket has room for 25 MiB.' }),
+    }),
     {
       description: 'What was attached to the mail. Administrators read the contents by their places, from 0.',
     },

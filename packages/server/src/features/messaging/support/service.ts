@@ -168,19 +168,19 @@ export class SupportService {
     await this.#requireAttempt(ticket.user_id)
     const { text: body, attachments } = mail
     const contents = await Promise.all(mail.files.map(async (file) => Buffer.from(await file.arrayBuffer())))
-    const added = await database.transaction(async (transaction) => {
+    await database.transaction(async (transaction) => {
       const message = await addMessage(
         transaction,
         { ticketId, author: 'user', body, mailKey, attachments },
         'open',
       )
-      if (message === undefined) return undefined
+      if (message === undefined) return
       for (const [place, content] of contents.entries()) {
         await queries.insertAttachment(transaction, message, place, content)
       }
-      return message
     })
-    const message = added ?? (await queries.findMailedMessage(database, ticketId, mailKey))
+    // Whoever has added it, with what was kept of it.
+    const message = await queries.findMailedMessage(database, ticketId, mailKey)
     if (message === undefined) throw supportErrors.ticketNotFound()
     return showMessage(message)
   }

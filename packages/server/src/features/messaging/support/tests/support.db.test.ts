@@ -410,7 +410,7 @@ describe('support › mail', () => {
     const attachment1 = new Blob(['12345'], { type: 'image/png' })
     expect((await deliver(reply(ticket, { text: '', attachment1 }))).json).toMatchObject({
       body: '',
-      attachments: [{ filename: 'attachment1.png', content_type: 'image/png', size: 5 }],
+      attachments: [{ filename: 'attachment1.png', content_type: 'image/png', size: 5, kept: true }],
     })
   })
 
@@ -420,8 +420,8 @@ describe('support › mail', () => {
     const picture = new Blob([Buffer.from([0, 255, 13, 10])], { type: 'image/png' })
     const message = (await deliver(reply(ticket, { page, 'Größe"': picture }))).json
     expect(message.attachments).toEqual([
-      { filename: 'page.png', content_type: 'text/html', size: 25 },
-      { filename: 'Größe".png', content_type: 'image/png', size: 4 },
+      { filename: 'page.png', content_type: 'text/html', size: 25, kept: true },
+      { filename: 'Größe".png', content_type: 'image/png', size: 4, kept: true },
     ])
     // Delivered again, it is the same message, with one copy of each.
     expect((await deliver(reply(ticket, { page, 'Größe"': picture }), { node: other })).json).toEqual(message)
@@ -469,7 +469,16 @@ describe('support › mail', () => {
     )
     const [small, large] = [new Blob(['0123456789']), new Blob(['01234567890'])]
     const { id, attachments } = (await deliver(reply(ticket, { large, small }))).json
-    expect(attachments).toHaveLength(2)
+    const described = { filename: expect.any(String), content_type: 'application/octet-stream' }
+    expect(attachments).toEqual([
+      { ...described, size: 11, kept: false },
+      { ...described, size: 10, kept: true },
+    ])
+    const shown = [
+      await app.request('GET', `/api/support/tickets/${ticket}`, { token: userToken({ sub: ann }) }),
+      await asAdmin('GET', `/${ticket}`),
+    ]
+    for (const { json } of shown) expect(json.messages.at(-1).attachments).toEqual(attachments)
     const statusOf = async (place: number) =>
       (await asAdmin('GET', `/${ticket}/messages/${id}/attachments/${place}`)).status
     expect([await statusOf(0), await statusOf(1)]).toEqual([404, 200])

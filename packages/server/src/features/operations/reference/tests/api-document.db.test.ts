@@ -40,7 +40,7 @@ create view glad as select id, mood from everything where mood = 'glad';
 create table numbers (id int primary key, n int);
 create table hidden (id int primary key, secret text);
 revoke all on hidden from basalt_authenticated;
-create table half (id int primary key, shown text, kept text);
+create table half (id int primary key, shown text, concealed text);
 revoke all on half from basalt_authenticated;
 grant select (id, shown), insert (shown) on half to basalt_authenticated;
 create table keyless (a int);
@@ -88,13 +88,13 @@ describe('GET /api/openapi.json', () => {
 
     const half = forUser.components.schemas['half.record']
     expect(Object.keys(half.properties)).toEqual(['id', 'shown'])
-    expect(JSON.stringify(forUser)).not.toMatch(/"kept"|hidden\.record/)
+    expect(JSON.stringify(forUser)).not.toMatch(/"concealed"|hidden\.record/)
     expect(Object.keys(forUser.paths['/api/collections/half'])).toEqual(['get', 'post'])
     expect(Object.keys(forUser.paths['/api/collections/half/{id}'])).toEqual(['parameters', 'get'])
     expect(Object.keys(forAdmin.components.schemas['half.record'].properties)).toEqual([
       'id',
       'shown',
-      'kept',
+      'concealed',
     ])
   })
 
