@@ -12,6 +12,12 @@ export async function readAnswer(response: Response): Promise<unknown> {
   }
 }
 
+/** @internal The answer, if this is its list; at a wrong address something else may answer JSON. @throws BasaltError */
+export function withList<Answer>(answer: Answer, list: unknown): Answer {
+  if (Array.isArray(list)) return answer
+  throw new BasaltError('the answer has no list', { error: 'invalid_response', status: 200 })
+}
+
 /** An answer that is an error. @param text its body */
 export function readError(response: Response, text: string): BasaltError {
   const { status, headers } = response

@@ -1,3 +1,4 @@
+import { withList } from './answer.ts'
 import { keyValues, sendBatch } from './batch.ts'
 import type {
   AnyDatabase,
@@ -135,8 +136,11 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
 ): Collection<DB, T> {
   const path = `collections/${pathSegment(name)}`
   const recordPath = (key: unknown) => `${path}/${formatKey(key)}`
-  const list = async (query: AnyQuery = {}, options: RequestOptions = {}) =>
-    transport.request('GET', path, { ...options, query: formatListQuery(query), isRepeatable: true })
+  const list = async (query: AnyQuery = {}, options: RequestOptions = {}) => {
+    const detail = { ...options, query: formatListQuery(query), isRepeatable: true }
+    const page = (await transport.request('GET', path, detail)) as { items?: unknown } | null
+    return withList(page, page?.items)
+  }
 
   async function* each({ ...query }: AnyQuery = {}, options: RequestOptions = {}) {
     let cursor: string | undefined = ''

@@ -76,6 +76,8 @@ export interface Transport {
 
 export function createTransport(options: TransportOptions): Transport {
   const { auth, timeoutMs = 30_000, retries = 3 } = options
+  // A variable of the environment that is not set, without types.
+  if (typeof options.url !== 'string') throw new TypeError("url is a text, as in 'https://api.example.com'")
   const url = options.url.replace(/\/+$/, '')
   const tokens: TokenSource = typeof auth === 'object' ? auth : { token: () => auth }
   // Called as a method of something else, the browser's own refuses.

@@ -104,10 +104,32 @@ describe('a collection', () => {
         "on is a list, as in { on: ['a'] }",
       ],
     ]
+    // @ts-expect-error not set
+    expect(() => createClient({ url: undefined })).toThrow(
+      new TypeError("url is a text, as in 'https://api.example.com'"),
+    )
     for (const [failing, message] of refused) {
       await expect(failing()).rejects.toThrow(new TypeError(message))
     }
     expect(network.requests).toEqual([])
+  })
+
+  test('says of JSON that is no answer to its request that it is none', async () => {
+    const network = createNetwork()
+    const tasks = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch }).from('task')
+    const requests: [string, () => Promise<unknown>][] = [
+      ['/api/collections/task', () => tasks.list()],
+      ['/api/collections/task', () => tasks.first()],
+      ['/api/collections/task', () => tasks.count()],
+      ['/api/collections/task', () => tasks.each().next()],
+      ['/api/batch', () => tasks.createMany([{ title: 'a' }])],
+    ]
+    for (const [path, request] of requests) {
+      for (const answer of [null, {}, 'text', { items: {} }]) {
+        network.answer(path, Response.json(answer))
+        await expect(request()).rejects.toMatchObject({ error: 'invalid_response', status: 200 })
+      }
+    }
   })
 
   test('creates many records, all or none, in their order', async () => {
