@@ -71,6 +71,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
       .filter((index) => index.is_key)
       .map((index) => pick(index.columns.slice(0, index.key_count)))
     return {
+      oid: row.oid,
       schema: row.schema,
       name: row.name,
       collection: collectionName(row),

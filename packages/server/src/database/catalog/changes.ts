@@ -17,6 +17,20 @@ export function compareCatalogs(before: Catalog, after: Catalog): RelationChange
   return [...dropped.map((relation) => ({ change: 'dropped', relation }) as const), ...present]
 }
 
+export interface Rename {
+  readonly from: Relation
+  readonly to: Relation
+}
+
+/** What has another name, unless another relation has taken the one before: tables that are swapped keep theirs. */
+export function findRenames(before: Catalog, after: Catalog): Rename[] {
+  const earlier = new Map([...before.relations.values()].map((relation) => [relation.oid, relation]))
+  return [...after.relations.values()].flatMap((to) => {
+    const from = earlier.get(to.oid)
+    return from === undefined || after.relations.has(from.collection) ? [] : [{ from, to }]
+  })
+}
+
 /** Everything that is defined on the relation itself; its relationships are defined on both sides. */
 function describe({ column: _, relationships: __, ...own }: Relation): string {
   return JSON.stringify(own)

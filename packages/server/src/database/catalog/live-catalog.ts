@@ -44,6 +44,7 @@ const recentMs = 2000
  */
 export class LiveCatalog {
   readonly #options: LiveCatalogOptions
+  readonly #listeners: ((before: Catalog, after: Catalog) => void)[] = []
   #current: Catalog
   #replacedAt = Number.NEGATIVE_INFINITY
   #refreshing: Promise<void> | undefined
@@ -101,6 +102,11 @@ export class LiveCatalog {
     return this.#refreshingNext
   }
 
+  /** Called when definitions have changed, with the snapshot before. */
+  onChange(listener: (before: Catalog, after: Catalog) => void): void {
+    this.#listeners.push(listener)
+  }
+
   /** Keeps the snapshot up to date. */
   watchWith(notifications: Pick<Notifications, 'watch'>): void {
     const { schemas, requireRls } = this.#options
@@ -131,7 +137,8 @@ export class LiveCatalog {
     }
     this.#current = after
     this.#replacedAt = performance.now()
-    this.#options.onChange?.(before, this.#current)
+    this.#options.onChange?.(before, after)
+    for (const listener of this.#listeners) listener(before, after)
   }
 
   #retryLater(): void {

@@ -22,6 +22,8 @@ export interface Catalog {
 export type RelationKind = 'table' | 'partitioned_table' | 'view' | 'materialized_view' | 'foreign_table'
 
 export interface Relation {
+  /** What stays when it is renamed. */
+  readonly oid: string
   readonly schema: string
   readonly name: string
   /** How the API addresses it. */

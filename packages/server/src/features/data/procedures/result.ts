@@ -30,6 +30,7 @@ export function relationOfResult(called: DatabaseFunction): Relation {
   )
   const mayRead = { select: true, insert: false, update: false, delete: false }
   return {
+    oid: '',
     schema: called.schema,
     name: called.name,
     collection: called.procedure,

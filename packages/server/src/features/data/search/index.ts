@@ -7,6 +7,7 @@ import type { StoredDefinitions } from './definitions.ts'
 import { indexJob } from './index-job.ts'
 import { createIndexer } from './indexer.ts'
 import { createIndexing } from './indexing.ts'
+import { followRenames } from './renames.ts'
 import { searchRoutes } from './routes.ts'
 import { SearchedCollections } from './searched-collections.ts'
 import { createSearchService } from './service.ts'
@@ -38,6 +39,7 @@ export function search({ database, catalog, queue, definitions, log }: SearchDep
     isAutomatic: mode === 'embedded',
   })
   definitions.onSearch((relation) => searched.note(relation))
+  catalog.onChange(followRenames({ database: system, queue, definitions, log }))
   const service = createSearchService({
     catalog,
     database: system,

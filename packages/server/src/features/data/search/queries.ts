@@ -72,6 +72,20 @@ export async function replaceSynonyms(
     returning ${columns}`)
 }
 
+/** Undefined where nothing is stored under the name before, or something under the new one. */
+export async function renameSearchRow(
+  transaction: Queryable,
+  from: Table,
+  to: Table,
+): Promise<SearchRow | undefined> {
+  return await transaction.maybeOne<SearchRow & Record<string, unknown>>(sql`
+    update basalt.search_settings set schema_name = ${to.schema_name}, table_name = ${to.table_name}
+    where schema_name = ${from.schema_name} and table_name = ${from.table_name} and not exists (
+      select from basalt.search_settings
+      where schema_name = ${to.schema_name} and table_name = ${to.table_name})
+    returning ${columns}`)
+}
+
 export async function findSearchRow(
   database: Pick<Queryable, 'maybeOne'>,
   { schema_name, table_name }: Table,

@@ -404,6 +404,33 @@ describe('settings and synonyms', () => {
   })
 })
 
+describe('a table that is renamed', () => {
+  const attributes = [{ column: 'title', weight: 'high' }]
+  const groups = [{ terms: ['lamp', 'light'] }]
+  const settingsOf = async (table: string) => (await get(`${table}/search-settings`)).json.attributes
+
+  test('keeps its search settings and synonyms, in another schema too', async () => {
+    await app.sql('create table poem (id int primary key, title text)')
+    expect((await put('poem/search-settings', { attributes })).status).toBe(200)
+    expect((await put('poem/synonyms', { groups })).status).toBe(200)
+    await app.sql('alter table poem rename to verse')
+    await waitFor('the settings to follow', async () => (await settingsOf('verse'))?.length === 1)
+    expect((await get('verse/synonyms')).json).toEqual({ groups })
+    await app.sql('alter table verse set schema archive')
+    await waitFor('the settings to follow', async () => (await settingsOf('archive.verse'))?.length === 1)
+    expect((await get('archive.verse/synonyms')).json).toEqual({ groups })
+  })
+
+  test('leaves them to the table that takes its name', async () => {
+    await app.sql('create table tale (id int primary key, title text)')
+    await app.sql('create table tale_next (id int primary key, title text)')
+    await put('tale/search-settings', { attributes })
+    await app.sql('alter table tale rename to tale_last; alter table tale_next rename to tale')
+    await waitFor('the tables to be swapped', async () => (await get('tale_last')).status === 200)
+    expect([await settingsOf('tale'), await settingsOf('tale_last')]).toEqual([attributes, []])
+  })
+})
+
 describe('api.text_search_config', () => {
   test('decides which words are the same', async () => {
     await using simple = await createTestApp({
