@@ -245,8 +245,10 @@ export class Exchange {
       const code = await approve(oauth, request, identity, (transaction) => endOwn(transaction, identity))
       return this.#leave(identity, codeAddress(oauth, request, code))
     } catch (error) {
-      // The same approval, sent before, has ended the session.
-      if (error instanceof AppError && error.status === 401) return await this.#showExpired(asked)
+      // The session has ended, as by the same approval sent before, or a factor was enrolled that it has not passed.
+      const isSessionOver =
+        error instanceof AppError && (error.status === 401 || error.kind === 'insufficient_aal')
+      if (isSessionOver) return await this.#showExpired(asked)
       throw error
     }
   }

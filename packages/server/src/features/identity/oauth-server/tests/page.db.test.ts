@@ -139,6 +139,19 @@ describe('oauth server › page', () => {
     expect(codes).toHaveLength(1)
   })
 
+  test('asks for another sign-in when a second factor was enrolled since', async () => {
+    const { token, user } = await accounts.register()
+    const browser = await signIn(user)
+    const { secret } = await enrollTotp(accounts.post, token)
+    await browser.submit('consent', { decision: 'approve' })
+    expect(browser.headers.get('content-type')).toMatch(/^text\/html/)
+    expect(browser.html).toContain('The sign-in has expired')
+    await browser.submit('password', { email: user.email, password: goodPassword })
+    await browser.submit('totp', { code: totpCode(secret) })
+    await browser.submit('consent', { decision: 'approve' })
+    expect(browser.location.searchParams.has('code')).toBe(true)
+  })
+
   test('asks no second time for what was consented to', async () => {
     const { user } = await accounts.register()
     await (await signIn(user)).submit('consent', { decision: 'approve' })
