@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { CallerScope } from '../../../database/caller-scope.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { sqlRunnerErrors } from './errors.ts'
+import { runBounds } from './schemas.ts'
 
 export type RunMode = 'read' | 'write'
 /** One transaction for all statements, or each by itself, as `vacuum` needs it. */
@@ -46,18 +47,16 @@ export interface RunBody {
 
 /** A text of this length is split within milliseconds. */
 const maxQueryLength = 1_000_000
-const most = { rows: 10_000, seconds: 600, parameters: 100 }
+const maxParameters = 100
 
 /** @throws AppError invalid_sql_request */
 export function readRunRequest(body: RunBody): RunRequest {
-  const { id = randomUUID(), maxRows = 1000, timeoutSeconds = 30 } = body
+  const { id = randomUUID() } = body
   const mode = readOption('mode', body.mode ?? 'read', ['read', 'write'])
   const transaction = readOption('transaction', body.transaction ?? 'all', ['all', 'each'])
   if (!isUuid(id)) throw invalid('id must be a UUID')
-  if (!Number.isInteger(maxRows) || maxRows < 1 || maxRows > most.rows)
-    throw invalid(`maxRows must be a whole number from 1 to ${most.rows}`)
-  if (!Number.isInteger(timeoutSeconds) || timeoutSeconds < 1 || timeoutSeconds > most.seconds)
-    throw invalid(`timeoutSeconds must be a whole number from 1 to ${most.seconds}`)
+  const maxRows = readBounded('maxRows', body.maxRows)
+  const timeoutSeconds = readBounded('timeoutSeconds', body.timeoutSeconds)
   const { scope, runAs } = readRunAs(body.runAs)
   if (transaction === 'each' && mode === 'read')
     throw invalid('transaction must be all in a read-only run: set mode to write')
@@ -74,6 +73,14 @@ export function readRunRequest(body: RunBody): RunRequest {
     maxRows,
     timeoutSeconds,
   }
+}
+
+function readBounded(name: keyof typeof runBounds, given: number | undefined): number {
+  const { fallback, most } = runBounds[name]
+  const value = given ?? fallback
+  if (!Number.isInteger(value) || value < 1 || value > most)
+    throw invalid(`${name} must be a whole number from 1 to ${most}`)
+  return value
 }
 
 export function readQuery(query = ''): string {
@@ -110,7 +117,7 @@ function readRunAs(given: RunBody['runAs']): Pick<RunRequest, 'scope' | 'runAs'>
 }
 
 function readParameters(given: readonly unknown[]): Parameter[] {
-  if (given.length > most.parameters) throw invalid(`parameters must be at most ${most.parameters}`)
+  if (given.length > maxParameters) throw invalid(`parameters must be at most ${maxParameters}`)
   return given.map((parameter, index) => {
     const isPlain = parameter === null || typeof parameter !== 'object' || !('value' in parameter)
     // Only its members are read, and what they are is checked.

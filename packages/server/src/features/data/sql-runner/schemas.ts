@@ -7,6 +7,20 @@ const security = bearerSecurity
 const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
 const text = (description: string) => Type.Optional(Type.String({ description }))
 
+interface Bounds {
+  readonly fallback: number
+  readonly most: number
+}
+
+/** Of one run. */
+export const runBounds = {
+  timeoutSeconds: { fallback: 30, most: 600 },
+  maxRows: { fallback: 1000, most: 10_000 },
+} as const satisfies Record<string, Bounds>
+
+const bounded = (what: string, { fallback, most }: Bounds) =>
+  Type.Optional(Type.Integer({ description: `${what}; ${fallback} unless given, at most ${most}.` }))
+
 const runAs = Type.Optional(
   Type.Object(
     {
@@ -33,9 +47,7 @@ const statementBody = {
         'Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`.',
     }),
   ),
-  timeoutSeconds: Type.Optional(
-    Type.Integer({ description: 'Of the whole run; 30 unless given, at most 600.' }),
-  ),
+  timeoutSeconds: bounded('Of the whole run', runBounds.timeoutSeconds),
 }
 
 const runBody = Type.Object({
@@ -44,9 +56,7 @@ const runBody = Type.Object({
   transaction: text(
     '`all` (unless given): one transaction for all statements. `each`: every statement by itself.',
   ),
-  maxRows: Type.Optional(
-    Type.Integer({ description: 'Of each statement; 1000 unless given, at most 10000.' }),
-  ),
+  maxRows: bounded('Of each statement', runBounds.maxRows),
 })
 
 const notice = Type.Object({
