@@ -4,7 +4,6 @@ import * as schemas from './schemas.ts'
 import type { StructureService } from './service.ts'
 
 const path = '/api/admin/structure'
-const mostListed = 500
 
 /** Administration of tables and what belongs to them. */
 export function structureRoutes(app: HttpServer, structure: StructureService): void {
@@ -12,12 +11,12 @@ export function structureRoutes(app: HttpServer, structure: StructureService): v
     `${path}/relations`,
     { config: { guard: 'admin', operation: 'structure.list' }, schema: schemas.listRelationsSchema },
     async (request, reply) => {
-      const { schema, q, afterSchema, afterName = '', limit = 200 } = request.query
+      const { schema, q, afterSchema, afterName = '', limit = schemas.relationLimit.fallback } = request.query
       const page = await structure.list({
         schema,
         q,
         after: afterSchema === undefined ? undefined : [afterSchema, afterName],
-        limit: Math.min(Math.max(limit, 1), mostListed),
+        limit: Math.min(Math.max(limit, 1), schemas.relationLimit.most),
       })
       return reply.send({ ...page, items: [...page.items] })
     },

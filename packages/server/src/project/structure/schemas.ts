@@ -28,6 +28,9 @@ const summary = {
   ),
 }
 
+/** Tables and views of a page. */
+export const relationLimit = { fallback: 200, most: 500 } as const
+
 export const listRelationsSchema = {
   tags,
   security,
@@ -38,7 +41,11 @@ export const listRelationsSchema = {
     q: Type.Optional(Type.String({ description: 'A part of the name.' })),
     afterSchema: Type.Optional(Type.String({ description: '`next.schema` of the page before.' })),
     afterName: Type.Optional(Type.String({ description: '`next.name` of the page before.' })),
-    limit: Type.Optional(Type.Integer({ description: 'At most 500; 200 unless given.' })),
+    limit: Type.Optional(
+      Type.Integer({
+        description: `At most ${relationLimit.most}; ${relationLimit.fallback} unless given.`,
+      }),
+    ),
   }),
   response: responses({
     200: Type.Object({
