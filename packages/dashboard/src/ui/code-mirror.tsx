@@ -1,7 +1,7 @@
 import { json } from '@codemirror/lang-json'
 import { PostgreSQL, sql } from '@codemirror/lang-sql'
 import { syntaxHighlighting } from '@codemirror/language'
-import { Compartment, EditorState, type Extension, Prec } from '@codemirror/state'
+import { Compartment, EditorState, type Extension, Prec, Transaction } from '@codemirror/state'
 import { keymap } from '@codemirror/view'
 import { classHighlighter } from '@lezer/highlight'
 import { basicSetup, EditorView } from 'codemirror'
@@ -24,7 +24,6 @@ export function CodeMirror(props: CodeEditorProps) {
     if (parent.current === null) return
     const view = new EditorView({
       parent: parent.current,
-      doc: value,
       extensions: [
         EditorView.cspNonce.of(nonce),
         // Before the bindings of the setup: they insert a line.
@@ -40,6 +39,9 @@ export function CodeMirror(props: CodeEditorProps) {
         settings.current.of([]),
       ],
     })
+    // The editor leaves out what is far away of a long line only once it has measured its text: all of 5 MB took seconds.
+    view.coordsAtPos(0)
+    view.dispatch({ changes: { from: 0, insert: value }, annotations: Transaction.addToHistory.of(false) })
     editor.current = view
     return () => view.destroy()
   }, [])

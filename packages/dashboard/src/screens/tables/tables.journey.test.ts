@@ -352,6 +352,28 @@ journeys('tables', () => {
     ])
   })
 
+  test('of a line of a megabyte the editor draws only what is in view, from the beginning', async () => {
+    const { app, page } = dashboard
+    await app.sql(`update book set title = repeat('x', 1000000) where id = 1`)
+    await open('/tables/book')
+    await page.evaluate(() => {
+      const observer = new MutationObserver((records) => {
+        const removed = records.reduce((sum, { removedNodes }) => sum + removedNodes.length, 0)
+        document.body.dataset.removed = String(Number(document.body.dataset.removed ?? 0) + removed)
+      })
+      observer.observe(document.body, { childList: true, subtree: true })
+    })
+    await cell(1, 2).dblclick()
+    const editor = page.getByRole('dialog', { name: /title/ }).getByRole('textbox', { name: 'Value' })
+    await editor.getByText('xxxxx').first().waitFor()
+    // All of it would be 2000 nodes, which the editor removes once it has measured them.
+    expect(Number(await page.locator('body').getAttribute('data-removed'))).toBeLessThan(500)
+    await editor.click()
+    await page.keyboard.press('ControlOrMeta+z')
+    await editor.getByText('xxxxx').first().waitFor()
+    await page.keyboard.press('Escape')
+  })
+
   test('Escape asks before it discards a text in the editor of a value', async () => {
     const { app, page } = dashboard
     await app.sql(`update book set title = repeat(E'a line\\n', 100) where id = 1`)
