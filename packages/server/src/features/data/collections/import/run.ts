@@ -6,6 +6,7 @@ import { sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
 import { isJoinRefused, joinCheck, relationSlots } from '../compile/batch.ts'
 import { fill, type StatementCache } from '../statement-cache.ts'
+import type { ImportProgress } from './background.ts'
 import {
   analyzeStaging,
   compileInsertRange,
@@ -33,8 +34,8 @@ export interface RunPlan {
   /** Whether the rows that are not at fault are to be written. */
   readonly isPartial: boolean
   readonly statements: StatementCache
-  /** Rows that were written, and how many have been refused in all; where it is watched. */
-  readonly onRows?: ((written: number, failed: number) => void) | undefined
+  /** Where it is watched. */
+  readonly progress?: Pick<ImportProgress, 'wrote' | 'restart'> | undefined
 }
 
 export interface RunCounts {
@@ -62,7 +63,7 @@ export async function insertRows(
   spool: Spool,
   plan: RunPlan,
 ): Promise<RunCounts> {
-  const { relation, insert, capture, faults, isPartial, statements, onRows } = plan
+  const { relation, insert, capture, faults, isPartial, statements, progress } = plan
   const asLogin = (step: Call): Step => ({ ...step, asLogin: true })
   const savepoint = statements.call(sql`savepoint import_range`)
   const release = statements.call(sql`release savepoint import_range`)
@@ -105,7 +106,7 @@ export async function insertRows(
         Number(answers[1 + index * (1 + capture.length)]?.rows[0]?.[0]),
       )
       const written = counts.reduce((sum, count) => sum + count, 0)
-      onRows?.(written, faults.count)
+      progress?.wrote(written, faults.count)
       return written
     } catch (error) {
       if (!(error instanceof StatementFailed) || !isFaultOfRow(error, isUpserting)) throw error
@@ -175,11 +176,15 @@ export async function insertRows(
   await transaction.copyAsLogin(copyCommand, spool.read())
   await transaction.run([asLogin(statements.call(analyzeStaging))])
   const isJoined = await mayJoin()
-  const joinedSize = onRows === undefined ? spool.rowCount : watchedAtOnce
+  const joinedSize = progress === undefined ? spool.rowCount : watchedAtOnce
   const size = isJoined ? (capture.length === 0 ? joinedSize : capturedAtOnce) : singlesAtOnce
-  const restart = statements.call(sql`rollback to savepoint import_rows`)
+  const begin = statements.call(sql`savepoint import_rows`)
+  const undo = [
+    statements.call(sql`rollback to savepoint import_rows`),
+    statements.call(sql`release savepoint import_rows`),
+  ]
+  await transaction.run([begin])
   for (;;) {
-    await transaction.run([statements.call(sql`savepoint import_rows`)])
     const known = faults.copy()
     const touched = await insertParts(1, spool.rowCount, Math.max(1, size), isJoined)
     // Nothing will be written, and rows may lack one that was refused.
@@ -193,7 +198,8 @@ export async function insertRows(
     if (isPartial) {
       faults.restore(known)
       const leaveOut = fill(statements.template(leaveOutRows), rowsSlots(broken.map(({ row }) => row)))
-      await transaction.run([restart, asLogin(leaveOut)])
+      await transaction.run([...undo, asLogin(leaveOut), begin])
+      progress?.restart()
     }
     for (const { row, message } of broken) faults.add(row, message)
     if (!isPartial) return { inserted: 0, updated: 0 }

@@ -135,8 +135,7 @@ export function createImporter(deps: ImportDeps): Importer {
           await run([statements.call(sql`savepoint import`)])
           progress?.restart()
           const { isPartial } = options
-          const onRows = progress?.wrote
-          const plan = { catalog, relation, insert, capture, faults, isPartial, statements, onRows }
+          const plan = { catalog, relation, insert, capture, faults, isPartial, statements, progress }
           const counts = await insertRows({ ...transaction, run }, spool, plan)
           const touched = counts.inserted + counts.updated
           const skipped = spool.rowCount - faults.count - touched

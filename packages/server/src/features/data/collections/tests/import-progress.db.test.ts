@@ -26,6 +26,15 @@ const setup = `
     return new;
   end $$;
   create trigger gate before insert on gated for each row execute function wait_at_gate();
+  create table chained (id int primary key, parent_id int references chained deferrable initially deferred);
+  create function wait_without_first() returns trigger language plpgsql as $$
+  begin
+    if new.id = 500 and not exists (select from chained where id = 1) then
+      perform pg_advisory_xact_lock_shared(42);
+    end if;
+    return new;
+  end $$;
+  create trigger gate before insert on chained for each row execute function wait_without_first();
   create table closed (id int primary key);
   revoke all on closed from basalt_authenticated;
   create table open_to_all (id int primary key);
@@ -135,6 +144,22 @@ describe('an import that is answered before it is written', () => {
       result: { processed: 600, inserted: 600, updated: 0, skipped: 0, failed: 0 },
     })
     expect(await app.sql('select count(*)::int from gated')).toEqual([{ count: 600 }])
+  })
+
+  test('counts rows once that are written again without those that break a deferred foreign key', async () => {
+    await closeGate()
+    const chained = Array.from({ length: 600 }, (_, index) => ({ id: index + 1, parent_id: null }))
+    const location = await begin('chained/import?mode=partial', [
+      { id: 1, parent_id: 9999 },
+      ...chained.slice(1),
+    ])
+    const seen = await waitFor('the rows before the gate', async () => {
+      const { rowsWritten } = await statusOf(location)
+      return rowsWritten === 399 || rowsWritten > 600 ? rowsWritten : undefined
+    })
+    expect(seen).toBe(399)
+    await openGate()
+    expect(await ended(location)).toMatchObject({ state: 'succeeded', rowsWritten: 599, failed: 1 })
   })
 
   test('fails as it would have been answered', async () => {
