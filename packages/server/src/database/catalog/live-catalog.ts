@@ -44,7 +44,7 @@ const recentMs = 2000
  */
 export class LiveCatalog {
   readonly #options: LiveCatalogOptions
-  readonly #listeners: ((before: Catalog, after: Catalog) => void)[] = []
+  readonly #listeners: ((before: Catalog, after: Catalog) => void)[]
   #current: Catalog
   #replacedAt = Number.NEGATIVE_INFINITY
   #refreshing: Promise<void> | undefined
@@ -54,6 +54,7 @@ export class LiveCatalog {
 
   private constructor(options: LiveCatalogOptions, current: Catalog) {
     this.#options = options
+    this.#listeners = options.onChange === undefined ? [] : [options.onChange]
     this.#current = current
   }
 
@@ -137,7 +138,6 @@ export class LiveCatalog {
     }
     this.#current = after
     this.#replacedAt = performance.now()
-    this.#options.onChange?.(before, after)
     for (const listener of this.#listeners) listener(before, after)
   }
 
