@@ -6,7 +6,7 @@ import { embeddingErrors } from './errors.ts'
 /** Vectors of texts that clients search for; some 15 KB each. */
 const cacheLimit = 512
 
-/** Seconds that a search waits for a provider that limits requests, before its client is told to come back later. */
+/** Seconds that a search waits for a provider that limits requests; for longer ones its client gets the 429. */
 const longestPause = 2
 
 interface Flight {

@@ -179,7 +179,7 @@ export class SupportService {
         await queries.insertAttachment(transaction, message, place, content)
       }
     })
-    // Whoever has added it, with what was kept of it.
+    // The same mail may have been added by another request at once; read with the attachments that are stored.
     const message = await queries.findMailedMessage(database, ticketId, mailKey)
     if (message === undefined) throw supportErrors.ticketNotFound()
     return showMessage(message)
