@@ -34,6 +34,12 @@ interface Known {
   readonly hasMoved: boolean
 }
 
+/** A virtual transaction, as in `pg_locks`, and a table that it has written to. */
+interface Writer {
+  readonly transaction: string
+  readonly name: string
+}
+
 /**
  * The tables that streams listen to, in the database: every node must know them, as any of them may write. A table stays
  * in the log for a while after its last stream, for clients that reconnect.
@@ -157,44 +163,48 @@ export class ListenedTables {
     const unlogged = noted.filter(({ is_new }) => is_new).map(({ name }) => name)
     if (unlogged.length > 0) {
       await settled()
+      // Before the tables count as logged: a write that ends after that is logged or one of these.
+      const writers = await this.#findWriters(unlogged, noted[0]?.at ?? '')
       await database.count(sql`
         update basalt.realtime_tables t
         set logged_since = pg_snapshot_xmax(pg_current_snapshot()), shape = d.version
         from (${definitionsOf(live.current, unlogged)}) d
         -- Another node may have been quicker.
         where t.table_name = d.name and t.logged_since is null`)
-      void this.#awaitWriters(unlogged, noted[0]?.at ?? '')
+      void this.#awaitWriters(writers)
     }
     for (const name of names) this.#notedAt.set(name, notedAt)
   }
 
   /**
-   * A write that began before the interest is not logged, and may wait for a lock until long after. The log is complete
-   * only when those have ended.
+   * Transactions that wrote before the interest, which is not logged, and may wait for a lock until long after.
    *
    * @param notedAt time of the database
    */
-  async #awaitWriters(tables: readonly string[], notedAt: string): Promise<void> {
-    const { database, live, log } = this.#options
+  #findWriters(tables: readonly string[], notedAt: string): Promise<Writer[]> {
+    const { database, live } = this.#options
     const relations = tables.flatMap((table) => findStreamed(live.current, table) ?? [])
-    let written = tables
+    return database.many<Writer>(sql`
+      select distinct l.virtualtransaction as transaction, known.table_name as name
+      from unnest(
+        ${relations.map(({ collection }) => collection)}::text[],
+        ${relations.map(({ schema }) => schema)}::text[],
+        ${relations.map(({ name }) => name)}::text[]
+      ) known (table_name, schema_name, name)
+      join pg_namespace n on n.nspname = known.schema_name
+      join pg_class c on c.relnamespace = n.oid and c.relname = known.name
+      join pg_locks l on l.locktype = 'relation' and l.relation = c.oid and l.mode = 'RowExclusiveLock'
+        and l.database = (select oid from pg_database where datname = current_database())
+      left join pg_stat_activity a on a.pid = l.pid
+      where a.xact_start is null or a.xact_start < ${notedAt}::timestamptz`)
+  }
+
+  /** The log of their tables is complete only when they have ended. */
+  async #awaitWriters(writers: readonly Writer[]): Promise<void> {
+    if (writers.length === 0) return
+    const { database, log } = this.#options
+    const transactions = writers.map(({ transaction }) => transaction)
     try {
-      const writers = await database.many<{ transaction: string; name: string }>(sql`
-        select distinct l.virtualtransaction as transaction, known.table_name as name
-        from unnest(
-          ${relations.map(({ collection }) => collection)}::text[],
-          ${relations.map(({ schema }) => schema)}::text[],
-          ${relations.map(({ name }) => name)}::text[]
-        ) known (table_name, schema_name, name)
-        join pg_namespace n on n.nspname = known.schema_name
-        join pg_class c on c.relnamespace = n.oid and c.relname = known.name
-        join pg_locks l on l.locktype = 'relation' and l.relation = c.oid and l.mode = 'RowExclusiveLock'
-          and l.database = (select oid from pg_database where datname = current_database())
-        left join pg_stat_activity a on a.pid = l.pid
-        where a.xact_start is null or a.xact_start < ${notedAt}::timestamptz`)
-      if (writers.length === 0) return
-      written = [...new Set(writers.map(({ name }) => name))]
-      const transactions = writers.map(({ transaction }) => transaction)
       while (!this.#isStopped) {
         const open = await database.count(
           sql`select from pg_locks where virtualtransaction = any (${transactions}) limit 1`,
@@ -206,7 +216,7 @@ export class ListenedTables {
       const reason = messageOf(error)
       log.warn({ reason }, 'failed to wait for earlier writes; streams receive a gap')
     }
-    if (!this.#isStopped) await this.#move(written)
+    if (!this.#isStopped) await this.#move([...new Set(writers.map(({ name }) => name))])
   }
 
   async #move(tables: readonly string[]): Promise<void> {
