@@ -58,6 +58,7 @@ create table basalt.ended_sessions (
   ended_by xid8 not null default pg_current_xact_id(),
   tokens_expire_at timestamptz not null
 );
+create index ended_sessions_session_id on basalt.ended_sessions (session_id);
 create index ended_sessions_ended_by on basalt.ended_sessions (ended_by);
 create index ended_sessions_tokens_expire_at on basalt.ended_sessions (tokens_expire_at);
 

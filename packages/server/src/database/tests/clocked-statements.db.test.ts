@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { openTransaction } from '../../../test/account-nodes.ts'
 import { type EventStreamClient, openEventStream } from '../../../test/event-stream.ts'
 import { alice } from '../../../test/fixtures.ts'
 import { observeStatements } from '../../../test/observed-statements.ts'
@@ -118,11 +119,23 @@ beforeAll(async () => {
   await waitFor(`the slow clocks`, () => missing().length === 0).catch(() => {
     throw new Error(`not sent: ${missing().join()}`)
   })
+  await askForSessions()
   observed.stop()
   for (const text of frequent.keys()) rare.delete(text)
   client = new pg.Client({ connectionString: app.database.url })
   await client.connect()
 }, 180_000)
+
+/** While a node cannot read what is new, every request asks whether its token is still in force. */
+async function askForSessions(): Promise<void> {
+  await using held = await openTransaction(app.database)
+  await held.sql('lock table basalt.search_settings')
+  const isAsked = () => [...rare.keys()].some((text) => /select 1\s+from basalt.ended_sessions/.test(text))
+  await waitFor('the token to be looked up', async () => {
+    await app.request('GET', '/api/collections/item', { token: userToken({ sub: alice }) })
+    return isAsked()
+  })
+}
 
 afterAll(async () => {
   await client.end()
