@@ -73,6 +73,8 @@ export interface AppOptions {
 /** A whole server, wired and ready to listen. */
 export interface App {
   readonly http: HttpServer
+  /** The given log, which is also stored. */
+  readonly log: Logger
   readonly database: Database
   readonly catalog: LiveCatalog
   /** What to show once, when this start made the administrator's password. */
@@ -270,6 +272,7 @@ async function wire(
   }
   return {
     http,
+    log,
     database,
     catalog,
     firstSignIn,

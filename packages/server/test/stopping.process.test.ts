@@ -44,7 +44,7 @@ async function sessions(): Promise<number> {
   return row?.count ?? 0
 }
 
-test('a stop answers requests in flight, fails the readiness check, and leaves no session', async () => {
+test('a stop answers requests in flight, fails the readiness check, is logged, and leaves no session', async () => {
   await using server = await start()
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   expect((await ask('GET', `${server.url}/health`, { agent })).headers.connection).toBe('keep-alive')
@@ -67,6 +67,8 @@ test('a stop answers requests in flight, fails the readiness check, and leaves n
   expect(server.log().map(({ msg }) => msg)).toContain('stopped')
   expect(await sessions()).toBe(0)
   agent.destroy()
+  const stored = await database.sql('select message from basalt.logs order by logged_at')
+  expect(stored.map(({ message }) => message)).toEqual(expect.arrayContaining(['listening', 'stopping']))
 })
 
 test('a stop does not wait for connections without a whole request', async () => {

@@ -24,25 +24,34 @@ export type OnStarted = (app: App, config: Config, log: Logger) => { stop(): Pro
 export async function serve(terminal: Terminal, loaded: Config, onStarted?: OnStarted): Promise<void> {
   const isTerminal = terminal.stdout.isTTY === true
   const config = { ...loaded, logging: resolveLogging(loaded.logging, isTerminal) }
-  const log = await createLogger(config.logging, isTerminal, (problem) =>
+  const output = await createLogger(config.logging, isTerminal, (problem) =>
     terminal.stderr.write(`basalt: ${problem}\n`),
   )
+  let log = output
   const startedAt = performance.now()
   // Before anything is begun that a signal must not leave half done.
   const interruption = new AbortController()
   let besides: ReturnType<OnStarted> | undefined
   const beforeStop = async () => besides?.stop()
-  stopOnSignals({ terminal, starting: () => starting, beforeStop, interruption, log, note: () => note })
+  stopOnSignals({
+    terminal,
+    starting: () => starting,
+    beforeStop,
+    interruption,
+    log: () => log,
+    note: () => note,
+  })
   const note = noteServer(config.server.data_dir, {
     pid: terminal.pid,
     version: readVersion(),
     database: config.database.url === '' ? 'embedded' : 'external',
   })
-  const starting = startApp(config, log, interruption.signal)
+  const starting = startApp(config, output, interruption.signal)
   try {
     const app = await starting
     // A stop that has begun ends the process.
     if (interruption.signal.aborted) return
+    log = app.log
     note.update({ url: localUrl(app), psql: [...app.database.psql] })
     announce({ terminal, app, config, log, startupMs: performance.now() - startedAt })
     // Not before: the first answer of the API comes first.
@@ -81,7 +90,8 @@ interface Stopping {
   /** Ends what works beside the server. */
   readonly beforeStop: () => Promise<void>
   readonly interruption: AbortController
-  readonly log: Logger
+  /** That of the server, once it listens. */
+  readonly log: () => Logger
   readonly note: () => ServerNote
 }
 
@@ -100,7 +110,7 @@ function stopOnSignals(stopping: Stopping): void {
     lastSignalAt = performance.now()
     signals += 1
     if (signals === 1) {
-      log.info({ signal }, 'stopping')
+      log().info({ signal }, 'stopping')
       interruption.abort()
       starting().then(
         (app) => {
@@ -110,16 +120,16 @@ function stopOnSignals(stopping: Stopping): void {
         () => {
           // Given up, or failed before it could be.
           note().remove()
-          log.info('stopped')
+          log().info('stopped')
           terminal.exit(0)
         },
       )
     } else if (signals === 2 && started !== undefined) {
-      log.warn({ signal }, 'cutting off requests in flight')
+      log().warn({ signal }, 'cutting off requests in flight')
       started.cutOff()
     } else if (signals === 2) {
       // An end in the middle would leave Postgres running.
-      log.warn({ signal }, 'still cancelling the start; one more signal ends the process')
+      log().warn({ signal }, 'still cancelling the start; one more signal ends the process')
     } else {
       terminal.exit(1)
     }
@@ -137,10 +147,10 @@ async function stop(
     await app.drain()
     await app.close()
     note().remove()
-    log.info('stopped')
+    log().info('stopped')
     terminal.exit(wasCutOff() ? 1 : 0)
   } catch (error) {
-    log.error({ err: error }, 'failed to stop')
+    log().error({ err: error }, 'failed to stop')
     terminal.exit(1)
   }
 }
