@@ -3,6 +3,7 @@ import { isDevelopment } from './config/development.ts'
 import type { Config } from './config/schema.ts'
 import { LiveCatalog } from './database/catalog/live-catalog.ts'
 import type { ChangeLog } from './database/change-log.ts'
+import { DatabaseClock } from './database/database-clock.ts'
 import type { ClusterSettings } from './database/embedded/cluster-settings.ts'
 import { translateDatabaseFailure } from './database/error-translation.ts'
 import { isReachable } from './database/half-open.ts'
@@ -36,7 +37,7 @@ import type { Resolve } from './http/outbound.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
 import { closeServer, drainConnections, trackConnections } from './http/shutdown.ts'
 import { untilAborted } from './lib/abort.ts'
-import { type Clock, systemClock } from './lib/clock.ts'
+import type { Clock } from './lib/clock.ts'
 import { messageOf, OperatorError } from './lib/errors.ts'
 import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
 import { readVersion } from './package.ts'
@@ -49,6 +50,7 @@ import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecre
 export interface AppOptions {
   readonly config: Config
   readonly log: Logger
+  /** Instead of the database's. */
   readonly clock?: Clock
   /** Where changes go instead of the log of events; for tests. */
   readonly changes?: ChangeLog
@@ -97,7 +99,7 @@ export interface App {
 
 /** The composition root: configuration, database, HTTP, features, in this order, and nothing else. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, log, clock = systemClock, signal } = options
+  const { config, log, clock = new DatabaseClock(), signal } = options
   const database = await openDatabase(config, {
     purpose: 'basalt start',
     log: (message, detail = {}) => log.warn(detail, message),
@@ -156,7 +158,12 @@ async function wire(
     output,
   )
   const { log } = observation
-  const notifications = new Notifications({ database: system, openListener, log })
+  const notifications = new Notifications({
+    database: system,
+    openListener,
+    clock: clock instanceof DatabaseClock ? clock : undefined,
+    log,
+  })
   catalog.watchWith(notifications)
   const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config.server)
   const platform: Platform = {

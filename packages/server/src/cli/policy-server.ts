@@ -27,6 +27,8 @@ export async function openPolicyTester(config: Config): Promise<PolicyTester> {
     createApp({
       config: rehearsing(branch.config, secret, password),
       log: pino({ level: 'silent' }),
+      // That of the tokens.
+      clock: systemClock,
       rehearsal: { setup: () => setup },
     })
   const app = await start().catch(async (error) => {

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
+import { readDatabaseTime } from '../database/database-clock.ts'
 import { listAppUsage, readSpan } from '../features/operations/usage/index.ts'
-import { systemClock } from '../lib/clock.ts'
 import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
 import { formatTable } from './table.ts'
 import { readDatabase } from './with-database.ts'
@@ -23,10 +23,10 @@ export function usageCommand(terminal: Terminal): Command {
     .option('--json', 'print a JSON array of objects')
   return withConfigFlags(command).action(async ({ json, ...span }: UsageOptions) => {
     const { config } = loadCommandConfig(terminal, command)
-    const { rows } = await readDatabase(config, 'basalt usage', (database) =>
+    const { rows } = await readDatabase(config, 'basalt usage', async (database) =>
       listAppUsage(
         database,
-        readSpan(span, systemClock.now()),
+        readSpan(span, await readDatabaseTime(database)),
         { key: 'api_requests', isDescending: true },
         { limit: mostApps, offset: 0 },
       ),

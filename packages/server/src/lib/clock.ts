@@ -1,4 +1,4 @@
-/** The one source of wall-clock time outside the database; tests plug in their own. */
+/** A source of wall-clock time outside the database: a server's is adjusted to that of the database; tests plug in their own. */
 export interface Clock {
   /** Now. */
   now(): Date

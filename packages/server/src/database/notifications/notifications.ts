@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { codeOf, messageOf } from '../../lib/errors.ts'
 import { systemTimer, type Timer } from '../../lib/timer.ts'
 import type { Connection } from '../connection.ts'
+import type { DatabaseClock } from '../database-clock.ts'
 import { ConnectionLost } from '../failures.ts'
 import { sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
@@ -30,6 +31,8 @@ export interface NotificationsOptions {
   readonly database: Pick<Queryable, 'one'>
   /** Opens a connection that no pooler shares; undefined where there is none. */
   readonly openListener: (() => Promise<Connection>) | undefined
+  /** Is adjusted by each look. */
+  readonly clock?: DatabaseClock | undefined
   readonly log: Logger
   readonly timer?: Timer
 }
@@ -216,8 +219,13 @@ export class Notifications {
     if (topics.length === 0) return []
     const names = topics.map((_, index) => `v${index}`)
     const versions = topics.map(({ version }, index) => sql`(${version})::text as ${sql.id(`v${index}`)}`)
+    const time = sql`(extract(epoch from clock_timestamp()) * 1000)::text as time`
     const database = this.#listener ?? this.#options.database
-    const row = await database.one<Record<string, string | null>>(sql`select ${sql.join(versions)}`)
+    const askedAt = this.#timer.now()
+    const row = await database.one<Record<string, string | null>>(
+      sql`select ${sql.join([...versions, time])}`,
+    )
+    this.#options.clock?.adjust(Number(row.time), this.#timer.now() - askedAt)
     return names.map((name) => row[name] ?? null)
   }
 }

@@ -2,7 +2,13 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { alice, notes } from '../../../../../test/fixtures.ts'
 import { forgeJwt } from '../../../../../test/jwt.ts'
-import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import {
+  createTestApp,
+  createTestDatabase,
+  envelope,
+  type TestApp,
+  userToken,
+} from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import type { AnsweredRequest } from '../../../../http/request-observer.ts'
 import { systemClock } from '../../../../lib/clock.ts'
@@ -306,6 +312,22 @@ describe('usage › counting', () => {
     expect(row?.requests).toBe(21)
     expect(row?.bytes_in).toBeGreaterThan(21 * 200)
     expect(row?.bytes_out).toBeGreaterThan(21 * 400)
+  })
+
+  test('dates and judges by the clock of the database on a node whose own is five hours fast', async () => {
+    const token = userToken({ sub: alice })
+    await using database = await createTestDatabase()
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 5 * 3_600_000 })
+    try {
+      await using app = await createTestApp({ database, setup: notes })
+      expect((await app.request('GET', '/api/collections/note', { token })).status).toBe(200)
+    } finally {
+      vi.useRealTimers()
+    }
+    const rows = await database.sql(
+      `select hour between now() - interval '2 hours' and now() as is_right from basalt.usage_hours`,
+    )
+    expect(rows).toEqual([{ is_right: true }])
   })
 
   test('a batch whose answer was lost is added once', async () => {
