@@ -142,6 +142,7 @@ async function wire(
     reachProvider,
     passwords = createPasswordHasher(),
     dashboardFiles,
+    rehearsal,
   }: AppOptions,
   clock: Clock,
   database: Database,
@@ -208,6 +209,7 @@ async function wire(
     passwords,
     errors: listErrors(),
     dashboardFiles,
+    isRehearsal: rehearsal !== undefined,
   })
   const messaging = wireMessaging(platform, {
     resolve,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inheritedEnvironment } from './command.ts'
-import { createDirectory, launchCommand, runCommand, startServer } from './server-process.ts'
+import { createDirectory, launchCommand, readFirstSignIn, runCommand, startServer } from './server-process.ts'
 import { createTestDatabase, type TestDatabase } from './test-app.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -39,6 +39,7 @@ describe('basalt dev', () => {
 
     const config = {
       'server.data_dir': directory.path,
+      'admin.password': '',
       'project.migrations': join(project, 'migrations'),
       'project.current': join(project, 'schema/current.sql'),
       'project.seed': join(project, 'seed.sql'),
@@ -60,6 +61,8 @@ describe('basalt dev', () => {
     expect(await next('migration applied')).toMatchObject({ name: migration })
     expect(await next('policy tests passed')).toMatchObject({ passed: 4 })
     await next('the project is up to date')
+    // The server of the cases has an administrator of its own.
+    expect(readFirstSignIn(directory.path).password).not.toBe('')
 
     const current = join(project, 'schema/current.sql')
     appendFileSync(current, 'alter table todo add column if not exists note text;\n\nselect nope;\n')

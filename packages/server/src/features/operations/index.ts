@@ -21,6 +21,8 @@ export interface OperationsPorts {
   readonly errors: readonly ReferencedError[]
   /** Without them, those that are built. */
   readonly dashboardFiles: DashboardFiles | undefined
+  /** A rehearsal has a database of its own in the data directory of another server, whose first sign-in is not its own. */
+  readonly isRehearsal: boolean
 }
 
 /** Wires what operators use: health, metrics, the administrator, the audit log, the reference. */
@@ -33,7 +35,9 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
     database,
     passwords: ports.passwords,
     throttle: attempts,
-    forgetFirstSignIn: () => removeFirstSignIn(config.server.data_dir, (message) => log.warn(message)),
+    forgetFirstSignIn: () => {
+      if (!ports.isRehearsal) removeFirstSignIn(config.server.data_dir, (message) => log.warn(message))
+    },
   })
   const adminTokens = createAdminTokenVerifier(database)
   const dashboardFiles = config.admin.enabled ? (ports.dashboardFiles ?? openDashboardFiles()) : undefined
