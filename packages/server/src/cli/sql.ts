@@ -13,6 +13,7 @@ import { formatTable, showControls } from './table.ts'
 import { watchUnguarded } from './unguarded.ts'
 
 interface SqlOptions {
+  readonly command?: string
   readonly file?: string
   readonly json?: boolean
 }
@@ -21,6 +22,7 @@ export function sqlCommand(terminal: Terminal): Command {
   const command = new Command('sql')
     .description('run SQL against the database, whether the server runs or not')
     .argument('[statement]', 'the statement; without it and without --file, standard input is read')
+    .option('-c, --command <statement>', 'the statement, as psql takes it; may be repeated', joinStatements)
     .option('-f, --file <path>', 'run the statements of a file, all or none')
     .option('--json', 'print the rows of the last statement as a JSON array of objects')
   return withConfigFlags(command).action(async (statement: string | undefined, options: SqlOptions) => {
@@ -52,14 +54,19 @@ export function sqlCommand(terminal: Terminal): Command {
   })
 }
 
+function joinStatements(statement: string, before: string | undefined): string {
+  return before === undefined ? statement : `${before}\n;\n${statement}`
+}
+
 async function readScript(
   terminal: Terminal,
-  statement: string | undefined,
-  { file }: SqlOptions,
+  operand: string | undefined,
+  { command, file }: SqlOptions,
 ): Promise<string> {
-  if (statement !== undefined && file !== undefined) {
-    throw new OperatorError('sql takes a statement or --file, not both', { exitCode: 2 })
+  if ([operand, command, file].filter((given) => given !== undefined).length > 1) {
+    throw new OperatorError('sql takes one statement, --command or --file', { exitCode: 2 })
   }
+  const statement = operand ?? command
   if (statement !== undefined) return statement
   if (file === undefined) {
     return terminal.stdin.isTTY ? '' : decodeText(await buffer(terminal.stdin), 'standard input')

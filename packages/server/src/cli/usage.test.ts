@@ -62,7 +62,7 @@ describe('usage', () => {
     [['sql'], 'sql needs a statement, --file or standard input'],
     [['sql', ''], 'sql needs a statement, --file or standard input'],
     [['sql', '  \n'], 'sql needs a statement, --file or standard input'],
-    [['sql', 'select 1', '--file', 'x.sql'], 'sql takes a statement or --file, not both'],
+    [['sql', 'select 1', '--file', 'x.sql'], 'sql takes one statement, --command or --file'],
     [['sql', '--file', 'missing.sql'], 'cannot read missing.sql: ENOENT'],
     [['config', '--server-port', 'x'], 'server.port (flag --server-port): "x" is not an integer'],
     [['start', '--port', 'x'], 'server.port (flag --server-port): "x" is not an integer'],

@@ -103,6 +103,16 @@ describe('basalt sql', () => {
     expect(await basaltHere(['sql'], { directory, env, input })).toEqual(expected)
   })
 
+  test('takes statements as psql does, from one place', async () => {
+    const expected = done('one\n---\n1\n(1 row)\ntwo\n---\n2\n(1 row)\n')
+    expect(await run('sql', '-c', 'select 1 as one -- first', '--command', 'select 2 as two')).toEqual(
+      expected,
+    )
+    expect(await run('sql', '-c', 'select 1', 'select 2')).toEqual(
+      failed(2, 'sql takes one statement, --command or --file'),
+    )
+  })
+
   test('runs all statements or none', async () => {
     const script = 'create table half (a int); insert into half values (1); select 1/0; select 2;'
     expect(await run('sql', script)).toEqual(failed(1, 'division by zero'))
