@@ -84,6 +84,8 @@ create index oauth_codes_expires_at on basalt.oauth_codes (expires_at);
 create table basalt.oauth_access_tokens (
   token_hash bytea primary key,
   grant_id uuid not null references basalt.oauth_grants on delete cascade,
+  -- That of the grant, or a narrower one that the client asked for when it refreshed.
+  scope text not null check (scope in ('*', 'readonly', 'readwrite')),
   created_at timestamptz not null default now(),
   expires_at timestamptz not null
 );

@@ -64,12 +64,12 @@ function activeGrant(caller: ClientRow) {
       or c.app_id = ${caller.app_id}::uuid and ${caller.source === 'administrator'}::bool)`
 }
 
-const columns = sql`c.client_id, g.user_id, g.scope, g.allowed_tables, g.generation,
+const columns = sql`c.client_id, g.user_id, g.allowed_tables, g.generation,
   (select email from basalt.users where id = g.user_id) as email`
 
 async function findAccessToken({ database }: OAuthContext, caller: ClientRow, token: string) {
   return await database.maybeOne<ActiveRow>(sql`
-    select ${columns}, floor(extract(epoch from t.created_at))::float8 as issued_at,
+    select ${columns}, t.scope, floor(extract(epoch from t.created_at))::float8 as issued_at,
       floor(extract(epoch from t.expires_at))::float8 as expires_at
     from basalt.oauth_access_tokens t
     join basalt.oauth_grants g on g.id = t.grant_id
@@ -81,7 +81,7 @@ async function findRefreshToken({ database, key }: OAuthContext, caller: ClientR
   const content = readRefreshToken(token, key)
   if (content === undefined) return undefined
   return await database.maybeOne<ActiveRow>(sql`
-    select ${columns}, floor(extract(epoch from g.last_issued_at))::float8 as issued_at,
+    select ${columns}, g.scope, floor(extract(epoch from g.last_issued_at))::float8 as issued_at,
       floor(extract(epoch from g.expires_at))::float8 as expires_at
     from basalt.oauth_grants g
     join basalt.oauth_clients c on c.id = g.client_id

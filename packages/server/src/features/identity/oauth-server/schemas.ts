@@ -179,7 +179,7 @@ export const tokenSchema = {
   description:
     'RFC 6749 §3.2. A form with `grant_type` (`authorization_code`, `refresh_token`, `client_credentials`), ' +
     '`client_id` and `client_secret` (or HTTP Basic), and by the type of grant `code`, `redirect_uri` and ' +
-    '`code_verifier`; `refresh_token`; or `scope` and `allowed_tables`.',
+    '`code_verifier`; `refresh_token` and, for a narrower access token, `scope`; or `scope` and `allowed_tables`.',
   consumes: ['application/x-www-form-urlencoded'],
   response: responses({
     200: Type.Object({

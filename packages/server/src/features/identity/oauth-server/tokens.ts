@@ -71,7 +71,7 @@ async function openAccessTokens(
   hashes: readonly string[],
 ): Promise<OpenedClientToken[]> {
   return await database.many<OpenedClientToken>(sql`
-    select encode(t.token_hash, 'hex') as hash, g.user_id, c.id as client_id, a.id as app_id, g.scope, g.allowed_tables,
+    select encode(t.token_hash, 'hex') as hash, g.user_id, c.id as client_id, a.id as app_id, t.scope, g.allowed_tables,
       (extract(epoch from t.expires_at - now()) * 1000)::float8 as expires_in_ms,
       u.email, coalesce(u.email_verified_at is not null and u.id is not null, false) as is_email_verified,
       coalesce(u.is_anonymous, false) as is_anonymous, a.rate_limit, a.rate_limit_window_seconds

@@ -34,6 +34,8 @@ const refused = (error: string, error_description: string) => [
   { error, error_description },
 ]
 const credentials = () => ({ client_id: client.clientId, client_secret: client.clientSecret })
+const refreshWith = (refresh_token: string, scope: string) =>
+  askToken(app, { grant_type: 'refresh_token', refresh_token, scope, ...credentials() })
 const basic = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`,
 })
@@ -250,17 +252,40 @@ describe('oauth server › client credentials', () => {
 })
 
 describe('oauth server › refresh', () => {
-  test('replaces the token, whatever scope is asked for', async () => {
+  test('replaces the token', async () => {
     const before = await obtainTokens(app, user, client, { scope: 'readonly' })
-    const response = await askToken(app, {
-      grant_type: 'refresh_token',
-      refresh_token: before.refresh_token,
-      scope: '*',
-      ...credentials(),
-    })
+    const response = await refresh(app, client, before.refresh_token)
     expect(response.json).toMatchObject({ scope: 'readonly', expires_in: 3600, token_type: 'Bearer' })
     expect(response.json.refresh_token).not.toBe(before.refresh_token)
     expect(response.json.access_token).not.toBe(before.access_token)
+  })
+
+  test('refuses a scope beyond the granted one, without using the token up', async () => {
+    const { refresh_token } = await obtainTokens(app, user, client, { scope: 'readonly' })
+    for (const scope of ['*', 'readwrite', 'readonly readwrite', 'openid']) {
+      expect(answer(await refreshWith(refresh_token, scope))).toEqual(
+        refused('invalid_scope', 'requested scope exceeds the granted one'),
+      )
+    }
+    expect((await refreshWith(refresh_token, 'readonly')).status).toBe(200)
+  })
+
+  test('narrows the access token to the scope that is asked for, not the refresh token', async () => {
+    const { refresh_token } = await obtainTokens(app, user, client, { scope: 'readwrite' })
+    const narrow = (await refreshWith(refresh_token, 'readonly')).json
+    expect(narrow.scope).toBe('readonly')
+    const { json: replay } = await refresh(app, client, refresh_token)
+    expect([replay.access_token, replay.scope]).toEqual([narrow.access_token, 'readonly'])
+    const introspected = async (token: string) =>
+      (await postForm(app, '/api/auth/introspect', { token, ...credentials() })).json.scope
+    expect(await introspected(narrow.access_token)).toBe('readonly')
+    expect(await introspected(narrow.refresh_token)).toBe('readwrite')
+    const write = await app.request('POST', '/api/collections/missing', {
+      token: narrow.access_token,
+      body: {},
+    })
+    expect(write.json.message).toBe('api key scope does not permit write operations')
+    expect((await refresh(app, client, narrow.refresh_token)).json.scope).toBe('readwrite')
   })
 
   test('answers a replay within 10 s with the same successor', async () => {

@@ -75,8 +75,8 @@ export async function redeemCode(
       from used
       returning id, scope, allowed_tables
     ), issued as (
-      insert into basalt.oauth_access_tokens (token_hash, grant_id, expires_at)
-      select ${grant.accessTokenHash}::bytea, id,
+      insert into basalt.oauth_access_tokens (token_hash, grant_id, scope, expires_at)
+      select ${grant.accessTokenHash}::bytea, id, scope,
         now() + make_interval(secs => ${lifetimes.access_token_duration}::int)
       from granted
     )
@@ -100,14 +100,15 @@ export async function insertClientGrant(
         select ${grant.id}::uuid, client.id, ${grant.scope}, ${grant.allowed_tables}::text[],
           now() + make_interval(secs => ${access_token_duration}::int)
         from client
-        returning id, expires_at
+        returning id, scope, expires_at
       )
-      insert into basalt.oauth_access_tokens (token_hash, grant_id, expires_at)
-      select ${grant.accessTokenHash}::bytea, id, expires_at from granted`),
+      insert into basalt.oauth_access_tokens (token_hash, grant_id, scope, expires_at)
+      select ${grant.accessTokenHash}::bytea, id, scope, expires_at from granted`),
   )
   return count > 0
 }
 
+/** A grant; its scope is that of its newest access token, which may be narrower than its own. */
 export interface RefreshedGrantRow extends GrantRow {
   readonly generation: number
   /** Seconds that its access token is still valid. */
@@ -123,7 +124,8 @@ function rotationOf(generation: number) {
  * Takes a grant at this generation to its next one, with another access token, and answers a grant whose generation was
  * replaced within the grace period as it is. Of several at once one rotates: the others wait for its row lock, and
  * PostgreSQL evaluates the statement again on the row it left (PostgreSQL, Read Committed Isolation Level). Only the
- * rotation stores the access token: a replay must not bring back one that was revoked (RFC 7009 §2.1).
+ * rotation stores the access token: a replay must not bring back one that was revoked (RFC 7009 §2.1). A scope narrows the
+ * access token alone, not the refresh token (RFC 6749 §6); one that the grant does not permit is no refresh.
  */
 export async function refreshGrant(
   database: Queryable,
@@ -133,10 +135,11 @@ export async function refreshGrant(
     readonly clientRowId: string
     /** Of the next generation. */
     readonly accessTokenHash: Buffer
+    readonly scope: Scope | undefined
   },
   { access_token_duration, refresh_token_duration, grant_duration }: Lifetimes,
 ): Promise<RefreshedGrantRow | undefined> {
-  const { grantId, generation, clientRowId, accessTokenHash } = refresh
+  const { grantId, generation, clientRowId, accessTokenHash, scope = null } = refresh
   const rotates = sql`g.generation = ${generation}::int`
   return await database.maybeOne<RefreshedGrantRow>(
     sql.prepared(sql`
@@ -155,17 +158,22 @@ export async function refreshGrant(
         where g.id = ${grantId}::uuid and g.client_id = ${clientRowId}::uuid
           and g.revoked_at is null and g.expires_at > now()
           and u.id = g.user_id and u.disabled_at is null
+          and (${scope}::text is null or g.scope = any(${scope === null ? [] : permitting(scope)}::text[]))
           and (${rotates}
             or g.generation > ${generation}::int
               and ${rotationOf(generation)} > now() - make_interval(secs => ${sql.integer(graceSeconds)}))
         returning g.id, g.scope, g.allowed_tables, g.generation, g.last_issued_at
       ), issued as (
-        insert into basalt.oauth_access_tokens (token_hash, grant_id, expires_at)
-        select ${accessTokenHash}::bytea, id, now() + make_interval(secs => ${access_token_duration}::int)
+        insert into basalt.oauth_access_tokens (token_hash, grant_id, scope, expires_at)
+        select ${accessTokenHash}::bytea, id, coalesce(${scope}::text, scope),
+          now() + make_interval(secs => ${access_token_duration}::int)
         from refreshed where generation = ${generation}::int + 1 and last_issued_at = now()
         on conflict (token_hash) do nothing
+        returning scope
       )
-      select id, scope, allowed_tables, generation,
+      select id, allowed_tables, generation,
+        coalesce((select scope from issued), (select t.scope from basalt.oauth_access_tokens t
+          where t.grant_id = refreshed.id order by t.created_at desc limit 1), scope) as scope,
         greatest(0, ceil(extract(epoch from last_issued_at - now()) + ${access_token_duration}::int))::int as expires_in
       from refreshed`),
   )
@@ -173,6 +181,7 @@ export async function refreshGrant(
 
 export interface GrantState {
   readonly client_id: string
+  readonly scope: Scope
   readonly is_revoked: boolean
   readonly is_expired: boolean
   readonly generation: number | null
@@ -181,7 +190,7 @@ export interface GrantState {
 
 export async function findGrantState(database: Queryable, id: string): Promise<GrantState | undefined> {
   return await database.maybeOne<GrantState>(sql`
-    select client_id, generation, revoked_at is not null as is_revoked, expires_at <= now() as is_expired
+    select client_id, scope, generation, revoked_at is not null as is_revoked, expires_at <= now() as is_expired
     from basalt.oauth_grants where id = ${id}::uuid`)
 }
 

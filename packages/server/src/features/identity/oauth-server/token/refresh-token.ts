@@ -1,13 +1,15 @@
 import { hashToken } from '../../../../lib/tokens.ts'
 import { type RefreshTokenContent, readRefreshToken } from '../../accounts/index.ts'
+import type { Scope } from '../../opaque-tokens/index.ts'
 import type { ClientRow } from '../clients/queries.ts'
 import { accessTokenOf, type OAuthContext } from '../context.ts'
 import type { Form } from '../form.ts'
 import { ProtocolError } from '../protocol-error.ts'
+import { isScope, permitting } from '../scopes.ts'
 import { describeTokens, type TokenAnswer } from './answer.ts'
 import { findGrantState, refreshGrant, revokeReplayedGrant } from './grants.ts'
 
-/** Replaces a refresh token (RFC 6749 §6, RFC 9700 §4.14.2). A parameter `scope` changes nothing. @throws ProtocolError */
+/** Replaces a refresh token (RFC 6749 §6, RFC 9700 §4.14.2). @throws ProtocolError */
 export async function refreshTokens(
   context: OAuthContext,
   client: ClientRow,
@@ -16,11 +18,13 @@ export async function refreshTokens(
   const { database, config, key } = context
   const content = readRefreshToken(form.require('refresh_token'), key)
   if (content === undefined) throw refuse('invalid refresh token')
+  const scope = form.get('scope') || undefined
+  if (scope !== undefined && !isScope(scope)) throw beyondGrant()
   const { sessionId: grantId, generation } = content
   const accessTokenHash = hashToken(accessTokenOf(context, grantId, generation + 1))
-  const refresh = { grantId, generation, clientRowId: client.id, accessTokenHash }
+  const refresh = { grantId, generation, clientRowId: client.id, accessTokenHash, scope }
   const grant = await refreshGrant(database, refresh, config)
-  if (grant === undefined) throw await explain(context, client, content)
+  if (grant === undefined) throw await explain(context, client, content, scope)
   return describeTokens(context, grant, { generation: grant.generation, expiresIn: grant.expires_in })
 }
 
@@ -29,15 +33,23 @@ async function explain(
   { database, onRevoke }: OAuthContext,
   client: ClientRow,
   { sessionId: grantId, generation }: RefreshTokenContent,
+  scope: Scope | undefined,
 ): Promise<ProtocolError> {
   const state = await findGrantState(database, grantId)
   if (state === undefined) return refuse('invalid refresh token')
   if (state.client_id !== client.id) return refuse('client_id mismatch')
   if (state.is_revoked) return revoked()
   if (state.is_expired) return refuse('refresh token expired')
-  if (!(await revokeReplayedGrant(database, grantId, generation))) return refuse('invalid refresh token')
-  onRevoke()
-  return revoked()
+  if (await revokeReplayedGrant(database, grantId, generation)) {
+    onRevoke()
+    return revoked()
+  }
+  if (scope !== undefined && !permitting(scope).includes(state.scope)) return beyondGrant()
+  return refuse('invalid refresh token')
+}
+
+function beyondGrant(): ProtocolError {
+  return new ProtocolError('invalid_scope', 'requested scope exceeds the granted one')
 }
 
 function revoked(): ProtocolError {
