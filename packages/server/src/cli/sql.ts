@@ -107,6 +107,8 @@ const jsonTypes: pg.CustomTypesConfig = { getTypeParser: jsonReader }
 function describeFailure(error: pg.DatabaseError, script: string, { file }: SqlOptions): string {
   const line = error.position === undefined ? '' : `:${lineAt(script, Number(error.position))}`
   const place = file === undefined ? '' : `${file}${line}: `
-  const hints = [error.detail, error.hint].filter((text) => text !== undefined)
+  const isUnprepared = error.code === '3F000' && error.message.includes('"basalt"')
+  const unprepared = isUnprepared ? 'the first start of the server makes it' : undefined
+  const hints = [error.detail, error.hint, unprepared].filter((text) => text !== undefined)
   return [place + error.message, ...hints].join('; ').replace(/\s*\n\s*/g, ' ')
 }

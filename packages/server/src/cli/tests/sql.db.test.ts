@@ -139,6 +139,9 @@ describe('basalt sql', () => {
     const many = `do $$ begin raise exception E'one\\n  two\\nthree' using hint = E'four\\nfive'; end $$`
     expect(await run('sql', many)).toEqual(failed(1, 'one two three; four five'))
     expect((await run('sql', 'copy author from stdin')).code).toBe(1)
+    expect(await run('sql', 'alter schema basalt rename to elsewhere; select basalt.user_id()')).toEqual(
+      failed(1, 'schema "basalt" does not exist; the first start of the server makes it'),
+    )
   })
 
   test('passes notices on to standard error', async () => {
