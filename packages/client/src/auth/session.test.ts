@@ -41,4 +41,13 @@ describe('a session in localStorage', () => {
     await session.save('two')
     expect([await session.load(), values.get('s')]).toEqual(['two', 'two'])
   })
+
+  test('where there is no browser, is watched by no one', async () => {
+    vi.stubGlobal('addEventListener', undefined)
+    vi.stubGlobal('removeEventListener', undefined)
+    const session = localSession('s')
+    session.watch?.(() => undefined)()
+    await session.save('one')
+    expect(await session.load()).toBe('one')
+  })
 })

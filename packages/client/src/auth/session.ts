@@ -82,8 +82,9 @@ export function localSession(name = 'basalt.session'): SessionStorage {
         // Null: everything was cleared.
         if (key === name || key === null) changed()
       }
-      addEventListener('storage', listener)
-      return () => removeEventListener('storage', listener)
+      // Only browsers have this event.
+      globalThis.addEventListener?.('storage', listener)
+      return () => globalThis.removeEventListener?.('storage', listener)
     },
   }
 }
