@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openTransaction } from './account-nodes.ts'
 import { type AccountsApp, createAccountsApp, goodPassword, newEmail } from './accounts.ts'
 import { type Browser, chromium, startBrowser } from './chromium.ts'
 import { createDirectory, startServer } from './server-process.ts'
@@ -41,6 +42,18 @@ describe.runIf(chromium !== undefined)('the pages behind mailed links', () => {
     await expect.poll(say).toBe('Your email is verified.')
     expect(await isVerified()).toBe(true)
     expect(await address()).toBe(`${accounts.app.url}/auth/verify`)
+  })
+
+  test('take a second click for the first', async () => {
+    const email = newEmail()
+    await accounts.register(email)
+    await browser.open(await linkTo(email))
+    await using transaction = await openTransaction(accounts.app.database)
+    await transaction.sql('select from basalt.users where email = $1 for update', [email])
+    await browser.evaluate(`setInterval(() => document.getElementById('form').requestSubmit(), 10)`)
+    await transaction.waitForBlocked()
+    await transaction.commit()
+    await expect.poll(say).toBe('Your email is verified.')
   })
 
   test('work without scripts', async () => {

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openTransaction } from './account-nodes.ts'
 import { type AccountsApp, goodPassword } from './accounts.ts'
 import { createApplication } from './api-keys.ts'
 import { type Browser, chromium, startBrowser } from './chromium.ts'
@@ -116,6 +117,18 @@ describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
     } finally {
       await browser.call('Emulation.setScriptExecutionDisabled', { value: false })
     }
+  })
+
+  test('takes a second click for the first', async () => {
+    const { user } = await accounts.register()
+    await signIn(user.email)
+    await expect.poll(() => has('form#consent')).toBe(true)
+    await using transaction = await openTransaction(accounts.app.database)
+    await transaction.sql('select from basalt.users where id = $1 for update', [user.id])
+    await browser.evaluate(`setInterval(() => document.querySelector('button[value=approve]').click(), 10)`)
+    await transaction.waitForBlocked()
+    await transaction.commit()
+    await arrive()
   })
 
   test('takes a passkey as first factor and as second', async () => {

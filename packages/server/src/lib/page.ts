@@ -65,6 +65,20 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
+/**
+ * Sends a form once: the browser would drop the first request for that of a second click, which finds the link or the session
+ * of the page used up.
+ */
+export const submitOnceScript = `
+addEventListener('submit', (event) => {
+  if (event.defaultPrevented) return
+  if (event.target.dataset.submitted) event.preventDefault()
+  event.target.dataset.submitted = 'true'
+})
+addEventListener('pageshow', () => {
+  for (const form of document.forms) delete form.dataset.submitted
+})`
+
 function hashSource(content: string): string {
   return `sha256-${createHash('sha256').update(content).digest('base64')}`
 }

@@ -5,7 +5,7 @@ import { addressKey } from '../../../http/client-address.ts'
 import { sendPage } from '../../../http/send-page.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { createPage, escapeHtml } from '../../../lib/page.ts'
+import { createPage, escapeHtml, submitOnceScript } from '../../../lib/page.ts'
 import type { AccountContext } from './context.ts'
 import { confirmMagicLink } from './methods/email-link/magic-link.ts'
 import { verifyEmail } from './methods/email-link/verify-email.ts'
@@ -15,7 +15,7 @@ import { clientOf } from './routes.ts'
 /**
  * The pages behind mailed links. Each asks for one click before it uses the token up, because mail scanners and previews
  * open links too. They are forms, which work without a script; the one they have takes the token out of the address
- * bar.
+ * bar, and keeps a second click from using the token again.
  */
 export function accountPages(app: HttpServer, context: AccountContext): void {
   void app.register(async (scope) => {
@@ -77,7 +77,7 @@ function send(
       title,
       application: appName,
       body: `<div class="narrow">\n<h1>${escapeHtml(title)}</h1>\n${body}\n</div>`,
-      script: hideToken,
+      script: hideToken + submitOnceScript,
     }),
   )
 }

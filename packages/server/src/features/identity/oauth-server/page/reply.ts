@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { translateDatabaseFailure } from '../../../../database/error-translation.ts'
 import { sendPage } from '../../../../http/send-page.ts'
 import { AppError } from '../../../../lib/errors.ts'
-import { createPage } from '../../../../lib/page.ts'
+import { createPage, submitOnceScript } from '../../../../lib/page.ts'
 import { passkeyScript } from './passkey-script.ts'
 
 /** How the page answers one request. */
@@ -43,7 +43,7 @@ export class PageReply {
       application: this.#appName,
       body: `<div class="narrow">\n<h1>Give access</h1>\n${body}\n</div>`,
       formTargets: redirectUris.map((uri) => new URL(uri).origin),
-      ...(body.includes('data-passkey') ? { script: passkeyScript } : {}),
+      script: body.includes('data-passkey') ? passkeyScript + submitOnceScript : submitOnceScript,
     })
     return sendPage(status === undefined ? reply : reply.code(status), page)
   }
