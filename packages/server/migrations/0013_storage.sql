@@ -321,7 +321,7 @@ create table basalt.resumable_uploads (
   -- How many bytes have arrived.
   received bigint not null default 0 check (received between 0 and size),
   -- As the client declared it.
-  content_type text,
+  content_type text not null,
   -- Upload-Metadata as it was sent.
   metadata text,
   -- Its owner; null: an administrator, or a program that acts for no user.

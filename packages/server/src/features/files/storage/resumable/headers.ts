@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { httpErrors } from '../../../../http/errors.ts'
 import { storageErrors } from '../errors.ts'
 import { readObjectName } from '../names.ts'
+import { declaredTypeOf } from '../objects/content-type.ts'
 import { readMetadata, readText } from './metadata.ts'
 
 // What the headers of tus 1.0 say.
@@ -64,7 +65,7 @@ export function readNewUpload({ query, headers }: Creation) {
     bucket,
     name: readObjectName(name),
     size: readCount({ headers }, 'Upload-Length'),
-    contentType: readText(metadata, 'contentType', 'filetype'),
+    contentType: declaredTypeOf(readText(metadata, 'contentType', 'filetype')),
     metadata: header,
   }
 }

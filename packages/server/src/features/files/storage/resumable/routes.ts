@@ -184,20 +184,13 @@ function progressOf({ received, expires_at: expiresAt }: ResumableUpload) {
   }
 }
 
-function showUpload({
-  id,
-  bucket,
-  name,
-  size,
-  is_completed: isCompleted,
-  expires_at: expiresAt,
-}: ResumableUpload) {
+function showUpload({ id, bucket, name, size, state, expires_at: expiresAt }: ResumableUpload) {
   return {
     id,
     bucket,
     name,
     totalSize: size,
-    status: isCompleted ? 'completed' : 'active',
+    status: state === 'completed' ? 'completed' : 'active',
     expiresAt: Math.floor(expiresAt),
     uploadType: 'resumable',
   }

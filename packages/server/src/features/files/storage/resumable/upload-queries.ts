@@ -1,11 +1,15 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
-import { type StorageLimits, setLimits } from '../objects/object-queries.ts'
+import { type Actor, nameOf } from '../actor.ts'
+import { type Place, type StorageLimits, setLimits } from '../objects/object-queries.ts'
 
 /** Sliding: from the last bytes on. */
 const lifetime = sql`interval '24 hours'`
 /** A request that dies with its node keeps others waiting no longer. It renews the lease while bytes move. */
 const leaseTime = sql`interval '15 seconds'`
+
+/** The README says what leads from one to another. */
+export type UploadState = 'free' | 'leased' | 'completed' | 'expired'
 
 export interface ResumableUpload extends Record<string, unknown> {
   readonly id: string
@@ -14,84 +18,80 @@ export interface ResumableUpload extends Record<string, unknown> {
   readonly size: number
   /** How many bytes have arrived. */
   readonly received: number
-  readonly content_type: string | null
+  readonly content_type: string
   readonly metadata: string | null
-  readonly user_id: string | null
-  /** Whose storage is reserved for it. */
-  readonly app_id: string
   readonly actor: string
-  readonly is_completed: boolean
+  readonly state: UploadState
   /** In seconds since 1970. */
   readonly expires_at: number
 }
 
-const columns = sql`
-  id, bucket, name, size::float8 as size, received::float8 as received, content_type, metadata, user_id, app_id,
-  actor, completed_at is not null as is_completed, extract(epoch from expires_at)::float8 as expires_at`
+/** An upload that one request alone adds to, as long as it has the lease. */
+export interface LeasedUpload extends ResumableUpload {
+  readonly lease: string
+}
 
 /** Whether no request adds to it. */
 const isFree = sql`(lease is null or lease_until <= now())`
 
-export type NewUpload = Pick<
-  ResumableUpload,
-  'id' | 'bucket' | 'name' | 'size' | 'content_type' | 'metadata' | 'user_id' | 'app_id' | 'actor'
->
+const columns = sql`
+  id, bucket, name, size::float8 as size, received::float8 as received, content_type, metadata, actor, lease,
+  case when expires_at <= now() then 'expired' when completed_at is not null then 'completed'
+    when ${isFree} then 'free' else 'leased' end as state,
+  extract(epoch from expires_at)::float8 as expires_at`
+
+export interface NewUpload extends Place {
+  readonly size: number
+  readonly contentType: string
+  readonly metadata: string | undefined
+}
 
 /** Reserves what the upload declares, in the plan of its app and among the unfinished uploads of its user. */
 export async function insertUpload(
   database: SystemDatabase,
-  { id, bucket, name, size, content_type, metadata, user_id, app_id, actor }: NewUpload,
+  actor: Actor,
+  { bucket, name, size, contentType, metadata }: NewUpload,
   limits: StorageLimits,
-): Promise<void> {
-  await database.transaction(async (transaction) => {
+): Promise<ResumableUpload> {
+  return await database.transaction(async (transaction) => {
     await transaction.one(setLimits(limits))
-    await transaction.count(sql`
+    return await transaction.one<ResumableUpload>(sql`
       insert into basalt.resumable_uploads
-        (id, bucket, name, size, content_type, metadata, user_id, app_id, actor, expires_at)
-      values (${id}::uuid, ${bucket}, ${name}, ${size}::bigint, ${content_type}, ${metadata}, ${user_id}::uuid,
-        ${app_id}::uuid, ${actor}, now() + ${lifetime})`)
+        (bucket, name, size, content_type, metadata, user_id, app_id, actor, expires_at)
+      values (${bucket}, ${name}, ${size}::bigint, ${contentType}, ${metadata ?? null}, ${actor.userId}::uuid,
+        ${actor.appId}::uuid, ${nameOf(actor)}, now() + ${lifetime})
+      returning ${columns}`)
   })
 }
 
-export interface FoundUpload extends ResumableUpload {
-  readonly is_expired: boolean
-  readonly is_free: boolean
-}
-
-export async function findUpload(database: SystemDatabase, id: string): Promise<FoundUpload | undefined> {
-  return await database.maybeOne<FoundUpload>(sql`
-    select ${columns}, expires_at <= now() as is_expired, ${isFree} as is_free
-    from basalt.resumable_uploads where id = ${id}::uuid`)
-}
-
-export interface Lease {
-  readonly id: string
-  readonly actor: string
-  readonly offset: number
-  readonly lease: string
+export async function findUpload(database: SystemDatabase, id: string): Promise<ResumableUpload | undefined> {
+  return await database.maybeOne<ResumableUpload>(
+    sql`select ${columns} from basalt.resumable_uploads where id = ${id}::uuid`,
+  )
 }
 
 /** Takes the lease of an unfinished upload of the user that has got as far as the offset. */
 export async function leaseUpload(
   database: SystemDatabase,
-  { id, actor, offset, lease }: Lease,
-): Promise<ResumableUpload | undefined> {
-  return await database.maybeOne<ResumableUpload>(sql`
-    update basalt.resumable_uploads set lease = ${lease}::uuid, lease_until = now() + ${leaseTime}
-    where id = ${id}::uuid and actor = ${actor} and expires_at > now()
+  actor: Actor,
+  { id, offset }: { readonly id: string; readonly offset: number },
+): Promise<LeasedUpload | undefined> {
+  return await database.maybeOne<LeasedUpload>(sql`
+    update basalt.resumable_uploads set lease = gen_random_uuid(), lease_until = now() + ${leaseTime}
+    where id = ${id}::uuid and actor = ${nameOf(actor)} and expires_at > now()
       and received = ${offset}::bigint and completed_at is null and ${isFree}
     returning ${columns}`)
 }
 
 /** @returns false when another request has taken the lease, or the upload was terminated */
-export async function renewLease(database: SystemDatabase, id: string, lease: string): Promise<boolean> {
+export async function renewLease(database: SystemDatabase, { id, lease }: LeasedUpload): Promise<boolean> {
   const count = await database.count(sql`
     update basalt.resumable_uploads set lease_until = now() + ${leaseTime}, expires_at = now() + ${lifetime}
     where id = ${id}::uuid and lease = ${lease}::uuid`)
   return count > 0
 }
 
-export async function releaseLease(database: SystemDatabase, id: string, lease: string): Promise<void> {
+export async function releaseLease(database: SystemDatabase, { id, lease }: LeasedUpload): Promise<void> {
   await database.count(sql`
     update basalt.resumable_uploads set lease = null, lease_until = null
     where id = ${id}::uuid and lease = ${lease}::uuid`)
@@ -110,10 +110,10 @@ export interface Part {
  */
 export async function addPart(
   database: SystemDatabase,
-  { id, lease, offset }: Omit<Lease, 'actor'>,
+  { id, lease, received: offset }: LeasedUpload,
   { key, size }: Part,
-): Promise<ResumableUpload | undefined> {
-  return await database.maybeOne<ResumableUpload>(sql`
+): Promise<LeasedUpload | undefined> {
+  return await database.maybeOne<LeasedUpload>(sql`
     with moved as (
       update basalt.resumable_uploads
       set received = received + ${size}::bigint, expires_at = now() + ${lifetime}, lease_until = now() + ${leaseTime}
@@ -133,15 +133,15 @@ export async function listParts(database: SystemDatabase, id: string): Promise<P
 }
 
 /** For the transaction that makes the object. Fails when the lease was lost. */
-export function completeUpload(id: string, lease: string): Sql {
+export function completeUpload({ id, lease }: LeasedUpload): Sql {
   return sql`select basalt.complete_resumable_upload(${id}::uuid, ${lease}::uuid) is null`
 }
 
 /** With its parts, whose bytes are doomed by that; a request that adds to it finds that out. */
-export async function deleteUpload(database: SystemDatabase, id: string, actor: string): Promise<boolean> {
+export async function deleteUpload(database: SystemDatabase, actor: Actor, id: string): Promise<boolean> {
   const count = await database.count(sql`
     delete from basalt.resumable_uploads
-    where id = ${id}::uuid and actor = ${actor} and expires_at > now()`)
+    where id = ${id}::uuid and actor = ${nameOf(actor)} and expires_at > now()`)
   return count > 0
 }
 
