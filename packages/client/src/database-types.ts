@@ -25,9 +25,25 @@ export type TableName<DB extends AnyDatabase> = keyof DB['tables'] & string
 type Member<Type, Name extends string> = Type extends { [key in Name]: infer Value } ? Value : never
 
 export type RowOf<DB extends AnyDatabase, T extends TableName<DB>> = Member<DB['tables'][T], 'Row'>
-export type InsertOf<DB extends AnyDatabase, T extends TableName<DB>> = Member<DB['tables'][T], 'Insert'>
-export type UpdateOf<DB extends AnyDatabase, T extends TableName<DB>> = Member<DB['tables'][T], 'Update'>
+export type InsertOf<DB extends AnyDatabase, T extends TableName<DB>> = WithInherited<
+  Member<DB['tables'][T], 'Insert'>
+>
+export type UpdateOf<DB extends AnyDatabase, T extends TableName<DB>> = WithInherited<
+  Member<DB['tables'][T], 'Update'>
+>
 type RelationsOf<DB extends AnyDatabase, T extends TableName<DB>> = Member<DB['tables'][T], 'Relations'>
+
+type Inherited = typeof Object.prototype
+
+/** What every object inherits under this name: to the compiler `{}` has a `constructor`, which is no text. */
+export type InheritedOf<Name> = Name extends keyof Inherited ? Inherited[Name] : never
+
+/** Members that are optional may be left out whatever their name is. */
+type WithInherited<Members> = [keyof Members & keyof Inherited] extends [never]
+  ? Members
+  : {
+      [Name in keyof Members]: Members[Name] | (undefined extends Members[Name] ? InheritedOf<Name> : never)
+    }
 
 /** The primary key of a record: its value, or the values of a composite one in their order. */
 export type KeyOf<DB extends AnyDatabase, T extends TableName<DB>> =
@@ -43,7 +59,7 @@ type TargetOf<DB extends AnyDatabase, T extends TableName<DB>, R extends keyof R
 
 /** Which related records come with a record: `{ album: { artist: true } }`. */
 export type ExpandOf<DB extends AnyDatabase, T extends TableName<DB>> = {
-  readonly [R in keyof RelationsOf<DB, T>]?: true | ExpandOf<DB, TargetOf<DB, T, R>>
+  readonly [R in keyof RelationsOf<DB, T>]?: true | ExpandOf<DB, TargetOf<DB, T, R>> | InheritedOf<R>
 }
 
 /** A record with the columns and related records that were asked for. */
@@ -72,9 +88,8 @@ type NestedOf<Expand> = Expand extends true ? NoExpand : Expand
 export type NoExpand = {}
 
 export type ProcedureName<DB extends AnyDatabase> = keyof DB['procedures'] & string
-export type ArgumentsOf<DB extends AnyDatabase, P extends ProcedureName<DB>> = Member<
-  DB['procedures'][P],
-  'Args'
+export type ArgumentsOf<DB extends AnyDatabase, P extends ProcedureName<DB>> = WithInherited<
+  Member<DB['procedures'][P], 'Args'>
 >
 export type ReturnsOf<DB extends AnyDatabase, P extends ProcedureName<DB>> = Member<
   DB['procedures'][P],

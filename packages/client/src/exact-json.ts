@@ -59,7 +59,12 @@ export function stringify(value: unknown): string {
   return JSON.stringify(value, function (this: Record<string, unknown>, key: string, member: unknown) {
     if (typeof member === 'bigint') return String(member)
     if (typeof member === 'number' && !Number.isFinite(member)) return String(member)
-    if (member === null && this[key] instanceof Date) throw new RangeError(`${key} is an invalid date`)
+    if (member === null && isDate(this[key])) throw new RangeError(`${key} is an invalid date`)
     return member
   })
+}
+
+/** @internal Of another realm, too. */
+export function isDate(value: unknown): value is Date {
+  return Object.prototype.toString.call(value) === '[object Date]'
 }

@@ -1,4 +1,6 @@
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
+import type { ArgumentsOf, ExpandOf, InsertOf, UpdateOf } from './database-types.ts'
 import {
   and,
   column,
@@ -32,6 +34,8 @@ describe('a filter', () => {
     [{ skipped: undefined }, ''],
     [{ big: 9007199254740993n }, '"big" = 9007199254740993'],
     [{ at: new Date(0) }, `"at" = '1970-01-01T00:00:00.000Z'`],
+    [runInNewContext('({ at: new Date(0) })'), `"at" = '1970-01-01T00:00:00.000Z'`],
+    [Object.assign(Object.create(null), { a: 1 }), '"a" = 1'],
     [{ 'odd " name': "it's \\ odd" }, `"odd "" name" = 'it\\'s \\\\ odd'`],
     [{ id: oneOf([]) }, '("id" is null and "id" is not null)'],
     [{ id: oneOf([null]) }, '"id" = null'],
@@ -88,4 +92,32 @@ test('null is compared by equality alone, which is checked at compile time', () 
     '("n" = null or "n" in (1))',
   ])
   expect(refused).toHaveLength(7)
+})
+
+test('members named like what every object inherits may be left out, which is checked at compile time', () => {
+  type Result = { id: number; constructor: string | null; toString: string | null }
+  interface Racing {
+    tables: {
+      result: {
+        Row: Result
+        Insert: Partial<Result>
+        Update: Partial<Result>
+        Relations: { constructor: { table: 'result'; many: false }; lap: { table: 'result'; many: true } }
+      }
+    }
+    procedures: { find: { Args: Partial<Result>; Returns: number } }
+  }
+  const filters: Filter<Result>[] = [{}, { id: 1 }, { constructor: 'McLaren' }, { constructor: neq(null) }]
+  const written: [InsertOf<Racing, 'result'>, UpdateOf<Racing, 'result'>] = [{ id: 1 }, { constructor: 'b' }]
+  const expanded: ExpandOf<Racing, 'result'>[] = [{}, { lap: true }, { constructor: { lap: true } }]
+  const called: ArgumentsOf<Racing, 'find'> = { id: 1 }
+  // @ts-expect-error a number
+  const refused: Filter<Result> = { constructor: 1 }
+  expect(filters.map((filter) => compileFilter(filter))).toEqual([
+    '',
+    '"id" = 1',
+    '"constructor" = \'McLaren\'',
+    '"constructor" != null',
+  ])
+  expect([written, expanded, called, refused]).toHaveLength(4)
 })

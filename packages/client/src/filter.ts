@@ -1,3 +1,6 @@
+import type { InheritedOf } from './database-types.ts'
+import { isDate } from './exact-json.ts'
+
 /** What stands in filters: a text, number or truth value; null; a point in time. */
 export type FilterValue = string | number | bigint | boolean | Date | null
 
@@ -26,9 +29,11 @@ export class Comparison<Value> {
 
 /** Columns that all have to have these values, or to compare so: `{ done: false, n: gt(5) }`. */
 export type FilterObject<Row> = {
-  readonly [Column in keyof Row]?: Row[Column] extends FilterValue | undefined
-    ? Widen<Row[Column]> | Comparison<Widen<Row[Column]>>
-    : Comparison<FilterValue>
+  readonly [Column in keyof Row]?:
+    | (Row[Column] extends FilterValue | undefined
+        ? Widen<Row[Column]> | Comparison<Widen<Row[Column]>>
+        : Comparison<FilterValue>)
+    | InheritedOf<Column>
 }
 
 type Widen<Value> =
@@ -102,7 +107,8 @@ export function compileFilter<Row>(filter: Filter<Row>): string {
   if (filter instanceof Condition) return filter.text
   // Without types it may be nothing.
   const prototype: unknown = Object.getPrototypeOf(filter ?? '')
-  if (prototype !== Object.prototype && prototype !== null) {
+  // An object of another realm has a prototype of its own, too.
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
     throw new TypeError('a filter is a plain object or made by where')
   }
   const conditions = Object.entries(filter).flatMap(([name, value]) =>
@@ -131,7 +137,7 @@ function quoteValue(value: unknown): string {
   if (value === null || typeof value === 'boolean' || typeof value === 'bigint') return String(value)
   if (typeof value === 'string') return `'${value.replace(/[\\']/g, '\\$&')}'`
   if (typeof value === 'number' && Number.isFinite(value)) return String(value)
-  if (value instanceof Date) return `'${value.toISOString()}'`
+  if (isDate(value)) return `'${value.toISOString()}'`
   // An object of data must not become a comparison, nor its text a value.
   throw new TypeError(`a filter takes texts, numbers, booleans, dates and null, not ${describe(value)}`)
 }
