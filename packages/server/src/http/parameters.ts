@@ -18,8 +18,8 @@ export const compileValidator: ValidatorCompiler = (route) => {
     // At the first request: a start compiles nothing that may never be asked for.
     compiled ??= Compile(route.schema)
     if (compiled.Check(value)) return { value }
-    const [, error] = compiled.Errors(value)
-    return { error }
+    const [, errors] = compiled.Errors(value)
+    return { error: route.httpPart === 'querystring' ? errors.map(nameRepeated(value)) : errors }
   }
   if (route.httpPart === 'body') {
     // Fastify hands null on when there is no body.
@@ -37,6 +37,14 @@ export const compileValidator: ValidatorCompiler = (route) => {
     }
     return validate(integers.length === 0 ? parameters : readIntegers(parameters, integers))
   }
+}
+
+/** The list that is made of a repeated parameter is nothing that the client has sent. */
+function nameRepeated(parameters: Readonly<Record<string, unknown>>) {
+  return <Fault extends { keyword: string; instancePath: string; message: string }>(fault: Fault) =>
+    Array.isArray(parameters[fault.instancePath.slice(1)])
+      ? { ...fault, keyword: 'repeated', message: 'must not be repeated' }
+      : fault
 }
 
 /**

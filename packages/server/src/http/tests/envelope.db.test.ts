@@ -324,6 +324,15 @@ describe('the path and the query', () => {
     },
   )
 
+  test.each([
+    ['/api/admin/jobs?limit=1&limit=2', 'limit: must not be repeated'],
+    ['/api/webhooks/x/deliveries?page=1&page=2', 'page: must not be repeated'],
+    ['/api/admin/usage?period=day&period=week', 'period: must not be repeated'],
+  ])('%s repeats a parameter: 400 that says so', async (path, message) => {
+    const response = await app.request('GET', path, { token: await app.adminToken() })
+    expect(envelope(response)).toEqual({ code: 400, message, error: 'invalid_request' })
+  })
+
   test('a key may be as long as the request line', async () => {
     const response = await app.request('GET', `/api/collections/note/${'1'.repeat(12_000)}`, { token })
     expect([response.status, envelope(response).error]).toEqual([400, 'invalid_value'])
