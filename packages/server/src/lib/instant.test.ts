@@ -3,6 +3,7 @@ import { parseDay, parseInstant } from './instant.ts'
 
 test.each([
   ['2026-02-28T23:59:59Z', '2026-02-28T23:59:59.000Z'],
+  ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59.000Z'],
   ['2028-02-29t00:00:00.123456+02:00', '2028-02-28T22:00:00.123Z'],
 ])('reads the timestamp %s', (text, expected) => {
   expect(parseInstant(text)?.toISOString()).toBe(expected)
@@ -17,6 +18,9 @@ test.each([
   '2026-01-01T00:00:00',
   '2026-01-01 00:00:00Z',
   '2026-01-01',
+  '0000-12-31T00:00:00Z',
+  '0001-01-01T00:00:00+01:00',
+  '9999-12-31T23:59:59-01:00',
   '1',
   '',
 ])('takes %j for no timestamp', (text) => {

@@ -1,11 +1,15 @@
 const form = /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i
 
-/** A timestamp as RFC 3339 §5.6 writes it; undefined when it is none, or on a day that no calendar has. */
+/**
+ * A timestamp as RFC 3339 §5.6 writes it; undefined when it is none, on a day that no calendar has, or in a year that has not
+ * four digits in UTC.
+ */
 export function parseInstant(text: string): Date | undefined {
   const day = form.exec(text)?.[1]
   if (day === undefined || parseDay(day) === undefined) return undefined
   const instant = new Date(text)
-  return Number.isNaN(instant.getTime()) ? undefined : instant
+  const year = instant.getUTCFullYear()
+  return year >= 1 && year <= 9999 ? instant : undefined
 }
 
 /** When a day begins in UTC, from `YYYY-MM-DD`; undefined when no calendar has it. */
