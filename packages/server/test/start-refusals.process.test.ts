@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -154,6 +154,16 @@ describe('a start is refused in one line and without a password', () => {
     expect(await refusal({ config: { 'server.data_dir': directory.path } })).toBe(
       `${directory.path}/postgres was made by PostgreSQL 17, this Basalt brings PostgreSQL 18, which cannot ` +
         'read it: start it with the earlier Basalt, and move the data with pg_dump (docs/guides/backup.md)',
+    )
+  })
+
+  test('when others may read the embedded database', async () => {
+    await using directory = createDirectory(undefined, '.')
+    const cluster = join(directory.path, 'postgres')
+    chmodSync(cluster, 0o755)
+    expect(await refusal({ config: { 'server.data_dir': directory.path } })).toBe(
+      `the embedded PostgreSQL did not start (its log is ${directory.path}/postgres.log): FATAL:  data directory ` +
+        `"${cluster}" has invalid permissions: Permissions should be u=rwx (0700) or u=rwx,g=rx (0750).`,
     )
   })
 

@@ -130,10 +130,9 @@ export async function startCluster(cluster: Cluster, signal?: AbortSignal): Prom
     throw new OperatorError(describePortFailure(`${address}:${cluster.tcpPort}`, reason))
   }
   if (code === 0) return
-  const reasons = log.match(/(?:FATAL|PANIC): .*/g) ?? output.match(/\S.*/g) ?? []
-  throw new OperatorError(
-    `the embedded PostgreSQL did not start: ${reasons[0]?.trim() ?? `see ${cluster.logFile}`}`,
-  )
+  const [failure = ''] = /(?:FATAL|PANIC): .*(?:\n.* DETAIL: .*)?/.exec(log) ?? /\S.*/.exec(output) ?? []
+  const line = failure.replace(/\n.* DETAIL: +/, ': ').trimEnd()
+  throw new OperatorError(`the embedded PostgreSQL did not start (its log is ${cluster.logFile}): ${line}`)
 }
 
 function describePortFailure(where: string, reason: string): string {
