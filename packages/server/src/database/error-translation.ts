@@ -150,6 +150,8 @@ const bySqlState: Readonly<Record<string, Translation>> = {
   '3F000': nameAsValue,
   '42601': nameAsValue,
   '42602': nameAsValue,
+  // A label of an ltree.
+  '42622': nameAsValue,
   '42704': nameAsValue,
   '42725': nameAsValue,
   '42P01': nameAsValue,

@@ -116,6 +116,18 @@ test('an operator the type does not have is refused', async () => {
   })
 })
 
+test('a value whose parts are too long for its type is refused', async () => {
+  const branch = 'x'.repeat(1001)
+  const requests = [
+    send('POST', 'person', { email: 'long@x', branch }),
+    send('GET', `person?filter=${encodeURIComponent(`branch = '${branch}'`)}`),
+    send('GET', `spot/Hall,${branch}`),
+  ]
+  for (const response of await Promise.all(requests)) {
+    expect(envelope(response)).toMatchObject({ code: 400, error: 'invalid_value' })
+  }
+})
+
 test.each(['', 'email', 'nick', 'branch', 'extra', 'tags', 'nick,-branch'])(
   'pages by cursor, put together, are the list: %s',
   async (column) => {
