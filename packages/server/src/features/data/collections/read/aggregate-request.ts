@@ -1,8 +1,9 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
+import { isUnplacedDataFault } from '../../../../database/error-translation.ts'
 import { compileAggregate } from '../compile/aggregate.ts'
 import { collectionErrors } from '../errors.ts'
 import type { AggregateListQuery } from '../parse/list-query.ts'
-import { planAggregate } from '../plan/aggregate.ts'
+import { type AggregateResult, planAggregate } from '../plan/aggregate.ts'
 import { planRows, relationsOfRows } from '../plan/rows.ts'
 import type { ListContext, ListRequest } from './list-request.ts'
 
@@ -22,9 +23,22 @@ export function aggregateRequest(
     rows,
     isTimed: true,
     calls: () => calls,
+    explain({ error }) {
+      const isOutOfRange = rangeCodes.has(error.code ?? '') && isUnplacedDataFault(error)
+      return isOutOfRange && plan.results.some(isSummed)
+        ? collectionErrors.invalidAggregate(`a sum is out of range: ${error.message}`)
+        : undefined
+    },
     format([answer]) {
       const [results = '[]', isExhaustive] = answer?.rows[0] ?? []
       return `{"results":${results}${isExhaustive === 'f' ? ',"exhaustive":false' : ''}}`
     },
   }
+}
+
+/** Of numbers, and of intervals. */
+const rangeCodes = new Set(['22003', '22008'])
+
+function isSummed({ function: name }: AggregateResult): boolean {
+  return name === 'sum' || name === 'avg'
 }

@@ -1,5 +1,6 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
-import type { Answer, Call } from '../../../../database/message.ts'
+import type { Answer, Call, StatementFailed } from '../../../../database/message.ts'
+import type { AppError } from '../../../../lib/errors.ts'
 import type { Caller } from '../access/caller.ts'
 import type { ReadLimits } from '../plan/list.ts'
 import type { PlanContext, RowsPlan } from '../plan/rows.ts'
@@ -19,6 +20,8 @@ export interface ListRequest {
    * @throws AppError invalid_parameter, dimension_mismatch
    */
   calls(caller: Pick<Caller, 'signal'>, nearest: string): readonly Call[] | Promise<readonly Call[]>
+  /** The error of a failure that neither the operator's definitions nor a value of the client caused. */
+  explain?(failure: StatementFailed): AppError | undefined
   /** The body around the items as Postgres wrote them. */
   format(answers: readonly Answer[]): string
 }

@@ -1,5 +1,5 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
-import type { Answer, Call } from '../../../../database/message.ts'
+import { type Answer, type Call, StatementFailed } from '../../../../database/message.ts'
 import type { UserDatabase } from '../../../../database/user-database.ts'
 import { requireTable } from '../../../../http/grants.ts'
 import type { Caller } from '../access/caller.ts'
@@ -10,6 +10,7 @@ import type { Reader } from '../plan/reader.ts'
 import { type RowsPlan, searchOf } from '../plan/rows.ts'
 import type { SearchDefinitions } from '../plan/search.ts'
 import type { StatementCache } from '../statement-cache.ts'
+import type { ListRequest } from './list-request.ts'
 
 /** What the endpoints that read collections work with. */
 export interface Reading {
@@ -27,11 +28,13 @@ export async function runRead(
   caller: Caller,
   relations: readonly Relation[],
   calls: readonly Call[],
+  explain?: ListRequest['explain'],
 ): Promise<readonly Answer[]> {
   try {
     return await database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
   } catch (error) {
-    throw (await findDefinitionFault(caller, error, { relations })) ?? error
+    const explained = error instanceof StatementFailed ? explain?.(error) : undefined
+    throw explained ?? (await findDefinitionFault(caller, error, { relations })) ?? error
   }
 }
 

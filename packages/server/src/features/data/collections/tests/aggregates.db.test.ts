@@ -32,7 +32,7 @@ const setup = `
     (3, 'south', 'small', 10, 1, 4, null, null, null, null, null, null, null, null, null, null),
     (4, 'south', null, null, 2, 4, 'NaN', true, 'infinity', null, null, null, null, null, null, null),
     (5, null, 'small', 1.5, null, null, 2, true, null, null, null, null, null, null, null, null);
-  create table diary (id int primary key, owner_id uuid not null, topic text not null, words int);
+  create table diary (id int primary key, owner_id uuid not null, topic text not null, words int, mass float8 default 1e308);
   insert into diary values (1, '${alice}', 'work', 3), (2, '${alice}', 'play', 4), (3, '${bob}', 'bribes', 100);
   alter table diary enable row level security;
   create policy own on diary using (owner_id = basalt.user_id());
@@ -278,6 +278,15 @@ describe('an aggregate that is refused', () => {
     ]),
   ])('%s', async (aggregate, message) => {
     await expectError({ aggregate }, message)
+  })
+
+  test('has a sum that its type cannot hold, of the rows that policies show', async () => {
+    const response = await get('diary', { aggregate: 'sum(mass)' })
+    expect(envelope(response)).toMatchObject({
+      code: 400,
+      message: `${invalid}a sum is out of range: value out of range: overflow`,
+    })
+    expect((await get('diary', { aggregate: 'max(mass)' })).json).toEqual({ results: [{ max_mass: 1e308 }] })
   })
 
   test('names unknown columns', async () => {
