@@ -1,4 +1,4 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { AppError } from '../lib/errors.ts'
@@ -42,18 +42,32 @@ export function addProtocolErrors(
   headers: Readonly<Record<string, string>>,
   referenceUrl: () => string,
 ): void {
-  // RFC 9112 §3.2: a request of HTTP/1.1 without Host is refused, and so is any with two, of which a proxy may have read the
-  // other one. Needs `requireHostHeader: false` of Node.
   app.addHook('onRequest', ({ raw }, _reply, done) => {
-    const hosts = countHosts(raw.rawHeaders)
-    const isWithout = hosts === 0 && raw.httpVersion === '1.1'
-    done(isWithout || hosts > 1 ? httpErrors.malformedRequest() : undefined)
+    done(hasOneHost(raw) && isCodedInChunksAlone(raw) ? undefined : httpErrors.malformedRequest())
   })
   // RFC 9110 §10.1.1: an expectation we do not know may be ignored.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.server.on('connect', (_request, socket: Socket) =>
     refuse(socket, httpErrors.malformedRequest(), headers, referenceUrl()),
   )
+}
+
+/**
+ * RFC 9112 §3.2: a request of HTTP/1.1 without Host is refused, and so is any with what is no host, or with two, of which a
+ * proxy may have read the other one. Needs `requireHostHeader: false` of Node.
+ */
+function hasOneHost({ rawHeaders, headers, httpVersion }: IncomingMessage): boolean {
+  const hosts = countHosts(rawHeaders)
+  return (hosts === 1 || (hosts === 0 && httpVersion !== '1.1')) && hostPattern.test(headers.host ?? '')
+}
+
+/** A name or an address, and perhaps a port (RFC 3986 §3.2); a name may be empty. */
+const hostPattern = /^(\[[\w:.%]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/
+
+/** Node takes the chunks apart and leaves every other transfer coding as it is (RFC 9112 §6.1). */
+function isCodedInChunksAlone({ headers }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding']
+  return coding === undefined || coding.toLowerCase() === 'chunked'
 }
 
 /** @param rawHeaders names and values by turns */

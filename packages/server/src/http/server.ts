@@ -10,6 +10,7 @@ import createFastify, {
 import type { Logger } from 'pino'
 import type { Config } from '../config/schema.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
+import { acceptAbsoluteForm } from './absolute-form.ts'
 import { type AuthenticationOptions, addAuthentication } from './authentication.ts'
 import { acceptJson } from './body.ts'
 import { addCors, createOriginPolicy } from './cors.ts'
@@ -114,6 +115,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     clientErrorHandler: (error, socket) => answerClientError(error, socket, headers, referenceUrl()),
   }).withTypeProvider<TypeBoxTypeProvider>()
   app.server.maxConnections = server.max_connections
+  acceptAbsoluteForm(app)
   app.setValidatorCompiler(compileValidator)
   // Handlers answer what they mean to; schemas of responses are for the API document.
   app.setSerializerCompiler(() => (payload) => JSON.stringify(payload))

@@ -43,6 +43,10 @@ describe('what is not HTTP/1.1 is answered 400 in the envelope', () => {
     ['an unknown version', 'GET /health HTTP/9.9\r\nHost: x\r\n\r\n'],
     ['a request without Host', 'GET /health HTTP/1.1\r\nConnection: close\r\n\r\n'],
     ['a request with two hosts', 'GET /health HTTP/1.1\r\nHost: x\r\nhost: x\r\nConnection: close\r\n\r\n'],
+    ['a host with a blank', 'GET /health HTTP/1.1\r\nHost: x y\r\nConnection: close\r\n\r\n'],
+    ['a host with a path', 'GET /health HTTP/1.1\r\nHost: x/y\r\nConnection: close\r\n\r\n'],
+    ['a host with a user', 'GET http://me@x/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
+    ['a host whose port is no number', 'GET /health HTTP/1.1\r\nHost: x:y\r\nConnection: close\r\n\r\n'],
     ['a tunnel', 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['a header without a colon', 'GET /health HTTP/1.1\r\nHost x\r\n\r\n'],
     ['a header folded over two lines', 'GET /health HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n'],
@@ -53,6 +57,10 @@ describe('what is not HTTP/1.1 is answered 400 in the envelope', () => {
     ['a negative length', `${post}Content-Length: -1\r\n\r\n{}`],
     ['a length beside chunks', `${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
     ['an unknown transfer coding', `${post}Transfer-Encoding: chunked, cow\r\n\r\n0\r\n\r\n`],
+    [
+      'a body that is compressed for the transfer',
+      `${post}Connection: close\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+    ],
     ['a chunk whose size is no number', `${post}Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n`],
   ])('%s', async (_what, text) => {
     expectEnvelope(await exchangeRaw(app.url, text), 400, 'malformed_request', 'malformed HTTP request')
@@ -99,6 +107,9 @@ describe('a method without a handler', () => {
 describe('what is HTTP/1.1 is understood', () => {
   test.each([
     ['HTTP/1.0', 'GET /health HTTP/1.0\r\n\r\n'],
+    ['a host without a name', 'GET /health HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n'],
+    ['a host by its address', 'GET /health HTTP/1.1\r\nHost: [::1]:8090\r\nConnection: close\r\n\r\n'],
+    ['a host with an underscore', 'GET /health HTTP/1.1\r\nHost: my_app:80\r\nConnection: close\r\n\r\n'],
     ['an absolute target', 'GET http://example.com/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
     [
       'an unknown expectation',

@@ -28,7 +28,7 @@ export function servingRoutes(
       if (target === undefined) return reply.callNotFound()
       if (target.kind === 'inactive') throw siteErrors.hostnameInactive()
       if (target.kind === 'site') return await serveSite(deps, target.slug, request, reply)
-      // In absolute form (RFC 9112 §3.2.2) it names a host of its own.
+      // `*` is none (RFC 9112 §3.2.4).
       const path = request.originalUrl.startsWith('/') ? request.originalUrl : '/'
       const location = `${addressOf(target.slug, target.hostname)}${path}`
       return reply.code(target.status).headers({ location, 'cache-control': 'no-cache' }).send()

@@ -87,6 +87,16 @@ describe('sites › serving', () => {
   })
 
   test.each([
+    ['http://shop.localhost/plain.txt', 'other.localhost', '0123456789'],
+    ['HTTP://Shop.localhost:80/docs/?a=1', 'api.example', '<h1>docs</h1>'],
+    ['http://shop.localhost', 'api.example', '<h1>home</h1>'],
+    ['http://api.example/health', 'shop.localhost', '{"status":"ok","database":"ok"}'],
+  ])('the absolute target %s names its host itself, whatever the header says', async (target, host, body) => {
+    const answer = await get(target, { host })
+    expect([answer.status, answer.body.toString()]).toEqual([200, body])
+  })
+
+  test.each([
     ['/docs', '/docs/'],
     ['/docs?a=1', '/docs/?a=1'],
     ['/about/', '/about'],
