@@ -35,7 +35,8 @@ export async function withLease<Result>(
     const { state, received } = await getOwn(database, actor, id)
     throw state !== 'leased' && received !== offset
       ? storageErrors.resumableUploadOffsetMismatch()
-      : storageErrors.resumableUploadLocked()
+      : // It may end at any time, and ends with its lease at the latest.
+        storageErrors.resumableUploadLocked().retryAfter(1)
   }
   const upload = await queries.leaseUpload(database, actor, { id, offset })
   if (upload === undefined) return await refuse()

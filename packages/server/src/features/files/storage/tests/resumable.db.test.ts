@@ -345,11 +345,13 @@ describe('storage › resumable uploads › at once', () => {
   test('another request is refused while one adds bytes, and what that one brings stays', async () => {
     const id = await begin('busy')
     const first = await hold(apps.app, id, { text: content.slice(0, 5) })
-    expect(problem(await patch(apps.second, id, 0, content))).toEqual([
+    const refused = await patch(apps.second, id, 0, content)
+    expect(problem(refused)).toEqual([
       423,
       'resumable upload is locked by another request',
       'resumable_upload_locked',
     ])
+    expect(refused.headers.get('retry-after')).toBe('1')
     const answer = once(first, 'response')
     first.end(content.slice(5))
     const [response] = await answer
