@@ -158,6 +158,37 @@ describe.each(accounts.slice(-1))('with the embedded Postgres, as %s', (_, accou
     expect(await server.ended).toEqual(clean)
     expect(processesOf(data)).toEqual([])
   })
+
+  test('the first start waits for a script, and opens the tables that it makes to callers', async () => {
+    const untilReleased = `do $$ begin
+      while not exists (select from pg_stat_activity where application_name = 'release') loop
+        perform pg_sleep(0.01), pg_stat_clear_snapshot();
+      end loop; end $$`
+    const config = { 'server.data_dir': data }
+    const script = launchCommand(['sql', `create table early (id int); ${untilReleased}`], {
+      config,
+      account,
+    })
+    const observer = await waitFor('Postgres', () => connectToSocket(data).catch(() => undefined), startMs)
+    const isRunning = async () =>
+      (
+        await observer.query(
+          `select from pg_stat_activity where query like '%early%' and pid <> pg_backend_pid()`,
+        )
+      ).rows.length > 0
+    await waitFor('the script', isRunning, startMs)
+    const server = launchServer({ config, account })
+    await waitFor('the server', async () => server.url !== '' || (await isWaiting(observer)), startMs)
+    await observer.query(`set application_name = 'release'`)
+    await script.ended
+    await waitFor('the server to listen', () => server.url !== '', startMs)
+    const { rows } = await observer.query(
+      `select has_table_privilege('basalt_authenticated', 'early', 'select') as granted`,
+    )
+    expect(rows).toEqual([{ granted: true }])
+    await observer.end()
+    expect(await server.stop()).toEqual(clean)
+  })
 })
 
 describe('with an external database', () => {

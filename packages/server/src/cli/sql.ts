@@ -3,14 +3,16 @@ import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { Command } from 'commander'
 import pg from 'pg'
+import type { Connection } from '../database/connection.ts'
 import { jsonReader } from '../database/json-values.ts'
 import { openConnection } from '../database/open.ts'
+import { shareLockOfPreparation } from '../database/preparation.ts'
 import { lineAt } from '../database/script-failure.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
 import { decodeText } from '../lib/text-file.ts'
 import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
 import { formatTable, showControls } from './table.ts'
-import { watchUnguarded } from './unguarded.ts'
+import { findOpenedSchemas, watchUnguarded } from './unguarded.ts'
 
 interface SqlOptions {
   readonly command?: string
@@ -36,6 +38,7 @@ export function sqlCommand(terminal: Terminal): Command {
       log: () => undefined,
     })
     try {
+      if (config.database.url === '') await holdFirstStart(connection)
       connection.onNotice((message) => terminal.stderr.write(`notice: ${showControls(message)}\n`))
       const findOpened = config.auth.enabled
         ? await watchUnguarded(connection, config.database.schemas)
@@ -52,6 +55,15 @@ export function sqlCommand(terminal: Terminal): Command {
       await close()
     }
   })
+}
+
+/**
+ * Lets the first start wait for the script: it opens the tables that it sees to callers, and those that are made afterwards,
+ * but not those of a transaction in between. The lock ends with the session, which no pooler shares.
+ */
+async function holdFirstStart(connection: Connection): Promise<void> {
+  const opened = await findOpenedSchemas(connection)
+  if (opened.length === 0) await connection.query(shareLockOfPreparation)
 }
 
 function joinStatements(statement: string, before: string | undefined): string {

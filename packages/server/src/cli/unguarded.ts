@@ -22,7 +22,8 @@ export async function watchUnguarded(
   return async () => describeUnguarded((await find()).filter(({ oid }) => !known.has(oid)))
 }
 
-async function findOpenedSchemas(connection: Connection): Promise<string[]> {
+/** Those whose relations a start has granted to callers; none before the first start. */
+export async function findOpenedSchemas(connection: Connection): Promise<string[]> {
   const { rows } = await connection.query<{ prepared: boolean }>(isPreparedQuery)
   if (rows[0]?.prepared !== true) return []
   const opened = await connection.query<{ schema_name: string }>(openedSchemasQuery)

@@ -1,8 +1,8 @@
 import type { Connection } from './connection.ts'
-import { sql } from './sql.ts'
+import { type Sql, sql } from './sql.ts'
 import { inTransaction, type Queryable } from './system-database.ts'
 
-/** Key of the transaction-level advisory lock that lets one node prepare the database while the others wait. */
+/** Key of the advisory lock that lets one node prepare the database while the others wait. */
 export const preparationLock = 0x6261_736c_0001n // "basl", 1
 
 /**
@@ -20,3 +20,6 @@ export function inPreparation<Result>(
     return await work(transaction)
   })
 }
+
+/** Keeps preparations from beginning until the session ends. */
+export const shareLockOfPreparation: Sql = sql`select pg_advisory_lock_shared(${String(preparationLock)}::bigint)`
