@@ -507,6 +507,11 @@ describe('an unknown name', () => {
 })
 
 describe('an unusable value', () => {
+  test('is a time in the place of a table', () => {
+    const problem = '"1979-05-27T07:32:00.000Z" is not'
+    expect(fault({ file: '[usage]\nplans = 1979-05-27T07:32:00Z' })).toContain(problem)
+  })
+
   const integers = 'is not an integer from 0 to 65535'
   test.each([
     ['server.port', '65536', `"65536" ${integers}`],

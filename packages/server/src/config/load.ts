@@ -193,6 +193,8 @@ function readFlags(input: ConfigInput, settings: readonly Setting[]): Map<string
 
 /** Text of the environment or a flag, read as the key's type; what does not fit is left for the check to refuse. */
 function coerce(setting: Setting, value: unknown): unknown {
+  // A time of TOML, which a table without members looks like; no key is one.
+  if (value instanceof Date) return undefined
   if (typeof value !== 'string') return value
   switch (setting.type) {
     case 'integer':
