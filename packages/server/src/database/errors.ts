@@ -40,7 +40,7 @@ export const databaseErrorTable = {
   invalidValue: {
     status: 400,
     message: (problem: string) => problem,
-    help: 'A value does not fit the type of its column; the message says what was expected.',
+    help: 'A value does not fit the type of its column; the message says what was expected, and `data` names the column of a body.',
   },
   invalidGeometry: {
     status: 400,

@@ -12,9 +12,9 @@ import type { Caller } from './access/caller.ts'
 import { createCatalogAccess, requireRelation, requireWritable } from './access/catalog-access.ts'
 import { type BrowseService, createBrowseService } from './browse/service.ts'
 import { compileGet, writeSlots } from './compile/write.ts'
-import { createDefinitionFaultFinder } from './definition-faults.ts'
 import { collectionErrors } from './errors.ts'
 import { createExporter, type Exporter, type ExportLimits } from './export/service.ts'
+import { createFailureExplainer } from './failures.ts'
 import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
 import { parseRecordQuery } from './parse/list-query.ts'
 import { readParameters } from './parse/parameters.ts'
@@ -106,10 +106,10 @@ export function createCollectionService({
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live)
   const findCapture = createCaptureFinder(changes, statements)
-  const findDefinitionFault = createDefinitionFaultFinder({ database, statements, isDevelopment })
-  const reading: Reading = { database, statements, withCatalog, searches, findDefinitionFault, limits }
+  const explainFailure = createFailureExplainer({ database, statements, isDevelopment })
+  const reading: Reading = { database, statements, withCatalog, searches, explainFailure, limits }
   const exporter = createExporter({ ...reading, aside, exportLimits, log })
-  const writing = { statements, writesOnce, isAudited, findCapture, findDefinitionFault }
+  const writing = { statements, writesOnce, isAudited, findCapture, explainFailure }
   const runBatch = createBatchRunner(writing)
   const writes = createWrites(writing)
 

@@ -25,6 +25,12 @@ interface Member {
   readonly typeName: string
 }
 
+/** How many characters or bits a column takes, where more of them are refused. */
+export function lengthLimit(typeName: string): number | undefined {
+  const [, limit] = /^(?:character|character varying|bit|bit varying)\((\d+)\)$/.exec(typeName) ?? []
+  return limit === undefined ? undefined : Number(limit)
+}
+
 function compileDefinition(member: Member, typeName: ColumnType['name']): Sql {
   return sql`${sql.id(member.name)} ${isReadByParts(member) ? sql`json` : sql.type(typeName)}`
 }

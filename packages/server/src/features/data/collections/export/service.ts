@@ -44,7 +44,7 @@ const stallMs = 60_000
  * requests waiting.
  */
 export function createExporter(deps: ExportDeps): Exporter {
-  const { database, withCatalog, searches, findDefinitionFault, aside, exportLimits, log } = deps
+  const { database, withCatalog, searches, explainFailure, aside, exportLimits, log } = deps
   const slots = new ExportSlots(exportLimits.maxExports)
   const inFlight = new Map<CopiedRows, Promise<void>>()
 
@@ -77,7 +77,7 @@ export function createExporter(deps: ExportDeps): Exporter {
       stallMs,
       isAbandoned: caller.isAbandoned,
       explain: async (failure) =>
-        (await findDefinitionFault(caller, failure, { relations: relationsOfRows(plan.rows) })) ?? failure,
+        (await explainFailure(caller, failure, { relations: relationsOfRows(plan.rows) })) ?? failure,
       release(isInFlight) {
         inFlight.set(
           rows,

@@ -2,7 +2,7 @@ import { anonymousRole, callerRole } from '../../../../database/caller-scope.ts'
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
-import { compileBodyTypes, compileBodyValue } from '../compile/body.ts'
+import { compileBodyTypes, compileBodyValue, lengthLimit } from '../compile/body.ts'
 import { compileSelectList, relationName } from '../compile/record.ts'
 import type { Reader } from '../plan/reader.ts'
 import { planWholeRecord } from '../plan/record.ts'
@@ -157,11 +157,11 @@ export function compileValueCheck(column: Column): Sql {
 
 /** Whether a text or the bits of a row are more than the column takes, which a cast would cut off. */
 export function compileLengthCheck(column: Column): Sql | undefined {
-  const [, length] = /^(?:character|character varying|bit|bit varying)\((\d+)\)$/.exec(column.typeName) ?? []
-  if (length === undefined) return undefined
+  const limit = lengthLimit(column.typeName)
+  if (limit === undefined) return undefined
   return sql`
     select ${sql.literal(column.name)}
     from ${staging} i
     cross join lateral json_to_record(i.doc::json) as b (${sql.id(column.name)} text)
-    where i.ordinal = ${firstSlot}::int and char_length(${sql.id('b', column.name)}) > ${sql.integer(Number(length))}`
+    where i.ordinal = ${firstSlot}::int and char_length(${sql.id('b', column.name)}) > ${sql.integer(limit)}`
 }

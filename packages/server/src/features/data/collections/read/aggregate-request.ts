@@ -26,7 +26,7 @@ export function aggregateRequest(
     explain({ error }) {
       const isOutOfRange = rangeCodes.has(error.code ?? '') && isUnplacedDataFault(error)
       return isOutOfRange && plan.results.some(isSummed)
-        ? collectionErrors.invalidAggregate(`a sum is out of range: ${error.message}`)
+        ? collectionErrors.invalidAggregate(`a sum is out of range: ${error.message}`).with({ cause: error })
         : undefined
     },
     format([answer]) {

@@ -4,7 +4,7 @@ import type { UserDatabase } from '../../../../database/user-database.ts'
 import { requireTable } from '../../../../http/grants.ts'
 import type { Caller } from '../access/caller.ts'
 import type { WithCatalog } from '../access/catalog-access.ts'
-import type { FindDefinitionFault } from '../definition-faults.ts'
+import type { ExplainFailure } from '../failures.ts'
 import type { ReadLimits } from '../plan/list.ts'
 import type { Reader } from '../plan/reader.ts'
 import { type RowsPlan, searchOf } from '../plan/rows.ts'
@@ -18,13 +18,13 @@ export interface Reading {
   readonly statements: StatementCache
   readonly withCatalog: WithCatalog
   readonly searches: SearchDefinitions
-  readonly findDefinitionFault: FindDefinitionFault
+  readonly explainFailure: ExplainFailure
   readonly limits: ReadLimits
 }
 
 /** Runs the calls as the caller. @param relations the collection first, then what else they read */
 export async function runRead(
-  { database, findDefinitionFault }: Reading,
+  { database, explainFailure }: Reading,
   caller: Caller,
   relations: readonly Relation[],
   calls: readonly Call[],
@@ -34,7 +34,7 @@ export async function runRead(
     return await database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
   } catch (error) {
     const explained = error instanceof StatementFailed ? explain?.(error) : undefined
-    throw explained ?? (await findDefinitionFault(caller, error, { relations })) ?? error
+    throw explained ?? (await explainFailure(caller, error, { relations })) ?? error
   }
 }
 

@@ -590,6 +590,7 @@ describe('an operation that fails', () => {
         code: 400,
         message: 'invalid integer value "x" — expected a whole number, e.g. 42',
         error: 'invalid_value',
+        data: { rank: { code: 'invalid_value', message: expect.stringContaining('"x"') } },
       },
     ],
     [

@@ -65,6 +65,12 @@ async function rows(table: string) {
   return await app.sql(`select * from ${table} order by 1`)
 }
 
+/** The answer to a value that does not fit its column. */
+function misfit(column: string, message: string) {
+  const fault = { code: 'invalid_value', message }
+  return { code: 400, message, error: 'invalid_value', data: { [column]: fault } }
+}
+
 describe('get', () => {
   test('answers the record', async () => {
     const response = await send('GET', 'book/2')
@@ -291,53 +297,37 @@ describe('create', () => {
       'a value that is too long',
       'guarded',
       { code: 'abcdef' },
-      {
-        code: 400,
-        message: 'invalid value: value too long for type character varying(5)',
-        error: 'invalid_value',
-      },
+      misfit('code', 'invalid value: value too long for type character varying(5)'),
     ],
     [
       'a value that is out of range',
       'guarded',
       { level: 70000 },
-      {
-        code: 400,
-        message: 'invalid value: value "70000" is out of range for type smallint',
-        error: 'invalid_value',
-      },
+      misfit('level', 'invalid value: value "70000" is out of range for type smallint'),
     ],
     [
       'a fraction for an integer',
       'guarded',
       { level: 1.5 },
-      {
-        code: 400,
-        message: 'invalid smallint value "1.5" — expected a whole number, e.g. 42',
-        error: 'invalid_value',
-      },
+      misfit('level', 'invalid smallint value "1.5" — expected a whole number, e.g. 42'),
     ],
     [
       'a bad date',
       'guarded',
       { starts: '2026-02-30' },
-      {
-        code: 400,
-        message: 'invalid value: date/time field value out of range: "2026-02-30"',
-        error: 'invalid_value',
-      },
+      misfit('starts', 'invalid value: date/time field value out of range: "2026-02-30"'),
     ],
     [
       'an object for a number',
       'guarded',
       { level: { a: 1 } },
-      { code: 400, message: expect.stringContaining('invalid smallint value'), error: 'invalid_value' },
+      misfit('level', expect.stringContaining('invalid smallint value')),
     ],
     [
       'an array of the wrong shape',
       'book',
       { title: 'x', author_id: 1, tags: 'x' },
-      { code: 400, message: expect.stringContaining('invalid value'), error: 'invalid_value' },
+      misfit('tags', expect.stringContaining('invalid value')),
     ],
     [
       'an escape that text cannot hold',

@@ -10,8 +10,8 @@ import type { Caller } from '../access/caller.ts'
 import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from '../compile/batch.ts'
 import { isRowMissing } from '../compile/required-row.ts'
 import { changeForm, compileVersionCheck, compileWrite, versionSlots, writeSlots } from '../compile/write.ts'
-import type { FindDefinitionFault, Work } from '../definition-faults.ts'
 import { collectionErrors } from '../errors.ts'
+import type { ExplainFailure, Work } from '../failures.ts'
 import { type BatchOperation, blameOperation } from '../parse/batch.ts'
 import { type BatchRun, planBatch } from '../plan/batch.ts'
 import type { Reader } from '../plan/reader.ts'
@@ -28,7 +28,7 @@ export interface BatchDeps {
   readonly statements: StatementCache
   readonly writesOnce: WritesOnce
   readonly findCapture: FindCapture
-  readonly findDefinitionFault: FindDefinitionFault
+  readonly explainFailure: ExplainFailure
 }
 
 /** Runs the operations in one transaction and one message; answers their results as a JSON array. */
@@ -59,7 +59,7 @@ export function createBatchRunner({
   writesOnce,
   isAudited,
   findCapture,
-  findDefinitionFault,
+  explainFailure,
 }: BatchDeps): RunBatch {
   /** Relations whose creates must not be merged, as Postgres reported; forgotten with their snapshot. */
   const unjoinable = new WeakSet<Relation>()
@@ -172,7 +172,7 @@ export function createBatchRunner({
       // A deferred constraint speaks at the commit, of no operation in particular.
       if (failed === undefined || operation === undefined) {
         const relations = [...new Set(runs.map(({ relation }) => relation))]
-        throw (await findDefinitionFault(caller, error, { relations })) ?? error
+        throw (await explainFailure(caller, error, { relations })) ?? error
       }
       const compared = compiled[error.index]?.compared
       if (compared !== undefined && compared.method !== 'create' && isRowMissing(error)) {
@@ -182,9 +182,7 @@ export function createBatchRunner({
         return await attempt(batch, { mayJoin, mayRetry: false })
       }
       if (!isJoined(failed)) {
-        const fault = isRowMissing(error)
-          ? undefined
-          : await findDefinitionFault(caller, error, workOf(operation))
+        const fault = isRowMissing(error) ? undefined : await explainFailure(caller, error, workOf(operation))
         throw blameOperation(fault ?? operationError(error, operation), operation)
       }
       const isRefused = isJoinRefused(error)

@@ -6,8 +6,8 @@ import type { Caller } from '../access/caller.ts'
 import { bulkSlots, compileBulk, readUnexpectedCount } from '../compile/bulk.ts'
 import { isRowMissing } from '../compile/required-row.ts'
 import { changeForm, compileWrite, writeSlots } from '../compile/write.ts'
-import type { FindDefinitionFault, Work } from '../definition-faults.ts'
 import { collectionErrors } from '../errors.ts'
+import type { ExplainFailure, Work } from '../failures.ts'
 import type { RecordBody } from '../parse/record-body.ts'
 import { type BulkPlan, relationsOfBulk } from '../plan/bulk.ts'
 import type { Reader } from '../plan/reader.ts'
@@ -23,7 +23,7 @@ export interface WriteDeps {
   readonly statements: StatementCache
   readonly writesOnce: WritesOnce
   readonly findCapture: FindCapture
-  readonly findDefinitionFault: FindDefinitionFault
+  readonly explainFailure: ExplainFailure
 }
 
 /** Who writes where. */
@@ -74,7 +74,7 @@ export interface BulkResult {
 export const nothingWritten: RecordBody = { json: '', columns: [] }
 
 export function createWrites(deps: WriteDeps): Writes {
-  const { statements, writesOnce, isAudited, findCapture, findDefinitionFault } = deps
+  const { statements, writesOnce, isAudited, findCapture, explainFailure } = deps
 
   /** Runs the write with what surrounds it, then the further calls. @param read gets the answers of these two */
   async function run<Result>(
@@ -99,7 +99,7 @@ export function createWrites(deps: WriteDeps): Writes {
       return result
     } catch (error) {
       if (error instanceof StatementFailed && isCountFailure(error)) throw error
-      throw (await findDefinitionFault(caller, error, work)) ?? error
+      throw (await explainFailure(caller, error, work)) ?? error
     }
   }
 
