@@ -60,9 +60,8 @@ export async function startS3(bucketName = 'files'): Promise<S3StandIn> {
     if (upload !== undefined) return ofUpload(method, query, body, name, upload)
     if (method === 'PUT') objects.set(name, body)
     if (method === 'DELETE') objects.delete(name)
-    return method === 'GET'
-      ? read(objects.get(name), headers.range)
-      : { status: method === 'PUT' ? 200 : 204 }
+    if (method === 'GET') return read(objects.get(name), headers.range)
+    return method === 'PUT' ? { status: 200, headers: { etag: `"${tagOf(body)}"` } } : { status: 204 }
   }
 
   function begin(name: string): S3Answer {

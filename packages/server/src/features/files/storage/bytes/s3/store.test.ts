@@ -196,6 +196,16 @@ describe('storage › bytes in S3', () => {
     await expect(store.write(newKey(), mebibytes(9))).rejects.toEqual(unavailable)
   })
 
+  test.each([
+    ['an object', ({ method }: S3Call) => method === 'PUT', 1],
+    ['a part', ({ query }: S3Call) => query.has('partNumber'), 9],
+    ['the end of an upload', ({ method, query }: S3Call) => method === 'POST' && query.has('uploadId'), 9],
+  ])('is unavailable when something that is not S3 answers 200 to %s', async (_name, fits, count) => {
+    failing(1, { status: 200, headers: {}, body: '<html></html>' }, fits)
+    await expect(store.write(newKey(), mebibytes(count))).rejects.toEqual(unavailable)
+    expect(s3.uploads.size).toBe(0)
+  })
+
   test('is unavailable when a read that was cut is refused as it resumes', async () => {
     const key = newKey()
     await store.write(key, mebibytes(1))

@@ -29,7 +29,7 @@ export async function uploadStream(
   const first = await parts.next()
   if (first.done === true || first.value.length < partBytes) {
     const body = first.value ?? Buffer.alloc(0)
-    await send({ method: 'PUT', name, body })
+    tagOf(await send({ method: 'PUT', name, body }))
     return body.length
   }
   const id = await begin(send, name)
@@ -94,8 +94,14 @@ async function sendPart(
   body: Buffer,
 ): Promise<string> {
   const query = { partNumber: String(number), uploadId: id }
-  const { headers } = await send({ method: 'PUT', name, query, body })
-  return headers.get('etag') ?? ''
+  return tagOf(await send({ method: 'PUT', name, query, body }))
+}
+
+/** Of what was stored. An answer without one is not from the service: a proxy may answer 200 with a page of its own. */
+function tagOf({ headers }: Response): string {
+  const tag = headers.get('etag')
+  if (tag === null) throw new StoreFailed('unavailable', new Error('S3 answered a write without an ETag'))
+  return tag
 }
 
 /** The service may find out that it fails after it has begun to answer 200 (Amazon S3, CompleteMultipartUpload). */
@@ -106,8 +112,9 @@ async function complete(send: SendToS3, name: string, id: string, tags: readonly
   const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`
   const request = { method: 'POST', name, query: { uploadId: id }, body } as const
   const answer = await (await send(request)).text()
-  const code = answer.includes('<Error>') ? textOf(answer, 'Code') : undefined
-  if (code !== undefined) throw new StoreFailed('unavailable', new S3Refusal(request, 200, code))
+  if (!answer.includes('<CompleteMultipartUploadResult')) {
+    throw new StoreFailed('unavailable', new S3Refusal(request, 200, textOf(answer, 'Code') ?? ''))
+  }
 }
 
 async function* gather(source: AsyncIterable<Buffer>, partBytes: number): AsyncGenerator<Buffer, undefined> {
