@@ -8,6 +8,14 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+test('a time that is a date counts from that of the server, whatever the clock of the device says', () => {
+  const headers = {
+    date: 'Fri, 02 Jan 2026 00:00:00 GMT',
+    'retry-after': 'Fri, 02 Jan 2026 00:00:20 GMT',
+  }
+  expect(readError(new Response('', { status: 503, headers }), '').retryAfterSeconds).toBe(20)
+})
+
 test.each([
   ['90', 90],
   ['Thu, 01 Jan 2026 00:01:30 GMT', 90],

@@ -28,13 +28,14 @@ export function readError(response: Response, text: string): BasaltError {
     requestId: idOf(response),
     data,
     operation,
-    retryAfterSeconds: readRetryAfter(headers.get('retry-after') ?? ''),
+    retryAfterSeconds: readRetryAfter(headers.get('retry-after') ?? '', headers.get('date') ?? ''),
   })
 }
 
-/** Seconds, or a date, which proxies send (RFC 9110, section 10.2.3). */
-function readRetryAfter(text: string): number | undefined {
-  const seconds = /^\d/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
+/** Seconds, or a date, which proxies send (RFC 9110, section 10.2.3). @param date by the clock of the server, where it is shown */
+function readRetryAfter(text: string, date: string): number | undefined {
+  const now = Date.parse(date) || Date.now()
+  const seconds = /^\d/.test(text) ? Number(text) : (Date.parse(text) - now) / 1000
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
 }
 
