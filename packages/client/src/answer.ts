@@ -20,7 +20,12 @@ export function withList<Answer>(answer: Answer, list: unknown): Answer {
 
 /** An answer that is an error. @param text its body */
 export function readError(response: Response, text: string): BasaltError {
-  const { status, headers } = response
+  const { status, headers, type } = response
+  // Browsers do not say where to.
+  if (type === 'opaqueredirect' || (status >= 300 && status < 400 && headers.has('location'))) {
+    const message = `the server redirects to ${headers.get('location') ?? 'another address'}: take that as url`
+    return new BasaltError(message, { error: 'invalid_response', status, requestId: idOf(response) })
+  }
   const { message, error, data, operation } = readEnvelope(text)
   return new BasaltError(message ?? `the server answered ${status}`, {
     error: error ?? `http_${status}`,

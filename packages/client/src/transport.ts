@@ -17,12 +17,12 @@ export interface TokenSource {
 }
 
 export interface TransportOptions {
-  /** The server: `https://api.example.com`. */
+  /** The server: `https://api.example.com`; a path, or nothing, is on the origin of the page. */
   readonly url: string
   /** A token, or where they come from. */
   readonly auth?: TokenSource | string | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
-  /** Of one attempt; 30 s unless given. */
+  /** Of one attempt; 30 s unless given, 0 for none. */
   readonly timeoutMs?: number | undefined
   /** Attempts after the first; 3 unless given. Writes are tried again under the same key. */
   readonly retries?: number | undefined
@@ -56,7 +56,11 @@ interface RequestDetail extends RequestOptions {
 export interface Transport {
   readonly url: string
   readonly tokens: TokenSource
-  readonly fetch: typeof globalThis.fetch
+  /** With the headers of the client; follows no redirect. */
+  readonly fetch: (
+    address: string,
+    init?: Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> },
+  ) => Promise<Response>
   /** The body of the answer. @throws BasaltError, or the reason of the signal */
   request(method: string, path: string, detail: RequestDetail): Promise<unknown>
   /** What is read of an answer that is no error; of the `Response` itself, the caller reads the body. */
@@ -75,13 +79,18 @@ export interface Transport {
 }
 
 export function createTransport(options: TransportOptions): Transport {
-  const { auth, timeoutMs = 30_000, retries = 3 } = options
-  // A variable of the environment that is not set, without types.
-  if (typeof options.url !== 'string') throw new TypeError("url is a text, as in 'https://api.example.com'")
-  const url = options.url.replace(/\/+$/, '')
+  const { auth, retries = 3 } = options
+  const url = readUrl(options.url)
+  const timeoutMs = readTimeout(options.timeoutMs ?? 30_000)
   const tokens: TokenSource = typeof auth === 'object' ? auth : { token: () => auth }
-  // Called as a method of something else, the browser's own refuses.
-  const send: typeof globalThis.fetch = options.fetch ?? ((...request) => globalThis.fetch(...request))
+  // In lower case, as those of requests: one that is there twice would have both values.
+  const headers = Object.fromEntries(new Headers(options.headers))
+  const send = ((address, init) => {
+    // Called as a method of something else, the browser's own refuses.
+    const { fetch = globalThis.fetch } = options
+    // A redirect would make a write a read, and leave the token behind.
+    return fetch(address, { ...init, headers: { ...headers, ...init?.headers }, redirect: 'manual' })
+  }) satisfies Transport['fetch']
 
   async function attempt<Result>(
     method: string,
@@ -92,17 +101,17 @@ export function createTransport(options: TransportOptions): Transport {
   ): Promise<Result> {
     const { body, signal } = detail
     const content = body === undefined ? detail.content : stringify(body)
+    const attemptMs = detail.timeoutMs === undefined ? timeoutMs : readTimeout(detail.timeoutMs)
     signal?.throwIfAborted()
     const deadline = new AbortController()
     const abort = () => deadline.abort(signal?.reason)
-    const timer = startTimer(() => deadline.abort(timedOut), detail.timeoutMs ?? timeoutMs)
+    const timer = startTimer(() => deadline.abort(timedOut), attemptMs)
     signal?.addEventListener('abort', abort, { once: true })
     const release = () => signal?.removeEventListener('abort', abort)
     try {
       const response = await send(address, {
         method,
         headers: {
-          ...options.headers,
           ...detail.headers,
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -130,8 +139,11 @@ export function createTransport(options: TransportOptions): Transport {
   const exchange: Transport['exchange'] = async (method, path, detail, read) => {
     const address = `${url}/api/${path}${formatQuery(detail.query)}`
     const { signal } = detail
+    if (!url.startsWith('http') && options.fetch === undefined)
+      throw new TypeError('url is a path, and this is no page')
     let token =
       detail.token === null ? undefined : (detail.token ?? (await unlessAborted(tokens.token(), signal)))
+    const identity = tokens.identity?.()
     let isRenewed = detail.token !== undefined || tokens.renew === undefined
     for (let number = 0; ; ) {
       try {
@@ -142,9 +154,10 @@ export function createTransport(options: TransportOptions): Transport {
           // A request with such a token has done nothing.
           isRenewed = true
           token = await unlessAborted(tokens.renew?.(token), signal)
-          if (token !== undefined) continue
+          // What was asked for as one user is not done as the next.
+          if (token !== undefined && tokens.identity?.() === identity) continue
         }
-        if (!detail.isRepeatable || number >= retries || !isPassing(error)) throw error
+        if (!detail.isRepeatable || !(number < retries) || !isPassing(error)) throw error
         number += 1
         await pause(backoffSeconds(number, error.retryAfterSeconds), signal)
       }
@@ -166,6 +179,29 @@ export function createTransport(options: TransportOptions): Transport {
         isRepeatable: true,
       }),
   }
+}
+
+/** @throws TypeError for what every request would fail with */
+function readUrl(given: unknown): string {
+  try {
+    // Without types, a variable of the environment that is not set.
+    const text = given as string
+    const { location } = globalThis
+    const isPath = /^(?:\/(?!\/)|$)/.test(text)
+    // A server that renders pages may load the modules of the page.
+    if (isPath && location === undefined) return text.replace(/\/+$/, '')
+    const { protocol, username, search, hash, href } = new URL(text, isPath ? location.origin : undefined)
+    if (/^https?:$/.test(protocol) && username + search + hash === '') return href.replace(/\/+$/, '')
+  } catch {
+    // It is none.
+  }
+  throw new TypeError("url is the http address of a server, as in 'https://api.example.com'")
+}
+
+/** @throws TypeError */
+function readTimeout(ms: number): number {
+  if (!(ms >= 0)) throw new TypeError('timeoutMs is a number of milliseconds, 0 for none')
+  return ms === 0 ? Number.POSITIVE_INFINITY : ms
 }
 
 const timedOut = Symbol('timed out')

@@ -110,11 +110,10 @@ describe('the packed client', () => {
     ])
   })
 
-  test('is small: the core at most 8 kB, accounts, realtime and files beside it 8 kB each', () => {
-    const core = sizeOf('dist/index.js')
-    expect(core).toBeLessThanOrEqual(8192)
-    expect(sizeOf('dist/auth/index.js')).toBeLessThanOrEqual(8192)
-    expect(sizeOf('dist/realtime/index.js')).toBeLessThanOrEqual(8192)
+  test('is small: the core and files at most 8 kB, accounts and realtime 9 kB each', () => {
+    expect(sizeOf('dist/index.js')).toBeLessThanOrEqual(8192)
+    expect(sizeOf('dist/auth/index.js')).toBeLessThanOrEqual(9216)
+    expect(sizeOf('dist/realtime/index.js')).toBeLessThanOrEqual(9216)
     expect(sizeOf('dist/files/index.js')).toBeLessThanOrEqual(8192)
   })
 
