@@ -32,11 +32,15 @@ export interface ObjectPage {
 /** What can be read more than once, so that it can be sent again. In Node `openAsBlob` opens a file without reading it. */
 export type Content = Blob | BufferSource | string
 
-/** By their tags: classes differ between realms, as in tests that have a window of their own. */
-const contentTags = ['Blob', 'File', 'ArrayBuffer', 'String'].map((name) => `[object ${name}]`)
+/** By its tag: classes differ between realms, as in tests that have a window of their own. */
+const isOfKind = (content: unknown, ...kinds: readonly string[]) =>
+  kinds.some((kind) => Object.prototype.toString.call(content) === `[object ${kind}]`)
+
+/** @internal */
+export const isBlob = (content: unknown): content is Blob => isOfKind(content, 'Blob', 'File')
 
 /** @internal Without types, fetch sends `[object Object]` of an object. @throws TypeError */
 export function checkContent(content: unknown): void {
-  if (ArrayBuffer.isView(content) || contentTags.includes(Object.prototype.toString.call(content))) return
+  if (ArrayBuffer.isView(content) || isBlob(content) || isOfKind(content, 'ArrayBuffer', 'String')) return
   throw new TypeError('content is a Blob, an ArrayBuffer, a view of one, or a text')
 }

@@ -2,7 +2,7 @@ import { BasaltError, isBasaltError } from '../errors.ts'
 import { backoffSeconds, isPassing, pause } from '../retry.ts'
 import type { Transport } from '../transport.ts'
 import { type Place, pathOf } from './address.ts'
-import { checkContent } from './object.ts'
+import { checkContent, isBlob } from './object.ts'
 import { createTus, type Tus } from './tus.ts'
 import { putContent } from './upload.ts'
 
@@ -51,7 +51,7 @@ export async function uploadInParts(
 ): Promise<void> {
   checkContent(content)
   const { signal, onProgress } = options
-  const blob = content instanceof Blob ? content : new Blob([content])
+  const blob = isBlob(content) ? content : new Blob([content])
   const contentType = options.contentType ?? blob.type
   const path = pathOf(place)
   const progress = (loaded: number) => onProgress?.({ loaded, total: blob.size })
@@ -159,9 +159,18 @@ function createNote(address: string, content: Blob | BufferSource, { store, fing
   if (name === undefined) throw new TypeError('an upload of what is no File needs a fingerprint to be stored')
   const key = `basalt-upload ${address} ${name}`
   return {
-    load: async () => await store.getItem(key),
-    save: async (id: string) => void (await store.setItem(key, id)),
-    remove: async () => void (await store.removeItem(key)),
+    load: () => unlessFailing(() => store.getItem(key)),
+    save: (id: string) => unlessFailing(() => store.setItem(key, id)),
+    remove: () => unlessFailing(() => store.removeItem(key)),
+  }
+}
+
+/** One that is full or denied is no reason not to upload. */
+async function unlessFailing<Value>(use: () => Value | Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await use()
+  } catch {
+    return undefined
   }
 }
 

@@ -398,6 +398,15 @@ describe('a resumable upload', () => {
     )
   })
 
+  test('is done without a store that fails', async () => {
+    const fail = () => {
+      throw new DOMException('full', 'QuotaExceededError')
+    }
+    const store = { getItem: fail, setItem: async () => fail(), removeItem: fail }
+    await own.uploadResumable('unstored', new Blob(['x']), { store, fingerprint: '1' })
+    expect(await textOf(own, 'unstored')).toBe('x')
+  })
+
   test('begins anew when what was stored is complete: its object may have been deleted since', async () => {
     const store = memoryStore()
     const options = { store: { ...store, removeItem: () => undefined }, fingerprint: '1' }
