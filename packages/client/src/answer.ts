@@ -12,10 +12,15 @@ export async function readAnswer(response: Response): Promise<unknown> {
   }
 }
 
-/** @internal The answer, if this is its list; at a wrong address something else may answer JSON. @throws BasaltError */
-export function withList<Answer>(answer: Answer, list: unknown): Answer {
-  if (Array.isArray(list)) return answer
-  throw new BasaltError('the answer has no list', { error: 'invalid_response', status: 200 })
+/** @internal A list of an answer; at a wrong address something else may answer JSON. @throws BasaltError */
+export function readList<Item>(list: unknown): Item[] {
+  if (Array.isArray(list)) return list
+  throw notTheAnswer('list')
+}
+
+/** @internal @param missing what the answer to this request would have */
+export function notTheAnswer(missing: string): BasaltError {
+  return new BasaltError(`the answer has no ${missing}`, { error: 'invalid_response', status: 200 })
 }
 
 /** An answer that is an error. @param text its body */

@@ -1,4 +1,4 @@
-import { withList } from './answer.ts'
+import { readList } from './answer.ts'
 import type { AnyDatabase, ColumnOf, InsertOf, KeyOf, RowOf, TableName, UpdateOf } from './database-types.ts'
 import { checkList } from './options.ts'
 import type { Transport, WriteOptions } from './transport.ts'
@@ -67,8 +67,8 @@ export async function sendBatch(
   options: WriteOptions,
 ): Promise<unknown[]> {
   const body = { operations: batch }
-  const results = (await transport.write('POST', 'batch', { ...options, body })) as { body?: unknown }[]
-  return withList(results, results).map((result) => result.body)
+  const results = await transport.write('POST', 'batch', { ...options, body })
+  return readList<{ body?: unknown }>(results).map((result) => result.body)
 }
 
 /** A single value as it is; those of a composite key as in an address, where a comma inside a value is encoded. */

@@ -1,4 +1,4 @@
-import { withList } from './answer.ts'
+import { notTheAnswer, readList } from './answer.ts'
 import { keyValues, sendBatch } from './batch.ts'
 import type {
   AnyDatabase,
@@ -139,7 +139,8 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
   const list = async (query: AnyQuery = {}, options: RequestOptions = {}) => {
     const detail = { ...options, query: formatListQuery(query), isRepeatable: true }
     const page = (await transport.request('GET', path, detail)) as { items?: unknown } | null
-    return withList(page, page?.items)
+    readList(page?.items)
+    return page
   }
 
   async function* each({ ...query }: AnyQuery = {}, options: RequestOptions = {}) {
@@ -155,7 +156,9 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
     const query = { filter: formatFilter(filter), expect: String(expect) }
     const answer = await transport.write(method, path, { query, ...more })
     // `updated` or `deleted`, by the method.
-    return Object.values(answer as Record<string, number>)[0] ?? 0
+    const [count] = Object.values(answer ?? {})
+    if (typeof count !== 'number') throw notTheAnswer('number')
+    return count
   }
 
   const collection = {

@@ -1,3 +1,4 @@
+import { readList } from '../answer.ts'
 import { createTransport, pathSegment, type TransportOptions } from '../transport.ts'
 import { type CeremonyOptions, createCeremonies } from './ceremony.ts'
 import { createFactors, type Factors } from './factors.ts'
@@ -124,10 +125,8 @@ export interface Auth extends Pick<SessionStore, 'current' | 'load' | 'refresh' 
 
 const discovery = 'webauthn/login/discover'
 
-type Answer =
-  | Tokens
-  | { readonly mfa_pending: true; readonly mfa_token: string }
-  | { readonly user: User; readonly token?: undefined }
+/** Tokens, or what stands in their place. */
+type Answer = Tokens | { readonly mfa_token: string } | { readonly user: User }
 
 export function createAuth({ storage = memorySession(), now = Date.now, ...options }: AuthOptions): Auth {
   const anonymous = createTransport(options)
@@ -135,13 +134,14 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
   const transport = createTransport({ ...options, auth: store })
   const ceremonies = createCeremonies()
 
-  async function accept(answer: Answer): Promise<SignInResult> {
-    if ('mfa_pending' in answer) {
-      const factor = createSecondFactor<SignInResult>(anonymous, answer.mfa_token, ceremonies, accept)
+  async function accept(answer: Answer | null): Promise<SignInResult> {
+    const { mfa_token, token, user } = { ...answer } as Partial<Tokens & { mfa_token: string }>
+    if (mfa_token !== undefined) {
+      const factor = createSecondFactor<SignInResult>(anonymous, mfa_token, ceremonies, accept)
       return { status: 'second_factor', factor }
     }
-    if (answer.token === undefined) return { status: 'verify_email', user: answer.user }
-    return { status: 'signed_in', session: await store.set(answer) }
+    if (token === undefined && user !== undefined) return { status: 'verify_email', user }
+    return { status: 'signed_in', session: await store.set(answer as Tokens) }
   }
 
   /** Sent once: a sign-in that is sent again might use up a code. */
@@ -229,7 +229,7 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
       if ('linked' in answer) throw providerFailure()
       return await acceptProvider(answer)
     },
-    identities: async () => (await asUser('GET', 'identities')) as Identity[],
+    identities: async () => readList<Identity>(await asUser('GET', 'identities')),
     async linkWithRedirect(provider, redirectTo) {
       beginRedirect(await beginLink(provider, redirectTo))
     },
@@ -246,7 +246,7 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
       await anonymous.request('POST', 'auth/logout', { body, isRepeatable: true })
     },
     me: async () => (await asUser('GET', 'me')) as User,
-    sessions: async () => (await asUser('GET', 'sessions')) as SignedInSession[],
+    sessions: async () => readList<SignedInSession>(await asUser('GET', 'sessions')),
     revokeSession: async (id) => void (await asUser('DELETE', `sessions/${pathSegment(id)}`)),
     revokeOtherSessions: async () => void (await asUser('DELETE', 'sessions?all_except_current=true')),
     changePassword: async (currentPassword, newPassword) =>

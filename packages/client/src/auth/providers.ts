@@ -54,7 +54,8 @@ export function beginRedirect(url: string): void {
 
 /** What the fragment of the page's address holds; it is removed from it. Undefined where this tab has begun nothing. */
 export function takeRedirect(): ProviderAnswer | undefined {
-  const parameters = new URLSearchParams(location.hash.slice(1))
+  // A server that renders pages has none.
+  const parameters = new URLSearchParams(globalThis.location?.hash.slice(1))
   const isAnswer = ['token', 'mfa_token', 'linked', 'error'].some((name) => parameters.has(name))
   if (!isAnswer) return undefined
   // Neither the history nor the next link shall carry tokens.

@@ -1,9 +1,16 @@
 import { BasaltError, isBasaltError } from '../errors.ts'
 import { callEach } from '../listeners.ts'
 import type { TokenSource, Transport } from '../transport.ts'
-import { openSession, readSession, type Session, type SessionStorage, type Tokens } from './session.ts'
+import {
+  lifetimeMs,
+  openSession,
+  readSession,
+  type Session,
+  type SessionStorage,
+  type Tokens,
+} from './session.ts'
 
-/** A token that ends sooner is renewed first: it has to last as long as the request. */
+/** A token that ends sooner is renewed first: it has to last as long as the request. A short one lasts for half of its time. */
 const marginMs = 30_000
 /** Longer than a refresh takes. A tab that sleeps with the lock must not keep the others waiting. */
 const lockMs = 8000
@@ -30,7 +37,6 @@ export function createSessionStore(
   let current: Session | undefined
   let loading: Promise<Session | undefined> | undefined
   let refreshing: Promise<Session | undefined> | undefined
-  let stopWatching: (() => void) | undefined
   const listeners = new Set<() => void>()
 
   function change(session: Session | undefined): void {
@@ -39,6 +45,9 @@ export function createSessionStore(
     loading = Promise.resolve(session)
     if (!isSame) callEach(listeners, (listener) => listener())
   }
+
+  // If the storage cannot be read, the session stays.
+  storage.watch?.(() => void read().then(change, () => undefined))
 
   async function read(): Promise<Session | undefined> {
     return readSession(await storage.load())
@@ -62,7 +71,8 @@ export function createSessionStore(
     await storage.save(session === undefined ? null : JSON.stringify(session))
   }
 
-  const isGood = ({ expiresAt }: Session): boolean => expiresAt - now() > marginMs
+  const isGood = ({ token, expiresAt }: Session): boolean =>
+    expiresAt - now() > Math.min(marginMs, lifetimeMs(token) / 2)
 
   /** Of all tabs one asks; the others find what it has saved. @param refused a token that is good no longer */
   async function refreshStored(refused: string | undefined): Promise<Session | undefined> {
@@ -83,7 +93,8 @@ export function createSessionStore(
       await save(session)
       return session
     } catch (error) {
-      if (!isBasaltError(error) || (error.status !== 401 && error.status !== 403)) throw error
+      // Others refuse with a 401, too: a proxy, or a network that wants a sign-in of its own.
+      if (!isBasaltError(error, 'invalid_refresh_token', 'email_not_verified')) throw error
       const latest = await read()
       if (latest?.refreshToken !== stored.refreshToken) return latest
       // A verified address is missing: the refresh token stays good.
@@ -143,14 +154,7 @@ export function createSessionStore(
     renew: async (refused) => (await refresh(refused))?.token,
     subscribe(listener) {
       listeners.add(listener)
-      // If the storage cannot be read, the session stays.
-      stopWatching ??= storage.watch?.(() => void read().then(change, () => undefined))
-      return () => {
-        listeners.delete(listener)
-        if (listeners.size > 0) return
-        stopWatching?.()
-        stopWatching = undefined
-      }
+      return () => void listeners.delete(listener)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { localSession } from './session.ts'
+import { createAuth } from './index.ts'
+import { cookieSession, localSession } from './session.ts'
 
 /** A storage that says what is done to it. @param limit of characters */
 function stubStorage(limit = Number.POSITIVE_INFINITY) {
@@ -42,12 +43,53 @@ describe('a session in localStorage', () => {
     expect([await session.load(), values.get('s')]).toEqual(['two', 'two'])
   })
 
-  test('where there is no browser, is watched by no one', async () => {
-    vi.stubGlobal('addEventListener', undefined)
-    vi.stubGlobal('removeEventListener', undefined)
-    const session = localSession('s')
-    session.watch?.(() => undefined)()
-    await session.save('one')
-    expect(await session.load()).toBe('one')
+  test('is that of all clients of the page, which follow it from the start', async () => {
+    stubStorage()
+    const page = new EventTarget()
+    vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+    vi.stubGlobal('dispatchEvent', page.dispatchEvent.bind(page))
+    const user = { id: '1', email: 'ada@example.com' }
+    const fetch = async () => Response.json({ token: 'a', refreshToken: 'b', user })
+    const open = () => createAuth({ url: 'http://localhost', storage: localSession(), fetch })
+    const [first, second] = [open(), open()]
+    await second.load()
+    await first.signIn({ email: user.email, password: 'secret' })
+    await vi.waitFor(() => expect(second.identity()).toBe(user.id))
+    await first.signOut().catch(() => undefined)
+    await vi.waitFor(() => expect(second.current).toBeUndefined())
   })
+
+  test('is none where there is no page', async () => {
+    const auth = createAuth({ url: 'http://localhost', storage: localSession() })
+    auth.subscribe(() => undefined)()
+    expect([await auth.load(), await auth.finishRedirect()]).toEqual([undefined, undefined])
+  })
+})
+
+test('a cookie that holds no session is none', async () => {
+  for (const value of ['%E0%A4%A', '', 'null', '{}', undefined]) {
+    const storage = cookieSession({ get: () => value, set: () => undefined })
+    expect(await createAuth({ url: 'http://localhost', storage }).load()).toBeUndefined()
+  }
+})
+
+test('a token of some seconds is renewed after half of its time, not before each request', async () => {
+  let refreshes = 0
+  let now = 0
+  const claims = btoa(JSON.stringify({ iat: 100, exp: 120 }))
+  const fetch = async (address: unknown) => {
+    if (String(address).endsWith('/refresh')) refreshes += 1
+    return Response.json({ token: `.${claims}.${refreshes}`, refreshToken: 'b', user: { id: '1' } })
+  }
+  const auth = createAuth({ url: 'http://localhost', fetch, now: () => now })
+  await auth.signIn({ email: 'ada@example.com', password: 'secret' })
+  for (const [at, expected] of [
+    [9000, 0],
+    [11_000, 1],
+    [12_000, 1],
+  ] as const) {
+    now = at
+    await auth.token()
+    expect(refreshes, String(at)).toBe(expected)
+  }
 })

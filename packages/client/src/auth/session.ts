@@ -1,3 +1,4 @@
+import { notTheAnswer } from '../answer.ts'
 import { randomId } from '../random-id.ts'
 
 /** A user as the server describes it. */
@@ -34,8 +35,8 @@ export interface SessionStorage {
   readonly name: string
   load(): string | null | Promise<string | null>
   save(session: string | null): void | Promise<void>
-  /** Calls back when another tab has saved one. */
-  watch?(changed: () => void): () => void
+  /** Calls back when another tab, or anything else, has saved one; as long as the page is open. */
+  watch?(changed: () => void): void
 }
 
 /** Until the page is left. */
@@ -76,15 +77,17 @@ export function localSession(name = 'basalt.session'): SessionStorage {
         kept = session
         removeOutdated(name)
       }
+      // Pages are not told of what they store themselves.
+      globalThis.dispatchEvent?.(new Event(name))
     },
     watch(changed) {
       const listener = ({ key }: StorageEvent) => {
         // Null: everything was cleared.
         if (key === name || key === null) changed()
       }
-      // Only browsers have this event.
+      // Where there is none, there are no other tabs.
       globalThis.addEventListener?.('storage', listener)
-      return () => globalThis.removeEventListener?.('storage', listener)
+      globalThis.addEventListener?.(name, changed)
     },
   }
 }
@@ -131,7 +134,12 @@ export function cookieSession(
     name,
     async load() {
       const value = await cookies.get(name)
-      return value === undefined || value === '' ? null : decodeURIComponent(value)
+      try {
+        return decodeURIComponent(value ?? '') || null
+      } catch {
+        // Anybody can have made it.
+        return null
+      }
     },
     save: (session) =>
       cookies.set(name, session === null ? '' : encodeURIComponent(session), {
@@ -148,10 +156,16 @@ interface Claims {
   readonly aal?: string
 }
 
-/** @param now in milliseconds: what counts is how long the token lasts, as the clocks may differ */
-export function openSession({ token, refreshToken, user }: Tokens, now: number): Session {
-  const { iat = 0, exp = iat, aal = 'aal1' } = readClaims(token)
-  return { token, refreshToken, user, expiresAt: now + (exp - iat) * 1000, aal }
+/**
+ * @param now in milliseconds: what counts is how long the token lasts, as the clocks may differ
+ * @throws BasaltError for an answer that is no session: stored, it would end the one that is
+ */
+export function openSession(tokens: Tokens, now: number): Session {
+  const { token, refreshToken, user } = { ...tokens }
+  const { aal = 'aal1' } = readClaims(token)
+  const session = { token, refreshToken, user, expiresAt: now + lifetimeMs(token), aal }
+  if (!isSession(session)) throw notTheAnswer('session')
+  return session
 }
 
 export function readSession(text: string | null): Session | undefined {
@@ -173,6 +187,11 @@ function isSession(value: unknown): value is Session {
     typeof expiresAt === 'number' &&
     typeof user?.id === 'string'
   )
+}
+
+export function lifetimeMs(token: string): number {
+  const { iat = 0, exp = iat } = readClaims(token)
+  return (exp - iat) * 1000
 }
 
 function readClaims(token: string): Claims {

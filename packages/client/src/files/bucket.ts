@@ -1,3 +1,4 @@
+import { notTheAnswer, readList } from '../answer.ts'
 import { pathSegment, type RequestOptions, type Transport } from '../transport.ts'
 import { type ImageOptions, pathOf, queryOf, type UrlOptions, urlOf } from './address.ts'
 import type { Content, ObjectPage, StoredObject, UploadedObject } from './object.ts'
@@ -74,8 +75,11 @@ export function createBucket(transport: Transport, bucket: string): Bucket {
   ): Promise<string> {
     // An address that was lost with its answer opens nothing to anyone, and expires.
     const detail = { ...options, body: { expiresIn }, isRepeatable: true }
-    const { url } = (await transport.request('POST', `${at(name)}/${verb}`, detail)) as { url: string }
-    return `${transport.url}${url}`
+    const answer = (await transport.request('POST', `${at(name)}/${verb}`, detail)) as {
+      url?: unknown
+    } | null
+    if (typeof answer?.url !== 'string') throw notTheAnswer('url')
+    return `${transport.url}${answer.url}`
   }
 
   async function place(
@@ -109,7 +113,9 @@ export function createBucket(transport: Transport, bucket: string): Bucket {
       const query = { prefix, delimiter, limit: limit?.toString(), offset: offset?.toString() }
       const detail = { ...options, query, isRepeatable: true }
       // What the server answers to it.
-      return (await transport.request('GET', `storage/${pathSegment(bucket)}`, detail)) as ObjectPage
+      const page = (await transport.request('GET', `storage/${pathSegment(bucket)}`, detail)) as ObjectPage
+      readList(page?.items)
+      return page
     },
     delete: async (name, { ifMatch, ...options } = {}) => {
       const headers: Readonly<Record<string, string>> = ifMatch === undefined ? {} : { 'if-match': ifMatch }

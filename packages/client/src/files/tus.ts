@@ -1,3 +1,4 @@
+import { notTheAnswer } from '../answer.ts'
 import { BasaltError } from '../errors.ts'
 import { pathSegment, type Transport } from '../transport.ts'
 import type { Place } from './address.ts'
@@ -21,8 +22,9 @@ export function createTus(transport: Transport, signal: AbortSignal | undefined)
         contentType === '' ? {} : { 'upload-metadata': `contentType ${encodeBase64(contentType)}` }
       const headers = { ...version, 'upload-length': String(size), ...metadata }
       const detail = { query: { bucket, name }, headers, signal, isRepeatable: true }
-      // What the server answers to it.
-      return ((await transport.request('POST', path, detail)) as { id: string }).id
+      const answer = (await transport.request('POST', path, detail)) as { id?: unknown } | null
+      if (typeof answer?.id !== 'string') throw notTheAnswer('id')
+      return answer.id
     },
 
     /** How far the upload has got. */

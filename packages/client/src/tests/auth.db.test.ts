@@ -224,6 +224,28 @@ describe('a session', () => {
     },
   )
 
+  test('is neither begun nor ended by an answer that is not of the server', async () => {
+    const { auth, network, email } = await signUp()
+    const before = auth.current
+    const signIn = () => auth.signIn({ email, password })
+    for (const answer of [null, {}, [], 'text', { token: 'a' }, { token: 1, refreshToken: 2, user: {} }]) {
+      for (const [path, ask] of [
+        ['refresh', auth.refresh],
+        ['login', signIn],
+      ] as const) {
+        network.answer(`/api/auth/${path}`, Response.json(answer))
+        await expect(ask(), JSON.stringify(answer)).rejects.toMatchObject({ error: 'invalid_response' })
+      }
+    }
+    // As a network that wants a sign-in of its own, or a proxy, refuses.
+    for (const refusal of [new Response('<html>', { status: 401 }), Response.json({}, { status: 403 })]) {
+      network.answer('/api/auth/refresh', refusal)
+      await expect(auth.refresh()).rejects.toMatchObject({ error: `http_${refusal.status}` })
+    }
+    expect(auth.current).toBe(before)
+    expect((await auth.refresh())?.user.email).toBe(email)
+  })
+
   test('of a storage that fails once is loaded by the next request', async () => {
     const { storage, email } = await signUp()
     let failures = 1

@@ -105,9 +105,7 @@ describe('a collection', () => {
       ],
     ]
     // @ts-expect-error not set
-    expect(() => createClient({ url: undefined })).toThrow(
-      new TypeError("url is a text, as in 'https://api.example.com'"),
-    )
+    expect(() => createClient({ url: undefined })).toThrow(TypeError)
     for (const [failing, message] of refused) {
       await expect(failing()).rejects.toThrow(new TypeError(message))
     }
@@ -123,6 +121,7 @@ describe('a collection', () => {
       ['/api/collections/task', () => tasks.count()],
       ['/api/collections/task', () => tasks.each().next()],
       ['/api/batch', () => tasks.createMany([{ title: 'a' }])],
+      ['/api/collections/task', () => tasks.updateAll({ id: 1 }, { done: true }, 1)],
     ]
     for (const [path, request] of requests) {
       for (const answer of [null, {}, 'text', { items: {} }]) {
