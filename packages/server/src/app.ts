@@ -3,7 +3,7 @@ import { isDevelopment } from './config/development.ts'
 import type { Config } from './config/schema.ts'
 import { LiveCatalog } from './database/catalog/live-catalog.ts'
 import type { ChangeLog } from './database/change-log.ts'
-import { DatabaseClock } from './database/database-clock.ts'
+import { DatabaseClock, openDatabaseClock } from './database/database-clock.ts'
 import type { ClusterSettings } from './database/embedded/cluster-settings.ts'
 import { translateDatabaseFailure } from './database/error-translation.ts'
 import { isReachable } from './database/half-open.ts'
@@ -99,7 +99,7 @@ export interface App {
 
 /** The composition root: configuration, database, HTTP, features, in this order, and nothing else. */
 export async function createApp(options: AppOptions): Promise<App> {
-  const { config, log, clock = new DatabaseClock(), signal } = options
+  const { config, log, signal } = options
   const database = await openDatabase(config, {
     purpose: 'basalt start',
     log: (message, detail = {}) => log.warn(detail, message),
@@ -110,6 +110,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     signal,
   })
   try {
+    const clock = options.clock ?? (await untilAborted(signal, openDatabaseClock(database.system)))
     await untilAborted(signal, migrateAtStart(config, database, log))
     const opening = LiveCatalog.open({
       database: database.system,

@@ -32,6 +32,15 @@ export class DatabaseClock implements Clock {
   }
 }
 
+/** A clock that is right from the start. */
+export async function openDatabaseClock(database: Pick<Queryable, 'one'>): Promise<DatabaseClock> {
+  const clock = new DatabaseClock()
+  const askedAt = performance.now()
+  const read = await readDatabaseTime(database)
+  clock.adjust(read.getTime(), performance.now() - askedAt)
+  return clock
+}
+
 /** What the clock of the database says. */
 export async function readDatabaseTime(database: Pick<Queryable, 'one'>): Promise<Date> {
   return (await database.one<{ now: Date }>(sql`select clock_timestamp() as now`)).now

@@ -41,6 +41,7 @@ export async function openObservation(
     database: system,
     lane,
     metrics,
+    clock,
     log: output,
     serviceName: config.telemetry.service_name,
   })

@@ -21,19 +21,22 @@ export function nameLevel(level: number): LevelName {
 const longestMessage = 8192
 const longestAttrs = 32_768
 
-/** Reads a line as it was written: after the redaction, so that no secret gets past it. Undefined when it is none. */
-export function parseLine(line: string): LogEntry | undefined {
+/**
+ * Reads a line as it was written: after the redaction, so that no secret gets past it. Undefined when it is none.
+ *
+ * @param time when it was; its own is by the clock of the machine, which may be wrong
+ */
+export function parseLine(line: string, time: Date): LogEntry | undefined {
   let fields: Record<string, unknown>
   try {
     fields = JSON.parse(line)
   } catch {
     return undefined
   }
-  const { level, time, msg, requestId, pid: _pid, hostname: _hostname, ...attrs } = fields
-  const at = new Date(typeof time === 'number' || typeof time === 'string' ? time : Number.NaN)
+  const { level, time: _time, msg, requestId, pid: _pid, hostname: _hostname, ...attrs } = fields
   const json = JSON.stringify(attrs)
   return {
-    time: Number.isNaN(at.getTime()) ? new Date() : at,
+    time,
     level: typeof level === 'number' ? level : (levels[level as LevelName] ?? levels.info),
     message: typeof msg === 'string' ? storable(msg).slice(0, longestMessage) : '',
     attrs: json.length <= longestAttrs ? attrs : { truncated: storable(json.slice(0, longestAttrs)) },

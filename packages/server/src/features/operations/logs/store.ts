@@ -5,6 +5,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import { WriteBehind } from '../../../database/write-behind.ts'
 import type { Metrics } from '../../../http/metrics.ts'
 import type { AnsweredRequest, RequestObserver } from '../../../http/request-observer.ts'
+import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { TaskQueue } from '../../../lib/task-queue.ts'
 import { createDrains, type LogDrain } from './drains.ts'
@@ -27,6 +28,7 @@ export interface LogStoreOptions {
   readonly database: SystemDatabase
   readonly lane: TaskQueue
   readonly metrics: Metrics
+  readonly clock: Clock
   readonly log: Logger
   /** Names the service to receivers of the log. */
   readonly serviceName: string
@@ -41,8 +43,10 @@ export class LogStore implements RequestObserver {
   readonly #logs: WriteBehind<LogEntry> | undefined
   readonly #requests: WriteBehind<AnsweredRequest, RequestRows> | undefined
   readonly #drains: readonly LogDrain[]
+  readonly #clock: Clock
 
-  constructor({ config, database, lane, metrics, log, serviceName }: LogStoreOptions) {
+  constructor({ config, database, lane, metrics, clock, log, serviceName }: LogStoreOptions) {
+    this.#clock = clock
     const { store, store_requests, drains } = config.logging
     const queue = (what: string, everyMs: number) => ({
       lane,
@@ -91,7 +95,7 @@ export class LogStore implements RequestObserver {
   }
 
   #keep(line: string): void {
-    const entry = parseLine(line)
+    const entry = parseLine(line, this.#clock.now())
     if (entry === undefined) return
     this.#logs?.add(entry)
     for (const drain of this.#drains) drain.add(entry)
