@@ -19,15 +19,30 @@ export function compareCatalogs(before: Catalog, after: Catalog): RelationChange
 
 export interface Rename {
   readonly from: Relation
+  /** The same, where only columns have another name. */
   readonly to: Relation
+  /** The new names of columns, by those before. */
+  readonly columns: Readonly<Record<string, string>>
 }
 
-/** What has another name, unless another relation has taken the one before: tables that are swapped keep theirs. */
+/** What has another name, unless another one has taken the name before: tables and columns that are swapped keep theirs. */
 export function findRenames(before: Catalog, after: Catalog): Rename[] {
   const earlier = new Map([...before.relations.values()].map((relation) => [relation.oid, relation]))
   return [...after.relations.values()].flatMap((to) => {
     const from = earlier.get(to.oid)
-    return from === undefined || after.relations.has(from.collection) ? [] : [{ from, to }]
+    if (from === undefined) return []
+    const isMoved = from.collection !== to.collection
+    if (isMoved && after.relations.has(from.collection)) return []
+    const columns = findRenamedColumns(from, to)
+    return isMoved || columns.length > 0 ? [{ from, to, columns: Object.fromEntries(columns) }] : []
+  })
+}
+
+function findRenamedColumns(from: Relation, to: Relation): (readonly [from: string, to: string])[] {
+  const later = new Map(to.columns.map(({ position, name }) => [position, name]))
+  return from.columns.flatMap(({ position, name }) => {
+    const renamed = later.get(position)
+    return renamed === undefined || to.column.has(name) ? [] : [[name, renamed]]
   })
 }
 

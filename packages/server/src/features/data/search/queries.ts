@@ -1,5 +1,5 @@
 import { callerRole } from '../../../database/caller-scope.ts'
-import { sql } from '../../../database/sql.ts'
+import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { SearchSettings } from '../collections/index.ts'
 
@@ -83,6 +83,25 @@ export async function renameSearchRow(
     where schema_name = ${from.schema_name} and table_name = ${from.table_name} and not exists (
       select from basalt.search_settings
       where schema_name = ${to.schema_name} and table_name = ${to.table_name})
+    returning ${columns}`)
+}
+
+/** Undefined where none of the columns is named. @param names the new names by those before */
+export async function renameSearchColumns(
+  transaction: Queryable,
+  { schema_name, table_name }: Table,
+  names: Readonly<Record<string, string>>,
+): Promise<SearchRow | undefined> {
+  const renamed = (list: Sql) => sql`(
+    select coalesce(jsonb_agg(
+      e || jsonb_build_object('column', coalesce(n.names->(e->>'column'), e->'column')) order by ordinal), '[]')
+    from jsonb_array_elements(${list}) with ordinality l (e, ordinal))`
+  return await transaction.maybeOne<SearchRow & Record<string, unknown>>(sql`
+    update basalt.search_settings
+    set attributes = ${renamed(sql`attributes`)}, custom_ranking = ${renamed(sql`custom_ranking`)}
+    from (select ${JSON.stringify(names)}::jsonb as names) n
+    where schema_name = ${schema_name} and table_name = ${table_name} and exists (
+      select from jsonb_array_elements(attributes || custom_ranking) e where n.names ? (e->>'column'))
     returning ${columns}`)
 }
 

@@ -6,7 +6,7 @@ import type { JobQueue } from '../../../job-queue.ts'
 import type { StoredDefinitions } from './definitions.ts'
 import { indexJobName } from './index-job.ts'
 import { tableOf } from './indexing.ts'
-import { renameSearchRow } from './queries.ts'
+import { renameSearchColumns, renameSearchRow } from './queries.ts'
 
 export interface RenameDeps {
   readonly database: SystemDatabase
@@ -16,14 +16,15 @@ export interface RenameDeps {
 }
 
 /**
- * What is stored about a collection follows it when its table is renamed. Every node sees the rename, and one of them finds
- * a row to change.
+ * What is stored about a collection follows it when its table or columns are renamed. Every node sees the rename, and one
+ * of them finds a row to change.
  */
 export function followRenames({ database, queue, definitions, log }: RenameDeps) {
-  async function follow({ from, to }: Rename): Promise<void> {
+  async function follow({ from, to, columns }: Rename): Promise<void> {
     const moved = await database.transaction(async (transaction) => {
-      const row = await renameSearchRow(transaction, tableOf(from), tableOf(to))
-      // The names of its indexes have that of the table.
+      const table = await renameSearchRow(transaction, tableOf(from), tableOf(to))
+      const row = (await renameSearchColumns(transaction, tableOf(to), columns)) ?? table
+      // The names of its indexes have those of the table and of the columns.
       if (row?.is_indexed === true) {
         await queue.enqueue(indexJobName, { collection: to.collection }, transaction)
       }

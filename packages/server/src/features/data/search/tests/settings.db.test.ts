@@ -421,6 +421,25 @@ describe('a table that is renamed', () => {
     expect((await get('archive.verse/synonyms')).json).toEqual({ groups })
   })
 
+  test('keeps them with its columns, which are renamed as well', async () => {
+    await app.sql('create table ode (id int primary key, title text, body text, score int, "n?" int)')
+    const customRanking = ['score', 'n?', 'id'].map((column) => ({ column, order: 'desc' }))
+    const given = { attributes: [...attributes, { column: 'body', weight: 'low' }], customRanking }
+    expect((await put('ode/search-settings', given)).status).toBe(200)
+    await app.sql('alter table ode rename title to "the title"; alter table ode rename score to points')
+    const columnsOf = async (table: string) => {
+      const { json } = await get(`${table}/search-settings`)
+      return [...(json.attributes ?? []), ...(json.customRanking ?? [])].map(({ column }) => column).join()
+    }
+    await waitFor('columns', async () => (await columnsOf('ode')) === 'the title,body,points,n?,id')
+    await app.sql('alter table ode rename to hymn; alter table hymn rename body to "text"')
+    await waitFor('both', async () => (await columnsOf('hymn')) === 'the title,text,points,n?,id')
+    expect((await get('hymn/search-settings')).json.attributes).toEqual([
+      { column: 'the title', weight: 'high' },
+      { column: 'text', weight: 'low' },
+    ])
+  })
+
   test('leaves them to the table that takes its name', async () => {
     await app.sql('create table tale (id int primary key, title text)')
     await app.sql('create table tale_next (id int primary key, title text)')
