@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { BasaltError } from '../errors.ts'
 import { createHub, type OnSourceEvent, type Subscriber } from './hub.ts'
 
 test('a subscriber of one user is not connected by the stream of another', async () => {
@@ -37,4 +38,41 @@ test('a subscriber of one user is not connected by the stream of another', async
   expect(received).toEqual(['first connected', 'first forget', 'second forget'])
   sources[1]?.({ type: 'connected', id: '2' })
   expect(received.slice(3)).toEqual(['first connected', 'second connected'])
+})
+
+test('a table whose name the server reads as two fails, and the others continue', async () => {
+  const wanted: string[] = []
+  const hub = createHub(
+    (onEvent) => ({
+      want(tables) {
+        wanted.push(tables.join())
+        const error = new BasaltError('unknown table: a', {
+          error: 'unknown_table',
+          status: 400,
+          data: { table: 'a' },
+        })
+        const event = tables.includes('a,b')
+          ? { type: 'failed' as const, error }
+          : { type: 'connected' as const, id: '1' }
+        if (wanted.length < 9) queueMicrotask(() => onEvent(event))
+      },
+    }),
+    {},
+  )
+  const calls: string[] = []
+  const subscriber = (table: string) => ({
+    tables: [table],
+    connected: () => calls.push(`${table} connected`),
+    failed: () => calls.push(`${table} failed`),
+    change: () => undefined,
+    disconnected: () => undefined,
+    forget: () => undefined,
+  })
+  hub.subscribe(subscriber('a,b'))
+  hub.subscribe(subscriber('c'))
+  await new Promise(setImmediate)
+  expect([wanted, calls]).toEqual([
+    ['a,b,c', 'c'],
+    ['a,b failed', 'c connected'],
+  ])
 })

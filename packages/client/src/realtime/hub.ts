@@ -2,7 +2,7 @@ import { callEach } from '../listeners.ts'
 import type { TokenSource, Transport } from '../transport.ts'
 import type { Change, StreamEvent } from './event-source.ts'
 import { createOwnStream } from './own-stream.ts'
-import { refusedTable } from './refused-table.ts'
+import { isRefused, refusedTable } from './refused-table.ts'
 import { canShare, createSharedStream } from './shared-stream.ts'
 
 /** A listener to the stream of a page. */
@@ -88,7 +88,7 @@ export function createHub(
         wanted = []
         const refused = refusedTable(event.error)
         callEach(subscribers, (each) => {
-          if (refused !== undefined && !each.tables.includes(refused)) return
+          if (refused !== undefined && !each.tables.some((table) => isRefused(table, refused))) return
           if (refused !== undefined) subscribers.delete(each)
           each.failed(event.error)
         })

@@ -3,7 +3,7 @@ import { randomId } from '../random-id.ts'
 import type { Transport } from '../transport.ts'
 import type { OnSourceEvent, Source } from './hub.ts'
 import { createOwnStream } from './own-stream.ts'
-import { refusedTable } from './refused-table.ts'
+import { isRefused, refusedTable } from './refused-table.ts'
 
 /**
  * One stream for all tabs of a user: the tab that has the lock opens it and broadcasts its events. When that tab is
@@ -79,7 +79,7 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
     for (const [id, tables] of wantedByTab) {
       wantedByTab.set(
         id,
-        tables.filter((table) => table !== refused),
+        tables.filter((table) => !isRefused(table, refused)),
       )
     }
   }
