@@ -258,6 +258,7 @@ export type ErrorSlug =
   | 'invalid_tus_resumable'
   | 'invalid_upload_form'
   | 'invalid_upload_header'
+  | 'invalid_user_id'
   | 'invalid_user_phone'
   | 'invalid_value'
   | 'invalid_verification_token'

@@ -528,9 +528,15 @@ describe('storage › quotas', () => {
   })
 
   test('are of users that are there, at least 0, and within what can be stored', async () => {
-    const missing = [404, 'user not found', 'storage_user_not_found']
-    expect(problem(await quotaOf('x'))).toEqual(missing)
-    expect(problem(await quotaOf(newUser().id))).toEqual(missing)
+    for (const settings of [undefined, { quota_mb: 1 }]) {
+      expect(problem(await quotaOf('x', settings))).toEqual([
+        400,
+        'invalid user id format',
+        'invalid_user_id',
+      ])
+      const missing = [404, 'user not found', 'storage_user_not_found']
+      expect(problem(await quotaOf(newUser().id, settings))).toEqual(missing)
+    }
     const { id } = newUser()
     await apps.app.sql('insert into basalt.users (id) values ($1)', [id])
     expect(problem(await quotaOf(id, { quota_mb: -1 }))).toEqual([
