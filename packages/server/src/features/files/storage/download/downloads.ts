@@ -1,0 +1,81 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { actorOf, requireBucket } from '../actor.ts'
+import type { ByteStore } from '../bytes/store.ts'
+import { storageErrors } from '../errors.ts'
+import type { ImageService } from '../images/images.ts'
+import { isNegotiated, readTransform, type TransformQuery } from '../images/transform.ts'
+import type { Place, StoredObject } from '../objects/object-queries.ts'
+import type { ObjectService } from '../objects/objects.ts'
+import { type ObjectParams, placeOf, signatureOf } from '../requests.ts'
+import type { AddressService } from '../signing/addresses.ts'
+import { type Served, serveObject } from './serve.ts'
+
+export interface DownloadDeps {
+  readonly store: ByteStore
+  readonly objects: Pick<ObjectService, 'getReadable'>
+  readonly images: ImageService
+  readonly addresses: Pick<AddressService, 'openDownload'>
+  /** Of objects that everybody may read. */
+  readonly publicCacheControl: string
+}
+
+interface DownloadQuery extends TransformQuery {
+  readonly exp?: string
+  readonly sig?: string
+  readonly download?: string
+}
+
+export type DownloadRequest = FastifyRequest & {
+  readonly params: ObjectParams
+  readonly query: DownloadQuery
+}
+
+/** How often an object may be replaced while one request reads it. */
+const maxReplacements = 10
+
+/** Answers an object, or an image made of it, to callers who may read it and to holders of a signed address. */
+export function createDownload({ store, objects, images, addresses, publicCacheControl }: DownloadDeps) {
+  async function open({ identity, query }: DownloadRequest, place: Place) {
+    const signature = signatureOf(query)
+    if (signature !== undefined) {
+      return { object: await addresses.openDownload(place, signature), isPublic: false }
+    }
+    const actor = actorOf(identity)
+    requireBucket(actor, place.bucket)
+    return await objects.getReadable(actor, place.bucket, place.name)
+  }
+
+  /** @returns undefined when the bytes of an image were replaced since the object was read */
+  async function chooseBytes(
+    { object, isPublic }: { readonly object: StoredObject; readonly isPublic: boolean },
+    { query, headers }: DownloadRequest,
+  ): Promise<Omit<Served, 'download'> | undefined> {
+    const transform = readTransform(query, object.contentType, headers.accept)
+    if (transform !== undefined) return await images.serve(object, transform, isPublic)
+    return { object, cacheControl: isPublic ? publicCacheControl : 'private, no-cache' }
+  }
+
+  return async function download(request: DownloadRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const place = placeOf(request)
+    const { query } = request
+    // A shared cache asks the server about a service worker.
+    const vary = [reply.getHeader('vary'), 'Service-Worker', isNegotiated(query) ? 'Accept' : undefined]
+    const missing = new Set<string>()
+    // Bytes that were replaced or evicted between the look at the row and the opening of the file: there are others by now.
+    while (missing.size < maxReplacements) {
+      const found = await open(request, place)
+      const chosen = await chooseBytes(found, request)
+      if (chosen !== undefined) {
+        reply.header('vary', vary.filter((each) => each !== undefined).join(', '))
+        const served = { ...chosen, download: query.download }
+        if (await serveObject(store, served, request, reply)) return reply
+      }
+      const { key } = chosen?.object ?? found.object
+      if (missing.has(key)) {
+        throw storageErrors.storageUnavailable().with({ detail: `no bytes under the key ${key}` })
+      }
+      missing.add(key)
+    }
+    throw storageErrors.storageUnavailable().retryAfter(1)
+  }
+}
