@@ -100,6 +100,10 @@ describe('SMS sign-in', () => {
     expect(await accounts.app.sql("select 1 from basalt.jobs where payload->>'phone' like '+49%'")).toEqual(
       [],
     )
+    const reason = 'text message not sent: auth.sms_allowed_countries lacks the country'
+    const logged = accounts.app.log.filter((line) => line.includes(reason))
+    expect(logged.map((line) => JSON.parse(line))).toMatchObject([{ country: 'DE' }])
+    expect(logged.join()).not.toContain('901820')
   })
 
   test('sends five an hour to one number', async () => {

@@ -36,7 +36,7 @@ export async function requestSmsCode(
   given: string | undefined,
   address: string,
 ): Promise<void> {
-  const { config, throttle, database, jobs, keys } = context
+  const { config, throttle, database, jobs, keys, log } = context
   requireEnabled(context)
   const limits = accountLimits(context)
   const text = requireText(given?.trim(), 'phone')
@@ -51,7 +51,13 @@ export async function requestSmsCode(
     await database.transaction((transaction) => issuePhoneCode(transaction, code))
     return
   }
-  if (!isCountryAllowed(phone.country, config.sms_allowed_countries)) return
+  if (!isCountryAllowed(phone.country, config.sms_allowed_countries)) {
+    log.info(
+      { country: phone.country },
+      'text message not sent: auth.sms_allowed_countries lacks the country',
+    )
+    return
+  }
   if (!(await throttle.attempt(limits.smsTo, phone.number)).isAllowed) return
   if (!(await isWithinDailyLimit(context))) return
   await jobs.enqueue(jobName, { phone: phone.number } satisfies CodeRequest)
