@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
-import { OperatorError } from '../../lib/errors.ts'
+import { messageOf, OperatorError } from '../../lib/errors.ts'
 import { canReach, type OsUser } from './os-user.ts'
 
 export interface Binaries {
@@ -49,8 +49,23 @@ function findPackage(): { directory: string; version: string } {
   }
 }
 
-/** What the package's install script does, for installations that skip install scripts. */
-function completeInstall(native: string): void {
+/**
+ * What the package's install script does, for installations that skip install scripts.
+ *
+ * @throws OperatorError when this account may not
+ */
+export function completeInstall(native: string): void {
+  try {
+    addLinks(native)
+  } catch (cause) {
+    throw new OperatorError(
+      `the embedded PostgreSQL is not completely installed (${messageOf(cause)}): npm has skipped its install script; as the owner of the folder run: cd '${dirname(native)}' && node scripts/hydrate-symlinks.js`,
+      { cause },
+    )
+  }
+}
+
+function addLinks(native: string): void {
   for (const name of ['initdb', 'pg_ctl', 'postgres']) {
     const path = join(native, 'bin', name)
     const { mode } = statSync(path)

@@ -1,0 +1,25 @@
+import { mkdirSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { OperatorError } from '../../lib/errors.ts'
+import { completeInstall } from './binaries.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'basalt-binaries-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+test('embedded PostgreSQL › an installation without install scripts › gets its links, or the command that makes them', () => {
+  const native = join(directory, 'native')
+  mkdirSync(join(native, 'bin'), { recursive: true })
+  for (const name of ['initdb', 'pg_ctl', 'postgres']) writeFileSync(join(native, 'bin', name), '')
+  const links = [{ source: 'native/lib/libpq.so.5.18', target: 'native/lib/libpq.so.5' }]
+  writeFileSync(join(native, 'pg-symlinks.json'), JSON.stringify(links))
+
+  // Without the folder of the link, as without the right to write there, which root always has.
+  expect(() => completeInstall(native)).toThrow(OperatorError)
+  expect(() => completeInstall(native)).toThrow(`cd '${directory}' && node scripts/hydrate-symlinks.js`)
+
+  mkdirSync(join(native, 'lib'))
+  completeInstall(native)
+  expect(readlinkSync(join(native, 'lib/libpq.so.5'))).toBe('libpq.so.5.18')
+})
