@@ -8,7 +8,7 @@ declare module '@basaltdb/react' {
   }
 }
 
-// Vite passes /api on to the server.
-const url = location.origin
+// Until the build is told where the server is, Vite passes /api on to it.
+const url = import.meta.env.VITE_SERVER ?? location.origin
 export const auth = createAuth({ url, storage: localSession() })
 export const client = createClient<Database>({ url, auth })

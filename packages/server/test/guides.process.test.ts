@@ -38,6 +38,11 @@ const alone = pages.filter((page) => page.endsWith('.md') && !series.flat().incl
 /** A series is some fifty commands, each a process that opens the database. */
 const seriesTimeoutMs = 400_000
 
+/** What commands have done before that cannot be run here. */
+const beforehand: Readonly<Record<string, string>> = {
+  'docs/guides/tutorial.md': 'npx basalt init',
+}
+
 /** What a reader puts in the place of a word, given all that the page has printed so far. */
 type Input = (shell: Shell, printed: string) => string | Promise<string>
 
@@ -102,6 +107,8 @@ async function readAlong(shell: Shell, page: string): Promise<void> {
   const needsServer = blocks.some(({ language }) => language === 'sh' || language === 'sql')
   if (needsServer && !shell.isServing() && page !== 'README.md')
     await shell.keepRunning('server', 'npm start')
+  const prepared = beforehand[page]
+  if (prepared !== undefined) await runCommands(shell, prepared)
   const problems: string[] = []
   let history = ''
   let printed: string | undefined

@@ -33,8 +33,10 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
       configFile: false,
       logLevel: 'error',
       resolve: { conditions: ['@basaltdb/source'] },
+      // Pages of another origin than the server's, as sites are.
+      define: { 'import.meta.env.VITE_SERVER': JSON.stringify(app.url) },
       build: { outDir: directory.path, emptyOutDir: true },
-      preview: { port: 0, host: '127.0.0.1', proxy: { '/api': app.url } },
+      preview: { port: 0, host: '127.0.0.1' },
     }
     await build(config)
     pages = await preview(config)
