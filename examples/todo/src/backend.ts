@@ -9,6 +9,6 @@ declare module '@basaltdb/react' {
 }
 
 // Until the build is told where the server is, Vite passes /api on to it.
-const url = import.meta.env.VITE_SERVER ?? location.origin
+const url: string = import.meta.env.VITE_SERVER ?? location.origin
 export const auth = createAuth({ url, storage: localSession() })
 export const client = createClient<Database>({ url, auth })

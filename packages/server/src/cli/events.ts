@@ -15,7 +15,7 @@ export function eventsCommands(terminal: Terminal): Command {
     .addCommand(
       tableCommand(terminal, {
         name: 'capture',
-        description: 'make changes by plain SQL events too (a trigger on the table)',
+        description: 'make changes by plain SQL events too (by triggers on the table)',
         work: captureTable,
         done: 'changes by plain SQL are events now',
       }),

@@ -113,7 +113,7 @@ schema is the program.
 - Never \`npx basalt db reset\` anything but a database for development; it refuses others.
 - Secrets are environment variables, never in basalt.toml.
 
-Every command takes \`--json\`; exit codes: 0 done, 1 failed, 2 wrong usage.
+Commands of \`migrate\`, \`policy\` and \`db\` (but \`dump\`) take \`--json\`; exit codes: 0 done, 1 failed, 2 wrong usage.
 `
 
 function packageJson(name: string, version: string): string {
