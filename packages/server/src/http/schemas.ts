@@ -1,4 +1,4 @@
-import { type TSchema, Type } from '../lib/type.ts'
+import { type Static, type TNull, type TSchema, type TUnsafe, Type } from '../lib/type.ts'
 
 /** Shapes that many routes share. */
 
@@ -15,11 +15,27 @@ export const errorEnvelopeSchema = Type.Object(
 )
 
 /** Responses of a route: its own by status, and the envelope for everything else. */
-export function responses(
-  own: Readonly<Record<number, TSchema | OtherContent>>,
-): Record<string, TSchema | OtherContent> {
-  return { ...own, default: errorEnvelopeSchema }
+export function responses<Own extends Readonly<Record<number, TSchema | OtherContent>>>(own: Own) {
+  // What handlers send is checked against these types; at run time nothing is.
+  return { ...own, default: errorEnvelopeSchema } as unknown as {
+    readonly [Status in keyof Own]: Own[Status] extends OtherContent | TNull
+      ? TSchema
+      : TUnsafe<Answered<Extract<Own[Status], TSchema>>>
+  }
 }
+
+/** What a handler may send for a schema: read-only, and undefined for what JSON leaves out. */
+export type Answered<Schema extends TSchema> = Sent<Static<Schema>>
+
+type Sent<Value> = Value extends readonly (infer Each)[]
+  ? readonly Sent<Each>[]
+  : Value extends object
+    ? {
+        readonly [Name in keyof Value]: object extends Pick<Value, Name>
+          ? Sent<Value[Name]> | undefined
+          : Sent<Value[Name]>
+      }
+    : Value
 
 /** An answer that is not JSON. */
 export interface OtherContent {

@@ -1,6 +1,6 @@
 import type { Type as TypeBox } from 'typebox'
 
-export type { Static, TObject, TSchema } from 'typebox'
+export type { Static, TNull, TObject, TSchema, TUnsafe } from 'typebox'
 
 type Factories = Pick<
   typeof TypeBox,

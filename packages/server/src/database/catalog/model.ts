@@ -187,7 +187,7 @@ export interface Index {
 
 export interface Policy {
   readonly name: string
-  readonly command: string
+  readonly command: 'ALL' | 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE'
   readonly permissive: boolean
   readonly roles: readonly string[]
   /** Whether it is one for callers: for everybody, or for a role that they have. */

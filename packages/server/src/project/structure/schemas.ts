@@ -1,12 +1,11 @@
 import { bearerSecurity, responses } from '../../http/schemas.ts'
-import { Type } from '../../lib/type.ts'
+import { type Static, Type } from '../../lib/type.ts'
 import { changeKinds } from './changes/schema.ts'
 import { mostDrawn } from './describe/diagram.ts'
 
 const tags = ['structure']
 const security = bearerSecurity
-const object = Type.Object({}, { additionalProperties: true })
-const objects = (description: string) => Type.Array(object, { description })
+const texts = Type.Array(Type.String())
 const nullableText = Type.Union([Type.String(), Type.Null()])
 
 const summary = {
@@ -27,6 +26,57 @@ const summary = {
     { description: 'Privileges of callers with and without a token, before policies.' },
   ),
 }
+
+const column = Type.Object({
+  name: Type.String(),
+  type: Type.String(),
+  isNullable: Type.Boolean(),
+  default: nullableText,
+  identity: Type.Union([Type.Enum(['always', 'by default']), Type.Null()]),
+  generated: Type.Union([Type.String(), Type.Null()], { description: 'Its expression.' }),
+  comment: nullableText,
+})
+
+const constraint = Type.Object({
+  name: Type.String(),
+  kind: Type.String(),
+  definition: Type.String(),
+  columns: texts,
+  isValidated: Type.Boolean(),
+  references: Type.Union([
+    Type.Object({ schema: Type.String(), name: Type.String(), columns: texts }),
+    Type.Null(),
+  ]),
+})
+
+const index = Type.Object({
+  name: Type.String(),
+  definition: Type.String(),
+  method: Type.String(),
+  isUnique: Type.Boolean(),
+  isPrimary: Type.Boolean(),
+  isValid: Type.Boolean({ description: 'false of one that was built concurrently and failed.' }),
+  constraint: Type.Union([Type.String(), Type.Null()], { description: 'Which it belongs to.' }),
+  condition: nullableText,
+  bytes: Type.Number(),
+  scans: Type.Number({ description: 'Since the statistics were reset.' }),
+})
+
+const trigger = Type.Object({
+  name: Type.String(),
+  definition: Type.String(),
+  function: Type.String(),
+  isEnabled: Type.Boolean(),
+})
+
+const policy = Type.Object({
+  name: Type.String(),
+  command: Type.String(),
+  isPermissive: Type.Boolean(),
+  roles: texts,
+  using: nullableText,
+  check: nullableText,
+})
 
 /** Tables and views of a page. */
 export const relationLimit = { fallback: 200, most: 500 } as const
@@ -68,20 +118,22 @@ export const getRelationSchema = {
       partitionOf: nullableText,
       tableBytes: Type.Number(),
       indexBytes: Type.Number(),
-      columns: objects('name, type, isNullable, default, identity, generated, comment'),
-      constraints: objects('name, kind, definition, columns, isValidated, references'),
-      indexes: objects(
-        'name, definition, method, isUnique, isPrimary, isValid, constraint, condition, bytes, scans',
-      ),
-      triggers: objects('name, definition, function, isEnabled'),
-      policies: objects('name, command, isPermissive, roles, using, check'),
-      grants: objects('role, privileges'),
-      dependents: objects('kind and name of what would have to be dropped before it'),
-      query: nullableText,
+      columns: Type.Array(column),
+      constraints: Type.Array(constraint),
+      indexes: Type.Array(index),
+      triggers: Type.Array(trigger),
+      policies: Type.Array(policy),
+      grants: Type.Array(Type.Object({ role: Type.String(), privileges: texts })),
+      dependents: Type.Array(Type.Object({ kind: Type.String(), name: Type.String() }), {
+        description: 'What would have to be dropped before it.',
+      }),
+      query: Type.Union([Type.String(), Type.Null()], { description: 'Of a view.' }),
       definition: Type.String({ description: 'SQL that makes it as it is, for reading.' }),
     }),
   }),
 }
+
+const tableColumns = Type.Object({ schema: Type.String(), name: Type.String(), columns: texts })
 
 export const getDiagramSchema = {
   tags,
@@ -97,32 +149,108 @@ export const getDiagramSchema = {
   }),
   response: responses({
     200: Type.Object({
-      count: Type.Integer({ description: 'Of tables.' }),
-      tables: objects('schema, name, columns (name, type, isKey)'),
-      references: objects('name, from and to (schema, name, columns)'),
+      count: Type.Integer({ description: 'Of tables; more than are listed, when they are too many.' }),
+      tables: Type.Array(
+        Type.Object({
+          schema: Type.String(),
+          name: Type.String(),
+          columns: Type.Array(
+            Type.Object({ name: Type.String(), type: Type.String(), isKey: Type.Boolean() }),
+          ),
+        }),
+      ),
+      references: Type.Array(Type.Object({ name: Type.String(), from: tableColumns, to: tableColumns })),
     }),
   }),
 }
+
+const named = { schema: Type.String(), name: Type.String() }
+
+const structureObjects = Type.Object({
+  schemas: Type.Array(Type.Object({ name: Type.String(), isServed: Type.Boolean() })),
+  enums: Type.Array(Type.Object({ ...named, comment: nullableText, values: texts, usedBy: texts })),
+  domains: Type.Array(
+    Type.Object({
+      ...named,
+      type: Type.String(),
+      isNotNull: Type.Boolean(),
+      default: nullableText,
+      checks: texts,
+    }),
+  ),
+  compositeTypes: Type.Array(
+    Type.Object({
+      ...named,
+      attributes: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })),
+    }),
+  ),
+  functions: Type.Array(
+    Type.Object({
+      ...named,
+      arguments: Type.String(),
+      returns: nullableText,
+      language: Type.String(),
+      kind: Type.String(),
+      isSecurityDefiner: Type.Boolean(),
+      definition: nullableText,
+    }),
+  ),
+  sequences: Type.Array(
+    Type.Object({
+      ...named,
+      type: Type.String(),
+      lastValue: nullableText,
+      maxValue: Type.String(),
+      increment: Type.String(),
+      ownedBy: nullableText,
+    }),
+  ),
+  extensions: Type.Array(Type.Object({ name: Type.String(), version: Type.String(), schema: Type.String() })),
+  columnTypes: Type.Array(Type.String(), { description: 'Types that a column can have.' }),
+  roles: Type.Array(Type.String()),
+})
+/** What stands beside the relations, as PostgreSQL prints it. */
+export type StructureObjects = Static<typeof structureObjects>
 
 export const getObjectsSchema = {
   tags,
   security,
   summary: 'List types, functions, sequences and extensions',
   description: 'At most 1,000 of each kind.',
-  response: responses({
-    200: Type.Object({
-      schemas: objects('name, isServed'),
-      enums: objects('schema, name, comment, values, usedBy'),
-      domains: objects('schema, name, type, isNotNull, default, checks'),
-      compositeTypes: objects('schema, name, attributes'),
-      functions: objects('schema, name, arguments, returns, language, kind, isSecurityDefiner, definition'),
-      sequences: objects('schema, name, type, lastValue, maxValue, increment, ownedBy'),
-      extensions: objects('name, version, schema'),
-      columnTypes: Type.Array(Type.String(), { description: 'Types that a column can have.' }),
-      roles: Type.Array(Type.String()),
-    }),
-  }),
+  response: responses({ 200: structureObjects }),
 }
+
+const warning = Type.Object({
+  kind: Type.Enum(['open', 'access', 'removes', 'rewrites', 'reads', 'blocks', 'not rehearsed']),
+  message: Type.String(),
+})
+/** What a person should know before the change is applied. */
+export type Warning = Static<typeof warning>
+
+const lock = Type.Object({
+  relation: Type.String(),
+  mode: Type.String(),
+  blocks: Type.Enum(['reads and writes', 'writes', 'changes of the schema']),
+  heldMs: Type.Number({ description: 'From the statement that took it to the end of the transaction.' }),
+  line: Type.Integer(),
+})
+
+const schemaChange = Type.Object({
+  kind: Type.String(),
+  name: Type.String(),
+  change: Type.Enum(['added', 'removed', 'changed']),
+  before: Type.Optional(Type.String()),
+  after: Type.Optional(Type.String()),
+})
+
+const accessChange = Type.Object({
+  role: Type.String(),
+  object: Type.String(),
+  gained: texts,
+  lost: texts,
+  rowsBefore: Type.String(),
+  rowsAfter: Type.String(),
+})
 
 export const planSchema = {
   tags,
@@ -148,13 +276,13 @@ export const planSchema = {
       sql: Type.String(),
       version: Type.String({ description: 'Of the structure now; `apply` takes it.' }),
       isRehearsed: Type.Boolean(),
-      warnings: Type.Array(Type.Object({ kind: Type.String(), message: Type.String() }), {
+      warnings: Type.Array(warning, {
         description: 'The gravest first.',
       }),
-      locks: Type.Optional(objects('relation, mode, blocks, heldMs, line')),
-      rewritten: Type.Optional(objects('relation, bytes')),
-      changes: Type.Optional(objects('kind, name, change, before, after')),
-      access: Type.Optional(objects('role, object, gained, lost, rowsBefore, rowsAfter')),
+      locks: Type.Optional(Type.Array(lock)),
+      rewritten: Type.Optional(Type.Array(Type.Object({ relation: Type.String(), bytes: Type.Number() }))),
+      changes: Type.Optional(Type.Array(schemaChange)),
+      access: Type.Optional(Type.Array(accessChange)),
     }),
   }),
 }

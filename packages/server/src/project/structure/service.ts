@@ -16,13 +16,14 @@ import { compileChange } from './changes/compile.ts'
 import { parseChange } from './changes/parse.ts'
 import { defineRelation } from './describe/definition.ts'
 import { type Diagram, type DiagramFilter, readDiagram } from './describe/diagram.ts'
-import { readObjects, type StructureObjects } from './describe/objects.ts'
+import { readObjects } from './describe/objects.ts'
 import { findRelationDetail, type RelationDetail } from './describe/relation.ts'
 import { listRelations, type RelationFilter, type RelationSummary } from './describe/relations.ts'
 import { structureErrors } from './errors.ts'
 import { openSource, showPath } from './folder.ts'
 import { type Observed, rehearseHere } from './rehearse.ts'
-import { listWarnings, type Warning } from './warnings.ts'
+import type { StructureObjects, Warning } from './schemas.ts'
+import { listWarnings } from './warnings.ts'
 
 export interface StructureDeps {
   readonly database: Pick<Database, 'system' | 'aside' | 'openListener'>

@@ -2,12 +2,7 @@ import { anonymousRole, callerRole } from '../../database/caller-scope.ts'
 import { type AccessChange, describeAccessChange } from '../schema/access.ts'
 import type { SchemaChange } from '../schema/objects.ts'
 import type { StructureRehearsal } from './rehearse.ts'
-
-/** What a person should know before the change is applied. */
-export interface Warning {
-  readonly kind: 'open' | 'access' | 'removes' | 'rewrites' | 'reads' | 'blocks' | 'not rehearsed'
-  readonly message: string
-}
+import type { Warning } from './schemas.ts'
 
 /** Pure. The gravest first. */
 export function listWarnings({ observed, reason, trace, large }: StructureRehearsal): Warning[] {

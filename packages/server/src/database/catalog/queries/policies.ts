@@ -1,4 +1,5 @@
 import { type Expression, type Sql, sql } from '../../sql.ts'
+import type { Policy } from '../model.ts'
 import { anonymous, caller } from './caller.ts'
 import { firstUserOid, isShown } from './shown.ts'
 
@@ -77,7 +78,7 @@ export function policiesQuery(schemas: readonly string[]): Sql {
 export interface PolicyRow {
   readonly relation_oid: string
   readonly name: string
-  readonly command: string
+  readonly command: Policy['command']
   readonly permissive: boolean
   readonly roles: string[]
   readonly is_for_callers: boolean

@@ -12,7 +12,7 @@ const advice = Type.Object({
   id: Type.String({ description: 'Of the rule and its object; the same on every node.' }),
   rule: Type.String(),
   group: Type.String({ description: groups.join(', ') }),
-  severity: Type.String({ description: severities.join(', ') }),
+  severity: Type.Enum(severities),
   title: Type.String(),
   object: Type.String(),
   detail: nullable(),

@@ -6,11 +6,7 @@ import { vectorDimensions } from '../../../database/catalog/vectors.ts'
 export type Viewer = 'caller' | 'administrator'
 
 /** One column of the schema document. The SQL of a default is the administrator's: it may name what callers must not know. */
-export function describeColumn(
-  relation: Pick<Relation, 'primaryKey'>,
-  column: Column,
-  viewer: Viewer,
-): object {
+export function describeColumn(relation: Pick<Relation, 'primaryKey'>, column: Column, viewer: Viewer) {
   const { type } = column
   const hasDefault = column.default !== undefined
   return {
@@ -31,7 +27,7 @@ export function describeColumn(
   }
 }
 
-function describeSpace({ type, typeName }: Column): object {
+function describeSpace({ type, typeName }: Column) {
   const isGeography = type.base === 'geography'
   if (type.base !== 'geometry' && !isGeography) {
     return { isGeometry: false, isGeography: false, ...(type.base === 'raster' ? { isRaster: true } : {}) }
@@ -48,7 +44,7 @@ function describeSpace({ type, typeName }: Column): object {
   }
 }
 
-function describeVector(column: Column): object {
+function describeVector(column: Column) {
   if (column.type.vectorSchema === undefined) return { isVector: false }
   const dimensions = vectorDimensions(column)
   return { isVector: true, ...(dimensions === undefined ? {} : { vectorDim: dimensions }) }

@@ -48,15 +48,17 @@ export function schema(catalog: LiveCatalog): Feature {
           await catalog.refresh()
           const identity = identityOf(request)
           const json = 'application/json; charset=utf-8'
+          // Its JSON, which is made once.
+          const send = (document: string) => reply.type(json).send(document as never)
           const tables = identity.kind === 'user' ? identity.scope.grant?.tables : undefined
           if (tables !== undefined)
-            return reply.type(json).send(JSON.stringify(describeCatalog(catalog.current, 'caller', tables)))
+            return send(JSON.stringify(describeCatalog(catalog.current, 'caller', tables)))
           const viewer: Viewer = identity.scope.kind === 'unrestricted' ? 'administrator' : 'caller'
           const byViewer = documents.get(catalog.current) ?? new Map<Viewer, string>()
           documents.set(catalog.current, byViewer)
           const document = byViewer.get(viewer) ?? JSON.stringify(describeCatalog(catalog.current, viewer))
           byViewer.set(viewer, document)
-          return reply.type(json).send(document)
+          return send(document)
         },
       )
     },

@@ -11,8 +11,10 @@ const weight = Type.String({ description: '`high`, `medium`, `low` or `lowest`.'
 const order = Type.String({ description: '`asc` or `desc`.' })
 
 const settings = Type.Object({
-  attributes: Type.Array(Type.Object({ column: Type.String(), weight })),
-  customRanking: Type.Array(Type.Object({ column: Type.String(), order })),
+  attributes: Type.Array(
+    Type.Object({ column: Type.String(), weight: Type.Enum(['high', 'medium', 'low', 'lowest']) }),
+  ),
+  customRanking: Type.Array(Type.Object({ column: Type.String(), order: Type.Enum(['asc', 'desc']) })),
 })
 
 /** Form and messages are those of the columns; checked by hand. */

@@ -128,10 +128,10 @@ const run = Type.Object({
   id: Type.String(),
   query: Type.String({ description: 'Passwords are `[redacted]`.' }),
   ...cut,
-  mode: Type.String(),
+  mode: Type.Enum(['read', 'write']),
   runAs: Type.String(),
-  status: Type.String({
-    description: 'running, succeeded, failed, canceled; interrupted when its server has died.',
+  status: Type.Enum(['running', 'succeeded', 'failed', 'canceled', 'interrupted'], {
+    description: '`interrupted` when its server has died.',
   }),
   error: Type.Union([Type.String(), Type.Null()]),
   statements: Type.Integer(),

@@ -16,7 +16,7 @@ const embedding = {
     [
       Type.Object({
         name: Type.String(),
-        breaker: Type.String({
+        breaker: Type.Enum(['closed', 'open', 'half-open'], {
           description:
             '`closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it.',
         }),

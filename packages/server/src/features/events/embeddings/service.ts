@@ -49,7 +49,7 @@ export interface Backfill {
 
 export interface EmbeddingDetail extends KeptEmbedding {
   /** The first hundred. */
-  readonly failures: readonly { readonly recordKey: unknown; readonly error: string }[]
+  readonly failures: readonly { readonly recordKey: readonly unknown[]; readonly error: string }[]
 }
 
 export interface KeptEmbeddingService {

@@ -13,7 +13,7 @@ import { isJobState, type JobState } from './states.ts'
 export interface Job {
   readonly id: string
   readonly type: string
-  readonly payload: unknown
+  readonly payload: Readonly<Record<string, unknown>>
   readonly state: JobState
   readonly attempts: number
   readonly maxAttempts: number

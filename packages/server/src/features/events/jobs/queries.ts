@@ -5,7 +5,7 @@ import type { JobState } from './states.ts'
 export interface JobRow {
   readonly id: string
   readonly type: string
-  readonly payload: unknown
+  readonly payload: Readonly<Record<string, unknown>> | null
   readonly state: JobState
   readonly attempts: number
   readonly max_attempts: number

@@ -22,7 +22,7 @@ const job = Type.Object({
   id: Type.String(),
   type: Type.String(),
   payload: payloadSchema,
-  state: Type.String({ description: jobStates.join(', ') }),
+  state: Type.Enum(jobStates),
   attempts: Type.Integer(),
   maxAttempts: Type.Integer(),
   lastError: Type.String({ description: 'Empty when the latest attempt did not fail.' }),

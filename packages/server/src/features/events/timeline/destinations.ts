@@ -1,5 +1,6 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { JobState } from '../jobs/index.ts'
 
 /* Where a change went: webhooks, streams, jobs, embeddings and consumers of the log. */
 
@@ -100,7 +101,7 @@ export interface SentRow {
   readonly receivers: readonly (readonly [
     id: string,
     transport: string,
-    caller: string,
+    caller: 'user' | 'anonymous' | 'admin' | 'open',
     userId: string | null,
   ])[]
   /** Events that the row could not hold. */
@@ -124,7 +125,7 @@ export async function listSent(database: Queryable, logId: string): Promise<read
 export interface AddedJobRow {
   readonly id: string
   readonly type: string
-  readonly state: string
+  readonly state: JobState
   readonly attempts: number
   readonly max_attempts: number
   readonly last_error: string | null

@@ -1,6 +1,7 @@
 import { limitParameter } from '../../../http/filters.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
+import { jobStates } from '../jobs/index.ts'
 
 const tags = ['events']
 const security = bearerSecurity
@@ -80,7 +81,7 @@ export const getEventSchema = {
           webhookId: Type.String(),
           url: Type.String(),
           eventId: Type.String({ description: 'The header `webhook-id`.' }),
-          state: Type.String({ description: 'pending, delivered or failed.' }),
+          state: Type.Enum(['pending', 'delivered', 'failed']),
           attempts: Type.Array(
             Type.Object({
               id: Type.String({ description: 'Of the delivery.' }),
@@ -126,7 +127,7 @@ export const getEventSchema = {
                 Type.Object({
                   connection: Type.String({ description: 'The `clientId` of the stream.' }),
                   transport: Type.String({ description: 'sse or ws.' }),
-                  caller: Type.String({ description: 'user, anonymous, admin or open.' }),
+                  caller: Type.Enum(['user', 'anonymous', 'admin', 'open']),
                   userId: nullable(),
                 }),
                 { description: 'The first ten of the node.' },
@@ -147,7 +148,7 @@ export const getEventSchema = {
         Type.Object({
           id: Type.String(),
           type: Type.String(),
-          state: Type.String({ description: 'queued, running, completed, failed or canceled.' }),
+          state: Type.Enum(jobStates),
           attempts: Type.Integer(),
           maxAttempts: Type.Integer(),
           lastError: nullable(),

@@ -30,7 +30,10 @@ export function createTimeline(database: SystemDatabase, sentHours: number) {
       // A page may be short, or empty, although the log continues: so many rows were looked at.
       const next = rows.length > limit ? page.at(-1)?.id : end?.id
       return {
-        items: page.map(showEvent),
+        items: page.map((row) => {
+          const { delivered, failed, pending } = row
+          return { ...showEvent(row), deliveries: { delivered, failed, pending } }
+        }),
         ...(next === undefined ? {} : { nextCursor: next }),
         searchedTo: rows.length > limit || end === undefined ? null : end.happened_at.toISOString(),
         keptSince: keptSince?.toISOString() ?? null,
@@ -87,10 +90,7 @@ export function createTimeline(database: SystemDatabase, sentHours: number) {
 
 export type Timeline = ReturnType<typeof createTimeline>
 
-function showEvent(
-  row: Omit<queries.EventRow, 'delivered' | 'failed' | 'pending'> & Partial<queries.EventRow>,
-) {
-  const { delivered, failed, pending } = row
+function showEvent(row: Omit<queries.EventRow, 'delivered' | 'failed' | 'pending'>) {
   return {
     id: row.id,
     happenedAt: row.happened_at.toISOString(),
@@ -102,9 +102,6 @@ function showEvent(
     userId: row.user_id,
     apiKeyId: row.api_key_id,
     requestId: row.request_id,
-    ...(delivered === undefined || failed === undefined || pending === undefined
-      ? {}
-      : { deliveries: { delivered, failed, pending } }),
   }
 }
 
@@ -135,7 +132,7 @@ function showDelivered(id: string, delivery: destinations.AttemptRow) {
 const recordSeconds = 3
 
 /** Whether all that streams were sent of it is in the record. */
-function judgeRecord(age: number, sent: readonly destinations.SentRow[], hours: number): string {
+function judgeRecord(age: number, sent: readonly destinations.SentRow[], hours: number) {
   const isMissing = sent.some((row) => row.sent === null && row.dropped > 0)
   if (isMissing || sent.length >= destinations.mostAttempts || age > hours * 3600) return 'incomplete'
   return age < recordSeconds ? 'pending' : 'complete'
@@ -179,11 +176,12 @@ function showWebhooks(
     const made = attempts.filter(({ webhook_id }) => webhook_id === id)
     const next = pending.find(({ webhook_id }) => webhook_id === id)
     const [any] = [...made, ...(next === undefined ? [] : [next])]
+    const settled = made.some(({ success }) => success) ? ('delivered' as const) : ('failed' as const)
     return {
       webhookId: id,
       url: any?.url ?? '',
       eventId: any?.event_id ?? '',
-      state: next !== undefined ? 'pending' : made.some(({ success }) => success) ? 'delivered' : 'failed',
+      state: next === undefined ? settled : ('pending' as const),
       attempts: made.map(showAttempt),
       next:
         next === undefined

@@ -41,7 +41,7 @@ const site = Type.Object({
 const deploy = Type.Object({
   id: Type.String(),
   siteId: Type.String(),
-  status: Type.String({ description: 'uploading, live, superseded or failed' }),
+  status: Type.Enum(['uploading', 'live', 'superseded', 'failed']),
   fileCount: Type.Integer(),
   totalBytes: Type.Integer(),
   errorMessage: Type.Optional(Type.String()),

@@ -208,7 +208,11 @@ export const actOnObjectSchema = {
     ),
   ),
   response: responses({
-    200: Type.Union([Type.Object({ url: Type.String({ description: 'Relative to the server.' }) }), object]),
+    200: Type.Union([
+      Type.Object({ url: Type.String({ description: 'Relative to the server.' }) }),
+      Type.Object({ revoked: Type.Integer({ description: 'How many addresses were ended.' }) }),
+      object,
+    ]),
     201: object,
   }),
 }

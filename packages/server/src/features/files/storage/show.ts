@@ -1,19 +1,23 @@
 import { encodeName } from './names.ts'
 
-/** An object as callers may see it. */
-export interface ObjectRow extends Record<string, unknown> {
+/** What callers may see of an object. */
+interface Visible {
   readonly id: string
   readonly bucket: string
   readonly name: string
   readonly size: number
   readonly contentType: string
-  readonly userId: string | null
   readonly createdAt: string
   readonly updatedAt: string
 }
 
+/** An object as it is read. */
+export interface ObjectRow extends Visible, Record<string, unknown> {
+  readonly userId: string | null
+}
+
 /** An object as the API shows it. */
-export interface ShownObject extends Omit<ObjectRow, 'userId'> {
+export interface ShownObject extends Visible {
   /** Absent when no user made it. */
   readonly userId?: string
   /** In a public bucket: where everybody can read it. */

@@ -1,4 +1,4 @@
-import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { type Answered, bearerSecurity, responses } from '../../../http/schemas.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
 const tags = ['access']
@@ -79,7 +79,140 @@ const explained = Type.Object(
 )
 export type ExplainRequest = Static<typeof explained>
 
-const any = Type.Object({}, { additionalProperties: true })
+const verdict = {
+  value: Type.Union([Type.Boolean(), Type.Enum(['error']), Type.Null()], {
+    description: 'What an expression is for a row.',
+  }),
+  message: Type.Optional(Type.String({ description: 'Of an error.' })),
+  sqlState: Type.Optional(Type.String()),
+}
+const outcome = Type.Optional(
+  Type.Union([Type.Boolean(), Type.Enum(['error'])], {
+    description: 'What policies come to; absent where there is no row to ask about.',
+  }),
+)
+const failure = Type.Object({ message: Type.String(), sqlState: Type.String() })
+const answer = Type.Object(
+  {
+    status: Type.Integer(),
+    error: Type.Optional(Type.String()),
+    message: Type.Optional(Type.String()),
+    data: Type.Optional(record),
+  },
+  { description: 'What the data API answers.' },
+)
+const nullableText = Type.Union([Type.String(), Type.Null()])
+const plan = Type.Object({
+  plan: Type.Optional(Type.Unknown({ description: 'As EXPLAIN (FORMAT JSON) answers it.' })),
+  error: Type.Optional(failure),
+})
+
+const explanation = Type.Object({
+  caller: Type.Object({
+    label: Type.String(),
+    kind: Type.String(),
+    role: Type.Optional(Type.String()),
+    settings: Type.Object({}, { additionalProperties: Type.String() }),
+    grant: Type.Union([
+      Type.Object({
+        mayWrite: Type.Boolean(),
+        tables: Type.Union([Type.Array(Type.String()), Type.Null()], { description: 'null: all.' }),
+      }),
+      Type.Null(),
+    ]),
+  }),
+  table: Type.Object({
+    collection: Type.String(),
+    schema: Type.String(),
+    name: Type.String(),
+    kind: Type.String(),
+    rlsEnabled: Type.Boolean(),
+    primaryKey: Type.Array(Type.String()),
+  }),
+  action: Type.Enum(['select', 'insert', 'update', 'delete']),
+  gates: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      verdict: Type.Enum(['passes', 'stops']),
+      sentence: Type.String(),
+      refusal: Type.Optional(
+        Type.Object(
+          { status: Type.Integer(), error: Type.String(), message: Type.String() },
+          { description: 'Of one that stops the request before a statement is sent.' },
+        ),
+      ),
+    }),
+    { description: 'What stands before the policies.' },
+  ),
+  stages: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      command: Type.String(),
+      clause: Type.Enum(['using', 'check']),
+      row: Type.Enum(['before', 'after'], { description: 'The row as it is, or as it would be.' }),
+    }),
+    { description: 'Tests that PostgreSQL makes, each of which must pass.' },
+  ),
+  policies: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      command: Type.Enum(['ALL', 'SELECT', 'INSERT', 'UPDATE', 'DELETE']),
+      permissive: Type.Boolean(),
+      roles: Type.Array(Type.String()),
+      using: nullableText,
+      check: nullableText,
+      isForCaller: Type.Boolean(),
+      stages: Type.Array(
+        Type.Object({
+          stage: Type.Integer({ description: 'Index of a stage.' }),
+          place: Type.Integer({ description: 'Index among its verdicts.' }),
+        }),
+      ),
+    }),
+  ),
+  reads: Type.Array(
+    Type.Object({
+      policy: Type.String(),
+      schema: Type.String(),
+      name: Type.String(),
+      rlsEnabled: Type.Boolean(),
+      visible: Type.Optional(Type.Integer({ description: 'Rows that the caller sees, up to a limit.' })),
+      isMore: Type.Boolean(),
+      error: Type.Optional(failure),
+      sentence: Type.String(),
+    }),
+    { description: 'Tables that policies look at.' },
+  ),
+  rows: Type.Array(
+    Type.Object({
+      id: Type.Optional(Type.String()),
+      shown: Type.Object({}, { additionalProperties: nullableText }),
+      stages: Type.Array(Type.Object({ outcome, verdicts: Type.Array(Type.Object(verdict)) })),
+      allowed: outcome,
+      actual: Type.Optional(
+        Type.Boolean({ description: 'Whether it happened; absent where something else decided.' }),
+      ),
+      answer: Type.Optional(answer),
+      agrees: Type.Optional(
+        Type.Boolean({ description: 'Whether both say the same; absent where one does not say.' }),
+      ),
+      sentence: Type.String(),
+    }),
+  ),
+  isCut: Type.Boolean({ description: 'Rows were left out because together they are too large.' }),
+  answer: Type.String(),
+  statement: Type.Optional(
+    Type.Object({
+      text: Type.Optional(Type.String()),
+      values: Type.Optional(Type.Array(nullableText)),
+      outcome: answer,
+    }),
+  ),
+  plans: Type.Optional(Type.Object({ withPolicies: plan, withoutPolicies: plan })),
+  psql: Type.String({ description: 'Shows the same in psql.' }),
+  remains: Type.Array(Type.String(), { description: 'What is not undone.' }),
+})
+export type Explanation = Answered<typeof explanation>
 
 export const explainSchema = {
   tags,
@@ -88,7 +221,7 @@ export const explainSchema = {
   description:
     'What stands before the policies, what each policy says of each row, what they come to, and what the data API itself would answer. Writes go through the data API and are undone; numbers that sequences have given stay given.',
   body: explained,
-  response: responses({ 200: any }),
+  response: responses({ 200: explanation }),
 }
 
 const partsBody = Type.Object(
@@ -112,7 +245,22 @@ export const partsSchema = {
   description:
     'Of the first of the rows: the value of each part that AND, OR and NOT join, and of what comparisons compare.',
   body: partsBody,
-  response: responses({ 200: any }),
+  response: responses({
+    200: Type.Object({
+      ...verdict,
+      text: Type.String(),
+      operator: Type.Optional(Type.Enum(['and', 'or', 'not'])),
+      terms: Type.Array(record, { description: 'Of an operator: parts, like this one.' }),
+      sides: Type.Array(
+        Type.Object({
+          expression: Type.String(),
+          text: Type.Optional(nullableText),
+          message: Type.Optional(Type.String()),
+        }),
+        { description: 'Of a comparison: what it compares.' },
+      ),
+    }),
+  }),
 }
 
 const comparedBody = Type.Object(
@@ -168,7 +316,23 @@ export const compareSchema = {
   description:
     'The changed expressions are evaluated over rows; no definition is changed, and no table is locked.',
   body: comparedBody,
-  response: responses({ 200: any }),
+  response: responses({
+    200: Type.Object({
+      policy: Type.String(),
+      rows: Type.Integer(),
+      callers: Type.Array(
+        Type.Object({
+          label: Type.String(),
+          stopped: Type.Optional(Type.String({ description: 'What stops the caller before any policy.' })),
+          shown: Type.Array(nullableText, { description: 'Rows that only the changed policy permits.' }),
+          hidden: Type.Array(nullableText, { description: 'Rows that it permits no longer.' }),
+          kept: Type.Integer({ description: 'How many it permits as before.' }),
+          absent: Type.Integer({ description: 'How many neither permits.' }),
+          errors: Type.Array(Type.String(), { description: 'Of rows that could not be decided.' }),
+        }),
+      ),
+    }),
+  }),
 }
 
 const savedBody = Type.Object(

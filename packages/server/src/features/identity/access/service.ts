@@ -9,11 +9,11 @@ import type { AccessContext, Look } from './context.ts'
 import { accessErrors } from './errors.ts'
 import { evaluateParts, type ValuedPart } from './evaluation/evaluated-expression.ts'
 import { planStages } from './evaluation/stages.ts'
-import { type Explanation, explain } from './explanation/explain.ts'
+import { explain } from './explanation/explain.ts'
 import { explainUnexposed } from './explanation/unexposed-table.ts'
 import { rehearse } from './rehearsal/rehearsal.ts'
 import { findRow } from './rows/subjects.ts'
-import type { As, CompareRequest, ExplainRequest, PartsRequest, SaveRequest } from './schemas.ts'
+import type { As, CompareRequest, ExplainRequest, Explanation, PartsRequest, SaveRequest } from './schemas.ts'
 
 /** Who asks, and until when. */
 export interface Asking {

@@ -23,7 +23,7 @@ export function authSettings(settings: AuthSettings): Feature {
           config: { guard: 'admin', operation: 'authSettings.get' },
           schema: { ...common, summary: 'Which ways to sign in are open' },
         },
-        (_request, reply) => reply.send(settings.current),
+        async (_request, reply) => reply.send(settings.current),
       )
       for (const method of ['PATCH', 'PUT'] as const) {
         app.route({

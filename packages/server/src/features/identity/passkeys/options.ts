@@ -46,7 +46,7 @@ export function creationOptions(
     rp: { id, name },
     user: { id: userHandleOf(user.id), name: userName, displayName: userName },
     challenge,
-    pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+    pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key' as const, alg })),
     timeout: challengeSeconds * 1000,
     excludeCredentials: existing.map(describe),
     authenticatorSelection: {
@@ -55,7 +55,7 @@ export function creationOptions(
       requireResidentKey: false,
       userVerification: 'preferred',
     },
-    attestation: 'none',
+    attestation: 'none' as const,
     extensions: { credProps: true },
   }
 }

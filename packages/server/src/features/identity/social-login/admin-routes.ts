@@ -19,7 +19,7 @@ export function socialLoginAdminRoutes(app: HttpServer, context: SocialLoginCont
   app.get(
     path,
     { config: { guard: 'admin', operation: 'socialProviders.list' }, schema: schemas.providersSchema },
-    (_request, reply) => reply.send({ providers: listProviders() }),
+    async (_request, reply) => reply.send({ providers: listProviders() }),
   )
   app.put(
     `${path}/:provider`,
@@ -28,7 +28,9 @@ export function socialLoginAdminRoutes(app: HttpServer, context: SocialLoginCont
       const { provider } = request.params
       requireProvider(provider)
       await registry.change(provider, request.body, originOf(request))
-      return reply.send(listProviders().find(({ name }) => name === provider))
+      const changed = listProviders().find(({ name }) => name === provider)
+      if (changed === undefined) throw socialLoginErrors.unknownProvider(provider)
+      return reply.send(changed)
     },
   )
   app.delete(

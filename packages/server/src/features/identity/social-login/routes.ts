@@ -33,7 +33,7 @@ export function socialLoginRoutes(app: HttpServer, context: SocialLoginContext):
     (request, reply) => start(context, request.params.provider, request.query, request, reply),
   )
   const callback = '/api/auth/oauth/:provider/callback'
-  app.get(
+  app.get<{ Params: { provider: string } }>(
     callback,
     {
       config: { guard: 'public', operation: 'socialLogin.finish' },

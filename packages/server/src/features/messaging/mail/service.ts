@@ -40,6 +40,7 @@ export interface EffectiveTemplate extends ListedTemplate {
 export interface StoredTemplate extends EffectiveTemplate {
   readonly id: string
   readonly createdAt: string
+  readonly updatedAt: string
   /** What keeps the template from being used, if anything does. */
   readonly warnings?: readonly string[]
 }

@@ -77,11 +77,13 @@ export class PushProviders {
   }
 
   list() {
-    const details = describeCredentials(this.#credentials())
-    return providerNames.map((provider) => {
-      const source = this.#stored[provider] ? 'database' : this.#configured[provider] ? 'configuration' : null
-      return { provider, source, sends: this.#sends(provider), details: details[provider] ?? null }
-    })
+    return providerNames.map((provider) => this.describe(provider))
+  }
+
+  describe(provider: ProviderName) {
+    const source = this.#stored[provider] ? 'database' : this.#configured[provider] ? 'configuration' : null
+    const details = describeCredentials(this.#credentials())[provider] ?? null
+    return { provider, source, sends: this.#sends(provider), details } as const
   }
 
   /** Replaces the credentials of a provider. */

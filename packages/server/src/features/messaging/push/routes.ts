@@ -56,7 +56,7 @@ export function ownPushRoutes(app: HttpServer, { devices, providers, lockCaller 
   app.get(
     '/api/push/web-push-key',
     { config: { guard: 'bearer', operation: 'push.getWebPushKey' }, schema: ownSchemas.webPushKey },
-    (_request, reply) => reply.send({ public_key: providers().webPushKey }),
+    async (_request, reply) => reply.send({ public_key: providers().webPushKey }),
   )
 }
 
@@ -112,7 +112,7 @@ export function adminPushRoutes(app: HttpServer, { devices, sends, providers }: 
   app.get(
     `${path}/providers`,
     { config: { guard: 'admin', operation: 'push.listProviders' }, schema: adminSchemas.listProviders },
-    (_request, reply) => reply.send({ items: providers().list() }),
+    async (_request, reply) => reply.send({ items: providers().list() }),
   )
   app.put(
     `${path}/providers/:provider`,
@@ -120,11 +120,7 @@ export function adminPushRoutes(app: HttpServer, { devices, sends, providers }: 
     async (request, reply) => {
       const name = requireProvider(request.params.provider)
       await providers().change(name, parseCredentials(name, request.body), originOf(request))
-      return reply.send(
-        providers()
-          .list()
-          .find(({ provider }) => provider === name),
-      )
+      return reply.send(providers().describe(name))
     },
   )
   app.delete(

@@ -62,7 +62,7 @@ const delivery = Type.Object({
   body: Type.String(),
   data: Type.Object({}, { additionalProperties: Type.String() }),
   options,
-  status: Type.String({ description: 'pending, sent, failed or invalid_token' }),
+  status: Type.Enum(['pending', 'sent', 'failed', 'invalid_token']),
   attempts: Type.Integer(),
   error_code: nullable(
     'unregistered, invalid_token, provider_auth, payload_too_large, provider_error, provider_not_configured, expired or device_moved',
@@ -151,7 +151,11 @@ export const ownSchemas = {
   webPushKey: {
     ...common,
     summary: 'The key that browsers subscribe with',
-    response: responses({ 200: Type.Object({ public_key: Type.String() }) }),
+    response: responses({
+      200: Type.Object({
+        public_key: Type.Optional(Type.String({ description: 'Absent without credentials of Web Push.' })),
+      }),
+    }),
   },
 }
 

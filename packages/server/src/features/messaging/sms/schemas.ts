@@ -61,7 +61,12 @@ export const adminSchemas = {
     summary: 'Send a text message',
     body: newMessage,
     response: responses({
-      200: Type.Object({ id, message_id: Type.String(), status: Type.String(), to: Type.String() }),
+      200: Type.Object({
+        id,
+        message_id: nullable('What the provider calls it.'),
+        status: Type.String(),
+        to: Type.String(),
+      }),
     }),
   },
 }

@@ -1,5 +1,6 @@
 import { bearerSecurity, pageOf, pageQuery, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
+import { ticketStatuses } from './queries.ts'
 
 const common = { tags: ['support'], security: bearerSecurity }
 const id = Type.String({ format: 'uuid' })
@@ -8,7 +9,7 @@ const nullable = (description: string) => Type.Union([Type.String(), Type.Null()
 const message = Type.Object({
   id,
   ticket_id: id,
-  author: Type.String({ description: 'user or support' }),
+  author: Type.Enum(['user', 'support']),
   body: Type.String(),
   attachments: Type.Array(
     Type.Object({
@@ -30,7 +31,7 @@ const ticket = {
   user_id: id,
   email: nullable('Of the user.'),
   subject: Type.String(),
-  status: Type.String({ description: 'open, answered or closed' }),
+  status: Type.Enum(ticketStatuses),
   created_at: Type.String(),
   updated_at: Type.String(),
 }

@@ -22,15 +22,15 @@ export interface AuditRow {
   readonly actor: string
   readonly action: string
   readonly target: string | null
-  readonly detail: unknown
+  readonly detail: Readonly<Record<string, unknown>>
   readonly user_id: string | null
   readonly api_key_id: string | null
   readonly app_id: string | null
   readonly table_name: string | null
   readonly record_id: string | null
   readonly operation: string | null
-  readonly old_values: unknown
-  readonly new_values: unknown
+  readonly old_values: Readonly<Record<string, unknown>> | null
+  readonly new_values: Readonly<Record<string, unknown>> | null
   readonly address: string | null
   readonly request_id: string | null
 }

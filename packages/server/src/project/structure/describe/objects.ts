@@ -1,20 +1,7 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { StructureObjects } from '../schemas.ts'
 import { ownSchema } from './relations.ts'
-
-/** What stands beside the relations, as PostgreSQL prints it. */
-export interface StructureObjects {
-  readonly schemas: readonly { readonly name: string; readonly isServed: boolean }[]
-  readonly enums: readonly Record<string, unknown>[]
-  readonly domains: readonly Record<string, unknown>[]
-  readonly compositeTypes: readonly Record<string, unknown>[]
-  readonly functions: readonly Record<string, unknown>[]
-  readonly sequences: readonly Record<string, unknown>[]
-  readonly extensions: readonly Record<string, unknown>[]
-  /** Names of types that a column can have. */
-  readonly columnTypes: readonly string[]
-  readonly roles: readonly string[]
-}
 
 /** As many of a kind as are answered: a page shows no more, and the search of the command palette has names. */
 const most = 1000

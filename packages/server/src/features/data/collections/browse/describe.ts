@@ -4,7 +4,7 @@ import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
 import { describeColumn } from '../../schema/index.ts'
 
 /** What a grid has to know of a table before it shows rows. */
-export function describeTable(relation: Relation): object {
+export function describeTable(relation: Relation) {
   const { collection, schema, name, kind, comment, rlsEnabled, primaryKey } = relation
   return {
     ...{ table: collection, schema, name, kind },

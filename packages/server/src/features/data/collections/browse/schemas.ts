@@ -25,6 +25,29 @@ const table = {
   policies: Type.Integer(),
 }
 
+const column = Type.Object({
+  name: Type.String(),
+  position: Type.Integer(),
+  type: Type.String(),
+  jsonType: Type.String(),
+  nullable: Type.Boolean(),
+  hasDefault: Type.Optional(Type.Boolean()),
+  default: Type.Optional(Type.String()),
+  identity: Type.Optional(Type.Enum(['always', 'by default'])),
+  isGenerated: Type.Optional(Type.Boolean()),
+  comment: Type.Optional(Type.String()),
+  isPrimaryKey: Type.Boolean(),
+  isGeometry: Type.Boolean(),
+  isGeography: Type.Boolean(),
+  isRaster: Type.Optional(Type.Boolean()),
+  geometryType: Type.Optional(Type.String({ description: 'Empty where it takes every kind.' })),
+  srid: Type.Optional(Type.Integer()),
+  coordDimension: Type.Optional(Type.Integer()),
+  isVector: Type.Boolean(),
+  vectorDim: Type.Optional(Type.Integer()),
+  enumValues: Type.Optional(Type.Array(Type.String())),
+})
+
 export const getTable = {
   tags,
   security,
@@ -35,8 +58,16 @@ export const getTable = {
       ...table,
       isWritable: Type.Boolean(),
       primaryKey: Type.Array(Type.String()),
-      columns: Type.Array(anyObject, { description: 'As in `/api/schema`.' }),
-      relations: Type.Array(anyObject),
+      columns: Type.Array(column, { description: 'As in `/api/schema`.' }),
+      relations: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          kind: Type.Enum(['many-to-one', 'one-to-many']),
+          table: Type.String(),
+          pairs: Type.Array(Type.Object({ from: Type.String(), to: Type.String() })),
+          constraint: Type.String(),
+        }),
+      ),
       sorted: Type.Array(Type.String(), { description: 'Columns that an index sorts.' }),
       isCaptured: Type.Boolean({
         description: 'Whether streams are sent what plain SQL changes, too (`basalt events capture`).',
@@ -136,5 +167,15 @@ export const applyChanges = {
       }),
     ),
   }),
-  response: responses({ 200: Type.Array(anyObject) }),
+  response: responses({
+    200: Type.Array(
+      Type.Object({
+        index: Type.Integer({ description: 'Of the operation.' }),
+        status: Type.Integer(),
+        body: Type.Optional(anyObject),
+        before: Type.Optional(anyObject),
+        version: Type.Optional(Type.String()),
+      }),
+    ),
+  }),
 }

@@ -119,20 +119,19 @@ const choice = (values: readonly string[], description: string) =>
 
 const rows = (description: string) => ({ schema: Type.String({ description }) })
 
+const refused = Type.Optional(
+  Type.Array(Type.Object({ row: Type.Integer({ description: 'Counted from 1.' }), message: Type.String() }), {
+    description: 'The rows that were refused, the first 10,000 of them.',
+  }),
+)
+
 const result = Type.Object({
   processed: Type.Integer(),
   inserted: Type.Integer(),
   updated: Type.Integer(),
   skipped: Type.Integer(),
   failed: Type.Integer(),
-  errors: Type.Optional(
-    Type.Array(
-      Type.Object({ row: Type.Integer({ description: 'Counted from 1.' }), message: Type.String() }),
-      {
-        description: 'The rows that were refused, the first 10,000 of them.',
-      },
-    ),
-  ),
+  errors: refused,
   dryRun: Type.Optional(Type.Boolean()),
 })
 
@@ -151,9 +150,12 @@ const status = Type.Object({
   startedAt: Type.String({ format: 'date-time' }),
   finishedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
   result: Type.Union([result, Type.Null()], { description: 'As the answer without the preference.' }),
-  error: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], {
-    description: 'As the answer without the preference.',
-  }),
+  error: Type.Union(
+    [Type.Object({ message: Type.String(), errors: refused }, { additionalProperties: true }), Type.Null()],
+    {
+      description: 'As the answer without the preference.',
+    },
+  ),
 })
 
 const importSchema = {

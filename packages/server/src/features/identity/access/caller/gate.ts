@@ -6,7 +6,7 @@ export interface Gate {
   readonly verdict: 'passes' | 'stops'
   readonly sentence: string
   /** Of one that stops the request before a statement is sent: what the API answers. */
-  readonly refusal?: { readonly status: number; readonly error: string; readonly message: string }
+  readonly refusal?: { readonly status: number; readonly error: string; readonly message: string } | undefined
 }
 
 /** @param refused what the API answers where it does not pass, if that needs no statement */

@@ -7,36 +7,17 @@ import { gatesOfTable } from '../caller/table-gates.ts'
 import type { Look } from '../context.ts'
 import { evaluateStage } from '../evaluation/evaluate.ts'
 import { evaluateParts, type ValuedPart } from '../evaluation/evaluated-expression.ts'
-import { describeReads, type PolicyRead } from '../evaluation/policy-reads.ts'
+import { describeReads } from '../evaluation/policy-reads.ts'
 import { type Action, planStages, type Stage, type Verdict } from '../evaluation/stages.ts'
-import { explainPlans, type Plans } from '../rehearsal/query-plans.ts'
+import { explainPlans } from '../rehearsal/query-plans.ts'
 import { type ProductionRun, runRequest } from '../rehearsal/run-request.ts'
 import { findVisible, type Sight } from '../rows/candidates.ts'
 import type { RowRequest } from '../rows/row-requests.ts'
 import { findSubjects, rowOf, type Subject } from '../rows/subjects.ts'
-import type { ExplainRequest } from '../schemas.ts'
+import type { ExplainRequest, Explanation } from '../schemas.ts'
 import { type ExplainedRow, explainRow, outcomesOf, withoutBody } from './explained-row.ts'
 import { reproduce } from './psql-script.ts'
 import { nearness } from './sentences.ts'
-
-export interface Explanation {
-  readonly caller: { readonly label: string; readonly [field: string]: unknown }
-  readonly table: object
-  readonly action: Action
-  readonly gates: readonly Gate[]
-  readonly stages: readonly Omit<Stage, 'policies'>[]
-  readonly policies: readonly object[]
-  readonly reads: readonly PolicyRead[]
-  readonly rows: readonly ExplainedRow[]
-  /** Whether rows were left out because together they are too large. */
-  readonly isCut: boolean
-  readonly answer: string
-  readonly statement: object | undefined
-  readonly plans: Plans | undefined
-  readonly psql: string
-  /** What is not undone. */
-  readonly remains: readonly string[]
-}
 
 export async function explain(look: Look, request: ExplainRequest): Promise<Explanation> {
   const { rehearsal, catalog, relation, caller } = look

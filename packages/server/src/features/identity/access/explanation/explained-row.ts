@@ -4,26 +4,10 @@ import { type Action, combine, combineStages, type Stage, type Verdict } from '.
 import type { Outcome } from '../rehearsal/run-request.ts'
 import type { Sight } from '../rows/candidates.ts'
 import type { Subject } from '../rows/subjects.ts'
+import type { Explanation } from '../schemas.ts'
 import { describeRow } from './sentences.ts'
 
-export interface ExplainedRow {
-  readonly id: string | undefined
-  readonly shown: Readonly<Record<string, string | null>>
-  /** By stage: what its policies come to, and each of them. Undefined where there is no row to ask about. */
-  readonly stages: readonly {
-    readonly outcome: boolean | 'error' | undefined
-    readonly verdicts: readonly Verdict[]
-  }[]
-  /** What the policies come to; undefined where the row of some stage cannot be made. */
-  readonly allowed: boolean | 'error' | undefined
-  /** Whether it happened: undefined where something else than the policies decided. */
-  readonly actual: boolean | undefined
-  /** Of a write, and of a read that is refused whatever the row: what the data API answered. */
-  readonly answer: Omit<Outcome, 'body'> | undefined
-  /** Whether both say the same; undefined where one of them does not say. */
-  readonly agrees: boolean | undefined
-  readonly sentence: string
-}
+export type ExplainedRow = Explanation['rows'][number]
 
 /** What was found out about a row. */
 export interface Findings {
@@ -55,7 +39,7 @@ export function explainRow(findings: Findings): ExplainedRow {
   const { candidate, after } = subject
   const outcomes = outcomesOf(findings)
   const allowed = combineStages(outcomes)
-  const answer = action === 'select' ? answerOfRead(sight, outcome) : withoutBody(outcome)
+  const answer = action === 'select' ? answerOfRead(sight, outcome) : outcome && withoutBody(outcome)
   const actual = answer === undefined ? (typeof sight === 'boolean' ? sight : undefined) : happened(answer)
   const isDecided = stopping(gates) === undefined && typeof allowed === 'boolean' && actual !== undefined
   return {
@@ -76,12 +60,13 @@ export function explainRow(findings: Findings): ExplainedRow {
 }
 
 /** Undefined where the database says of the row itself whether the caller sees it. */
-function answerOfRead(sight: Sight, outcome: Outcome | undefined): ExplainedRow['answer'] {
-  const { status = 200, error } = outcome ?? {}
-  if (refusals.has(status) && error !== 'record_not_found') return withoutBody(outcome)
+function answerOfRead(sight: Sight, outcome: Outcome | undefined) {
+  const failure = outcome === undefined || outcome.status < 300 ? undefined : withoutBody(outcome)
+  if (failure !== undefined && refusals.has(failure.status) && failure.error !== 'record_not_found')
+    return failure
   // A list may fail at another row.
   if (typeof sight === 'boolean') return undefined
-  if (status >= 300) return withoutBody(outcome)
+  if (failure !== undefined) return failure
   if (sight === undefined) return undefined
   return { status: sight.sqlState === '57014' ? 504 : 500, error: sight.sqlState, message: sight.message }
 }
@@ -89,7 +74,7 @@ function answerOfRead(sight: Sight, outcome: Outcome | undefined): ExplainedRow[
 const refusals = new Set([401, 403, 404])
 
 /** Undefined where something else than the policies refused it. */
-function happened(outcome: Omit<Outcome, 'body'>): boolean | undefined {
+function happened(outcome: Pick<Outcome, 'status'>): boolean | undefined {
   if (outcome.status < 300) return true
   return refusals.has(outcome.status) ? false : undefined
 }
@@ -104,9 +89,7 @@ function faultOf(after: Subject['after'], outcome: Outcome | undefined): string 
   return `${refusal}; without policies: ${fault}`
 }
 
-export function withoutBody(outcome: Outcome | undefined): Omit<Outcome, 'body'> | undefined {
-  if (outcome === undefined) return undefined
-  const { body: _, ...rest } = outcome
+export function withoutBody({ body: _, ...rest }: Outcome): Omit<Outcome, 'body'> {
   return rest
 }
 

@@ -3,8 +3,7 @@ import { sql } from '../../../../database/sql.ts'
 import type { ExaminedCaller } from '../caller/callers.ts'
 import { gate } from '../caller/gate.ts'
 import type { AccessContext } from '../context.ts'
-import type { ExplainRequest } from '../schemas.ts'
-import type { Explanation } from './explain.ts'
+import type { ExplainRequest, Explanation } from '../schemas.ts'
 import { reproduce } from './psql-script.ts'
 
 /** What becomes of a table that exists and is not in the API; undefined of every other name. */
