@@ -70,7 +70,8 @@ export function SitesView() {
 
 function NewSite({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useState('')
-  const [slug, setSlug] = useState('')
+  const [typed, setSlug] = useState<string>()
+  const slug = typed ?? slugOf(name)
   const [spaMode, setSpaMode] = useState(false)
   const [, navigate] = useLocation()
   const action = useAction(createSite, {
@@ -83,10 +84,10 @@ function NewSite({ onClose }: { readonly onClose: () => void }) {
     <FormDialog
       title="New site"
       action="Create site"
-      isDisabled={name === ''}
+      isDisabled={name === '' || slug === ''}
       isPending={action.isPending}
       error={action.error}
-      onSubmit={() => action.run({ name, slug: slug === '' ? undefined : slug, spaMode })}
+      onSubmit={() => action.run({ name, slug, spaMode })}
       onClose={onClose}
     >
       <TextField label="Name" value={name} onChange={setName} required />
@@ -95,7 +96,8 @@ function NewSite({ onClose }: { readonly onClose: () => void }) {
         value={slug}
         onChange={setSlug}
         isCode
-        hint="The host name begins with it: shop.example.com. Empty: made from the name."
+        hint="The host name begins with it: shop.example.com."
+        required
       />
       <Checkbox
         label="Single page"
@@ -106,3 +108,11 @@ function NewSite({ onClose }: { readonly onClose: () => void }) {
     </FormDialog>
   )
 }
+
+/** A DNS label of a name. */
+const slugOf = (name: string) =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 63)
+    .replaceAll(/^-|-$/g, '')
