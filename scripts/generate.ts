@@ -1,6 +1,6 @@
 /**
- * Writes docs/generated, and the kinds of errors that the client knows, from the code: `npm run generate`. With `--check` it only compares, and fails when a file
- * is not what the code says.
+ * Writes docs/generated, the kinds of errors that the client knows, and the operations that the dashboard calls, from the
+ * code: `npm run generate`. With `--check` it only compares, and fails when a file is not what the code says.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,14 +10,18 @@ import { createApp } from '../packages/server/src/app.ts'
 import { loadConfig } from '../packages/server/src/config/load.ts'
 import { describeConfiguration } from '../packages/server/src/config/reference.ts'
 import { listErrors } from '../packages/server/src/error-catalog.ts'
+import { type ApiDocument, printOperations } from './print-operations.ts'
 
 const root = join(import.meta.dirname, '..')
+
+const document = await readApiDocument()
 
 const files: Readonly<Record<string, string>> = {
   'docs/generated/configuration.md': note('config/schema.ts', describeConfiguration()),
   'docs/generated/errors.md': note('the errors.ts files', describeErrors()),
   'packages/client/src/error-slugs.ts': printErrorSlugs(),
-  'docs/generated/openapi.json': await readApiDocument(),
+  'docs/generated/openapi.json': `${JSON.stringify(document, undefined, 2)}\n`,
+  'packages/dashboard/src/api/operations.ts': printOperations(document),
 }
 
 if (process.argv.includes('--check')) {
@@ -64,14 +68,14 @@ function escapeCell(text: string): string {
 }
 
 /** The document as a server with everything switched on answers it. */
-async function readApiDocument(): Promise<string> {
+async function readApiDocument(): Promise<ApiDocument> {
   const directory = mkdtempSync(join(tmpdir(), 'basalt-generate-'))
   const flags = { 'server.data_dir': directory, 'server.public_base_url': 'http://127.0.0.1:8090' }
   const { config } = loadConfig({ directory, env: {}, flags })
   const app = await createApp({ config, log: pino({ level: 'silent' }), embeddedSettings: { fsync: 'off' } })
   try {
     const response = await app.http.inject('/api/openapi.json')
-    return `${JSON.stringify(response.json(), undefined, 2)}\n`
+    return response.json()
   } finally {
     await app.close()
     rmSync(directory, { recursive: true, force: true })

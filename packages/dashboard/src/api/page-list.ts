@@ -1,25 +1,32 @@
+import type { Operations } from './operations.ts'
 import type { Page } from './queries.ts'
-import { get, type Query } from './request.ts'
+import { get, type Item, type Path, type Query, type Reads } from './request.ts'
 
-/** A list that the API answers by the number of the page. */
-interface PageAnswer<T> {
-  readonly items: readonly T[]
-  readonly page: number
-  readonly totalPages: number
-}
+/** The lists that have a parameter. */
+type ListedBy<Parameter extends string> = {
+  [Name in Reads]: Parameter extends Operations[Name]['query'] ? Name : never
+}[Reads]
 
 const pageSize = 50
 
-/** @param cursor the number of the page; undefined for the first one */
-export async function listByPage<T>(
-  path: string,
-  query: Query,
+/**
+ * Of a list that the API answers by the number of the page.
+ *
+ * @param cursor the number of the page; undefined for the first one
+ */
+export async function listByPage<Name extends ListedBy<'perPage'>>(
+  path: Path<Name>,
+  query: Omit<Query<Name>, 'page' | 'perPage'>,
   cursor: string | undefined,
   signal: AbortSignal,
-): Promise<Page<T>> {
-  const sent = { ...query, page: cursor ?? 1, perPage: pageSize }
-  const { items, page, totalPages } = await get<PageAnswer<T>>(path, sent, { signal })
-  return { items, next: page < totalPages ? String(page + 1) : undefined }
+): Promise<Page<Item<Name>>> {
+  const sent = { ...query, page: cursor ?? 1, perPage: pageSize } as Query<Name>
+  const answer = (await get<Name>(path, sent, { signal })) as {
+    readonly items: readonly Item<Name>[]
+    readonly page: number
+    readonly totalPages: number
+  }
+  return { items: answer.items, next: answer.page < answer.totalPages ? String(answer.page + 1) : undefined }
 }
 
 /**
@@ -27,13 +34,14 @@ export async function listByPage<T>(
  *
  * @param cursor the offset of the page; undefined for the first one
  */
-export async function listByOffset<T>(
-  path: string,
-  { limit, ...query }: Query & { readonly limit: number },
+export async function listByOffset<Name extends ListedBy<'offset'>>(
+  path: Path<Name>,
+  { limit, ...query }: Omit<Query<Name>, 'offset' | 'limit'> & { readonly limit: number },
   cursor: string | undefined,
   signal: AbortSignal,
-): Promise<Page<T>> {
+): Promise<Page<Item<Name>>> {
   const offset = Number(cursor ?? 0)
-  const { items } = await get<{ items: readonly T[] }>(path, { ...query, limit, offset }, { signal })
+  const sent = { ...query, limit, offset } as Query<Name>
+  const { items } = (await get<Name>(path, sent, { signal })) as { readonly items: readonly Item<Name>[] }
   return { items, next: items.length === limit ? String(offset + limit) : undefined }
 }

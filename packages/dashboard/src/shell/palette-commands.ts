@@ -13,17 +13,6 @@ export type Command = {
   readonly kind: string
 } & ({ readonly path: string } | { readonly run: () => void })
 
-/** Of `GET /api/admin/tables`. */
-interface TableItem {
-  readonly collection: string
-}
-
-/** Of `GET /api/admin/users`. */
-interface UserItem {
-  readonly id: string
-  readonly email: string
-}
-
 const mostScreens = 30
 const mostTables = 12
 const mostUsers = 6
@@ -47,12 +36,12 @@ export function useCommands(typed: string): readonly Command[] {
   // Found by the server: there may be twenty thousand.
   const tables = useApi(
     ['tables', 'palette', search],
-    (signal) => get<{ items: TableItem[] }>('admin/tables', { search, limit: mostTables }, { signal }),
+    (signal) => get<'overview.tables'>('admin/tables', { search, limit: mostTables }, { signal }),
     { enabled: isTyping && search !== '' },
   )
   const users = useApi(
     ['users', 'palette', search],
-    (signal) => get<{ items: UserItem[] }>('admin/users', { search, perPage: mostUsers }, { signal }),
+    (signal) => get<'users.list'>('admin/users', { search, perPage: mostUsers }, { signal }),
     { enabled: search.length >= shortestUserSearch, keepsPrevious: false },
   )
   return [

@@ -6,19 +6,19 @@ export type Credential = { readonly password: string } | { readonly code: string
 
 /** Whether the browser has a session. @throws BasaltError when the server cannot say */
 export async function checkSession(): Promise<void> {
-  await get('admin/session')
+  await get<'admin.session'>('admin/session')
   sessionState.set('signed-in')
 }
 
 export async function signIn(credential: Credential): Promise<void> {
-  await post('admin/session', credential)
+  await post<'admin.startSession'>('admin/session', credential)
   sessionState.set('signed-in')
   // What failed without a session is read again.
   await queryClient.invalidateQueries()
 }
 
 export async function signOut(): Promise<void> {
-  await remove('admin/session')
+  await remove<'admin.endSession'>('admin/session')
   sessionState.set('signed-out')
   queryClient.clear()
 }

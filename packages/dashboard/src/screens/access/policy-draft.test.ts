@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import type { ExplainedPolicy } from './api.ts'
 import { draftOf, editOf, newPolicy } from './policy-draft.ts'
 
-const owners = {
+const owners: ExplainedPolicy = {
   ...{ name: 'owners', command: 'ALL', permissive: true, roles: ['basalt_authenticated'] },
   ...{ using: 'a = 1', check: null, isForCaller: true, stages: [] },
 }

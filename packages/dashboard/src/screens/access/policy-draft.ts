@@ -3,7 +3,7 @@ import type { Action, ExplainedPolicy, PolicyEdit } from './api.ts'
 /** What is typed of a policy; `name` is that of a new one. */
 export interface PolicyDraft {
   readonly name: string
-  readonly command: string
+  readonly command: Command
   readonly isPermissive: boolean
   /** With commas; empty: everyone. */
   readonly roles: string
@@ -12,13 +12,16 @@ export interface PolicyDraft {
 }
 
 export const commands = ['ALL', 'SELECT', 'INSERT', 'UPDATE', 'DELETE'] as const
+type Command = (typeof commands)[number]
 
 /** Which clauses a policy has (PostgreSQL manual, CREATE POLICY). */
 export const hasUsing = (command: string) => command !== 'INSERT'
 export const hasCheck = (command: string) => command !== 'SELECT' && command !== 'DELETE'
 
 export function newPolicy(action: Action): PolicyDraft {
-  const command = action.toUpperCase()
+  const command = ({ select: 'SELECT', insert: 'INSERT', update: 'UPDATE', delete: 'DELETE' } as const)[
+    action
+  ]
   return {
     name: 'new policy',
     command,

@@ -23,18 +23,18 @@ interface Props {
 const fresh = ''
 
 /** An edited policy against the present one: what it would permit and refuse, without a change of a definition. */
-export function PolicyTrial({ request, explanation: { policies, table, caller } }: Props) {
+export function PolicyTrial({ request, explanation: { policies, table, caller, action } }: Props) {
   const [chosen, setChosen] = useState(policies[0]?.name ?? fresh)
   const [drafts, setDrafts] = useState<Readonly<Record<string, PolicyDraft>>>({})
   const [isOnlyCaller, setOnlyCaller] = useState(false)
   const trial = useAction(compare, { failure: 'view' })
   const present = policies.find(({ name }) => name === chosen)
-  const draft = drafts[chosen] ?? (present === undefined ? newPolicy(request.action) : draftOf(present))
+  const draft = drafts[chosen] ?? (present === undefined ? newPolicy(action) : draftOf(present))
   const change = (part: Partial<PolicyDraft>) => setDrafts({ ...drafts, [chosen]: { ...draft, ...part } })
   const policy = editOf(draft, present)
   const asked = {
     table: table.collection,
-    action: request.action,
+    action,
     ...(request.filter === undefined ? {} : { filter: request.filter }),
     ...(request.ids === undefined ? {} : { ids: request.ids }),
     ...(isOnlyCaller ? { as: [request.as] } : {}),
@@ -66,7 +66,7 @@ export function PolicyTrial({ request, explanation: { policies, table, caller } 
           <Checkbox label={`only ${caller.label}`} checked={isOnlyCaller} onChange={setOnlyCaller} />
         </div>
       </div>
-      <p>{meanings[request.action]} Ctrl or ⌘ and Enter tries it.</p>
+      <p>{meanings[action]} Ctrl or ⌘ and Enter tries it.</p>
       {hasUsing(draft.command) && (
         <>
           <p>USING: which rows there are for it.</p>
@@ -105,7 +105,7 @@ export function PolicyTrial({ request, explanation: { policies, table, caller } 
         {isChanged && <Link href={migrationLink(statement, title)}>Make it a migration in Structure</Link>}
       </div>
       {trial.error !== null && <Failure error={trial.error} />}
-      {trial.result !== undefined && <Changes comparison={trial.result} action={request.action} />}
+      {trial.result !== undefined && <Changes comparison={trial.result} action={action} />}
     </>
   )
 }

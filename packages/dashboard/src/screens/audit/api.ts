@@ -1,22 +1,7 @@
 import { listByOffset } from '../../api/page-list.ts'
+import type { Item } from '../../api/request.ts'
 
-/** Of `GET /api/admin/audit`. */
-export interface AuditEntry {
-  readonly id: string
-  readonly timestamp: string
-  readonly actor: string
-  readonly action: string
-  readonly target: string | null
-  readonly detail: Readonly<Record<string, unknown>>
-  readonly user_id: string | null
-  readonly table_name: string | null
-  readonly record_id: string | null
-  readonly operation: string | null
-  readonly old_values: Readonly<Record<string, unknown>> | null
-  readonly new_values: Readonly<Record<string, unknown>> | null
-  readonly ip_address: string | null
-  readonly request_id: string | null
-}
+export type AuditEntry = Item<'audit.list'>
 
 export const auditFilters = [
   'action',
@@ -34,4 +19,4 @@ export type AuditFilter = Partial<Readonly<Record<(typeof auditFilters)[number],
 const pageSize = 100
 
 export const listAudit = (filter: AuditFilter, cursor: string | undefined, signal: AbortSignal) =>
-  listByOffset<AuditEntry>('admin/audit', { ...filter, limit: pageSize }, cursor, signal)
+  listByOffset<'audit.list'>('admin/audit', { ...filter, limit: pageSize }, cursor, signal)

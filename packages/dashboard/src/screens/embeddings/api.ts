@@ -1,45 +1,15 @@
-import { get, post, segment } from '../../api/request.ts'
+import { type Answer, get, type Item, post, segment } from '../../api/request.ts'
 
-/** Of `GET /api/admin/embeddings`. */
-export interface Embedding {
-  readonly name: string
-  readonly table: string
-  readonly columns: readonly string[]
-  readonly vectorColumn: string
-  readonly model: string | null
-  readonly provider: {
-    readonly name: string
-    readonly breaker: 'closed' | 'open' | 'half-open'
-    readonly retryInSeconds: number
-  } | null
-  readonly problem: string | null
-  readonly isOutdated: boolean
-  readonly pending: number
-  readonly failed: number
-  readonly written: number
-  readonly lastWrittenAt: string | null
-  readonly lastError: string | null
-  readonly backfill: {
-    readonly jobId: string
-    readonly state: string
-    readonly rows: number | null
-    readonly startedAt: string | null
-    readonly finishedAt: string | null
-  } | null
-}
+export type Embedding = Item<'embeddings.list'>
+export type EmbeddingDetail = Answer<'embeddings.get'>
 
-/** Of `GET /api/admin/embeddings/{name}`. */
-export interface EmbeddingDetail extends Embedding {
-  readonly failures: readonly { readonly recordKey: readonly unknown[]; readonly error: string }[]
-}
-
-const path = (name: string) => `admin/embeddings/${segment(name)}`
+const path = (name: string) => `admin/embeddings/${segment(name)}` as const
 
 export const listEmbeddings = (signal: AbortSignal) =>
-  get<{ items: Embedding[] }>('admin/embeddings', {}, { signal })
+  get<'embeddings.list'>('admin/embeddings', {}, { signal })
 
 export const readEmbedding = (name: string, signal: AbortSignal) =>
-  get<EmbeddingDetail>(path(name), {}, { signal })
+  get<'embeddings.get'>(path(name), {}, { signal })
 
 export const startBackfill = ({ name, all }: { readonly name: string; readonly all: boolean }) =>
-  post<Embedding>(`${path(name)}/backfill`, { all })
+  post<'embeddings.backfill'>(`${path(name)}/backfill`, { all })

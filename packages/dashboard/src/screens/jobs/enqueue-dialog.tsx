@@ -2,6 +2,7 @@ import { useId, useState } from 'react'
 import { useAction } from '../../api/queries.ts'
 import { TextArea, TextField } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
+import { parseObject } from '../../ui/parse-object.ts'
 import { toInstant } from '../webhooks/replay-dialog.tsx'
 import { enqueueJob } from './api.ts'
 
@@ -60,14 +61,4 @@ export function EnqueueDialog({
       />
     </FormDialog>
   )
-}
-
-/** Undefined when it is none. */
-export function parseObject(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,22 +1,9 @@
-import { get } from '../../api/request.ts'
+import { type Answer, get } from '../../api/request.ts'
 import { type EventsOptions, readEvents } from '../../api/stream.ts'
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 
-/** Of `GET /api/admin/logs`. */
-export interface LogEntry {
-  readonly time: string
-  readonly level: string
-  readonly message: string
-  readonly attrs: Readonly<Record<string, unknown>>
-  readonly node: string
-  readonly requestId: string | null
-}
-
-interface LogPage {
-  readonly entries: readonly LogEntry[]
-  readonly nextCursor?: string
-}
+export type LogEntry = Answer<'logs.list'>['entries'][number]
 
 export interface LogFilter {
   readonly level: string | undefined
@@ -30,7 +17,7 @@ export async function listLogs(
   cursor: string | undefined,
   signal: AbortSignal,
 ) {
-  const { entries, nextCursor } = await get<LogPage>('admin/logs', { ...filter, cursor }, { signal })
+  const { entries, nextCursor } = await get<'logs.list'>('admin/logs', { ...filter, cursor }, { signal })
   return { items: entries, next: nextCursor }
 }
 

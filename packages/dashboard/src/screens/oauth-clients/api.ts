@@ -1,50 +1,22 @@
 import { listByPage } from '../../api/page-list.ts'
-import { get, post, put, remove, segment } from '../../api/request.ts'
-import type { Grant } from '../users/api.ts'
+import { type Body, get, type Item, post, put, remove, segment } from '../../api/request.ts'
 
-/** Of `GET /api/admin/oauth/clients`. */
-export interface OAuthClient {
-  readonly id: string
-  readonly appId: string | null
-  readonly clientId: string
-  readonly name: string
-  readonly redirectUris: readonly string[]
-  readonly scopes: readonly string[]
-  readonly clientType: 'confidential' | 'public'
-  /** Who has registered it. */
-  readonly source: 'administrator' | 'registration' | 'document'
-  readonly createdAt: string
-  readonly revokedAt: string | null
-  readonly activeAccessTokenCount: number
-  readonly activeRefreshTokenCount: number
-  readonly totalGrants: number
-  readonly lastTokenIssuedAt: string | null
-}
-
-export interface ClientSettings {
-  readonly name: string
-  readonly redirectUris: readonly string[]
-  readonly scopes: readonly string[]
-}
-
-export interface NewClient extends ClientSettings {
-  readonly appId: string
-  readonly clientType: string
-}
+export type OAuthClient = Item<'oauthClients.list'>
+export type ClientSettings = Body<'oauthClients.update'>
+export type NewClient = Body<'oauthClients.create'>
 
 const path = 'admin/oauth/clients'
-const pathOf = (clientId: string) => `${path}/${segment(clientId)}`
+const pathOf = (clientId: string) => `${path}/${segment(clientId)}` as const
 
 export const listClients = (appId: string | undefined, cursor: string | undefined, signal: AbortSignal) =>
-  listByPage<OAuthClient>(path, { appId }, cursor, signal)
+  listByPage<'oauthClients.list'>(path, { appId }, cursor, signal)
 export const readClient = (clientId: string, signal: AbortSignal) =>
-  get<OAuthClient>(pathOf(clientId), {}, { signal })
-export const createClient = (client: NewClient) =>
-  post<{ clientSecret?: string; client: OAuthClient }>(path, client)
+  get<'oauthClients.get'>(pathOf(clientId), {}, { signal })
+export const createClient = (client: NewClient) => post<'oauthClients.create'>(path, client)
 export const updateClient = (clientId: string, client: ClientSettings) =>
-  put<OAuthClient>(pathOf(clientId), client)
-export const revokeClient = (clientId: string) => remove(pathOf(clientId))
+  put<'oauthClients.update'>(pathOf(clientId), client)
+export const revokeClient = (clientId: string) => remove<'oauthClients.revoke'>(pathOf(clientId))
 export const rotateSecret = (clientId: string) =>
-  post<{ clientSecret: string }>(`${pathOf(clientId)}/rotate-secret`)
+  post<'oauthClients.rotateSecret'>(`${pathOf(clientId)}/rotate-secret`)
 export const listGrantsTo = (clientId: string, signal: AbortSignal) =>
-  get<Grant[]>(`${pathOf(clientId)}/grants`, {}, { signal })
+  get<'oauthClients.listGrants'>(`${pathOf(clientId)}/grants`, {}, { signal })

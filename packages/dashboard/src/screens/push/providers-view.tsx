@@ -5,6 +5,7 @@ import { DataTable } from '../../ui/data-table.tsx'
 import { TextArea } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Badge } from '../../ui/layout.tsx'
+import { parseObject } from '../../ui/parse-object.ts'
 import { Loaded } from '../../ui/states.tsx'
 import { listProviders, type Provider, resetCredentials, setCredentials } from './api.ts'
 
@@ -93,7 +94,7 @@ export function ProvidersView() {
 
 function CredentialsForm({ provider, onClose }: { readonly provider: string; readonly onClose: () => void }) {
   const [text, setText] = useState('')
-  const credentials = readJson(text)
+  const credentials = parseObject(text)
   const action = useAction(setCredentials, {
     invalidates: [['push', 'providers']],
     done: 'Credentials set.',
@@ -107,7 +108,9 @@ function CredentialsForm({ provider, onClose }: { readonly provider: string; rea
       isDisabled={credentials === undefined}
       isPending={action.isPending}
       error={action.error}
-      onSubmit={() => action.run({ provider, credentials })}
+      onSubmit={() => {
+        if (credentials !== undefined) action.run({ provider, credentials })
+      }}
       onClose={onClose}
     >
       <TextArea
@@ -128,13 +131,4 @@ const hints: Readonly<Record<string, string>> = {
   fcm: 'The service account file of Firebase, as it was downloaded.',
   apns: 'key (of the .p8 file), key_id, team_id, bundle_id, and environment: production or sandbox.',
   webpush: 'private_key (32 bytes as base64url) and subject, a mailto: or https: address.',
-}
-
-function readJson(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -9,10 +9,10 @@ import { ConfirmDialog } from '../../ui/confirm-dialog.tsx'
 import { TextArea, TextField } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { KeyValue, Section, Toolbar } from '../../ui/layout.tsx'
+import { parseObject } from '../../ui/parse-object.ts'
 import { SidePanel } from '../../ui/side-panel.tsx'
 import { Time } from '../../ui/time.tsx'
-import { parseObject } from '../jobs/enqueue-dialog.tsx'
-import { changeSchedule, createSchedule, deleteSchedule, type Schedule, type ScheduleInput } from './api.ts'
+import { changeSchedule, createSchedule, deleteSchedule, type Schedule } from './api.ts'
 
 export function ScheduleDetail({
   schedule,
@@ -95,7 +95,7 @@ export function ScheduleDialog({
   const [timezone, setTimezone] = useState(schedule?.timezone ?? 'UTC')
   const [payload, setPayload] = useState(JSON.stringify(schedule?.payload ?? {}, undefined, 2))
   const action = useAction(
-    (input: ScheduleInput) =>
+    (input: Pick<Schedule, 'cronExpr' | 'timezone' | 'payload'>) =>
       schedule === undefined
         ? createSchedule({ ...input, name, jobType })
         : changeSchedule({ ...input, id: schedule.id }),

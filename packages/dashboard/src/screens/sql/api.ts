@@ -1,6 +1,6 @@
 import { client } from '../../api/client.ts'
 import type { Page } from '../../api/queries.ts'
-import { get, post, put, remove, segment } from '../../api/request.ts'
+import { type Answer, get, type Item, type Path, post, put, remove, segment } from '../../api/request.ts'
 
 /** Of `POST /api/admin/sql` with `Accept: application/x-ndjson`: a line each. */
 export type RunEvent =
@@ -91,81 +91,46 @@ export async function* runSql(body: RunBody, signal: AbortSignal): AsyncGenerato
   }
 }
 
-export const cancelRun = (id: string) => post<{ id: string }>(`admin/sql/runs/${segment(id)}/cancel`)
+export const cancelRun = (id: string) => post<'sql.cancel'>(`admin/sql/runs/${segment(id)}/cancel`)
 
-export interface Explained {
-  readonly plan: unknown
-  readonly durationMs: number
-}
+export type Explained = Answer<'sql.explain'>
 
 export const explainSql = (body: RunBody & { readonly analyze: boolean }) =>
-  post<Explained>('admin/sql/explain', body, { timeoutMs: ((body.timeoutSeconds ?? 30) + 15) * 1000 })
+  post<'sql.explain'>('admin/sql/explain', body, { timeoutMs: ((body.timeoutSeconds ?? 30) + 15) * 1000 })
 
-/** Of a list, whose texts are their beginnings. */
-interface Cut {
-  /** Whether there is more of them by the id. */
-  readonly isCut: boolean
-  readonly queryLength: number
-}
-
-export interface Run extends Cut {
-  readonly id: string
-  readonly query: string
-  readonly mode: 'read' | 'write'
-  readonly runAs: string
-  readonly status: 'running' | 'succeeded' | 'failed' | 'canceled' | 'interrupted'
-  readonly error: string | null
-  readonly rowCount: number | null
-  readonly durationMs: number | null
-  readonly startedAt: string
-}
+export type Run = Item<'sql.listRuns'>
 
 const listOf =
-  <Item>(path: string) =>
-  async (search: string, cursor: string | undefined, signal: AbortSignal): Promise<Page<Item>> => {
+  <Name extends 'sql.listRuns' | 'sql.listSaved'>(path: Path<Name>) =>
+  async (search: string, cursor: string | undefined, signal: AbortSignal): Promise<Page<Item<Name>>> => {
     const query = { q: search === '' ? undefined : search, cursor, limit: 50 }
-    const { items, nextCursor } = await get<{ items: Item[]; nextCursor?: string }>(path, query, { signal })
-    return { items, next: nextCursor }
+    const { items, nextCursor } = await get<'sql.listRuns' | 'sql.listSaved'>(path, query, { signal })
+    return { items: items as readonly Item<Name>[], next: nextCursor }
   }
 
-export const listRuns = listOf<Run>('admin/sql/runs')
-export const readRun = (id: string) => get<Run>(`admin/sql/runs/${segment(id)}`)
+export const listRuns = listOf<'sql.listRuns'>('admin/sql/runs')
+export const readRun = (id: string) => get<'sql.getRun'>(`admin/sql/runs/${segment(id)}`)
 
-export interface SavedQuery {
-  readonly id: string
-  readonly name: string
-  readonly query: string
-  readonly version: number
-  readonly updatedAt: string
-}
+export type SavedQuery = Answer<'sql.getSaved'>
+export type ListedQuery = Item<'sql.listSaved'>
 
-export type ListedQuery = SavedQuery & Cut
-
-export const listSaved = listOf<ListedQuery>('admin/sql/saved')
-export const readSaved = (id: string) => get<SavedQuery>(`admin/sql/saved/${segment(id)}`)
-export const saveQuery = (body: { name: string; query: string }) => post<SavedQuery>('admin/sql/saved', body)
+export const listSaved = listOf<'sql.listSaved'>('admin/sql/saved')
+export const readSaved = (id: string) => get<'sql.getSaved'>(`admin/sql/saved/${segment(id)}`)
+export const saveQuery = (body: { name: string; query: string }) => post<'sql.save'>('admin/sql/saved', body)
 export const changeQuery = (id: string, body: { name?: string; query?: string; version: number }) =>
-  put<SavedQuery>(`admin/sql/saved/${segment(id)}`, body)
-export const forgetQuery = (id: string) => remove(`admin/sql/saved/${segment(id)}`)
+  put<'sql.changeSaved'>(`admin/sql/saved/${segment(id)}`, body)
+export const forgetQuery = (id: string) => remove<'sql.forgetSaved'>(`admin/sql/saved/${segment(id)}`)
 
-export interface SchemaNames {
-  readonly schema: string
-  readonly relations: readonly {
-    readonly name: string
-    readonly kind: string
-    readonly columns: readonly string[]
-  }[]
-  readonly functions: readonly string[]
-}
+export type SchemaNames = Answer<'sql.nameSchema'>
 
 /** Names of so many schemas are loaded; of others the editor completes the name only. */
 const completedSchemas = 20
 
 export async function readNames(signal: AbortSignal): Promise<SchemaNames[]> {
-  const { items } = await get<{ items: string[] }>('admin/sql/schemas', {}, { signal })
+  const { items } = await get<'sql.listSchemas'>('admin/sql/schemas', {}, { signal })
   return await Promise.all(
     items
       .slice(0, completedSchemas)
-      .map((name) => get<SchemaNames>(`admin/sql/schemas/${segment(name)}`, {}, { signal })),
+      .map((name) => get<'sql.nameSchema'>(`admin/sql/schemas/${segment(name)}`, {}, { signal })),
   )
 }

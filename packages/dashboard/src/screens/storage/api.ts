@@ -1,18 +1,8 @@
 import { files, type ObjectPage, type StoredObject } from '@basaltdb/client/files'
 import { client } from '../../api/client.ts'
-import { get, post, put, remove, segment } from '../../api/request.ts'
+import { get, type Item, post, put, remove, segment } from '../../api/request.ts'
 
-/** Of `GET /api/storage/buckets`. */
-export interface Bucket {
-  readonly id: string
-  readonly name: string
-  readonly public: boolean
-  /** Bytes. */
-  readonly maxFileSize?: number
-  readonly allowedTypes?: readonly string[]
-  readonly createdAt: string
-  readonly updatedAt: string
-}
+export type Bucket = Item<'storage.listBuckets'>
 
 /** What can be changed of a bucket; null takes a limit away. */
 export interface BucketSettings {
@@ -22,27 +12,20 @@ export interface BucketSettings {
 }
 
 export const listBuckets = async (signal: AbortSignal) =>
-  (await get<{ items: Bucket[] }>('storage/buckets', {}, { signal })).items
+  (await get<'storage.listBuckets'>('storage/buckets', {}, { signal })).items
 
 export const createBucket = (input: BucketSettings & { readonly name: string }) =>
-  post<Bucket>('storage/buckets', input)
+  post<'storage.createBucket'>('storage/buckets', input)
 
 export const changeBucket = ({ name, ...settings }: BucketSettings & { readonly name: string }) =>
-  put<Bucket>(`storage/buckets/${segment(name)}`, settings)
+  put<'storage.updateBucket'>(`storage/buckets/${segment(name)}`, settings)
 
 /** With its objects. */
 export const deleteBucket = (name: string) =>
-  remove(`storage/buckets/${segment(name)}`, undefined, { query: { force: true } })
-
-/** Of `POST /api/admin/storage/cdn/purge`. */
-interface Purge {
-  readonly operation: 'purge_urls' | 'purge_all'
-  readonly submitted: number
-  readonly provider: string
-}
+  remove<'storage.deleteBucket'>(`storage/buckets/${segment(name)}`, { force: true })
 
 export const purgeCopies = (input: { readonly urls: readonly string[] } | { readonly purge_all: true }) =>
-  post<Purge>('admin/storage/cdn/purge', input)
+  post<'cdn.purge'>('admin/storage/cdn/purge', input)
 
 const storage = files(client)
 export const bucketOf = (name: string) => storage.bucket(name)
@@ -93,7 +76,6 @@ export const policyTemplates = [
 export type PolicyTemplate = (typeof policyTemplates)[number]['value']
 
 export const applyTemplate = (input: { readonly bucket: string; readonly template: PolicyTemplate }) =>
-  post<{ policies: { name: string; command: string }[] }>(
-    `admin/rls/templates/storage-objects/${input.template}`,
-    { bucket: input.bucket },
-  )
+  post<'storage.applyTemplate'>(`admin/rls/templates/storage-objects/${input.template}`, {
+    bucket: input.bucket,
+  })

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { client } from '../../api/client.ts'
 import { inSession, useAction, useApi } from '../../api/queries.ts'
-import { get } from '../../api/request.ts'
+import { type Answer, get, segment } from '../../api/request.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Field, Select } from '../../ui/field.tsx'
@@ -14,25 +14,8 @@ import { csvField, guessColumn, headerLength, readCsv } from './csv.ts'
 /** Of a file, read to map its columns. */
 const sampleBytes = 64_000
 
-interface ImportResult {
-  readonly processed: number
-  readonly inserted: number
-  readonly updated: number
-  readonly skipped: number
-  readonly failed: number
-  readonly errors?: readonly { readonly row: number; readonly message: string }[]
-}
-
-interface ImportStatus {
-  readonly id: string
-  readonly state: 'running' | 'succeeded' | 'failed'
-  readonly rowsRead: number
-  readonly rowsWritten: number
-  readonly failed: number
-  readonly result: ImportResult | null
-  /** With the numbers of a result, where rows were refused. */
-  readonly error: ({ readonly message: string } & Partial<ImportResult>) | null
-}
+type ImportRun = Answer<'collections.getImport'>
+type ImportResult = NonNullable<ImportRun['result']>
 
 interface ImportDialogProps {
   readonly info: TableInfo
@@ -81,7 +64,7 @@ export function ImportDialog({ info, onDone, onClose }: ImportDialogProps) {
   const dry = useAction(async () => (await (await send(true)).json()) as ImportResult, { failure: 'view' })
   const run = useAction(
     async () => {
-      const status = (await (await send(false)).json()) as ImportStatus
+      const status = (await (await send(false)).json()) as ImportRun
       setRunId(status.id)
     },
     { failure: 'view' },
@@ -89,8 +72,8 @@ export function ImportDialog({ info, onDone, onClose }: ImportDialogProps) {
   const status = useApi(
     ['tables', info.table, 'import', runId],
     async (signal) => {
-      const path = `collections/${encodeURIComponent(info.table)}/imports/${runId ?? ''}`
-      const current = await get<ImportStatus>(path, {}, { signal })
+      const path = `collections/${segment(info.table)}/imports/${runId ?? ''}` as const
+      const current = await get<'collections.getImport'>(path, {}, { signal })
       if (current.state !== 'running') onDone()
       return current
     },
@@ -179,7 +162,7 @@ export function ImportDialog({ info, onDone, onClose }: ImportDialogProps) {
   )
 }
 
-function Progress({ status }: { readonly status: ImportStatus }) {
+function Progress({ status }: { readonly status: ImportRun }) {
   if (status.state === 'running') {
     return (
       <p role="status">

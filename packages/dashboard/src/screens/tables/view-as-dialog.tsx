@@ -12,20 +12,11 @@ interface ViewAsDialogProps {
   readonly onClose: () => void
 }
 
-interface User {
-  readonly id: string
-  readonly email: string | null
-}
-
 /** The rows that a user can read, through the policies. */
 export function ViewAsDialog({ onPick, onClose }: ViewAsDialogProps) {
   const [search, setSearch] = useState('')
   const users = useApi(['users', 'choices', search], (signal) =>
-    get<{ items: User[] }>(
-      'admin/users',
-      { search: search === '' ? undefined : search, perPage: 20 },
-      { signal },
-    ),
+    get<'users.list'>('admin/users', { search: search === '' ? undefined : search, perPage: 20 }, { signal }),
   )
   return (
     <Dialog title="View as a user" isOpen onClose={onClose}>

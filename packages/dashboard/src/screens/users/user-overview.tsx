@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/queries.ts'
-import { get } from '../../api/request.ts'
+import { type Answer, get } from '../../api/request.ts'
 import { ticketsLink } from '../../links.ts'
 import { formatBytes } from '../../ui/format.ts'
 import { KeyValue } from '../../ui/layout.tsx'
@@ -8,17 +8,10 @@ import { Time } from '../../ui/time.tsx'
 import type { User } from './api.ts'
 import { UserState, waysIn } from './user-list.tsx'
 
-/** Of `GET /api/admin/users/{id}/storage-quota`. */
-interface StorageUse {
-  readonly usage_bytes: number
-  /** 0: no limit. */
-  readonly quota_bytes: number
-}
-
 export function UserOverview({ user }: { readonly user: User }) {
   // Without storage there is no such endpoint, and nothing to show.
   const storage = useApi(['users', 'storage', user.id], (signal) =>
-    get<StorageUse>(`admin/users/${user.id}/storage-quota`, {}, { signal }),
+    get<'storage.getQuota'>(`admin/users/${user.id}/storage-quota`, {}, { signal }),
   )
   return (
     <KeyValue
@@ -43,7 +36,7 @@ export function UserOverview({ user }: { readonly user: User }) {
   )
 }
 
-function describeStorage({ usage_bytes, quota_bytes }: StorageUse): [string, string] {
+function describeStorage({ usage_bytes, quota_bytes }: Answer<'storage.getQuota'>): [string, string] {
   const quota = quota_bytes === 0 ? '' : ` of ${formatBytes(quota_bytes)}`
   return ['Files', formatBytes(usage_bytes) + quota]
 }

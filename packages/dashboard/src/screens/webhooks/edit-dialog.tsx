@@ -1,12 +1,13 @@
 import { useState } from 'react'
 import { useAction } from '../../api/queries.ts'
+import type { Body } from '../../api/request.ts'
 import { Button } from '../../ui/button.tsx'
 import { Code } from '../../ui/code.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Checkbox, TextField } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Notice } from '../../ui/layout.tsx'
-import { createWebhook, updateWebhook, type Webhook, type WebhookInput } from './api.ts'
+import { createWebhook, updateWebhook, type Webhook } from './api.ts'
 
 const actions = ['create', 'update', 'delete']
 
@@ -24,7 +25,7 @@ export function EditDialog({
   const [isSigned, setSigned] = useState(webhook === undefined)
   const [shown, setShown] = useState<string>()
   const action = useAction(
-    (input: WebhookInput) =>
+    (input: Body<'webhooks.create'>) =>
       webhook === undefined ? createWebhook(input) : updateWebhook({ id: webhook.id, ...input }),
     {
       invalidates: [['webhooks']],

@@ -20,7 +20,7 @@ export function ReplayDialog({
   readonly webhookId: string
   readonly onClose: () => void
 }) {
-  const [which, setWhich] = useState<ReplayRange['which']>('failed')
+  const [which, setWhich] = useState<NonNullable<ReplayRange['which']>>('failed')
   const [since, setSince] = useState('')
   const [until, setUntil] = useState('')
   const [limit, setLimit] = useState(usual)

@@ -1,0 +1,8020 @@
+// Generated from the schemas of the routes by `npm run generate`.
+
+/** The operations of the API, by name. */
+export interface Operations {
+  'access.compare': {
+    readonly method: 'POST'
+    readonly path: 'admin/access/compare'
+    readonly query: never
+    readonly body: {
+      /** A collection. */
+      readonly table: string
+      /** Rows by their primary keys, as in the path of a record. */
+      readonly ids?: ReadonlyArray<string> | undefined
+      /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
+      readonly filter?: string | undefined
+      /** Rows at most; 50 unless given. */
+      readonly limit?: number | undefined
+      /** select unless given. insert and update: of rows as they are, whether the caller might add such a row, or store it unchanged. */
+      readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
+      /** Unless given: some users, and a request without a token. */
+      readonly as?: ReadonlyArray<{
+        /** `user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`. */
+        readonly kind: 'user' | 'key' | 'client' | 'anonymous' | 'claims'
+        readonly id?: string | undefined
+        readonly email?: string | undefined
+        /** aal1 unless given. */
+        readonly aal?: 'aal1' | 'aal2' | undefined
+        readonly sessionId?: string | undefined
+        readonly clientId?: string | undefined
+        readonly userId?: string | undefined
+        /** Of a client: as granted unless given. */
+        readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
+        readonly tables?: ReadonlyArray<string> | undefined
+        readonly emailVerified?: boolean | undefined
+        readonly isAnonymous?: boolean | undefined
+      }> | undefined
+      readonly policy: {
+        readonly name: string
+        /** Of a new policy SELECT unless given. */
+        readonly command?: 'ALL' | 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE' | undefined
+        /** false: restrictive. Of a new policy true unless given. */
+        readonly permissive?: boolean | undefined
+        /** For whom. Of a new policy `public`, which is everyone, unless given. */
+        readonly roles?: ReadonlyArray<string> | undefined
+        readonly using?: string | undefined
+        /** WITH CHECK. */
+        readonly check?: string | undefined
+        readonly drop?: boolean | undefined
+      }
+    }
+    readonly answer: {
+      readonly policy: string
+      readonly rows: number
+      readonly callers: ReadonlyArray<{
+        readonly label: string
+        /** What stops the caller before any policy. */
+        readonly stopped?: string
+        /** Rows that only the changed policy permits. */
+        readonly shown: ReadonlyArray<string | null>
+        /** Rows that it permits no longer. */
+        readonly hidden: ReadonlyArray<string | null>
+        /** How many it permits as before. */
+        readonly kept: number
+        /** How many neither permits. */
+        readonly absent: number
+        /** Of rows that could not be decided. */
+        readonly errors: ReadonlyArray<string>
+      }>
+    }
+  }
+  'access.explain': {
+    readonly method: 'POST'
+    readonly path: 'admin/access/explain'
+    readonly query: never
+    readonly body: {
+      readonly as: {
+        /** `user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`. */
+        readonly kind: 'user' | 'key' | 'client' | 'anonymous' | 'claims'
+        readonly id?: string | undefined
+        readonly email?: string | undefined
+        /** aal1 unless given. */
+        readonly aal?: 'aal1' | 'aal2' | undefined
+        readonly sessionId?: string | undefined
+        readonly clientId?: string | undefined
+        readonly userId?: string | undefined
+        /** Of a client: as granted unless given. */
+        readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
+        readonly tables?: ReadonlyArray<string> | undefined
+        readonly emailVerified?: boolean | undefined
+        readonly isAnonymous?: boolean | undefined
+      }
+      /** A collection. */
+      readonly table: string
+      /** Rows by their primary keys, as in the path of a record. */
+      readonly ids?: ReadonlyArray<string> | undefined
+      /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
+      readonly filter?: string | undefined
+      /** Rows at most; 20 unless given; of update and delete the first 10. */
+      readonly limit?: number | undefined
+      /** select unless given. */
+      readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
+      /** Of insert: a record or several. Of update: what changes. */
+      readonly values?: {
+        readonly [name: string]: unknown
+      } | ReadonlyArray<{
+        readonly [name: string]: unknown
+      }> | undefined
+      /** Whether to answer the plan of the statement; `analyze` runs it. none unless given. */
+      readonly plan?: 'none' | 'plan' | 'analyze' | undefined
+    }
+    readonly answer: {
+      readonly caller: {
+        readonly label: string
+        readonly kind: string
+        readonly role?: string
+        readonly settings: {
+          readonly [name: string]: string
+        }
+        readonly grant: {
+          readonly mayWrite: boolean
+          /** null: all. */
+          readonly tables: ReadonlyArray<string> | null
+        } | null
+      }
+      readonly table: {
+        readonly collection: string
+        readonly schema: string
+        readonly name: string
+        readonly kind: string
+        readonly rlsEnabled: boolean
+        readonly primaryKey: ReadonlyArray<string>
+      }
+      readonly action: 'select' | 'insert' | 'update' | 'delete'
+      /** What stands before the policies. */
+      readonly gates: ReadonlyArray<{
+        readonly name: string
+        readonly verdict: 'passes' | 'stops'
+        readonly sentence: string
+        /** Of one that stops the request before a statement is sent. */
+        readonly refusal?: {
+          readonly status: number
+          readonly error: string
+          readonly message: string
+        }
+      }>
+      /** Tests that PostgreSQL makes, each of which must pass. */
+      readonly stages: ReadonlyArray<{
+        readonly name: string
+        readonly command: string
+        readonly clause: 'using' | 'check'
+        /** The row as it is, or as it would be. */
+        readonly row: 'before' | 'after'
+      }>
+      readonly policies: ReadonlyArray<{
+        readonly name: string
+        readonly command: 'ALL' | 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE'
+        readonly permissive: boolean
+        readonly roles: ReadonlyArray<string>
+        readonly using: string | null
+        readonly check: string | null
+        readonly isForCaller: boolean
+        readonly stages: ReadonlyArray<{
+          /** Index of a stage. */
+          readonly stage: number
+          /** Index among its verdicts. */
+          readonly place: number
+        }>
+      }>
+      /** Tables that policies look at. */
+      readonly reads: ReadonlyArray<{
+        readonly policy: string
+        readonly schema: string
+        readonly name: string
+        readonly rlsEnabled: boolean
+        /** Rows that the caller sees, up to a limit. */
+        readonly visible?: number
+        readonly isMore: boolean
+        readonly error?: {
+          readonly message: string
+          readonly sqlState: string
+        }
+        readonly sentence: string
+      }>
+      readonly rows: ReadonlyArray<{
+        readonly id?: string
+        readonly shown: {
+          readonly [name: string]: string | null
+        }
+        readonly stages: ReadonlyArray<{
+          /** What policies come to; absent where there is no row to ask about. */
+          readonly outcome?: boolean | 'error'
+          readonly verdicts: ReadonlyArray<{
+            /** What an expression is for a row. */
+            readonly value: boolean | 'error' | null
+            /** Of an error. */
+            readonly message?: string
+            readonly sqlState?: string
+          }>
+        }>
+        /** What policies come to; absent where there is no row to ask about. */
+        readonly allowed?: boolean | 'error'
+        /** Whether it happened; absent where something else decided. */
+        readonly actual?: boolean
+        /** What the data API answers. */
+        readonly answer?: {
+          readonly status: number
+          readonly error?: string
+          readonly message?: string
+          readonly data?: {
+            readonly [name: string]: unknown
+          }
+        }
+        /** Whether both say the same; absent where one does not say. */
+        readonly agrees?: boolean
+        readonly sentence: string
+      }>
+      /** Rows were left out because together they are too large. */
+      readonly isCut: boolean
+      readonly answer: string
+      readonly statement?: {
+        readonly text?: string
+        readonly values?: ReadonlyArray<string | null>
+        /** What the data API answers. */
+        readonly outcome: {
+          readonly status: number
+          readonly error?: string
+          readonly message?: string
+          readonly data?: {
+            readonly [name: string]: unknown
+          }
+        }
+      }
+      readonly plans?: {
+        readonly withPolicies: {
+          /** As EXPLAIN (FORMAT JSON) answers it. */
+          readonly plan?: unknown
+          readonly error?: {
+            readonly message: string
+            readonly sqlState: string
+          }
+        }
+        readonly withoutPolicies: {
+          /** As EXPLAIN (FORMAT JSON) answers it. */
+          readonly plan?: unknown
+          readonly error?: {
+            readonly message: string
+            readonly sqlState: string
+          }
+        }
+      }
+      /** Shows the same in psql. */
+      readonly psql: string
+      /** What is not undone. */
+      readonly remains: ReadonlyArray<string>
+    }
+  }
+  'access.saveCase': {
+    readonly method: 'POST'
+    readonly path: 'admin/access/cases'
+    readonly query: never
+    readonly body: {
+      readonly as: {
+        /** `user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`. */
+        readonly kind: 'user' | 'key' | 'client' | 'anonymous' | 'claims'
+        readonly id?: string | undefined
+        readonly email?: string | undefined
+        /** aal1 unless given. */
+        readonly aal?: 'aal1' | 'aal2' | undefined
+        readonly sessionId?: string | undefined
+        readonly clientId?: string | undefined
+        readonly userId?: string | undefined
+        /** Of a client: as granted unless given. */
+        readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
+        readonly tables?: ReadonlyArray<string> | undefined
+        readonly emailVerified?: boolean | undefined
+        readonly isAnonymous?: boolean | undefined
+      }
+      /** A collection. */
+      readonly table: string
+      /** Rows by their primary keys, as in the path of a record. */
+      readonly ids?: ReadonlyArray<string> | undefined
+      /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
+      readonly filter?: string | undefined
+      /** Rows at most; 1 unless given; the first 10. */
+      readonly limit?: number | undefined
+      /** select unless given. */
+      readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
+      /** Of insert: a record or several. Of update: what changes. */
+      readonly values?: {
+        readonly [name: string]: unknown
+      } | ReadonlyArray<{
+        readonly [name: string]: unknown
+      }> | undefined
+      /** Whether to answer the plan of the statement; `analyze` runs it. none unless given. */
+      readonly plan?: 'none' | 'plan' | 'analyze' | undefined
+      /** Of the file, without `.toml`: letters in lower case, digits, `-` and `_`. */
+      readonly name: string
+      /** What the case expects: what is so at present unless given. */
+      readonly expect?: 'present' | 'allowed' | 'refused' | undefined
+      /** Whether to write the file into the folder `project.policies`. */
+      readonly save?: boolean | undefined
+    }
+    readonly answer: {
+      readonly name: string
+      /** TOML. */
+      readonly content: string
+      /** Where it was written, in the project; null when it was not. */
+      readonly path: string | null
+    }
+  }
+  'access.takeApart': {
+    readonly method: 'POST'
+    readonly path: 'admin/access/parts'
+    readonly query: never
+    readonly body: {
+      readonly as: {
+        /** `user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`. */
+        readonly kind: 'user' | 'key' | 'client' | 'anonymous' | 'claims'
+        readonly id?: string | undefined
+        readonly email?: string | undefined
+        /** aal1 unless given. */
+        readonly aal?: 'aal1' | 'aal2' | undefined
+        readonly sessionId?: string | undefined
+        readonly clientId?: string | undefined
+        readonly userId?: string | undefined
+        /** Of a client: as granted unless given. */
+        readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
+        readonly tables?: ReadonlyArray<string> | undefined
+        readonly emailVerified?: boolean | undefined
+        readonly isAnonymous?: boolean | undefined
+      }
+      /** A collection. */
+      readonly table: string
+      /** Rows by their primary keys, as in the path of a record. */
+      readonly ids?: ReadonlyArray<string> | undefined
+      /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
+      readonly filter?: string | undefined
+      /** Rows at most; 20 unless given; of update and delete the first 10. */
+      readonly limit?: number | undefined
+      /** select unless given. */
+      readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
+      /** Of insert: a record or several. Of update: what changes. */
+      readonly values?: {
+        readonly [name: string]: unknown
+      } | ReadonlyArray<{
+        readonly [name: string]: unknown
+      }> | undefined
+      /** Whether to answer the plan of the statement; `analyze` runs it. none unless given. */
+      readonly plan?: 'none' | 'plan' | 'analyze' | undefined
+      readonly policy: string
+      /** Index among the stages of the explanation. */
+      readonly stage: number
+    }
+    readonly answer: {
+      /** What an expression is for a row. */
+      readonly value: boolean | 'error' | null
+      /** Of an error. */
+      readonly message?: string
+      readonly sqlState?: string
+      readonly text: string
+      readonly operator?: 'and' | 'or' | 'not'
+      /** Of an operator: parts, like this one. */
+      readonly terms: ReadonlyArray<{
+        readonly [name: string]: unknown
+      }>
+      /** Of a comparison: what it compares. */
+      readonly sides: ReadonlyArray<{
+        readonly expression: string
+        readonly text?: string | null
+        readonly message?: string
+      }>
+    }
+  }
+  'accounts.changePassword': {
+    readonly method: 'POST'
+    readonly path: 'auth/change-password'
+    readonly query: never
+    readonly body: {
+      readonly currentPassword?: string | undefined
+      /** At least `auth.min_password_length` characters. */
+      readonly newPassword: string
+    }
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'accounts.confirmMagicLink': {
+    readonly method: 'POST'
+    readonly path: 'auth/magic-link/confirm'
+    readonly query: never
+    readonly body: {
+      /** What the link carries. */
+      readonly token: string
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    } | {
+      readonly mfa_pending: true
+      /** For the endpoints of the second factor; lasts five minutes. */
+      readonly mfa_token: string
+    }
+  }
+  'accounts.confirmPasswordReset': {
+    readonly method: 'POST'
+    readonly path: 'auth/password-reset/confirm'
+    readonly query: never
+    readonly body: {
+      /** What the link carries. */
+      readonly token: string
+      /** At least `auth.min_password_length` characters. */
+      readonly password: string
+    }
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'accounts.confirmSmsCode': {
+    readonly method: 'POST'
+    readonly path: 'auth/sms/confirm'
+    readonly query: never
+    readonly body: {
+      /** The number the code was sent to. */
+      readonly phone: string
+      /** Digits. */
+      readonly code: string
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    } | {
+      readonly mfa_pending: true
+      /** For the endpoints of the second factor; lasts five minutes. */
+      readonly mfa_token: string
+    }
+  }
+  'accounts.deleteMe': {
+    readonly method: 'DELETE'
+    readonly path: 'auth/me'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'accounts.linkEmail': {
+    readonly method: 'POST'
+    readonly path: 'auth/link/email'
+    readonly query: never
+    readonly body: {
+      /** One address. */
+      readonly email: string
+      /** At least `auth.min_password_length` characters. */
+      readonly password: string
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    } | {
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+      readonly message: string
+    }
+  }
+  'accounts.listSessions': {
+    readonly method: 'GET'
+    readonly path: 'auth/sessions'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: ReadonlyArray<{
+      readonly id: string
+      readonly user_agent: string
+      readonly ip_address: string
+      readonly created_at: string
+      readonly last_active_at: string
+      /** The one of this request. */
+      readonly current: boolean
+      /** The administrator who acts as the user in it. */
+      readonly impersonated_by?: string
+    }>
+  }
+  'accounts.logIn': {
+    readonly method: 'POST'
+    readonly path: 'auth/login'
+    readonly query: never
+    readonly body: {
+      /** One address. */
+      readonly email: string
+      /** At least `auth.min_password_length` characters. */
+      readonly password: string
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    } | {
+      readonly mfa_pending: true
+      /** For the endpoints of the second factor; lasts five minutes. */
+      readonly mfa_token: string
+    }
+  }
+  'accounts.logOut': {
+    readonly method: 'POST'
+    readonly path: 'auth/logout'
+    readonly query: never
+    readonly body: {
+      /** What the link carries. */
+      readonly refreshToken: string
+    }
+    readonly answer: undefined
+  }
+  'accounts.me': {
+    readonly method: 'GET'
+    readonly path: 'auth/me'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      /** Empty when there is none. */
+      readonly email: string
+      readonly emailVerified: boolean
+      /** E.164. */
+      readonly phone?: string
+      readonly is_anonymous: boolean
+      /** When an anonymous user got credentials. */
+      readonly linked_at?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      readonly updatedAt: string
+    }
+  }
+  'accounts.refresh': {
+    readonly method: 'POST'
+    readonly path: 'auth/refresh'
+    readonly query: never
+    readonly body: {
+      /** What the link carries. */
+      readonly refreshToken: string
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    }
+  }
+  'accounts.register': {
+    readonly method: 'POST'
+    readonly path: 'auth/register'
+    readonly query: never
+    readonly body: {
+      /** One address. */
+      readonly email: string
+      /** At least `auth.min_password_length` characters. */
+      readonly password: string
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    } | {
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+      readonly message: string
+    }
+  }
+  'accounts.requestMagicLink': {
+    readonly method: 'POST'
+    readonly path: 'auth/magic-link'
+    readonly query: never
+    readonly body: {
+      /** One address. */
+      readonly email: string
+    }
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'accounts.requestPasswordReset': {
+    readonly method: 'POST'
+    readonly path: 'auth/password-reset'
+    readonly query: never
+    readonly body: {
+      /** One address. */
+      readonly email: string
+    }
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'accounts.requestSmsCode': {
+    readonly method: 'POST'
+    readonly path: 'auth/sms'
+    readonly query: never
+    readonly body: {
+      /** International form, such as +12025550123. */
+      readonly phone: string
+    }
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'accounts.resendVerification': {
+    readonly method: 'POST'
+    readonly path: 'auth/verify/resend'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'accounts.revokeOtherSessions': {
+    readonly method: 'DELETE'
+    readonly path: 'auth/sessions'
+    readonly query: 'all_except_current'
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'accounts.revokeSession': {
+    readonly method: 'DELETE'
+    readonly path: `auth/sessions/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'accounts.signInAnonymously': {
+    readonly method: 'POST'
+    readonly path: 'auth/anonymous'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    }
+  }
+  'accounts.verifyEmail': {
+    readonly method: 'POST'
+    readonly path: 'auth/verify'
+    readonly query: never
+    readonly body: {
+      /** What the link carries. */
+      readonly token: string
+    }
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'admin.endSession': {
+    readonly method: 'DELETE'
+    readonly path: 'admin/session'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'admin.session': {
+    readonly method: 'GET'
+    readonly path: 'admin/session'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      /** RFC 3339, UTC: unless another request comes before. */
+      readonly expiresAt: string
+    }
+  }
+  'admin.signIn': {
+    readonly method: 'POST'
+    readonly path: 'admin/auth'
+    readonly query: never
+    readonly body: {
+      readonly password?: string | undefined
+      readonly code?: string | undefined
+    }
+    readonly answer: {
+      readonly token: string
+      /** RFC 3339, UTC. */
+      readonly expiresAt: string
+    }
+  }
+  'admin.signOut': {
+    readonly method: 'POST'
+    readonly path: 'admin/auth/logout'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'admin.startSession': {
+    readonly method: 'POST'
+    readonly path: 'admin/session'
+    readonly query: never
+    readonly body: {
+      readonly password?: string | undefined
+      readonly code?: string | undefined
+    }
+    readonly answer: {
+      /** RFC 3339, UTC: unless another request comes before. */
+      readonly expiresAt: string
+    }
+  }
+  'admin.status': {
+    readonly method: 'GET'
+    readonly path: 'admin/status'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly auth: boolean
+    }
+  }
+  'advisors.dismiss': {
+    readonly method: 'PUT'
+    readonly path: `admin/advisors/${string}/dismissal`
+    readonly query: never
+    readonly body: {
+      /** At most 500 characters. */
+      readonly reason?: string | null | undefined
+      /** RFC 3339; for good unless given. */
+      readonly until?: string | null | undefined
+    }
+    readonly answer: {
+      /** Of the rule and its object; the same on every node. */
+      readonly id: string
+      readonly rule: string
+      /** access, indexes, health */
+      readonly group: string
+      readonly severity: 'error' | 'warning' | 'info'
+      readonly title: string
+      readonly object: string
+      readonly detail: string | null
+      readonly explanation: string
+      /** SQL that resolves the advice. */
+      readonly statement: string | null
+      /** A command instead. */
+      readonly command: string | null
+      /** A page that the server serves. */
+      readonly docs: string
+      readonly dismissal: {
+        readonly reason: string | null
+        readonly by: string
+        readonly at: string
+        /** null: for good. */
+        readonly until: string | null
+      } | null
+    }
+  }
+  'advisors.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/advisors'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        /** Of the rule and its object; the same on every node. */
+        readonly id: string
+        readonly rule: string
+        /** access, indexes, health */
+        readonly group: string
+        readonly severity: 'error' | 'warning' | 'info'
+        readonly title: string
+        readonly object: string
+        readonly detail: string | null
+        readonly explanation: string
+        /** SQL that resolves the advice. */
+        readonly statement: string | null
+        /** A command instead. */
+        readonly command: string | null
+        /** A page that the server serves. */
+        readonly docs: string
+        readonly dismissal: {
+          readonly reason: string | null
+          readonly by: string
+          readonly at: string
+          /** null: for good. */
+          readonly until: string | null
+        } | null
+      }>
+      /** All of them. */
+      readonly count: number
+      readonly counts: {
+        readonly error: number
+        readonly warning: number
+        readonly info: number
+        readonly dismissed: number
+      }
+    }
+  }
+  'advisors.restore': {
+    readonly method: 'DELETE'
+    readonly path: `admin/advisors/${string}/dismissal`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'analytics.latency': {
+    readonly method: 'GET'
+    readonly path: 'admin/analytics/latency'
+    readonly query: 'step' | 'from' | 'to' | 'operation' | 'app_id'
+    readonly body: undefined
+    readonly answer: {
+      readonly step: string
+      readonly items: ReadonlyArray<{
+        /** Begin of the step, UTC. */
+        readonly timestamp: string
+        readonly requests: number
+        /** Answers of status 500 and above. */
+        readonly errors: number
+        /** In and out, headers included. */
+        readonly bytes: number
+        /** Exact to 5 %; null without requests. */
+        readonly p50_ms: number | null
+        /** Exact to 5 %; null without requests. */
+        readonly p95_ms: number | null
+        /** Exact to 5 %; null without requests. */
+        readonly p99_ms: number | null
+      }>
+    }
+  }
+  'analytics.queries': {
+    readonly method: 'GET'
+    readonly path: 'admin/analytics/queries'
+    readonly query: 'sort' | 'limit'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly query: string
+        readonly calls: number
+        readonly total_time_ms: number
+        readonly mean_time_ms: number
+        readonly rows: number
+        readonly cache_hit_ratio: number | null
+      }>
+      readonly count: number
+      /** Large tables that are often read from one end to the other. */
+      readonly index_suggestions: ReadonlyArray<{
+        readonly table: string
+        readonly scans: number
+        readonly rows_per_scan: number
+      }>
+    }
+  }
+  'analytics.requests': {
+    readonly method: 'GET'
+    readonly path: 'admin/analytics/requests'
+    readonly query: 'method' | 'path' | 'status' | 'min_duration_ms' | 'user_id' | 'api_key_id' | 'app_id' | 'request_id' | 'from' | 'to' | 'limit' | 'offset'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly timestamp: string
+        readonly method: string
+        readonly path: string
+        readonly operation: string | null
+        readonly status_code: number
+        readonly duration_ms: number
+        readonly user_id: string | null
+        readonly api_key_id: string | null
+        readonly app_id: string
+        /** Bytes on the connection, headers included. */
+        readonly request_size: number
+        /** Bytes on the connection, headers included. */
+        readonly response_size: number
+        readonly ip_address: string | null
+        readonly request_id: string
+        /** The administrator who acted as the user. */
+        readonly impersonated_by: string | null
+        readonly node: string
+      }>
+      /** Items in this answer. */
+      readonly count: number
+      readonly limit: number
+      readonly offset: number
+    }
+  }
+  'apiKeys.create': {
+    readonly method: 'POST'
+    readonly path: 'admin/api-keys'
+    readonly query: never
+    readonly body: {
+      /** At most 200 characters. */
+      readonly name: string
+      /** `*` unless given, `readonly` or `readwrite`. */
+      readonly scope?: string | undefined
+      /** Collections; empty: all. */
+      readonly allowedTables?: ReadonlyArray<string> | null | undefined
+      /** RFC 3339. */
+      readonly expiresAt?: string | null | undefined
+      readonly userId: string
+      readonly appId?: string | null | undefined
+      readonly orgId?: string | null | undefined
+    }
+    readonly answer: {
+      /** To present as bearer token; shown this once. */
+      readonly key: string
+      readonly apiKey: {
+        readonly id: string
+        readonly userId: string
+        readonly name: string
+        /** How the key begins. */
+        readonly keyPrefix: string
+        /** `*`, `readonly` or `readwrite`. */
+        readonly scope: string
+        /** Empty: all. */
+        readonly allowedTables: ReadonlyArray<string>
+        readonly appId: string | null
+        readonly lastUsedAt: string | null
+        readonly expiresAt: string | null
+        readonly createdAt: string
+        readonly revokedAt: string | null
+      }
+    }
+  }
+  'apiKeys.createOwn': {
+    readonly method: 'POST'
+    readonly path: 'auth/api-keys'
+    readonly query: never
+    readonly body: {
+      /** At most 200 characters. */
+      readonly name: string
+      /** `*` unless given, `readonly` or `readwrite`. */
+      readonly scope?: string | undefined
+      /** Collections; empty: all. */
+      readonly allowedTables?: ReadonlyArray<string> | null | undefined
+      /** RFC 3339. */
+      readonly expiresAt?: string | null | undefined
+    }
+    readonly answer: {
+      /** To present as bearer token; shown this once. */
+      readonly key: string
+      readonly apiKey: {
+        readonly id: string
+        readonly userId: string
+        readonly name: string
+        /** How the key begins. */
+        readonly keyPrefix: string
+        /** `*`, `readonly` or `readwrite`. */
+        readonly scope: string
+        /** Empty: all. */
+        readonly allowedTables: ReadonlyArray<string>
+        readonly appId: string | null
+        readonly lastUsedAt: string | null
+        readonly expiresAt: string | null
+        readonly createdAt: string
+        readonly revokedAt: string | null
+      }
+    }
+  }
+  'apiKeys.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/api-keys'
+    readonly query: 'page' | 'perPage' | 'userId' | 'appId'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly userId: string
+        readonly name: string
+        /** How the key begins. */
+        readonly keyPrefix: string
+        /** `*`, `readonly` or `readwrite`. */
+        readonly scope: string
+        /** Empty: all. */
+        readonly allowedTables: ReadonlyArray<string>
+        readonly appId: string | null
+        readonly lastUsedAt: string | null
+        readonly expiresAt: string | null
+        readonly createdAt: string
+        readonly revokedAt: string | null
+      }>
+      readonly page: number
+      readonly perPage: number
+      readonly totalItems: number
+      readonly totalPages: number
+    }
+  }
+  'apiKeys.listOwn': {
+    readonly method: 'GET'
+    readonly path: 'auth/api-keys'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: ReadonlyArray<{
+      readonly id: string
+      readonly userId: string
+      readonly name: string
+      /** How the key begins. */
+      readonly keyPrefix: string
+      /** `*`, `readonly` or `readwrite`. */
+      readonly scope: string
+      /** Empty: all. */
+      readonly allowedTables: ReadonlyArray<string>
+      readonly appId: string | null
+      readonly lastUsedAt: string | null
+      readonly expiresAt: string | null
+      readonly createdAt: string
+      readonly revokedAt: string | null
+    }>
+  }
+  'apiKeys.rename': {
+    readonly method: 'PATCH'
+    readonly path: `admin/api-keys/${string}`
+    readonly query: never
+    readonly body: {
+      /** At most 200 characters. */
+      readonly name: string
+    }
+    readonly answer: {
+      readonly id: string
+      readonly userId: string
+      readonly name: string
+      /** How the key begins. */
+      readonly keyPrefix: string
+      /** `*`, `readonly` or `readwrite`. */
+      readonly scope: string
+      /** Empty: all. */
+      readonly allowedTables: ReadonlyArray<string>
+      readonly appId: string | null
+      readonly lastUsedAt: string | null
+      readonly expiresAt: string | null
+      readonly createdAt: string
+      readonly revokedAt: string | null
+    }
+  }
+  'apiKeys.renameOwn': {
+    readonly method: 'PATCH'
+    readonly path: `auth/api-keys/${string}`
+    readonly query: never
+    readonly body: {
+      /** At most 200 characters. */
+      readonly name: string
+    }
+    readonly answer: {
+      readonly id: string
+      readonly userId: string
+      readonly name: string
+      /** How the key begins. */
+      readonly keyPrefix: string
+      /** `*`, `readonly` or `readwrite`. */
+      readonly scope: string
+      /** Empty: all. */
+      readonly allowedTables: ReadonlyArray<string>
+      readonly appId: string | null
+      readonly lastUsedAt: string | null
+      readonly expiresAt: string | null
+      readonly createdAt: string
+      readonly revokedAt: string | null
+    }
+  }
+  'apiKeys.revoke': {
+    readonly method: 'DELETE'
+    readonly path: `admin/api-keys/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'apiKeys.revokeOwn': {
+    readonly method: 'DELETE'
+    readonly path: `auth/api-keys/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'apiKeys.rotate': {
+    readonly method: 'POST'
+    readonly path: `admin/api-keys/${string}/rotate`
+    readonly query: never
+    readonly body: {
+      /** 3600 unless given; at most 30 days. */
+      readonly graceSeconds?: number | undefined
+    }
+    readonly answer: {
+      /** To present as bearer token; shown this once. */
+      readonly key: string
+      readonly apiKey: {
+        readonly id: string
+        readonly userId: string
+        readonly name: string
+        /** How the key begins. */
+        readonly keyPrefix: string
+        /** `*`, `readonly` or `readwrite`. */
+        readonly scope: string
+        /** Empty: all. */
+        readonly allowedTables: ReadonlyArray<string>
+        readonly appId: string | null
+        readonly lastUsedAt: string | null
+        readonly expiresAt: string | null
+        readonly createdAt: string
+        readonly revokedAt: string | null
+      }
+    }
+  }
+  'apiKeys.rotateOwn': {
+    readonly method: 'POST'
+    readonly path: `auth/api-keys/${string}/rotate`
+    readonly query: never
+    readonly body: {
+      /** 3600 unless given; at most 30 days. */
+      readonly graceSeconds?: number | undefined
+    }
+    readonly answer: {
+      /** To present as bearer token; shown this once. */
+      readonly key: string
+      readonly apiKey: {
+        readonly id: string
+        readonly userId: string
+        readonly name: string
+        /** How the key begins. */
+        readonly keyPrefix: string
+        /** `*`, `readonly` or `readwrite`. */
+        readonly scope: string
+        /** Empty: all. */
+        readonly allowedTables: ReadonlyArray<string>
+        readonly appId: string | null
+        readonly lastUsedAt: string | null
+        readonly expiresAt: string | null
+        readonly createdAt: string
+        readonly revokedAt: string | null
+      }
+    }
+  }
+  'apps.create': {
+    readonly method: 'POST'
+    readonly path: 'admin/apps'
+    readonly query: never
+    readonly body: {
+      /** At most 200 characters. */
+      readonly name: string
+      readonly description?: string | undefined
+      /** Requests per window; 0: not limited. */
+      readonly rateLimitRps?: number | undefined
+      /** 0: 60 seconds. */
+      readonly rateLimitWindowSeconds?: number | undefined
+      /** An existing user. */
+      readonly ownerUserId: string
+    }
+    readonly answer: {
+      readonly id: string
+      readonly name: string
+      readonly description: string
+      /** Null once the owner is deleted, and of the default app. */
+      readonly ownerUserId: string | null
+      /** Requests per window; 0: not limited. */
+      readonly rateLimitRps: number
+      readonly rateLimitWindowSeconds: number
+      readonly createdAt: string
+      readonly updatedAt: string
+    }
+  }
+  'apps.delete': {
+    readonly method: 'DELETE'
+    readonly path: `admin/apps/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'apps.get': {
+    readonly method: 'GET'
+    readonly path: `admin/apps/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly name: string
+      readonly description: string
+      /** Null once the owner is deleted, and of the default app. */
+      readonly ownerUserId: string | null
+      /** Requests per window; 0: not limited. */
+      readonly rateLimitRps: number
+      readonly rateLimitWindowSeconds: number
+      readonly createdAt: string
+      readonly updatedAt: string
+    }
+  }
+  'apps.getRateLimit': {
+    readonly method: 'GET'
+    readonly path: `admin/apps/${string}/rate-limit`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      /** 0: not limited. */
+      readonly limit: number
+      readonly windowSeconds: number
+      readonly used: number
+      /** Null: not limited. */
+      readonly remaining: number | null
+    }
+  }
+  'apps.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/apps'
+    readonly query: 'page' | 'perPage'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly name: string
+        readonly description: string
+        /** Null once the owner is deleted, and of the default app. */
+        readonly ownerUserId: string | null
+        /** Requests per window; 0: not limited. */
+        readonly rateLimitRps: number
+        readonly rateLimitWindowSeconds: number
+        readonly createdAt: string
+        readonly updatedAt: string
+      }>
+      readonly page: number
+      readonly perPage: number
+      readonly totalItems: number
+      readonly totalPages: number
+    }
+  }
+  'apps.update': {
+    readonly method: 'PUT'
+    readonly path: `admin/apps/${string}`
+    readonly query: never
+    readonly body: {
+      /** At most 200 characters. */
+      readonly name: string
+      readonly description?: string | undefined
+      /** Requests per window; 0: not limited. */
+      readonly rateLimitRps?: number | undefined
+      /** 0: 60 seconds. */
+      readonly rateLimitWindowSeconds?: number | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly name: string
+      readonly description: string
+      /** Null once the owner is deleted, and of the default app. */
+      readonly ownerUserId: string | null
+      /** Requests per window; 0: not limited. */
+      readonly rateLimitRps: number
+      readonly rateLimitWindowSeconds: number
+      readonly createdAt: string
+      readonly updatedAt: string
+    }
+  }
+  'audit.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/audit'
+    readonly query: 'table' | 'record_id' | 'user_id' | 'api_key_id' | 'app_id' | 'operation' | 'actor' | 'action' | 'request_id' | 'from' | 'to' | 'limit' | 'offset'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly timestamp: string
+        readonly actor: string
+        readonly action: string
+        readonly target: string | null
+        readonly detail: {
+          readonly [name: string]: unknown
+        }
+        readonly user_id: string | null
+        readonly api_key_id: string | null
+        readonly app_id: string | null
+        readonly table_name: string | null
+        readonly record_id: string | null
+        readonly operation: string | null
+        readonly old_values: {
+          readonly [name: string]: unknown
+        } | null
+        readonly new_values: {
+          readonly [name: string]: unknown
+        } | null
+        readonly ip_address: string | null
+        readonly request_id: string | null
+      }>
+      /** Items in this answer. */
+      readonly count: number
+      readonly limit: number
+      readonly offset: number
+    }
+  }
+  'authSettings.get': {
+    readonly method: 'GET'
+    readonly path: 'admin/auth-settings'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly magic_link_enabled: boolean
+      readonly sms_enabled: boolean
+      readonly email_mfa_enabled: boolean
+      readonly anonymous_auth_enabled: boolean
+      readonly totp_enabled: boolean
+      readonly webauthn_enabled: boolean
+    }
+  }
+  'authSettings.replace': {
+    readonly method: 'PUT'
+    readonly path: 'admin/auth-settings'
+    readonly query: never
+    readonly body: {
+      readonly magic_link_enabled?: boolean | undefined
+      readonly sms_enabled?: boolean | undefined
+      readonly email_mfa_enabled?: boolean | undefined
+      readonly anonymous_auth_enabled?: boolean | undefined
+      readonly totp_enabled?: boolean | undefined
+      readonly webauthn_enabled?: boolean | undefined
+    }
+    readonly answer: {
+      readonly magic_link_enabled: boolean
+      readonly sms_enabled: boolean
+      readonly email_mfa_enabled: boolean
+      readonly anonymous_auth_enabled: boolean
+      readonly totp_enabled: boolean
+      readonly webauthn_enabled: boolean
+    }
+  }
+  'authSettings.update': {
+    readonly method: 'PATCH'
+    readonly path: 'admin/auth-settings'
+    readonly query: never
+    readonly body: {
+      readonly magic_link_enabled?: boolean | undefined
+      readonly sms_enabled?: boolean | undefined
+      readonly email_mfa_enabled?: boolean | undefined
+      readonly anonymous_auth_enabled?: boolean | undefined
+      readonly totp_enabled?: boolean | undefined
+      readonly webauthn_enabled?: boolean | undefined
+    }
+    readonly answer: {
+      readonly magic_link_enabled: boolean
+      readonly sms_enabled: boolean
+      readonly email_mfa_enabled: boolean
+      readonly anonymous_auth_enabled: boolean
+      readonly totp_enabled: boolean
+      readonly webauthn_enabled: boolean
+    }
+  }
+  'billing.get': {
+    readonly method: 'GET'
+    readonly path: `admin/apps/${string}/billing`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly app_id: string
+      readonly plan: string
+      /** unpaid, active, past_due, canceled, trialing or incomplete; null without a subscription */
+      readonly status: string | null
+      readonly subscription_id: string | null
+      readonly customer_id: string | null
+      readonly updated_at: string | null
+    }
+  }
+  'billing.listEvents': {
+    readonly method: 'GET'
+    readonly path: 'admin/billing/events'
+    readonly query: 'app_id' | 'subscription_id' | 'customer_id' | 'type' | 'from' | 'to' | 'limit' | 'offset'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly type: string
+        readonly happened_at: string
+        /** Of a checkout. */
+        readonly app_id: string | null
+        readonly subscription_id: string | null
+        readonly customer_id: string | null
+        /** What the event says of it. */
+        readonly plan: string | null
+        /** What the event says of it. */
+        readonly status: string | null
+        readonly received_at: string
+      }>
+      /** Items in this answer. */
+      readonly count: number
+      readonly limit: number
+      readonly offset: number
+    }
+  }
+  'billing.report': {
+    readonly method: 'POST'
+    readonly path: 'webhooks/billing'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly ok: boolean
+    }
+  }
+  'cdn.purge': {
+    readonly method: 'POST'
+    readonly path: 'admin/storage/cdn/purge'
+    readonly query: never
+    readonly body: {
+      /** Absolute http or https URLs. */
+      readonly urls?: ReadonlyArray<string> | undefined
+      /** All copies; once a minute from one address. */
+      readonly purge_all?: boolean | undefined
+    }
+    readonly answer: {
+      /** purge_urls or purge_all */
+      readonly operation: string
+      /** Addresses without repetitions; 1 for all. */
+      readonly submitted: number
+      /** nop, cloudflare, cloudfront or webhook */
+      readonly provider: string
+    }
+  }
+  'collections.batch': {
+    readonly method: 'POST'
+    readonly path: `collections/${string}/batch`
+    readonly query: never
+    readonly body: {
+      readonly operations: ReadonlyArray<{
+        /** create, update or delete */
+        readonly method: string
+        /** String or number; for update and delete. */
+        readonly id?: unknown | undefined
+        /** The columns of the table; with `expand`, related records under `expand`. */
+        readonly body?: {
+          readonly [name: string]: unknown
+        } | undefined
+        /** Of a create: the columns of a unique key; a record that has the same key is updated. */
+        readonly onConflict?: string | ReadonlyArray<string> | undefined
+        readonly onConflictAction?: 'update' | 'ignore' | undefined
+      }>
+    }
+    readonly answer: ReadonlyArray<{
+      readonly index: number
+      /** 201 create, 200 update, or a create that found its key, 204 delete */
+      readonly status: number
+      /** The columns of the table; with `expand`, related records under `expand`. */
+      readonly body?: {
+        readonly [name: string]: unknown
+      }
+    }>
+  }
+  'collections.batchAcross': {
+    readonly method: 'POST'
+    readonly path: 'batch'
+    readonly query: never
+    readonly body: {
+      readonly operations: ReadonlyArray<{
+        /** The collection of this operation. */
+        readonly table: string
+        /** create, update or delete */
+        readonly method: string
+        /** String or number; for update and delete. */
+        readonly id?: unknown | undefined
+        /** The columns of the table; with `expand`, related records under `expand`. */
+        readonly body?: {
+          readonly [name: string]: unknown
+        } | undefined
+        /** Of a create: the columns of a unique key; a record that has the same key is updated. */
+        readonly onConflict?: string | ReadonlyArray<string> | undefined
+        readonly onConflictAction?: 'update' | 'ignore' | undefined
+      }>
+    }
+    readonly answer: ReadonlyArray<{
+      readonly index: number
+      /** 201 create, 200 update, or a create that found its key, 204 delete */
+      readonly status: number
+      /** The columns of the table; with `expand`, related records under `expand`. */
+      readonly body?: {
+        readonly [name: string]: unknown
+      }
+    }>
+  }
+  'collections.cancelImport': {
+    readonly method: 'DELETE'
+    readonly path: `collections/${string}/imports/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly collection: string
+      readonly state: 'running' | 'succeeded' | 'failed' | 'canceled'
+      /** Of the file. */
+      readonly rowsRead: number
+      /** So far; they are there when the state is `succeeded`. */
+      readonly rowsWritten: number
+      /** Rows that were refused so far. */
+      readonly failed: number
+      readonly startedAt: string
+      readonly finishedAt: string | null
+      /** As the answer without the preference. */
+      readonly result: {
+        readonly processed: number
+        readonly inserted: number
+        readonly updated: number
+        readonly skipped: number
+        readonly failed: number
+        /** The rows that were refused, the first 10,000 of them. */
+        readonly errors?: ReadonlyArray<{
+          /** Counted from 1. */
+          readonly row: number
+          readonly message: string
+        }>
+        readonly dryRun?: boolean
+      } | null
+      /** As the answer without the preference. */
+      readonly error: {
+        readonly message: string
+        /** The rows that were refused, the first 10,000 of them. */
+        readonly errors?: ReadonlyArray<{
+          /** Counted from 1. */
+          readonly row: number
+          readonly message: string
+        }>
+        readonly [name: string]: unknown
+      } | null
+    }
+  }
+  'collections.create': {
+    readonly method: 'POST'
+    readonly path: `collections/${string}`
+    readonly query: 'onConflict' | 'onConflictAction' | 'fields' | 'expand'
+    readonly body: {
+      readonly [name: string]: unknown
+    }
+    readonly answer: {
+      readonly [name: string]: unknown
+    }
+  }
+  'collections.delete': {
+    readonly method: 'DELETE'
+    readonly path: `collections/${string}/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'collections.deleteAll': {
+    readonly method: 'DELETE'
+    readonly path: `collections/${string}`
+    readonly query: 'filter' | 'expect' | 'return' | 'fields' | 'expand'
+    readonly body: undefined
+    readonly answer: {
+      readonly deleted: number
+      readonly items?: ReadonlyArray<{
+        readonly [name: string]: unknown
+      }>
+    }
+  }
+  'collections.exportCsv': {
+    readonly method: 'GET'
+    readonly path: `collections/${string}/export.csv`
+    readonly query: 'filter' | 'search' | 'fuzzy' | 'typo_threshold' | 'near' | 'within' | 'intersects' | 'bbox' | 'sort' | 'fields' | 'spreadsheet'
+    readonly body: undefined
+    readonly answer: string
+  }
+  'collections.exportJson': {
+    readonly method: 'GET'
+    readonly path: `collections/${string}/export.json`
+    readonly query: 'filter' | 'search' | 'fuzzy' | 'typo_threshold' | 'near' | 'within' | 'intersects' | 'bbox' | 'sort' | 'fields'
+    readonly body: undefined
+    readonly answer: ReadonlyArray<{
+      readonly [name: string]: unknown
+    }>
+  }
+  'collections.exportNdjson': {
+    readonly method: 'GET'
+    readonly path: `collections/${string}/export.ndjson`
+    readonly query: 'filter' | 'search' | 'fuzzy' | 'typo_threshold' | 'near' | 'within' | 'intersects' | 'bbox' | 'sort' | 'fields'
+    readonly body: undefined
+    readonly answer: string
+  }
+  'collections.get': {
+    readonly method: 'GET'
+    readonly path: `collections/${string}/${string}`
+    readonly query: 'fields' | 'expand'
+    readonly body: undefined
+    readonly answer: {
+      readonly [name: string]: unknown
+    }
+  }
+  'collections.getImport': {
+    readonly method: 'GET'
+    readonly path: `collections/${string}/imports/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly collection: string
+      readonly state: 'running' | 'succeeded' | 'failed' | 'canceled'
+      /** Of the file. */
+      readonly rowsRead: number
+      /** So far; they are there when the state is `succeeded`. */
+      readonly rowsWritten: number
+      /** Rows that were refused so far. */
+      readonly failed: number
+      readonly startedAt: string
+      readonly finishedAt: string | null
+      /** As the answer without the preference. */
+      readonly result: {
+        readonly processed: number
+        readonly inserted: number
+        readonly updated: number
+        readonly skipped: number
+        readonly failed: number
+        /** The rows that were refused, the first 10,000 of them. */
+        readonly errors?: ReadonlyArray<{
+          /** Counted from 1. */
+          readonly row: number
+          readonly message: string
+        }>
+        readonly dryRun?: boolean
+      } | null
+      /** As the answer without the preference. */
+      readonly error: {
+        readonly message: string
+        /** The rows that were refused, the first 10,000 of them. */
+        readonly errors?: ReadonlyArray<{
+          /** Counted from 1. */
+          readonly row: number
+          readonly message: string
+        }>
+        readonly [name: string]: unknown
+      } | null
+    }
+  }
+  'collections.import': {
+    readonly method: 'POST'
+    readonly path: `collections/${string}/import`
+    readonly query: 'mode' | 'on_conflict' | 'dryRun'
+    readonly body: ReadonlyArray<{
+      readonly [name: string]: unknown
+    }>
+    readonly answer: {
+      readonly processed: number
+      readonly inserted: number
+      readonly updated: number
+      readonly skipped: number
+      readonly failed: number
+      /** The rows that were refused, the first 10,000 of them. */
+      readonly errors?: ReadonlyArray<{
+        /** Counted from 1. */
+        readonly row: number
+        readonly message: string
+      }>
+      readonly dryRun?: boolean
+    } | {
+      readonly id: string
+      readonly collection: string
+      readonly state: 'running' | 'succeeded' | 'failed' | 'canceled'
+      /** Of the file. */
+      readonly rowsRead: number
+      /** So far; they are there when the state is `succeeded`. */
+      readonly rowsWritten: number
+      /** Rows that were refused so far. */
+      readonly failed: number
+      readonly startedAt: string
+      readonly finishedAt: string | null
+      /** As the answer without the preference. */
+      readonly result: {
+        readonly processed: number
+        readonly inserted: number
+        readonly updated: number
+        readonly skipped: number
+        readonly failed: number
+        /** The rows that were refused, the first 10,000 of them. */
+        readonly errors?: ReadonlyArray<{
+          /** Counted from 1. */
+          readonly row: number
+          readonly message: string
+        }>
+        readonly dryRun?: boolean
+      } | null
+      /** As the answer without the preference. */
+      readonly error: {
+        readonly message: string
+        /** The rows that were refused, the first 10,000 of them. */
+        readonly errors?: ReadonlyArray<{
+          /** Counted from 1. */
+          readonly row: number
+          readonly message: string
+        }>
+        readonly [name: string]: unknown
+      } | null
+    }
+  }
+  'collections.list': {
+    readonly method: 'GET'
+    readonly path: `collections/${string}`
+    readonly query: 'filter' | 'search' | 'fuzzy' | 'typo_threshold' | 'near' | 'within' | 'intersects' | 'bbox' | 'highlight' | 'sort' | 'page' | 'perPage' | 'skipTotal' | 'total' | 'cursor' | 'fields' | 'expand' | 'facets' | 'disjunctiveFacets' | 'aggregate' | 'group' | 'groupSort' | 'groupLimit' | 'nearest' | 'semantic_query' | 'semantic' | 'vector_column' | 'distance'
+    readonly body: undefined
+    readonly answer: {
+      readonly page: number
+      readonly perPage: number
+      /** -1 with skipTotal=true */
+      readonly totalItems: number
+      /** -1 with skipTotal=true */
+      readonly totalPages: number
+      readonly items: ReadonlyArray<{
+        readonly [name: string]: unknown
+      }>
+      /** With `facets`: by column its values, most frequent first. */
+      readonly facets?: {
+        readonly [name: string]: ReadonlyArray<{
+          readonly value: unknown
+          readonly count: number
+        }>
+      }
+      /** Of numeric facets. */
+      readonly facetStats?: {
+        readonly [name: string]: {
+          readonly min: number
+          readonly max: number
+        }
+      }
+      /** The facets that have more values than `api.max_facet_buckets`, each with `false`. */
+      readonly facetsExhaustive?: {
+        readonly [name: string]: boolean
+      }
+    } | {
+      readonly perPage: number
+      /** Absent on the last page. */
+      readonly nextCursor?: string
+      readonly items: ReadonlyArray<{
+        readonly [name: string]: unknown
+      }>
+      /** With `facets`: by column its values, most frequent first. */
+      readonly facets?: {
+        readonly [name: string]: ReadonlyArray<{
+          readonly value: unknown
+          readonly count: number
+        }>
+      }
+      /** Of numeric facets. */
+      readonly facetStats?: {
+        readonly [name: string]: {
+          readonly min: number
+          readonly max: number
+        }
+      }
+      /** The facets that have more values than `api.max_facet_buckets`, each with `false`. */
+      readonly facetsExhaustive?: {
+        readonly [name: string]: boolean
+      }
+    } | {
+      readonly results: ReadonlyArray<{
+        readonly [name: string]: unknown
+      }>
+      /** `false` when there are more groups than `groupLimit` or `api.max_groups`. */
+      readonly exhaustive?: boolean
+    }
+  }
+  'collections.query': {
+    readonly method: 'POST'
+    readonly path: `collections/${string}/query`
+    readonly query: never
+    readonly body: {
+      /** Such as `milliseconds > 300000 AND (name ~ 'A%' OR genre_id IN (1, 2))`. */
+      readonly filter?: string | undefined
+      /** Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given. */
+      readonly search?: string | undefined
+      /** `true` tolerates typos; needs the extension pg_trgm. */
+      readonly fuzzy?: boolean | undefined
+      /** With `fuzzy=true`: trigram similarity that counts as a match; 0.2 unless given. */
+      readonly typo_threshold?: number | undefined
+      readonly near?: string | ReadonlyArray<unknown> | undefined
+      readonly within?: string | ReadonlyArray<unknown> | undefined
+      readonly intersects?: string | ReadonlyArray<unknown> | undefined
+      readonly bbox?: string | ReadonlyArray<unknown> | undefined
+      /** `true` adds `_highlight` and `_highlightResult` to what was found. */
+      readonly highlight?: boolean | undefined
+      readonly sort?: string | ReadonlyArray<string> | undefined
+      readonly page?: number | undefined
+      /** At most 500; what is out of bounds is brought within them. */
+      readonly perPage?: number | undefined
+      /** `true` leaves out the count. */
+      readonly skipTotal?: boolean | undefined
+      /** `estimated` answers the planner's estimate. */
+      readonly total?: string | undefined
+      /** Empty for the first page, then `nextCursor` of the page before. */
+      readonly cursor?: string | undefined
+      readonly fields?: string | ReadonlyArray<string> | undefined
+      readonly expand?: string | ReadonlyArray<string> | undefined
+      readonly facets?: string | ReadonlyArray<string> | undefined
+      readonly disjunctiveFacets?: string | ReadonlyArray<string> | undefined
+      readonly aggregate?: string | ReadonlyArray<string> | undefined
+      readonly group?: string | ReadonlyArray<string> | undefined
+      readonly groupSort?: string | ReadonlyArray<string> | undefined
+      /** Groups answered at most. */
+      readonly groupLimit?: number | undefined
+      /** A vector: the nearest records come first, with `_distance`. */
+      readonly nearest?: ReadonlyArray<number> | string | undefined
+      /** A text in place of the vector of `nearest`. */
+      readonly semantic_query?: string | undefined
+      /** `true` fuses what `search` finds by words and by meaning. */
+      readonly semantic?: boolean | undefined
+      /** What is compared, where the table has several vectors. */
+      readonly vector_column?: string | undefined
+      /** cosine unless given. */
+      readonly distance?: 'cosine' | 'l2' | 'inner_product' | undefined
+    }
+    readonly answer: {
+      readonly page: number
+      readonly perPage: number
+      /** -1 with skipTotal=true */
+      readonly totalItems: number
+      /** -1 with skipTotal=true */
+      readonly totalPages: number
+      readonly items: ReadonlyArray<{
+        readonly [name: string]: unknown
+      }>
+      /** With `facets`: by column its values, most frequent first. */
+      readonly facets?: {
+        readonly [name: string]: ReadonlyArray<{
+          readonly value: unknown
+          readonly count: number
+        }>
+      }
+      /** Of numeric facets. */
+      readonly facetStats?: {
+        readonly [name: string]: {
+          readonly min: number
+          readonly max: number
+        }
+      }
+      /** The facets that have more values than `api.max_facet_buckets`, each with `false`. */
+      readonly facetsExhaustive?: {
+        readonly [name: string]: boolean
+      }
+    } | {
+      readonly perPage: number
+      /** Absent on the last page. */
+      readonly nextCursor?: string
+      readonly items: ReadonlyArray<{
+        readonly [name: string]: unknown
+      }>
+      /** With `facets`: by column its values, most frequent first. */
+      readonly facets?: {
+        readonly [name: string]: ReadonlyArray<{
+          readonly value: unknown
+          readonly count: number
+        }>
+      }
+      /** Of numeric facets. */
+      readonly facetStats?: {
+        readonly [name: string]: {
+          readonly min: number
+          readonly max: number
+        }
+      }
+      /** The facets that have more values than `api.max_facet_buckets`, each with `false`. */
+      readonly facetsExhaustive?: {
+        readonly [name: string]: boolean
+      }
+    } | {
+      readonly results: ReadonlyArray<{
+        readonly [name: string]: unknown
+      }>
+      /** `false` when there are more groups than `groupLimit` or `api.max_groups`. */
+      readonly exhaustive?: boolean
+    }
+  }
+  'collections.searchFacet': {
+    readonly method: 'GET'
+    readonly path: `collections/${string}/facets/${string}/search`
+    readonly query: 'q' | 'maxFacetHits' | 'filter' | 'search' | 'fuzzy' | 'typo_threshold' | 'near' | 'within' | 'intersects' | 'bbox'
+    readonly body: undefined
+    readonly answer: {
+      readonly facetHits: ReadonlyArray<{
+        readonly value: string
+        /** HTML; what was searched for in `<mark>`. */
+        readonly highlighted: string
+        readonly count: number
+      }>
+      /** Whether no further value begins so. */
+      readonly exhaustiveFacetsCount: boolean
+    }
+  }
+  'collections.update': {
+    readonly method: 'PATCH'
+    readonly path: `collections/${string}/${string}`
+    readonly query: 'fields' | 'expand'
+    readonly body: {
+      readonly [name: string]: unknown
+    }
+    readonly answer: {
+      readonly [name: string]: unknown
+    }
+  }
+  'collections.updateAll': {
+    readonly method: 'PATCH'
+    readonly path: `collections/${string}`
+    readonly query: 'filter' | 'expect' | 'return' | 'fields' | 'expand'
+    readonly body: {
+      readonly [name: string]: unknown
+    }
+    readonly answer: {
+      readonly updated: number
+      readonly items?: ReadonlyArray<{
+        readonly [name: string]: unknown
+      }>
+    }
+  }
+  'domains.create': {
+    readonly method: 'POST'
+    readonly path: 'admin/domains'
+    readonly query: never
+    readonly body: {
+      /** Such as `shop.example.com`. */
+      readonly hostname: string
+      /** `production` unless given; a label of yours. */
+      readonly environment?: string | undefined
+      /** `permanent` or `temporary`: how the address below the parent domain leads here. Both serve the site unless given. */
+      readonly redirectMode?: string | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      /** In ASCII. */
+      readonly hostname: string
+      readonly environment: string
+      /** permanent or temporary */
+      readonly redirectMode?: string
+      /** pending_verification, verified, active, verification_failed, verification_lapsed or tombstoned */
+      readonly status: string
+      /** The record of the DNS that proves whose the domain is. */
+      readonly verification: {
+        readonly type: string
+        readonly name: string
+        readonly value: string
+      }
+      readonly siteId?: string
+      readonly lastError?: string
+      /** RFC 3339, UTC. */
+      readonly verifiedAt?: string
+      /** RFC 3339, UTC. */
+      readonly checkedAt?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'domains.delete': {
+    readonly method: 'DELETE'
+    readonly path: `admin/domains/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'domains.get': {
+    readonly method: 'GET'
+    readonly path: `admin/domains/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      /** In ASCII. */
+      readonly hostname: string
+      readonly environment: string
+      /** permanent or temporary */
+      readonly redirectMode?: string
+      /** pending_verification, verified, active, verification_failed, verification_lapsed or tombstoned */
+      readonly status: string
+      /** The record of the DNS that proves whose the domain is. */
+      readonly verification: {
+        readonly type: string
+        readonly name: string
+        readonly value: string
+      }
+      readonly siteId?: string
+      readonly lastError?: string
+      /** RFC 3339, UTC. */
+      readonly verifiedAt?: string
+      /** RFC 3339, UTC. */
+      readonly checkedAt?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'domains.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/domains'
+    readonly query: 'page' | 'perPage'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        /** In ASCII. */
+        readonly hostname: string
+        readonly environment: string
+        /** permanent or temporary */
+        readonly redirectMode?: string
+        /** pending_verification, verified, active, verification_failed, verification_lapsed or tombstoned */
+        readonly status: string
+        /** The record of the DNS that proves whose the domain is. */
+        readonly verification: {
+          readonly type: string
+          readonly name: string
+          readonly value: string
+        }
+        readonly siteId?: string
+        readonly lastError?: string
+        /** RFC 3339, UTC. */
+        readonly verifiedAt?: string
+        /** RFC 3339, UTC. */
+        readonly checkedAt?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        /** RFC 3339, UTC. */
+        readonly updatedAt: string
+      }>
+      readonly page: number
+      readonly perPage: number
+      readonly totalItems: number
+      readonly totalPages: number
+    }
+  }
+  'domains.verify': {
+    readonly method: 'POST'
+    readonly path: `admin/domains/${string}/verify`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      /** In ASCII. */
+      readonly hostname: string
+      readonly environment: string
+      /** permanent or temporary */
+      readonly redirectMode?: string
+      /** pending_verification, verified, active, verification_failed, verification_lapsed or tombstoned */
+      readonly status: string
+      /** The record of the DNS that proves whose the domain is. */
+      readonly verification: {
+        readonly type: string
+        readonly name: string
+        readonly value: string
+      }
+      readonly siteId?: string
+      readonly lastError?: string
+      /** RFC 3339, UTC. */
+      readonly verifiedAt?: string
+      /** RFC 3339, UTC. */
+      readonly checkedAt?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'embeddings.backfill': {
+    readonly method: 'POST'
+    readonly path: `admin/embeddings/${string}/backfill`
+    readonly query: never
+    readonly body: {
+      /** Also rows that have a vector. */
+      readonly all?: boolean | undefined
+    }
+    readonly answer: {
+      readonly name: string
+      readonly table: string
+      readonly columns: ReadonlyArray<string>
+      readonly vectorColumn: string
+      /** `provider:model` */
+      readonly model: string | null
+      /** As the node that answers knows it. */
+      readonly provider: {
+        readonly name: string
+        /** `closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it. */
+        readonly breaker: 'closed' | 'open' | 'half-open'
+        /** Until it is asked again. */
+        readonly retryInSeconds: number
+      } | null
+      /** What keeps it from being kept current, such as a missing table. */
+      readonly problem: string | null
+      /** Whether existing rows have not been queued since it was configured as it is. */
+      readonly isOutdated: boolean
+      /** Rows that wait for their vector. */
+      readonly pending: number
+      /** Rows whose text the provider refuses. */
+      readonly failed: number
+      /** Vectors written so far. */
+      readonly written: number
+      /** RFC 3339, UTC. */
+      readonly lastWrittenAt: string | null
+      readonly lastError: string | null
+      readonly backfill: {
+        readonly jobId: string
+        /** As of jobs. */
+        readonly state: string
+        /** Rows it has queued. */
+        readonly rows: number | null
+        /** RFC 3339, UTC. */
+        readonly startedAt: string | null
+        /** RFC 3339, UTC. */
+        readonly finishedAt: string | null
+      } | null
+    }
+  }
+  'embeddings.get': {
+    readonly method: 'GET'
+    readonly path: `admin/embeddings/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly name: string
+      readonly table: string
+      readonly columns: ReadonlyArray<string>
+      readonly vectorColumn: string
+      /** `provider:model` */
+      readonly model: string | null
+      /** As the node that answers knows it. */
+      readonly provider: {
+        readonly name: string
+        /** `closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it. */
+        readonly breaker: 'closed' | 'open' | 'half-open'
+        /** Until it is asked again. */
+        readonly retryInSeconds: number
+      } | null
+      /** What keeps it from being kept current, such as a missing table. */
+      readonly problem: string | null
+      /** Whether existing rows have not been queued since it was configured as it is. */
+      readonly isOutdated: boolean
+      /** Rows that wait for their vector. */
+      readonly pending: number
+      /** Rows whose text the provider refuses. */
+      readonly failed: number
+      /** Vectors written so far. */
+      readonly written: number
+      /** RFC 3339, UTC. */
+      readonly lastWrittenAt: string | null
+      readonly lastError: string | null
+      readonly backfill: {
+        readonly jobId: string
+        /** As of jobs. */
+        readonly state: string
+        /** Rows it has queued. */
+        readonly rows: number | null
+        /** RFC 3339, UTC. */
+        readonly startedAt: string | null
+        /** RFC 3339, UTC. */
+        readonly finishedAt: string | null
+      } | null
+      readonly failures: ReadonlyArray<{
+        readonly recordKey: ReadonlyArray<unknown>
+        readonly error: string
+      }>
+    }
+  }
+  'embeddings.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/embeddings'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly name: string
+        readonly table: string
+        readonly columns: ReadonlyArray<string>
+        readonly vectorColumn: string
+        /** `provider:model` */
+        readonly model: string | null
+        /** As the node that answers knows it. */
+        readonly provider: {
+          readonly name: string
+          /** `closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it. */
+          readonly breaker: 'closed' | 'open' | 'half-open'
+          /** Until it is asked again. */
+          readonly retryInSeconds: number
+        } | null
+        /** What keeps it from being kept current, such as a missing table. */
+        readonly problem: string | null
+        /** Whether existing rows have not been queued since it was configured as it is. */
+        readonly isOutdated: boolean
+        /** Rows that wait for their vector. */
+        readonly pending: number
+        /** Rows whose text the provider refuses. */
+        readonly failed: number
+        /** Vectors written so far. */
+        readonly written: number
+        /** RFC 3339, UTC. */
+        readonly lastWrittenAt: string | null
+        readonly lastError: string | null
+        readonly backfill: {
+          readonly jobId: string
+          /** As of jobs. */
+          readonly state: string
+          /** Rows it has queued. */
+          readonly rows: number | null
+          /** RFC 3339, UTC. */
+          readonly startedAt: string | null
+          /** RFC 3339, UTC. */
+          readonly finishedAt: string | null
+        } | null
+      }>
+      readonly count: number
+    }
+  }
+  'events.get': {
+    readonly method: 'GET'
+    readonly path: `admin/events/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      /** Its place in the log; grows. */
+      readonly id: string
+      /** When its transaction began. */
+      readonly happenedAt: string | null
+      /** create, update or delete. */
+      readonly action: string
+      readonly table: string
+      /** Key of the record; values of a composite one are joined by commas. */
+      readonly record: string | null
+      /** Key of the record before an update that changed it. */
+      readonly previousRecord: string | null
+      /** user, admin, anonymous, open or sql. */
+      readonly actor: string | null
+      readonly userId: string | null
+      readonly apiKeyId: string | null
+      /** The `X-Request-Id` of the response. */
+      readonly requestId: string | null
+      readonly isInLog: boolean
+      readonly transactionId: string | null
+      /** JSON as receivers are sent it. */
+      readonly payload: string
+      /** Who reads the log, and whether they have read it up to this change. */
+      readonly consumers: ReadonlyArray<{
+        readonly name: string
+        readonly hasTaken: boolean
+      }>
+      readonly webhooks: ReadonlyArray<{
+        readonly webhookId: string
+        readonly url: string
+        /** The header `webhook-id`. */
+        readonly eventId: string
+        readonly state: 'pending' | 'delivered' | 'failed'
+        readonly attempts: ReadonlyArray<{
+          /** Of the delivery. */
+          readonly id: string
+          readonly attempt: number
+          readonly success: boolean
+          readonly statusCode: number | null
+          readonly durationMs: number
+          readonly error: string | null
+          /** Its first 2,000 characters. */
+          readonly responseBody: string | null
+          readonly deliveredAt: string
+        }>
+        readonly next: {
+          readonly dueAt: string
+          /** That have ended. */
+          readonly attempts: number
+          readonly isInFlight: boolean
+          /** For an earlier event of the same record. */
+          readonly waitsForEarlier: boolean
+          readonly isWebhookEnabled: boolean
+        } | null
+      }>
+      /** By node. A node that is killed takes the record of its last second with it. */
+      readonly streams: {
+        /** Whether every stream that listened to the table was sure to be sent the change. */
+        readonly isLogged: boolean
+        /** complete: `sent` is all there was. pending: nodes write it within a second or two. incomplete: a node had more to record than it does, or it is older than `realtime.sent_retention_hours`. */
+        readonly record: string
+        readonly sent: ReadonlyArray<{
+          readonly node: string
+          readonly recordedAt: string
+          /** Streams that were sent it. */
+          readonly sent: number
+          /** Streams of the table that were not, by their policies or filters. */
+          readonly withheld: number
+          /** The first ten of the node. */
+          readonly receivers: ReadonlyArray<{
+            /** The `clientId` of the stream. */
+            readonly connection: string
+            /** sse or ws. */
+            readonly transport: string
+            readonly caller: 'user' | 'anonymous' | 'admin' | 'open'
+            readonly userId: string | null
+          }>
+        }>
+        readonly nodes: ReadonlyArray<{
+          readonly node: string
+          /** That subscribe to the table now. */
+          readonly connections: number
+          /** Of those, open when it happened. */
+          readonly connectedBefore: number
+        }>
+      }
+      /** That the same transaction has added. */
+      readonly jobs: ReadonlyArray<{
+        readonly id: string
+        readonly type: string
+        readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
+        readonly attempts: number
+        readonly maxAttempts: number
+        readonly lastError: string | null
+        readonly runAt: string
+        readonly finishedAt: string | null
+      }>
+      /** Vectors that follow the text of the record. */
+      readonly embeddings: ReadonlyArray<{
+        readonly name: string
+        /** pending, failed or done, as it stands now. */
+        readonly state: string
+        readonly error: string | null
+      }>
+    }
+  }
+  'events.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/events'
+    readonly query: 'table' | 'record' | 'user_id' | 'request_id' | 'action' | 'since' | 'until' | 'limit' | 'cursor'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        /** Its place in the log; grows. */
+        readonly id: string
+        /** When its transaction began. */
+        readonly happenedAt: string | null
+        /** create, update or delete. */
+        readonly action: string
+        readonly table: string
+        /** Key of the record; values of a composite one are joined by commas. */
+        readonly record: string | null
+        /** Key of the record before an update that changed it. */
+        readonly previousRecord: string | null
+        /** user, admin, anonymous, open or sql. */
+        readonly actor: string | null
+        readonly userId: string | null
+        readonly apiKeyId: string | null
+        /** The `X-Request-Id` of the response. */
+        readonly requestId: string | null
+        /** Webhooks, by what became of the event. */
+        readonly deliveries: {
+          readonly delivered: number
+          readonly failed: number
+          readonly pending: number
+        }
+      }>
+      /** There may be more. */
+      readonly nextCursor?: string
+      /** How far back was looked, when that ended the page. */
+      readonly searchedTo: string | null
+      /** Of the oldest change that the log holds. */
+      readonly keptSince: string | null
+    }
+  }
+  'health.check': {
+    readonly method: 'GET'
+    readonly path: '/health'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      /** ok, degraded or stopping */
+      readonly status: string
+      /** ok or unreachable */
+      readonly database: string
+    }
+  }
+  'impersonations.end': {
+    readonly method: 'DELETE'
+    readonly path: `admin/impersonations/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'impersonations.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/impersonations'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly userId: string
+        /** Empty when the user has none. */
+        readonly email: string
+        readonly impersonatedBy: string
+        readonly reason: string
+        readonly aal: 'aal1' | 'aal2'
+        readonly createdAt: string
+        readonly expiresAt: string
+      }>
+    }
+  }
+  'jobs.cancel': {
+    readonly method: 'POST'
+    readonly path: `admin/jobs/${string}/cancel`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly type: string
+      /** What a job of the type needs. */
+      readonly payload: {
+        readonly [name: string]: unknown
+      }
+      readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
+      readonly attempts: number
+      readonly maxAttempts: number
+      /** Empty when the latest attempt did not fail. */
+      readonly lastError: string
+      /** Not before this time. */
+      readonly runAt: string
+      /** Of a running job: when another worker takes it unless its own renews the lease. */
+      readonly leaseUntil?: string
+      /** RFC 3339, UTC. */
+      readonly lastRunAt?: string
+      /** The schedule it comes from. */
+      readonly scheduleId?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+      /** When it completed or failed. */
+      readonly completedAt?: string
+      /** RFC 3339, UTC. */
+      readonly canceledAt?: string
+    }
+  }
+  'jobs.count': {
+    readonly method: 'GET'
+    readonly path: 'admin/jobs/stats'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly queued: number
+      readonly running: number
+      readonly completed: number
+      readonly failed: number
+      readonly canceled: number
+      /** Seconds since the job that has been due longest was; 0 when none is due. */
+      readonly oldestQueuedAgeSec: number
+    }
+  }
+  'jobs.enqueue': {
+    readonly method: 'POST'
+    readonly path: 'admin/jobs'
+    readonly query: never
+    readonly body: {
+      readonly type: string
+      /** What a job of the type needs. */
+      readonly payload?: {
+        readonly [name: string]: unknown
+      } | undefined
+      /** Attempts after which a job has failed. */
+      readonly maxAttempts?: number | undefined
+      /** RFC 3339. At once unless given. */
+      readonly runAt?: string | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly type: string
+      /** What a job of the type needs. */
+      readonly payload: {
+        readonly [name: string]: unknown
+      }
+      readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
+      readonly attempts: number
+      readonly maxAttempts: number
+      /** Empty when the latest attempt did not fail. */
+      readonly lastError: string
+      /** Not before this time. */
+      readonly runAt: string
+      /** Of a running job: when another worker takes it unless its own renews the lease. */
+      readonly leaseUntil?: string
+      /** RFC 3339, UTC. */
+      readonly lastRunAt?: string
+      /** The schedule it comes from. */
+      readonly scheduleId?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+      /** When it completed or failed. */
+      readonly completedAt?: string
+      /** RFC 3339, UTC. */
+      readonly canceledAt?: string
+    }
+  }
+  'jobs.get': {
+    readonly method: 'GET'
+    readonly path: `admin/jobs/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly type: string
+      /** What a job of the type needs. */
+      readonly payload: {
+        readonly [name: string]: unknown
+      }
+      readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
+      readonly attempts: number
+      readonly maxAttempts: number
+      /** Empty when the latest attempt did not fail. */
+      readonly lastError: string
+      /** Not before this time. */
+      readonly runAt: string
+      /** Of a running job: when another worker takes it unless its own renews the lease. */
+      readonly leaseUntil?: string
+      /** RFC 3339, UTC. */
+      readonly lastRunAt?: string
+      /** The schedule it comes from. */
+      readonly scheduleId?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+      /** When it completed or failed. */
+      readonly completedAt?: string
+      /** RFC 3339, UTC. */
+      readonly canceledAt?: string
+    }
+  }
+  'jobs.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/jobs'
+    readonly query: 'state' | 'type' | 'limit' | 'offset'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly type: string
+        /** What a job of the type needs. */
+        readonly payload: {
+          readonly [name: string]: unknown
+        }
+        readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
+        readonly attempts: number
+        readonly maxAttempts: number
+        /** Empty when the latest attempt did not fail. */
+        readonly lastError: string
+        /** Not before this time. */
+        readonly runAt: string
+        /** Of a running job: when another worker takes it unless its own renews the lease. */
+        readonly leaseUntil?: string
+        /** RFC 3339, UTC. */
+        readonly lastRunAt?: string
+        /** The schedule it comes from. */
+        readonly scheduleId?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        /** RFC 3339, UTC. */
+        readonly updatedAt: string
+        /** When it completed or failed. */
+        readonly completedAt?: string
+        /** RFC 3339, UTC. */
+        readonly canceledAt?: string
+      }>
+      /** Items in this answer. */
+      readonly count: number
+    }
+  }
+  'jobs.retry': {
+    readonly method: 'POST'
+    readonly path: `admin/jobs/${string}/retry`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly type: string
+      /** What a job of the type needs. */
+      readonly payload: {
+        readonly [name: string]: unknown
+      }
+      readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
+      readonly attempts: number
+      readonly maxAttempts: number
+      /** Empty when the latest attempt did not fail. */
+      readonly lastError: string
+      /** Not before this time. */
+      readonly runAt: string
+      /** Of a running job: when another worker takes it unless its own renews the lease. */
+      readonly leaseUntil?: string
+      /** RFC 3339, UTC. */
+      readonly lastRunAt?: string
+      /** The schedule it comes from. */
+      readonly scheduleId?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+      /** When it completed or failed. */
+      readonly completedAt?: string
+      /** RFC 3339, UTC. */
+      readonly canceledAt?: string
+    }
+  }
+  'logs.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/logs'
+    readonly query: 'level' | 'q' | 'requestId' | 'since' | 'until' | 'limit' | 'cursor'
+    readonly body: undefined
+    readonly answer: {
+      readonly entries: ReadonlyArray<{
+        readonly time: string
+        readonly level: string
+        readonly message: string
+        readonly attrs: {
+          readonly [name: string]: unknown
+        }
+        /** Host and process. */
+        readonly node: string
+        readonly requestId: string | null
+      }>
+      /** Absent on the last page. */
+      readonly nextCursor?: string
+    }
+  }
+  'logs.tail': {
+    readonly method: 'GET'
+    readonly path: 'admin/logs/tail'
+    readonly query: 'level' | 'q' | 'requestId'
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'mail.deleteTemplate': {
+    readonly method: 'DELETE'
+    readonly path: `admin/email/templates/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'mail.getTemplate': {
+    readonly method: 'GET'
+    readonly path: `admin/email/templates/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly templateKey: string
+      /** builtin or custom */
+      readonly source: string
+      readonly subjectTemplate: string
+      readonly enabled: boolean
+      /** Names that placeholders may have, or have. */
+      readonly variables: ReadonlyArray<string>
+      /** RFC 3339, UTC. */
+      readonly updatedAt?: string
+      readonly htmlTemplate: string
+    }
+  }
+  'mail.listSent': {
+    readonly method: 'GET'
+    readonly path: 'admin/email/sent'
+    readonly query: 'user_id' | 'limit' | 'offset'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly user_id: string | null
+        readonly api_key_id: string | null
+        readonly from: string
+        readonly to: string
+        readonly subject: string
+        readonly template_key: string | null
+        /** pending, sent or failed */
+        readonly status: string
+        readonly error_message: string | null
+        readonly created_at: string
+      }>
+      /** Items in this answer. */
+      readonly count: number
+      readonly limit: number
+      readonly offset: number
+    }
+  }
+  'mail.listTemplates': {
+    readonly method: 'GET'
+    readonly path: 'admin/email/templates'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly templateKey: string
+        /** builtin or custom */
+        readonly source: string
+        readonly subjectTemplate: string
+        readonly enabled: boolean
+        /** Names that placeholders may have, or have. */
+        readonly variables: ReadonlyArray<string>
+        /** RFC 3339, UTC. */
+        readonly updatedAt?: string
+      }>
+      readonly count: number
+    }
+  }
+  'mail.patchTemplate': {
+    readonly method: 'PATCH'
+    readonly path: `admin/email/templates/${string}`
+    readonly query: never
+    readonly body: {
+      readonly enabled: boolean
+    }
+    readonly answer: {
+      readonly templateKey: string
+      readonly enabled: boolean
+    }
+  }
+  'mail.previewTemplate': {
+    readonly method: 'POST'
+    readonly path: `admin/email/templates/${string}/preview`
+    readonly query: never
+    readonly body: {
+      /** One line with placeholders written {{.Name}}; at most 1000 characters. */
+      readonly subjectTemplate: string
+      /** HTML with placeholders in text and in values of attributes; at most 256000 characters. */
+      readonly htmlTemplate: string
+      /** Values by the name of the placeholder. */
+      readonly variables?: {
+        readonly [name: string]: string
+      } | undefined
+    }
+    readonly answer: {
+      readonly subject: string
+      readonly html: string
+      readonly text: string
+    }
+  }
+  'mail.putTemplate': {
+    readonly method: 'PUT'
+    readonly path: `admin/email/templates/${string}`
+    readonly query: never
+    readonly body: {
+      /** One line with placeholders written {{.Name}}; at most 1000 characters. */
+      readonly subjectTemplate: string
+      /** HTML with placeholders in text and in values of attributes; at most 256000 characters. */
+      readonly htmlTemplate: string
+      /** The texts that were read; null: those of the built-in template, or none. Where others are in force, the answer is 409. */
+      readonly replaces?: {
+        readonly subjectTemplate: string
+        readonly htmlTemplate: string
+      } | null | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly templateKey: string
+      /** builtin or custom */
+      readonly source: string
+      readonly subjectTemplate: string
+      readonly enabled: boolean
+      /** Names that placeholders may have, or have. */
+      readonly variables: ReadonlyArray<string>
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+      readonly htmlTemplate: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** Why the template will not be used, if it will not. */
+      readonly warnings?: ReadonlyArray<string>
+    }
+  }
+  'mail.send': {
+    readonly method: 'POST'
+    readonly path: 'admin/email/send'
+    readonly query: never
+    readonly body: {
+      readonly templateKey: string
+      /** One address without a name. */
+      readonly to: string
+      /** Values by the name of the placeholder. */
+      readonly variables?: {
+        readonly [name: string]: string
+      } | undefined
+    }
+    readonly answer: {
+      /** sent */
+      readonly status: string
+    }
+  }
+  'mail.sendOwn': {
+    readonly method: 'POST'
+    readonly path: 'email/send'
+    readonly query: never
+    readonly body: {
+      /** An address, or a list of at most `email.policy.max_recipients_per_request`. */
+      readonly to: string | ReadonlyArray<string>
+      /** The address of `email.from` or of `email.policy.allowed_from_addresses`. */
+      readonly from?: string | undefined
+      /** At most 1000 characters. */
+      readonly subject?: string | undefined
+      /** At most 256000 characters; made of the text unless given. */
+      readonly html?: string | undefined
+      /** At most 256000 characters; made of the HTML unless given. */
+      readonly text?: string | undefined
+      readonly templateKey?: string | undefined
+      readonly variables?: {
+        readonly [name: string]: string
+      } | undefined
+    }
+    readonly answer: {
+      readonly sent: number
+      readonly failed: number
+      readonly errors: ReadonlyArray<{
+        readonly to: string
+        readonly error: string
+      }>
+    }
+  }
+  'matviews.get': {
+    readonly method: 'GET'
+    readonly path: `admin/matviews/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly schemaName: string
+      readonly viewName: string
+      /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
+      readonly refreshMode: string
+      /** null until the first refresh. */
+      readonly lastRefreshAt: string | null
+      readonly lastRefreshDurationMs: number | null
+      readonly lastRefreshStatus: string | null
+      readonly lastRefreshError: string | null
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'matviews.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/matviews'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly schemaName: string
+        readonly viewName: string
+        /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
+        readonly refreshMode: string
+        /** null until the first refresh. */
+        readonly lastRefreshAt: string | null
+        readonly lastRefreshDurationMs: number | null
+        readonly lastRefreshStatus: string | null
+        readonly lastRefreshError: string | null
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        /** RFC 3339, UTC. */
+        readonly updatedAt: string
+      }>
+      readonly count: number
+    }
+  }
+  'matviews.refresh': {
+    readonly method: 'POST'
+    readonly path: `admin/matviews/${string}/refresh`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly registration: {
+        readonly id: string
+        readonly schemaName: string
+        readonly viewName: string
+        /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
+        readonly refreshMode: string
+        /** null until the first refresh. */
+        readonly lastRefreshAt: string | null
+        readonly lastRefreshDurationMs: number | null
+        readonly lastRefreshStatus: string | null
+        readonly lastRefreshError: string | null
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        /** RFC 3339, UTC. */
+        readonly updatedAt: string
+      }
+      readonly durationMs: number
+    }
+  }
+  'matviews.register': {
+    readonly method: 'POST'
+    readonly path: 'admin/matviews'
+    readonly query: never
+    readonly body: {
+      readonly viewName: string
+      /** public unless given. */
+      readonly schema?: string | undefined
+      /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
+      readonly refreshMode?: string | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly schemaName: string
+      readonly viewName: string
+      /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
+      readonly refreshMode: string
+      /** null until the first refresh. */
+      readonly lastRefreshAt: string | null
+      readonly lastRefreshDurationMs: number | null
+      readonly lastRefreshStatus: string | null
+      readonly lastRefreshError: string | null
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'matviews.unregister': {
+    readonly method: 'DELETE'
+    readonly path: `admin/matviews/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'matviews.update': {
+    readonly method: 'PUT'
+    readonly path: `admin/matviews/${string}`
+    readonly query: never
+    readonly body: {
+      /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
+      readonly refreshMode: string
+    }
+    readonly answer: {
+      readonly id: string
+      readonly schemaName: string
+      readonly viewName: string
+      /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
+      readonly refreshMode: string
+      /** null until the first refresh. */
+      readonly lastRefreshAt: string | null
+      readonly lastRefreshDurationMs: number | null
+      readonly lastRefreshStatus: string | null
+      readonly lastRefreshError: string | null
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'metrics.get': {
+    readonly method: 'GET'
+    readonly path: '/metrics'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'mfa.challengeEmail': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/email/challenge'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly challenge_id: string
+    }
+  }
+  'mfa.challengeSms': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/sms/challenge'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly challenge_id: string
+      readonly message: string
+    }
+  }
+  'mfa.challengeTotp': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/totp/challenge'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly challenge_id: string
+    }
+  }
+  'mfa.confirmEmail': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/email/enroll/confirm'
+    readonly query: never
+    readonly body: {
+      /** The digits; blanks and hyphens do not matter. */
+      readonly code?: string | undefined
+    }
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'mfa.confirmSms': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/sms/enroll/confirm'
+    readonly query: never
+    readonly body: {
+      /** International form. */
+      readonly phone?: string | undefined
+      /** The digits; blanks and hyphens do not matter. */
+      readonly code?: string | undefined
+    }
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'mfa.confirmTotp': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/totp/enroll/confirm'
+    readonly query: never
+    readonly body: {
+      /** The digits; blanks and hyphens do not matter. */
+      readonly code?: string | undefined
+    }
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'mfa.countBackupCodes': {
+    readonly method: 'GET'
+    readonly path: 'auth/mfa/backup/count'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly remaining: number
+    }
+  }
+  'mfa.enrollEmail': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/email/enroll'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'mfa.enrollSms': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/sms/enroll'
+    readonly query: never
+    readonly body: {
+      /** International form. */
+      readonly phone?: string | undefined
+    }
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'mfa.enrollTotp': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/totp/enroll'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly factor_id: string
+      readonly uri: string
+      /** Base32; shown once. */
+      readonly secret: string
+    }
+  }
+  'mfa.generateBackupCodes': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/backup/generate'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly codes: ReadonlyArray<string>
+    }
+  }
+  'mfa.getFactor': {
+    readonly method: 'GET'
+    readonly path: `auth/mfa/factors/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      /** `totp`, `email`, `sms` or `webauthn`. */
+      readonly method: string
+      readonly label: string
+      /** Masked. */
+      readonly phone?: string
+      /** Masked. */
+      readonly email?: string
+    }
+  }
+  'mfa.listFactors': {
+    readonly method: 'GET'
+    readonly path: 'auth/mfa/factors'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly factors: ReadonlyArray<{
+        readonly id: string
+        /** `totp`, `email`, `sms` or `webauthn`. */
+        readonly method: string
+        readonly label: string
+        /** Masked. */
+        readonly phone?: string
+        /** Masked. */
+        readonly email?: string
+      }>
+    }
+  }
+  'mfa.regenerateBackupCodes': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/backup/regenerate'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly codes: ReadonlyArray<string>
+    }
+  }
+  'mfa.removeFactor': {
+    readonly method: 'DELETE'
+    readonly path: `auth/mfa/factors/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'mfa.verifyBackupCode': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/backup/verify'
+    readonly query: never
+    readonly body: {
+      /** The digits; blanks and hyphens do not matter. */
+      readonly code?: string | undefined
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    }
+  }
+  'mfa.verifyEmail': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/email/verify'
+    readonly query: never
+    readonly body: {
+      readonly challenge_id?: string | undefined
+      /** The digits; blanks and hyphens do not matter. */
+      readonly code?: string | undefined
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    }
+  }
+  'mfa.verifySms': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/sms/verify'
+    readonly query: never
+    readonly body: {
+      readonly challenge_id?: string | undefined
+      /** The digits; blanks and hyphens do not matter. */
+      readonly code?: string | undefined
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    }
+  }
+  'mfa.verifyTotp': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/totp/verify'
+    readonly query: never
+    readonly body: {
+      readonly challenge_id?: string | undefined
+      /** The digits; blanks and hyphens do not matter. */
+      readonly code?: string | undefined
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    }
+  }
+  'oauth.authorize': {
+    readonly method: 'GET'
+    readonly path: 'auth/authorize'
+    readonly query: 'response_type' | 'client_id' | 'redirect_uri' | 'scope' | 'state' | 'code_challenge' | 'code_challenge_method' | 'allowed_tables' | 'resource'
+    readonly body: undefined
+    readonly answer: {
+      readonly requires_consent: true
+      readonly client_id: string
+      readonly client_name: string
+      readonly redirect_uri: string
+      readonly scope: string
+      readonly state: string
+      readonly code_challenge: string
+      readonly code_challenge_method: string
+      readonly allowed_tables?: ReadonlyArray<string>
+    } | {
+      readonly requires_consent: false
+      readonly redirect_to: string
+    } | {
+      readonly error: string
+      readonly error_description: string
+    } | {
+      readonly error: string
+      readonly error_description: string
+    } | {
+      /** Equals the HTTP status. */
+      readonly code: number
+      readonly message: string
+      /** Stable slug; see the error reference. */
+      readonly error: string
+      readonly data?: {
+        readonly [name: string]: unknown
+      }
+      readonly doc_url?: string
+    }
+  }
+  'oauth.consent': {
+    readonly method: 'POST'
+    readonly path: 'auth/authorize/consent'
+    readonly query: never
+    readonly body: {
+      /** `code`. */
+      readonly response_type?: string | undefined
+      readonly client_id?: string | undefined
+      /** One of the client, character by character. */
+      readonly redirect_uri?: string | undefined
+      /** One of `readonly`, `readwrite`, `*`. */
+      readonly scope?: string | undefined
+      /** Up to 2048 bytes, returned as they are. */
+      readonly state?: string | undefined
+      /** RFC 7636 §4.2. */
+      readonly code_challenge?: string | undefined
+      /** `S256`. */
+      readonly code_challenge_method?: string | undefined
+      /** `approve` or `deny`. */
+      readonly decision?: string | undefined
+      readonly allowed_tables?: ReadonlyArray<string> | null | undefined
+      readonly resource?: string | undefined
+    }
+    readonly answer: {
+      readonly requires_consent: false
+      readonly redirect_to: string
+    } | {
+      readonly error: string
+      readonly error_description: string
+    } | {
+      readonly error: string
+      readonly error_description: string
+    } | {
+      /** Equals the HTTP status. */
+      readonly code: number
+      readonly message: string
+      /** Stable slug; see the error reference. */
+      readonly error: string
+      readonly data?: {
+        readonly [name: string]: unknown
+      }
+      readonly doc_url?: string
+    }
+  }
+  'oauth.introspect': {
+    readonly method: 'POST'
+    readonly path: 'auth/introspect'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly active: boolean
+      readonly [name: string]: unknown
+    } | {
+      readonly error: string
+      readonly error_description: string
+    }
+  }
+  'oauth.listGrants': {
+    readonly method: 'GET'
+    readonly path: 'auth/grants'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: ReadonlyArray<{
+      readonly id: string
+      readonly clientId: string
+      readonly clientName: string
+      readonly scope: string
+      /** Empty: all. */
+      readonly allowedTables: ReadonlyArray<string>
+      readonly createdAt: string
+      readonly updatedAt: string
+      readonly lastTokenIssuedAt: string | null
+    }>
+  }
+  'oauth.register': {
+    readonly method: 'POST'
+    readonly path: 'auth/clients'
+    readonly query: never
+    readonly body: {
+      readonly [name: string]: unknown
+    }
+    readonly answer: {
+      readonly client_id: string
+      readonly client_secret?: string
+      readonly client_id_issued_at: number
+      readonly client_secret_expires_at?: 0
+      readonly client_name: string
+      readonly redirect_uris: ReadonlyArray<string>
+      readonly token_endpoint_auth_method: string
+      readonly grant_types: ReadonlyArray<string>
+      readonly response_types: ReadonlyArray<string>
+      readonly scope: string
+    } | {
+      readonly error: string
+      readonly error_description: string
+    }
+  }
+  'oauth.resourceMetadata': {
+    readonly method: 'GET'
+    readonly path: '/.well-known/oauth-protected-resource'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly [name: string]: unknown
+    }
+  }
+  'oauth.revoke': {
+    readonly method: 'POST'
+    readonly path: 'auth/revoke'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly error: string
+      readonly error_description: string
+    }
+  }
+  'oauth.revokeGrant': {
+    readonly method: 'DELETE'
+    readonly path: `auth/grants/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'oauth.serverMetadata': {
+    readonly method: 'GET'
+    readonly path: '/.well-known/oauth-authorization-server'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly [name: string]: unknown
+    }
+  }
+  'oauth.token': {
+    readonly method: 'POST'
+    readonly path: 'auth/token'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly access_token: string
+      readonly token_type: 'Bearer'
+      readonly expires_in: number
+      readonly refresh_token?: string
+      readonly scope: string
+      readonly allowed_tables?: ReadonlyArray<string>
+    } | {
+      readonly error: string
+      readonly error_description: string
+    }
+  }
+  'oauthClients.create': {
+    readonly method: 'POST'
+    readonly path: 'admin/oauth/clients'
+    readonly query: never
+    readonly body: {
+      /** Shown to people; at most 200 characters. */
+      readonly name?: string | undefined
+      readonly redirectUris?: ReadonlyArray<string> | undefined
+      /** `readonly`, `readwrite`, `*`. */
+      readonly scopes?: ReadonlyArray<string> | undefined
+      readonly appId?: string | undefined
+      /** `confidential` unless given, or `public`. */
+      readonly clientType?: string | undefined
+    }
+    readonly answer: {
+      /** Shown this once; public clients have none. */
+      readonly clientSecret?: string
+      readonly client: {
+        readonly id: string
+        readonly appId: string | null
+        readonly clientId: string
+        readonly name: string
+        readonly redirectUris: ReadonlyArray<string>
+        readonly scopes: ReadonlyArray<string>
+        /** `confidential` or `public`. */
+        readonly clientType: string
+        /** Who has registered it: `administrator`; `registration`: itself; `document`: none, its id is the address of its document. */
+        readonly source: string
+        readonly createdAt: string
+        readonly updatedAt: string
+        readonly revokedAt: string | null
+        readonly activeAccessTokenCount: number
+        readonly activeRefreshTokenCount: number
+        readonly totalGrants: number
+        readonly lastTokenIssuedAt: string | null
+      }
+    }
+  }
+  'oauthClients.get': {
+    readonly method: 'GET'
+    readonly path: `admin/oauth/clients/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly appId: string | null
+      readonly clientId: string
+      readonly name: string
+      readonly redirectUris: ReadonlyArray<string>
+      readonly scopes: ReadonlyArray<string>
+      /** `confidential` or `public`. */
+      readonly clientType: string
+      /** Who has registered it: `administrator`; `registration`: itself; `document`: none, its id is the address of its document. */
+      readonly source: string
+      readonly createdAt: string
+      readonly updatedAt: string
+      readonly revokedAt: string | null
+      readonly activeAccessTokenCount: number
+      readonly activeRefreshTokenCount: number
+      readonly totalGrants: number
+      readonly lastTokenIssuedAt: string | null
+    }
+  }
+  'oauthClients.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/oauth/clients'
+    readonly query: 'page' | 'perPage' | 'appId'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly appId: string | null
+        readonly clientId: string
+        readonly name: string
+        readonly redirectUris: ReadonlyArray<string>
+        readonly scopes: ReadonlyArray<string>
+        /** `confidential` or `public`. */
+        readonly clientType: string
+        /** Who has registered it: `administrator`; `registration`: itself; `document`: none, its id is the address of its document. */
+        readonly source: string
+        readonly createdAt: string
+        readonly updatedAt: string
+        readonly revokedAt: string | null
+        readonly activeAccessTokenCount: number
+        readonly activeRefreshTokenCount: number
+        readonly totalGrants: number
+        readonly lastTokenIssuedAt: string | null
+      }>
+      readonly page: number
+      readonly perPage: number
+      readonly totalItems: number
+      readonly totalPages: number
+    }
+  }
+  'oauthClients.listGrants': {
+    readonly method: 'GET'
+    readonly path: `admin/oauth/clients/${string}/grants`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: ReadonlyArray<{
+      readonly id: string
+      readonly clientId: string
+      readonly clientName: string
+      readonly scope: string
+      /** Empty: all. */
+      readonly allowedTables: ReadonlyArray<string>
+      readonly createdAt: string
+      readonly updatedAt: string
+      readonly lastTokenIssuedAt: string | null
+      readonly userId: string
+      readonly email: string
+    }>
+  }
+  'oauthClients.revoke': {
+    readonly method: 'DELETE'
+    readonly path: `admin/oauth/clients/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'oauthClients.rotateSecret': {
+    readonly method: 'POST'
+    readonly path: `admin/oauth/clients/${string}/rotate-secret`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly clientSecret: string
+    }
+  }
+  'oauthClients.update': {
+    readonly method: 'PUT'
+    readonly path: `admin/oauth/clients/${string}`
+    readonly query: never
+    readonly body: {
+      /** Shown to people; at most 200 characters. */
+      readonly name?: string | undefined
+      readonly redirectUris?: ReadonlyArray<string> | undefined
+      /** `readonly`, `readwrite`, `*`. */
+      readonly scopes?: ReadonlyArray<string> | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly appId: string | null
+      readonly clientId: string
+      readonly name: string
+      readonly redirectUris: ReadonlyArray<string>
+      readonly scopes: ReadonlyArray<string>
+      /** `confidential` or `public`. */
+      readonly clientType: string
+      /** Who has registered it: `administrator`; `registration`: itself; `document`: none, its id is the address of its document. */
+      readonly source: string
+      readonly createdAt: string
+      readonly updatedAt: string
+      readonly revokedAt: string | null
+      readonly activeAccessTokenCount: number
+      readonly activeRefreshTokenCount: number
+      readonly totalGrants: number
+      readonly lastTokenIssuedAt: string | null
+    }
+  }
+  'overview.configuration': {
+    readonly method: 'GET'
+    readonly path: 'admin/configuration'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly key: string
+        /** Null of a secret, set or not. */
+        readonly value: unknown
+        readonly isSecret: boolean
+        readonly isDefault: boolean
+        /** The variable that sets it. */
+        readonly env: string
+        readonly description: string
+      }>
+      readonly count: number
+    }
+  }
+  'overview.server': {
+    readonly method: 'GET'
+    readonly path: 'admin/server'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly version: string
+      readonly isAuthRequired: boolean
+      readonly database: {
+        readonly name: string
+        /** Of PostgreSQL. */
+        readonly version: string
+        readonly isEmbedded: boolean
+        readonly sizeBytes: number
+        readonly startedAt: string
+        /** Of all clients. */
+        readonly connections: number
+        readonly maxConnections: number
+      }
+    }
+  }
+  'overview.tables': {
+    readonly method: 'GET'
+    readonly path: 'admin/tables'
+    readonly query: 'search' | 'limit'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly collection: string
+        readonly schema: string
+        readonly name: string
+        readonly kind: string
+        /** The database's estimate; null for views. */
+        readonly estimatedRows: number | null
+        readonly rlsEnabled: boolean
+        readonly policies: number
+        /** Whether signed-in users may read it at all. */
+        readonly isReadable: boolean
+      }>
+      /** How many match, of which `limit` are listed. */
+      readonly count: number
+    }
+  }
+  'passkeys.beginDiscoverableSignIn': {
+    readonly method: 'POST'
+    readonly path: 'auth/webauthn/login/discover/begin'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly challenge_id: string
+      /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+      readonly options: {
+        readonly rpId: string
+        /** Base64url. */
+        readonly challenge: string
+        /** Milliseconds. */
+        readonly timeout: number
+        readonly userVerification: string
+        readonly allowCredentials?: ReadonlyArray<{
+          readonly type: 'public-key'
+          /** Base64url. */
+          readonly id: string
+          readonly transports?: ReadonlyArray<string>
+        }>
+      }
+    }
+  }
+  'passkeys.beginSignIn': {
+    readonly method: 'POST'
+    readonly path: 'auth/webauthn/login/begin'
+    readonly query: never
+    readonly body: {
+      /** One address. */
+      readonly email?: string | undefined
+    }
+    readonly answer: {
+      readonly challenge_id: string
+      /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+      readonly options: {
+        readonly rpId: string
+        /** Base64url. */
+        readonly challenge: string
+        /** Milliseconds. */
+        readonly timeout: number
+        readonly userVerification: string
+        readonly allowCredentials?: ReadonlyArray<{
+          readonly type: 'public-key'
+          /** Base64url. */
+          readonly id: string
+          readonly transports?: ReadonlyArray<string>
+        }>
+      }
+    }
+  }
+  'passkeys.challenge': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/webauthn/challenge'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly challenge_id: string
+      /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+      readonly options: {
+        readonly rpId: string
+        /** Base64url. */
+        readonly challenge: string
+        /** Milliseconds. */
+        readonly timeout: number
+        readonly userVerification: string
+        readonly allowCredentials?: ReadonlyArray<{
+          readonly type: 'public-key'
+          /** Base64url. */
+          readonly id: string
+          readonly transports?: ReadonlyArray<string>
+        }>
+      }
+    }
+  }
+  'passkeys.confirm': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/webauthn/enroll/confirm'
+    readonly query: never
+    readonly body: {
+      /** What the user calls it; at most 100 characters. */
+      readonly display_name?: string | undefined
+      /** What `navigator.credentials.create` answered, by `toJSON()`. */
+      readonly attestation_response?: unknown | undefined
+      /** The same as `attestation_response`. */
+      readonly attestation?: unknown | undefined
+    }
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'passkeys.enroll': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/webauthn/enroll'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly rp: {
+        readonly id: string
+        readonly name: string
+      }
+      readonly user: {
+        /** Base64url. */
+        readonly id: string
+        readonly name: string
+        readonly displayName: string
+      }
+      /** Base64url. */
+      readonly challenge: string
+      readonly pubKeyCredParams: ReadonlyArray<{
+        readonly type: 'public-key'
+        readonly alg: number
+      }>
+      /** Milliseconds. */
+      readonly timeout: number
+      readonly excludeCredentials: ReadonlyArray<{
+        readonly type: 'public-key'
+        /** Base64url. */
+        readonly id: string
+        readonly transports?: ReadonlyArray<string>
+      }>
+      readonly authenticatorSelection: {
+        readonly residentKey: string
+        readonly requireResidentKey: boolean
+        readonly userVerification: string
+      }
+      readonly attestation: 'none'
+      readonly extensions: {
+        readonly credProps: boolean
+      }
+    }
+  }
+  'passkeys.finishDiscoverableSignIn': {
+    readonly method: 'POST'
+    readonly path: 'auth/webauthn/login/discover/finish'
+    readonly query: never
+    readonly body: {
+      readonly challenge_id?: string | undefined
+      /** What `navigator.credentials.get` answered, by `toJSON()`. */
+      readonly assertion_response?: unknown | undefined
+      /** The same as `challenge_id`. */
+      readonly challengeId?: string | undefined
+      /** The same as `assertion_response`. */
+      readonly assertion?: unknown | undefined
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    }
+  }
+  'passkeys.finishSignIn': {
+    readonly method: 'POST'
+    readonly path: 'auth/webauthn/login/finish'
+    readonly query: never
+    readonly body: {
+      readonly challenge_id?: string | undefined
+      /** What `navigator.credentials.get` answered, by `toJSON()`. */
+      readonly assertion_response?: unknown | undefined
+      /** The same as `challenge_id`. */
+      readonly challengeId?: string | undefined
+      /** The same as `assertion_response`. */
+      readonly assertion?: unknown | undefined
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    }
+  }
+  'passkeys.list': {
+    readonly method: 'GET'
+    readonly path: 'auth/mfa/webauthn/credentials'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly credentials: ReadonlyArray<{
+        /** Base64url. */
+        readonly credential_id: string
+        readonly display_name: string
+        readonly transports: ReadonlyArray<string>
+        readonly created_at: string
+        /** Only once it was used. */
+        readonly last_used_at?: string
+      }>
+    }
+  }
+  'passkeys.remove': {
+    readonly method: 'DELETE'
+    readonly path: `auth/mfa/webauthn/credentials/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'passkeys.removeAll': {
+    readonly method: 'DELETE'
+    readonly path: 'auth/mfa/webauthn'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'passkeys.rename': {
+    readonly method: 'PATCH'
+    readonly path: `auth/mfa/webauthn/credentials/${string}`
+    readonly query: never
+    readonly body: {
+      /** What the user calls it; at most 100 characters. */
+      readonly display_name?: string | undefined
+    }
+    readonly answer: {
+      /** Base64url. */
+      readonly credential_id: string
+      readonly display_name: string
+      readonly transports: ReadonlyArray<string>
+      readonly created_at: string
+      /** Only once it was used. */
+      readonly last_used_at?: string
+    }
+  }
+  'passkeys.verify': {
+    readonly method: 'POST'
+    readonly path: 'auth/mfa/webauthn/verify'
+    readonly query: never
+    readonly body: {
+      readonly challenge_id?: string | undefined
+      /** What `navigator.credentials.get` answered, by `toJSON()`. */
+      readonly assertion_response?: unknown | undefined
+      /** The same as `challenge_id`. */
+      readonly challengeId?: string | undefined
+      /** The same as `assertion_response`. */
+      readonly assertion?: unknown | undefined
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    }
+  }
+  'push.changeProvider': {
+    readonly method: 'PUT'
+    readonly path: `admin/push/providers/${string}`
+    readonly query: never
+    readonly body: {
+      readonly [name: string]: unknown
+    }
+    readonly answer: {
+      readonly provider: string
+      /** Where the credentials are from: `database`, `configuration` or null. */
+      readonly source: string | null
+      /** `provider`, `log` (development, without credentials) or `nothing`. */
+      readonly sends: string
+      /** What of the credentials is no secret. */
+      readonly details: {
+        readonly [name: string]: unknown
+      } | null
+    }
+  }
+  'push.getDelivery': {
+    readonly method: 'GET'
+    readonly path: `admin/push/deliveries/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly send_id: string
+      readonly device_token_id: string
+      readonly job_id: string | null
+      readonly app_id: string
+      readonly user_id: string
+      readonly provider: string
+      readonly title: string
+      readonly body: string
+      readonly data: {
+        readonly [name: string]: string
+      }
+      readonly options: {
+        readonly badge?: number
+        readonly sound?: string
+        readonly ttl_seconds?: number
+        /** high unless given */
+        readonly priority?: 'high' | 'normal'
+        /** At most 64 bytes. */
+        readonly collapse_key?: string
+        /** An https URL. */
+        readonly image?: string
+      }
+      readonly status: 'pending' | 'sent' | 'failed' | 'invalid_token'
+      readonly attempts: number
+      /** unregistered, invalid_token, provider_auth, payload_too_large, provider_error, provider_not_configured, expired or device_moved */
+      readonly error_code: string | null
+      readonly error_message: string | null
+      readonly provider_message_id: string | null
+      readonly send_at: string
+      readonly sent_at: string | null
+      readonly created_at: string
+      readonly updated_at: string
+    }
+  }
+  'push.getSend': {
+    readonly method: 'GET'
+    readonly path: `admin/push/sends/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly app_id: string
+      readonly topic: string | null
+      readonly title: string
+      readonly body: string
+      readonly send_at: string
+      readonly created_at: string
+      readonly counts: {
+        readonly pending: number
+        readonly sent: number
+        readonly failed: number
+        readonly invalid_token: number
+      }
+    }
+  }
+  'push.getWebPushKey': {
+    readonly method: 'GET'
+    readonly path: 'push/web-push-key'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      /** Absent without credentials of Web Push. */
+      readonly public_key?: string
+    }
+  }
+  'push.listDeliveries': {
+    readonly method: 'GET'
+    readonly path: 'admin/push/deliveries'
+    readonly query: 'app_id' | 'user_id' | 'send_id' | 'device_token_id' | 'status' | 'limit' | 'offset'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly send_id: string
+        readonly device_token_id: string
+        readonly job_id: string | null
+        readonly app_id: string
+        readonly user_id: string
+        readonly provider: string
+        readonly title: string
+        readonly body: string
+        readonly data: {
+          readonly [name: string]: string
+        }
+        readonly options: {
+          readonly badge?: number
+          readonly sound?: string
+          readonly ttl_seconds?: number
+          /** high unless given */
+          readonly priority?: 'high' | 'normal'
+          /** At most 64 bytes. */
+          readonly collapse_key?: string
+          /** An https URL. */
+          readonly image?: string
+        }
+        readonly status: 'pending' | 'sent' | 'failed' | 'invalid_token'
+        readonly attempts: number
+        /** unregistered, invalid_token, provider_auth, payload_too_large, provider_error, provider_not_configured, expired or device_moved */
+        readonly error_code: string | null
+        readonly error_message: string | null
+        readonly provider_message_id: string | null
+        readonly send_at: string
+        readonly sent_at: string | null
+        readonly created_at: string
+        readonly updated_at: string
+      }>
+    }
+  }
+  'push.listDevices': {
+    readonly method: 'GET'
+    readonly path: 'admin/push/devices'
+    readonly query: 'app_id' | 'user_id' | 'include_inactive' | 'limit' | 'offset'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly app_id: string
+        readonly user_id: string
+        /** fcm, apns or webpush */
+        readonly provider: string
+        /** android, ios or web */
+        readonly platform: string
+        readonly token: string
+        readonly device_name: string
+        readonly topics: ReadonlyArray<string>
+        readonly is_active: boolean
+        /** `revoked`, or what the provider said. */
+        readonly inactive_reason: string | null
+        readonly last_refreshed_at: string
+        readonly last_used: string | null
+        readonly created_at: string
+        readonly updated_at: string
+      }>
+    }
+  }
+  'push.listOwnDevices': {
+    readonly method: 'GET'
+    readonly path: 'push/devices'
+    readonly query: 'app_id' | 'limit' | 'offset'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly app_id: string
+        readonly user_id: string
+        /** fcm, apns or webpush */
+        readonly provider: string
+        /** android, ios or web */
+        readonly platform: string
+        readonly token: string
+        readonly device_name: string
+        readonly topics: ReadonlyArray<string>
+        readonly is_active: boolean
+        /** `revoked`, or what the provider said. */
+        readonly inactive_reason: string | null
+        readonly last_refreshed_at: string
+        readonly last_used: string | null
+        readonly created_at: string
+        readonly updated_at: string
+      }>
+    }
+  }
+  'push.listProviders': {
+    readonly method: 'GET'
+    readonly path: 'admin/push/providers'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly provider: string
+        /** Where the credentials are from: `database`, `configuration` or null. */
+        readonly source: string | null
+        /** `provider`, `log` (development, without credentials) or `nothing`. */
+        readonly sends: string
+        /** What of the credentials is no secret. */
+        readonly details: {
+          readonly [name: string]: unknown
+        } | null
+      }>
+    }
+  }
+  'push.registerDevice': {
+    readonly method: 'POST'
+    readonly path: 'admin/push/devices'
+    readonly query: never
+    readonly body: {
+      readonly app_id: string
+      /** `fcm`, `apns` or `webpush`. */
+      readonly provider: string
+      /** `android`, `ios` or `web`. */
+      readonly platform: string
+      /** At most 4096 characters. Of Web Push the endpoint. */
+      readonly token: string
+      /** At most 255 characters. */
+      readonly device_name?: string | undefined
+      /** Replaces those of the device. */
+      readonly topics?: ReadonlyArray<string> | undefined
+      readonly keys?: {
+        readonly p256dh?: string | undefined
+        readonly auth?: string | undefined
+      } | undefined
+      readonly user_id: string
+    }
+    readonly answer: {
+      readonly id: string
+      readonly app_id: string
+      readonly user_id: string
+      /** fcm, apns or webpush */
+      readonly provider: string
+      /** android, ios or web */
+      readonly platform: string
+      readonly token: string
+      readonly device_name: string
+      readonly topics: ReadonlyArray<string>
+      readonly is_active: boolean
+      /** `revoked`, or what the provider said. */
+      readonly inactive_reason: string | null
+      readonly last_refreshed_at: string
+      readonly last_used: string | null
+      readonly created_at: string
+      readonly updated_at: string
+    }
+  }
+  'push.registerOwnDevice': {
+    readonly method: 'POST'
+    readonly path: 'push/devices'
+    readonly query: never
+    readonly body: {
+      readonly app_id: string
+      /** `fcm`, `apns` or `webpush`. */
+      readonly provider: string
+      /** `android`, `ios` or `web`. */
+      readonly platform: string
+      /** At most 4096 characters. Of Web Push the endpoint. */
+      readonly token: string
+      /** At most 255 characters. */
+      readonly device_name?: string | undefined
+      /** Replaces those of the device. */
+      readonly topics?: ReadonlyArray<string> | undefined
+      readonly keys?: {
+        readonly p256dh?: string | undefined
+        readonly auth?: string | undefined
+      } | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly app_id: string
+      readonly user_id: string
+      /** fcm, apns or webpush */
+      readonly provider: string
+      /** android, ios or web */
+      readonly platform: string
+      readonly token: string
+      readonly device_name: string
+      readonly topics: ReadonlyArray<string>
+      readonly is_active: boolean
+      /** `revoked`, or what the provider said. */
+      readonly inactive_reason: string | null
+      readonly last_refreshed_at: string
+      readonly last_used: string | null
+      readonly created_at: string
+      readonly updated_at: string
+    }
+  }
+  'push.resetProvider': {
+    readonly method: 'DELETE'
+    readonly path: `admin/push/providers/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'push.revokeDevice': {
+    readonly method: 'DELETE'
+    readonly path: `admin/push/devices/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'push.revokeOwnDevice': {
+    readonly method: 'DELETE'
+    readonly path: `push/devices/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'push.send': {
+    readonly method: 'POST'
+    readonly path: 'admin/push/send'
+    readonly query: never
+    readonly body: {
+      readonly app_id?: string | undefined
+      readonly user_id?: string | undefined
+      readonly topic?: string | undefined
+      /** At most 256 characters. */
+      readonly title: string
+      /** At most 4096 characters. */
+      readonly body: string
+      /** Strings by name, for the app. */
+      readonly data?: {
+        readonly [name: string]: unknown
+      } | undefined
+      readonly options?: {
+        readonly badge?: number | undefined
+        readonly sound?: string | undefined
+        readonly ttl_seconds?: number | undefined
+        /** high unless given */
+        readonly priority?: 'high' | 'normal' | undefined
+        /** At most 64 bytes. */
+        readonly collapse_key?: string | undefined
+        /** An https URL. */
+        readonly image?: string | undefined
+      } | undefined
+      /** RFC 3339; now unless given. */
+      readonly send_at?: string | undefined
+      /** The same key of an app answers the first message again. */
+      readonly idempotency_key?: string | undefined
+    }
+    readonly answer: {
+      readonly send_id: string
+      readonly deliveries: ReadonlyArray<{
+        readonly id: string
+        readonly send_id: string
+        readonly device_token_id: string
+        readonly job_id: string | null
+        readonly app_id: string
+        readonly user_id: string
+        readonly provider: string
+        readonly title: string
+        readonly body: string
+        readonly data: {
+          readonly [name: string]: string
+        }
+        readonly options: {
+          readonly badge?: number
+          readonly sound?: string
+          readonly ttl_seconds?: number
+          /** high unless given */
+          readonly priority?: 'high' | 'normal'
+          /** At most 64 bytes. */
+          readonly collapse_key?: string
+          /** An https URL. */
+          readonly image?: string
+        }
+        readonly status: 'pending' | 'sent' | 'failed' | 'invalid_token'
+        readonly attempts: number
+        /** unregistered, invalid_token, provider_auth, payload_too_large, provider_error, provider_not_configured, expired or device_moved */
+        readonly error_code: string | null
+        readonly error_message: string | null
+        readonly provider_message_id: string | null
+        readonly send_at: string
+        readonly sent_at: string | null
+        readonly created_at: string
+        readonly updated_at: string
+      }>
+    }
+  }
+  'push.sendToDevice': {
+    readonly method: 'POST'
+    readonly path: 'admin/push/send-to-token'
+    readonly query: never
+    readonly body: {
+      /** The id of the device. */
+      readonly token_id: string
+      /** At most 256 characters. */
+      readonly title: string
+      /** At most 4096 characters. */
+      readonly body: string
+      /** Strings by name, for the app. */
+      readonly data?: {
+        readonly [name: string]: unknown
+      } | undefined
+      readonly options?: {
+        readonly badge?: number | undefined
+        readonly sound?: string | undefined
+        readonly ttl_seconds?: number | undefined
+        /** high unless given */
+        readonly priority?: 'high' | 'normal' | undefined
+        /** At most 64 bytes. */
+        readonly collapse_key?: string | undefined
+        /** An https URL. */
+        readonly image?: string | undefined
+      } | undefined
+      /** RFC 3339; now unless given. */
+      readonly send_at?: string | undefined
+      /** The same key of an app answers the first message again. */
+      readonly idempotency_key?: string | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly send_id: string
+      readonly device_token_id: string
+      readonly job_id: string | null
+      readonly app_id: string
+      readonly user_id: string
+      readonly provider: string
+      readonly title: string
+      readonly body: string
+      readonly data: {
+        readonly [name: string]: string
+      }
+      readonly options: {
+        readonly badge?: number
+        readonly sound?: string
+        readonly ttl_seconds?: number
+        /** high unless given */
+        readonly priority?: 'high' | 'normal'
+        /** At most 64 bytes. */
+        readonly collapse_key?: string
+        /** An https URL. */
+        readonly image?: string
+      }
+      readonly status: 'pending' | 'sent' | 'failed' | 'invalid_token'
+      readonly attempts: number
+      /** unregistered, invalid_token, provider_auth, payload_too_large, provider_error, provider_not_configured, expired or device_moved */
+      readonly error_code: string | null
+      readonly error_message: string | null
+      readonly provider_message_id: string | null
+      readonly send_at: string
+      readonly sent_at: string | null
+      readonly created_at: string
+      readonly updated_at: string
+    }
+  }
+  'realtime.adminStream': {
+    readonly method: 'GET'
+    readonly path: 'admin/realtime/stream'
+    readonly query: 'tables' | 'filter' | 'lastEventId'
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'realtime.disconnect': {
+    readonly method: 'POST'
+    readonly path: `admin/realtime/connections/${string}/disconnect`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'realtime.listConnections': {
+    readonly method: 'GET'
+    readonly path: 'admin/realtime/connections'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        /** The `clientId` of `connected`. */
+        readonly id: string
+        readonly transport: 'sse' | 'ws'
+        /** null of an administrator, of a program that acts for no user, without a token, and while auth is off. */
+        readonly userId: string | null
+        readonly address: string
+        readonly node: string
+        readonly tables: ReadonlyArray<string>
+        readonly channels: ReadonlyArray<string>
+        /** RFC 3339, UTC. */
+        readonly connectedAt: string
+      }>
+      readonly count: number
+    }
+  }
+  'realtime.listSubscriptions': {
+    readonly method: 'GET'
+    readonly path: 'admin/realtime/subscriptions'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly kind: 'table' | 'channel'
+        readonly name: string
+        readonly connections: number
+      }>
+      readonly count: number
+    }
+  }
+  'realtime.preview': {
+    readonly method: 'GET'
+    readonly path: 'admin/realtime/preview'
+    readonly query: 'as' | 'tables' | 'filter' | 'since' | 'limit' | 'cursor'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        /** Of the event. */
+        readonly id: string
+        readonly happenedAt: string
+        /** JSON as a stream is sent it. */
+        readonly data: string
+      }>
+      /** Changes of the tables that were decided about. */
+      readonly decided: number
+      /** Whether some of them could not be decided. */
+      readonly hasGap: boolean
+      readonly nextCursor?: string
+    }
+  }
+  'realtime.stats': {
+    readonly method: 'GET'
+    readonly path: 'admin/realtime/stats'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly version: string
+      /** RFC 3339, UTC. */
+      readonly timestamp: string
+      readonly connections: {
+        readonly sse: number
+        readonly ws: number
+        readonly total: number
+      }
+      readonly subscriptions: {
+        /** Streams by name. */
+        readonly tables: {
+          readonly [name: string]: number
+        }
+        readonly channels: {
+          /** Streams by name. */
+          readonly broadcast: {
+            readonly [name: string]: number
+          }
+          /** Streams by name. */
+          readonly presence: {
+            readonly [name: string]: number
+          }
+        }
+      }
+      readonly counters: {
+        /** Streams and messages given up for slow clients. */
+        readonly dropped_messages: number
+        /** WebSockets that did not answer a ping in time. */
+        readonly heartbeat_failures: number
+      }
+    }
+  }
+  'realtime.stream': {
+    readonly method: 'GET'
+    readonly path: 'realtime'
+    readonly query: 'tables' | 'filter' | 'lastEventId' | 'token' | 'oauth'
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'realtime.websocket': {
+    readonly method: 'GET'
+    readonly path: 'realtime/ws'
+    readonly query: 'token'
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'rpc.call': {
+    readonly method: 'POST'
+    readonly path: `rpc/${string}`
+    readonly query: 'filter' | 'sort' | 'fields' | 'page' | 'perPage' | 'skipTotal'
+    readonly body: {
+      readonly [name: string]: unknown
+    }
+    readonly answer: unknown
+  }
+  'rpc.read': {
+    readonly method: 'GET'
+    readonly path: `rpc/${string}`
+    readonly query: 'filter' | 'sort' | 'fields' | 'page' | 'perPage' | 'skipTotal'
+    readonly body: undefined
+    readonly answer: unknown
+  }
+  'schedules.create': {
+    readonly method: 'POST'
+    readonly path: 'admin/schedules'
+    readonly query: never
+    readonly body: {
+      /** At most 100 characters, unique. */
+      readonly name: string
+      readonly jobType: string
+      /** Attempts after which a job has failed. */
+      readonly maxAttempts?: number | undefined
+      /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
+      readonly cronExpr: string
+      /** IANA name, such as `Europe/Berlin`. UTC unless given. */
+      readonly timezone?: string | undefined
+      /** true unless given. */
+      readonly enabled?: boolean | undefined
+      /** What a job of the type needs. */
+      readonly payload?: {
+        readonly [name: string]: unknown
+      } | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly name: string
+      readonly jobType: string
+      /** What a job of the type needs. */
+      readonly payload: {
+        readonly [name: string]: unknown
+      }
+      /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
+      readonly cronExpr: string
+      /** IANA name, such as `Europe/Berlin`. UTC unless given. */
+      readonly timezone: string
+      /** true unless given. */
+      readonly enabled: boolean
+      readonly maxAttempts: number
+      /** null while disabled. */
+      readonly nextRunAt: string | null
+      /** RFC 3339, UTC. */
+      readonly lastRunAt?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'schedules.delete': {
+    readonly method: 'DELETE'
+    readonly path: `admin/schedules/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'schedules.disable': {
+    readonly method: 'POST'
+    readonly path: `admin/schedules/${string}/disable`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly name: string
+      readonly jobType: string
+      /** What a job of the type needs. */
+      readonly payload: {
+        readonly [name: string]: unknown
+      }
+      /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
+      readonly cronExpr: string
+      /** IANA name, such as `Europe/Berlin`. UTC unless given. */
+      readonly timezone: string
+      /** true unless given. */
+      readonly enabled: boolean
+      readonly maxAttempts: number
+      /** null while disabled. */
+      readonly nextRunAt: string | null
+      /** RFC 3339, UTC. */
+      readonly lastRunAt?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'schedules.enable': {
+    readonly method: 'POST'
+    readonly path: `admin/schedules/${string}/enable`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly name: string
+      readonly jobType: string
+      /** What a job of the type needs. */
+      readonly payload: {
+        readonly [name: string]: unknown
+      }
+      /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
+      readonly cronExpr: string
+      /** IANA name, such as `Europe/Berlin`. UTC unless given. */
+      readonly timezone: string
+      /** true unless given. */
+      readonly enabled: boolean
+      readonly maxAttempts: number
+      /** null while disabled. */
+      readonly nextRunAt: string | null
+      /** RFC 3339, UTC. */
+      readonly lastRunAt?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'schedules.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/schedules'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly name: string
+        readonly jobType: string
+        /** What a job of the type needs. */
+        readonly payload: {
+          readonly [name: string]: unknown
+        }
+        /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
+        readonly cronExpr: string
+        /** IANA name, such as `Europe/Berlin`. UTC unless given. */
+        readonly timezone: string
+        /** true unless given. */
+        readonly enabled: boolean
+        readonly maxAttempts: number
+        /** null while disabled. */
+        readonly nextRunAt: string | null
+        /** RFC 3339, UTC. */
+        readonly lastRunAt?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        /** RFC 3339, UTC. */
+        readonly updatedAt: string
+      }>
+      readonly count: number
+    }
+  }
+  'schedules.update': {
+    readonly method: 'PUT'
+    readonly path: `admin/schedules/${string}`
+    readonly query: never
+    readonly body: {
+      /** At most 100 characters, unique. */
+      readonly name?: string | undefined
+      readonly jobType?: string | undefined
+      /** Attempts after which a job has failed. */
+      readonly maxAttempts?: number | undefined
+      /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
+      readonly cronExpr?: string | undefined
+      /** IANA name, such as `Europe/Berlin`. UTC unless given. */
+      readonly timezone?: string | undefined
+      /** true unless given. */
+      readonly enabled?: boolean | undefined
+      /** What a job of the type needs. */
+      readonly payload?: {
+        readonly [name: string]: unknown
+      } | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly name: string
+      readonly jobType: string
+      /** What a job of the type needs. */
+      readonly payload: {
+        readonly [name: string]: unknown
+      }
+      /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
+      readonly cronExpr: string
+      /** IANA name, such as `Europe/Berlin`. UTC unless given. */
+      readonly timezone: string
+      /** true unless given. */
+      readonly enabled: boolean
+      readonly maxAttempts: number
+      /** null while disabled. */
+      readonly nextRunAt: string | null
+      /** RFC 3339, UTC. */
+      readonly lastRunAt?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'schema.get': {
+    readonly method: 'GET'
+    readonly path: 'schema'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      /** By `schema.table`. */
+      readonly tables: {
+        readonly [name: string]: {
+          readonly [name: string]: unknown
+        }
+      }
+      /** By `schema.function`. */
+      readonly functions: {
+        readonly [name: string]: {
+          readonly [name: string]: unknown
+        }
+      }
+      readonly schemas: ReadonlyArray<string>
+      readonly hasPostGIS: boolean
+      readonly postGISVersion?: string
+      readonly hasPostGISRaster: boolean
+      readonly postGISRasterVersion?: string
+      readonly postGISExtensions?: ReadonlyArray<string>
+      readonly hasPgVector: boolean
+      readonly hasPgTrgm: boolean
+      readonly builtAt: string
+    }
+  }
+  'search.describe': {
+    readonly method: 'GET'
+    readonly path: `admin/search/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly collection: string
+      /** What was asked for last; null: nothing yet. */
+      readonly isEnabled: boolean | null
+      /** Whether every search has an index. */
+      readonly isIndexed: boolean
+      readonly indexes: ReadonlyArray<{
+        readonly name: string
+        /** `words`, or `trigrams` for fuzzy searches. */
+        readonly kind: string
+        /** `valid`, `building`, or `invalid` after a build was cut off. */
+        readonly state: string
+        readonly sizeBytes: number
+        /** From 0 to 1 while it is built. */
+        readonly progress: number | null
+      }>
+      readonly lastBuild: {
+        /** RFC 3339, UTC. */
+        readonly at: string
+        readonly durationMs: number | null
+        readonly error: string | null
+      } | null
+      /** The command that would help. */
+      readonly advice: string | null
+      /** Why it can have no index. */
+      readonly obstacle: string | null
+      /** Says which words have the same stem. */
+      readonly textSearchConfig: string
+      /** Whether pg_trgm is there, which `fuzzy` needs. */
+      readonly hasTrigrams: boolean
+      readonly columns: ReadonlyArray<{
+        readonly name: string
+        readonly isSearchable: boolean
+        /** Whether `customRanking` can name it. */
+        readonly isRankable: boolean
+      }>
+      readonly source: {
+        /** As the planner believes. */
+        readonly estimatedRows: number | null
+        readonly tableBytes: number
+        /** Of the searchable columns; null before the first `analyze`. */
+        readonly textBytes: number | null
+      }
+    }
+  }
+  'search.disable': {
+    readonly method: 'POST'
+    readonly path: `admin/search/${string}/disable`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly collection: string
+      /** What was asked for last; null: nothing yet. */
+      readonly isEnabled: boolean | null
+      /** Whether every search has an index. */
+      readonly isIndexed: boolean
+      readonly indexes: ReadonlyArray<{
+        readonly name: string
+        /** `words`, or `trigrams` for fuzzy searches. */
+        readonly kind: string
+        /** `valid`, `building`, or `invalid` after a build was cut off. */
+        readonly state: string
+        readonly sizeBytes: number
+        /** From 0 to 1 while it is built. */
+        readonly progress: number | null
+      }>
+      readonly lastBuild: {
+        /** RFC 3339, UTC. */
+        readonly at: string
+        readonly durationMs: number | null
+        readonly error: string | null
+      } | null
+      /** The command that would help. */
+      readonly advice: string | null
+      /** Indexes made by this request. */
+      readonly built: ReadonlyArray<string>
+      readonly dropped: ReadonlyArray<string>
+      readonly durationMs: number
+    }
+  }
+  'search.enable': {
+    readonly method: 'POST'
+    readonly path: `admin/search/${string}/enable`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly collection: string
+      /** What was asked for last; null: nothing yet. */
+      readonly isEnabled: boolean | null
+      /** Whether every search has an index. */
+      readonly isIndexed: boolean
+      readonly indexes: ReadonlyArray<{
+        readonly name: string
+        /** `words`, or `trigrams` for fuzzy searches. */
+        readonly kind: string
+        /** `valid`, `building`, or `invalid` after a build was cut off. */
+        readonly state: string
+        readonly sizeBytes: number
+        /** From 0 to 1 while it is built. */
+        readonly progress: number | null
+      }>
+      readonly lastBuild: {
+        /** RFC 3339, UTC. */
+        readonly at: string
+        readonly durationMs: number | null
+        readonly error: string | null
+      } | null
+      /** The command that would help. */
+      readonly advice: string | null
+      /** Indexes made by this request. */
+      readonly built: ReadonlyArray<string>
+      readonly dropped: ReadonlyArray<string>
+      readonly durationMs: number
+    }
+  }
+  'search.getSettings': {
+    readonly method: 'GET'
+    readonly path: `collections/${string}/search-settings`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly attributes: ReadonlyArray<{
+        readonly column: string
+        readonly weight: 'high' | 'medium' | 'low' | 'lowest'
+      }>
+      readonly customRanking: ReadonlyArray<{
+        readonly column: string
+        readonly order: 'asc' | 'desc'
+      }>
+    }
+  }
+  'search.getSynonyms': {
+    readonly method: 'GET'
+    readonly path: `collections/${string}/synonyms`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly groups: ReadonlyArray<{
+        readonly terms: ReadonlyArray<string>
+      }>
+    }
+  }
+  'search.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/search'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly collection: string
+        /** What was asked for last; null: nothing yet. */
+        readonly isEnabled: boolean | null
+        /** Whether every search has an index. */
+        readonly isIndexed: boolean
+        readonly indexes: ReadonlyArray<{
+          readonly name: string
+          /** `words`, or `trigrams` for fuzzy searches. */
+          readonly kind: string
+          /** `valid`, `building`, or `invalid` after a build was cut off. */
+          readonly state: string
+          readonly sizeBytes: number
+          /** From 0 to 1 while it is built. */
+          readonly progress: number | null
+        }>
+        readonly lastBuild: {
+          /** RFC 3339, UTC. */
+          readonly at: string
+          readonly durationMs: number | null
+          readonly error: string | null
+        } | null
+        /** The command that would help. */
+        readonly advice: string | null
+      }>
+    }
+  }
+  'search.replaceSettings': {
+    readonly method: 'PUT'
+    readonly path: `collections/${string}/search-settings`
+    readonly query: never
+    readonly body: {
+      /** At most 32. Text columns that are not named weigh least. */
+      readonly attributes?: ReadonlyArray<{
+        readonly column?: string | undefined
+        /** `high`, `medium`, `low` or `lowest`. */
+        readonly weight?: string | undefined
+      }> | undefined
+      /** At most 32 columns that sort records of the same rank. */
+      readonly customRanking?: ReadonlyArray<{
+        readonly column?: string | undefined
+        /** `asc` or `desc`. */
+        readonly order?: string | undefined
+      }> | undefined
+    }
+    readonly answer: {
+      readonly attributes: ReadonlyArray<{
+        readonly column: string
+        readonly weight: 'high' | 'medium' | 'low' | 'lowest'
+      }>
+      readonly customRanking: ReadonlyArray<{
+        readonly column: string
+        readonly order: 'asc' | 'desc'
+      }>
+    }
+  }
+  'search.replaceSynonyms': {
+    readonly method: 'PUT'
+    readonly path: `collections/${string}/synonyms`
+    readonly query: never
+    readonly body: {
+      /** Empty removes all. Groups of 2 to 8 terms, each of at most 128 characters. */
+      readonly groups: ReadonlyArray<{
+        readonly terms?: ReadonlyArray<string> | undefined
+      }>
+    }
+    readonly answer: {
+      readonly groups: ReadonlyArray<{
+        readonly terms: ReadonlyArray<string>
+      }>
+    }
+  }
+  'sites.addFiles': {
+    readonly method: 'POST'
+    readonly path: `admin/sites/${string}/deploys/${string}/manifest`
+    readonly query: never
+    readonly body: {
+      readonly files: ReadonlyArray<{
+        readonly path: string
+        /** In hexadecimal. */
+        readonly sha256: string
+        readonly size: number
+      }>
+    }
+    readonly answer: {
+      readonly missing: ReadonlyArray<string>
+    }
+  }
+  'sites.checkTls': {
+    readonly method: 'GET'
+    readonly path: 'sites/tls-check'
+    readonly query: 'domain'
+    readonly body: undefined
+    readonly answer: {
+      readonly domain: string
+    }
+  }
+  'sites.create': {
+    readonly method: 'POST'
+    readonly path: 'admin/sites'
+    readonly query: never
+    readonly body: {
+      readonly name: string
+      readonly spaMode?: boolean | undefined
+      /** UUID. */
+      readonly customDomainId?: string | undefined
+      /** A DNS label. */
+      readonly slug: string
+    }
+    readonly answer: {
+      readonly id: string
+      readonly name: string
+      /** The host name of the site begins with it. */
+      readonly slug: string
+      /** Whether a navigation to a missing path is answered with index.html. */
+      readonly spaMode: boolean
+      readonly customDomainId?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+      readonly liveDeployId?: string
+      /** Where visitors reach it; absent while `sites.base_domain` names no domain. */
+      readonly url?: string
+    }
+  }
+  'sites.createDeploy': {
+    readonly method: 'POST'
+    readonly path: `admin/sites/${string}/deploys`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly siteId: string
+      readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
+      readonly fileCount: number
+      readonly totalBytes: number
+      readonly errorMessage?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'sites.delete': {
+    readonly method: 'DELETE'
+    readonly path: `admin/sites/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'sites.failDeploy': {
+    readonly method: 'POST'
+    readonly path: `admin/sites/${string}/deploys/${string}/fail`
+    readonly query: never
+    readonly body: {
+      readonly errorMessage?: string | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly siteId: string
+      readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
+      readonly fileCount: number
+      readonly totalBytes: number
+      readonly errorMessage?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'sites.get': {
+    readonly method: 'GET'
+    readonly path: `admin/sites/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly name: string
+      /** The host name of the site begins with it. */
+      readonly slug: string
+      /** Whether a navigation to a missing path is answered with index.html. */
+      readonly spaMode: boolean
+      readonly customDomainId?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+      readonly liveDeployId?: string
+      /** Where visitors reach it; absent while `sites.base_domain` names no domain. */
+      readonly url?: string
+    }
+  }
+  'sites.getDeploy': {
+    readonly method: 'GET'
+    readonly path: `admin/sites/${string}/deploys/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly siteId: string
+      readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
+      readonly fileCount: number
+      readonly totalBytes: number
+      readonly errorMessage?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'sites.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/sites'
+    readonly query: 'page' | 'perPage'
+    readonly body: undefined
+    readonly answer: {
+      readonly sites: ReadonlyArray<{
+        readonly id: string
+        readonly name: string
+        /** The host name of the site begins with it. */
+        readonly slug: string
+        /** Whether a navigation to a missing path is answered with index.html. */
+        readonly spaMode: boolean
+        readonly customDomainId?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        /** RFC 3339, UTC. */
+        readonly updatedAt: string
+        readonly liveDeployId?: string
+        /** Where visitors reach it; absent while `sites.base_domain` names no domain. */
+        readonly url?: string
+      }>
+      readonly totalCount: number
+      readonly page: number
+      readonly perPage: number
+    }
+  }
+  'sites.listDeploys': {
+    readonly method: 'GET'
+    readonly path: `admin/sites/${string}/deploys`
+    readonly query: 'page' | 'perPage'
+    readonly body: undefined
+    readonly answer: {
+      readonly deploys: ReadonlyArray<{
+        readonly id: string
+        readonly siteId: string
+        readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
+        readonly fileCount: number
+        readonly totalBytes: number
+        readonly errorMessage?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        /** RFC 3339, UTC. */
+        readonly updatedAt: string
+      }>
+      readonly totalCount: number
+      readonly page: number
+      readonly perPage: number
+    }
+  }
+  'sites.promoteDeploy': {
+    readonly method: 'POST'
+    readonly path: `admin/sites/${string}/deploys/${string}/promote`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly siteId: string
+      readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
+      readonly fileCount: number
+      readonly totalBytes: number
+      readonly errorMessage?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'sites.rollback': {
+    readonly method: 'POST'
+    readonly path: `admin/sites/${string}/deploys/rollback`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly siteId: string
+      readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
+      readonly fileCount: number
+      readonly totalBytes: number
+      readonly errorMessage?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'sites.update': {
+    readonly method: 'PUT'
+    readonly path: `admin/sites/${string}`
+    readonly query: never
+    readonly body: {
+      readonly name?: string | undefined
+      readonly spaMode?: boolean | undefined
+      /** UUID. */
+      readonly customDomainId?: string | undefined
+      readonly clearCustomDomain?: boolean | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly name: string
+      /** The host name of the site begins with it. */
+      readonly slug: string
+      /** Whether a navigation to a missing path is answered with index.html. */
+      readonly spaMode: boolean
+      readonly customDomainId?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+      readonly liveDeployId?: string
+      /** Where visitors reach it; absent while `sites.base_domain` names no domain. */
+      readonly url?: string
+    }
+  }
+  'sites.uploadFile': {
+    readonly method: 'POST'
+    readonly path: `admin/sites/${string}/deploys/${string}/files`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly siteId: string
+      readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
+      readonly fileCount: number
+      readonly totalBytes: number
+      readonly errorMessage?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'sms.getOwn': {
+    readonly method: 'GET'
+    readonly path: `messaging/sms/messages/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      /** The user who sent it; null for codes and messages of the administration. */
+      readonly user_id: string | null
+      /** E.164. */
+      readonly to: string
+      /** Codes show as `[redacted]`. */
+      readonly body: string
+      readonly provider: string
+      /** What the provider calls it; null until it has taken the message. */
+      readonly message_id: string | null
+      /** pending, accepted, queued, sending, sent, then one of delivered, undelivered, failed, canceled */
+      readonly status: string
+      /** Why it failed. */
+      readonly error_message: string | null
+      readonly created_at: string
+      readonly updated_at: string
+    }
+  }
+  'sms.health': {
+    readonly method: 'GET'
+    readonly path: 'admin/sms/health'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly today: {
+        readonly sent: number
+        /** Delivered, as the provider reported. */
+        readonly confirmed: number
+        readonly failed: number
+        /** Percent of the sent ones that are confirmed. */
+        readonly conversion_rate: number
+      }
+      readonly last_7d: {
+        readonly sent: number
+        /** Delivered, as the provider reported. */
+        readonly confirmed: number
+        readonly failed: number
+        /** Percent of the sent ones that are confirmed. */
+        readonly conversion_rate: number
+      }
+      readonly last_30d: {
+        readonly sent: number
+        /** Delivered, as the provider reported. */
+        readonly confirmed: number
+        readonly failed: number
+        /** Percent of the sent ones that are confirmed. */
+        readonly conversion_rate: number
+      }
+      /** `low conversion rate`: below 10 % today. */
+      readonly warning?: string
+    }
+  }
+  'sms.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/sms/messages'
+    readonly query: 'page' | 'perPage'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        /** The user who sent it; null for codes and messages of the administration. */
+        readonly user_id: string | null
+        /** E.164. */
+        readonly to: string
+        /** Codes show as `[redacted]`. */
+        readonly body: string
+        readonly provider: string
+        /** What the provider calls it; null until it has taken the message. */
+        readonly message_id: string | null
+        /** pending, accepted, queued, sending, sent, then one of delivered, undelivered, failed, canceled */
+        readonly status: string
+        /** Why it failed. */
+        readonly error_message: string | null
+        readonly created_at: string
+        readonly updated_at: string
+      }>
+      readonly page: number
+      readonly perPage: number
+      readonly totalItems: number
+      readonly totalPages: number
+    }
+  }
+  'sms.listOwn': {
+    readonly method: 'GET'
+    readonly path: 'messaging/sms/messages'
+    readonly query: 'limit'
+    readonly body: undefined
+    readonly answer: ReadonlyArray<{
+      readonly id: string
+      /** The user who sent it; null for codes and messages of the administration. */
+      readonly user_id: string | null
+      /** E.164. */
+      readonly to: string
+      /** Codes show as `[redacted]`. */
+      readonly body: string
+      readonly provider: string
+      /** What the provider calls it; null until it has taken the message. */
+      readonly message_id: string | null
+      /** pending, accepted, queued, sending, sent, then one of delivered, undelivered, failed, canceled */
+      readonly status: string
+      /** Why it failed. */
+      readonly error_message: string | null
+      readonly created_at: string
+      readonly updated_at: string
+    }>
+  }
+  'sms.reportStatus': {
+    readonly method: 'POST'
+    readonly path: 'webhooks/sms/status'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: object
+  }
+  'sms.send': {
+    readonly method: 'POST'
+    readonly path: 'admin/sms/send'
+    readonly query: never
+    readonly body: {
+      /** A number in international form. */
+      readonly to: string
+      /** At most 1600 characters. */
+      readonly body: string
+    }
+    readonly answer: {
+      readonly id: string
+      /** What the provider calls it. */
+      readonly message_id: string | null
+      readonly status: string
+      readonly to: string
+    }
+  }
+  'sms.sendOwn': {
+    readonly method: 'POST'
+    readonly path: 'messaging/sms/send'
+    readonly query: never
+    readonly body: {
+      /** A number in international form. */
+      readonly to: string
+      /** At most 1600 characters. */
+      readonly body: string
+    }
+    readonly answer: {
+      readonly id: string
+      /** The user who sent it; null for codes and messages of the administration. */
+      readonly user_id: string | null
+      /** E.164. */
+      readonly to: string
+      /** Codes show as `[redacted]`. */
+      readonly body: string
+      readonly provider: string
+      /** What the provider calls it; null until it has taken the message. */
+      readonly message_id: string | null
+      /** pending, accepted, queued, sending, sent, then one of delivered, undelivered, failed, canceled */
+      readonly status: string
+      /** Why it failed. */
+      readonly error_message: string | null
+      readonly created_at: string
+      readonly updated_at: string
+    }
+  }
+  'socialLogin.beginLink': {
+    readonly method: 'POST'
+    readonly path: 'auth/link/oauth/begin'
+    readonly query: never
+    readonly body: {
+      /** Such as `google`, or the name of an OpenID provider. */
+      readonly provider: string
+      /** Where to return. */
+      readonly redirect_to?: string | undefined
+    }
+    readonly answer: {
+      readonly url: string
+    }
+  }
+  'socialLogin.finish': {
+    readonly method: 'GET'
+    readonly path: `auth/oauth/${string}/callback`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    } | {
+      readonly mfa_pending: true
+      /** For the endpoints of the second factor; lasts five minutes. */
+      readonly mfa_token: string
+    }
+  }
+  'socialLogin.finishForm': {
+    readonly method: 'POST'
+    readonly path: `auth/oauth/${string}/callback`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    } | {
+      readonly mfa_pending: true
+      /** For the endpoints of the second factor; lasts five minutes. */
+      readonly mfa_token: string
+    }
+  }
+  'socialLogin.link': {
+    readonly method: 'POST'
+    readonly path: 'auth/link/oauth'
+    readonly query: never
+    readonly body: {
+      /** Such as `google`, or the name of an OpenID provider. */
+      readonly provider: string
+      /** The provider's token, issued to this server's client. */
+      readonly access_token?: string | undefined
+      /** Of Apple, whose access tokens open nothing: the id_token in place of an access token. */
+      readonly id_token?: string | undefined
+    }
+    readonly answer: {
+      /** Access token, a JWT. */
+      readonly token: string
+      /** Opaque; replaced at every refresh. */
+      readonly refreshToken: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+    }
+  }
+  'socialLogin.listIdentities': {
+    readonly method: 'GET'
+    readonly path: 'auth/identities'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: ReadonlyArray<{
+      readonly provider: string
+      /** The provider's id of the person. */
+      readonly subject: string
+      readonly email: string | null
+      readonly name: string | null
+      /** False: linked, but not yet a way to sign in. */
+      readonly proven: boolean
+      readonly createdAt: string
+      readonly lastSignInAt: string | null
+    }>
+  }
+  'socialLogin.start': {
+    readonly method: 'GET'
+    readonly path: `auth/oauth/${string}`
+    readonly query: 'redirect_to' | 'state' | 'scopes' | 'link' | 'confirm'
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'socialLogin.unlink': {
+    readonly method: 'DELETE'
+    readonly path: 'auth/link/oauth'
+    readonly query: never
+    readonly body: {
+      /** Such as `google`, or the name of an OpenID provider. */
+      readonly provider: string
+    }
+    readonly answer: undefined
+  }
+  'socialProviders.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/auth/providers'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly providers: ReadonlyArray<{
+        readonly name: string
+        /** `builtin` or `oidc`. */
+        readonly type: string
+        readonly display_name: string
+        readonly enabled: boolean
+        readonly client_id_configured: boolean
+        readonly client_secret_configured: boolean
+        readonly store_provider_tokens: boolean
+        /** The first setting that the provider cannot work without. */
+        readonly missing: string | null
+        /** Whether an administrator has changed what the configuration says. */
+        readonly changed: boolean
+        /** To be registered at the provider. */
+        readonly callback_url: string
+      }>
+    }
+  }
+  'socialProviders.reset': {
+    readonly method: 'DELETE'
+    readonly path: `admin/auth/providers/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'socialProviders.test': {
+    readonly method: 'POST'
+    readonly path: `admin/auth/providers/${string}/test`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly success: boolean
+      readonly message: string
+      /** To be registered at the provider. */
+      readonly callback_url: string
+    }
+  }
+  'socialProviders.update': {
+    readonly method: 'PUT'
+    readonly path: `admin/auth/providers/${string}`
+    readonly query: never
+    readonly body: {
+      readonly enabled?: boolean | undefined
+      /** Id of the client. */
+      readonly client_id?: string | undefined
+      /** Secret of the client; stored encrypted. */
+      readonly client_secret?: string | undefined
+      readonly store_provider_tokens?: boolean | undefined
+    }
+    readonly answer: {
+      readonly name: string
+      /** `builtin` or `oidc`. */
+      readonly type: string
+      readonly display_name: string
+      readonly enabled: boolean
+      readonly client_id_configured: boolean
+      readonly client_secret_configured: boolean
+      readonly store_provider_tokens: boolean
+      /** The first setting that the provider cannot work without. */
+      readonly missing: string | null
+      /** Whether an administrator has changed what the configuration says. */
+      readonly changed: boolean
+      /** To be registered at the provider. */
+      readonly callback_url: string
+    }
+  }
+  'sql.cancel': {
+    readonly method: 'POST'
+    readonly path: `admin/sql/runs/${string}/cancel`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+    }
+  }
+  'sql.changeSaved': {
+    readonly method: 'PUT'
+    readonly path: `admin/sql/saved/${string}`
+    readonly query: never
+    readonly body: {
+      /** Another name. */
+      readonly name?: string | undefined
+      /** Another query. */
+      readonly query?: string | undefined
+      /** As read. Another one is a conflict. */
+      readonly version: number
+    }
+    readonly answer: {
+      readonly id: string
+      /** Folders are the parts before its slashes. */
+      readonly name: string
+      readonly query: string
+      readonly version: number
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'sql.explain': {
+    readonly method: 'POST'
+    readonly path: 'admin/sql/explain'
+    readonly query: never
+    readonly body: {
+      /** At most a million characters. */
+      readonly query: string
+      /** `read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
+      readonly mode?: string | undefined
+      /** As whom: policies apply to users and to requests without a token. */
+      readonly runAs?: {
+        /** `administrator` (unless given), `user` or `anonymous`. */
+        readonly kind?: string | undefined
+        /** UUID; required for a user. */
+        readonly userId?: string | undefined
+        /** Of the claims. */
+        readonly email?: string | undefined
+        readonly emailVerified?: boolean | undefined
+        /** `aal1` unless given, or `aal2`. */
+        readonly aal?: string | undefined
+        readonly isAnonymous?: boolean | undefined
+      } | undefined
+      /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
+      readonly parameters?: ReadonlyArray<unknown> | undefined
+      /** Of the whole run; 30 unless given, at most 600. */
+      readonly timeoutSeconds?: number | undefined
+      readonly analyze?: boolean | undefined
+    }
+    readonly answer: {
+      /** As EXPLAIN (FORMAT JSON) answers it. */
+      readonly plan: unknown
+      readonly durationMs: number
+    }
+  }
+  'sql.forgetSaved': {
+    readonly method: 'DELETE'
+    readonly path: `admin/sql/saved/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'sql.getRun': {
+    readonly method: 'GET'
+    readonly path: `admin/sql/runs/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      /** Passwords are `[redacted]`. */
+      readonly query: string
+      /** Characters of the whole query. */
+      readonly queryLength: number
+      /** Whether the query by its id is longer than here; of a run, or its error. */
+      readonly isCut: boolean
+      readonly mode: 'read' | 'write'
+      readonly runAs: string
+      /** `interrupted` when its server has died. */
+      readonly status: 'running' | 'succeeded' | 'failed' | 'canceled' | 'interrupted'
+      readonly error: string | null
+      readonly statements: number
+      readonly rowCount: number | null
+      readonly durationMs: number | null
+      /** RFC 3339, UTC. */
+      readonly startedAt: string
+    }
+  }
+  'sql.getSaved': {
+    readonly method: 'GET'
+    readonly path: `admin/sql/saved/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      /** Folders are the parts before its slashes. */
+      readonly name: string
+      readonly query: string
+      readonly version: number
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'sql.listRuns': {
+    readonly method: 'GET'
+    readonly path: 'admin/sql/runs'
+    readonly query: 'q' | 'limit' | 'cursor'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        /** Passwords are `[redacted]`. */
+        readonly query: string
+        /** Characters of the whole query. */
+        readonly queryLength: number
+        /** Whether the query by its id is longer than here; of a run, or its error. */
+        readonly isCut: boolean
+        readonly mode: 'read' | 'write'
+        readonly runAs: string
+        /** `interrupted` when its server has died. */
+        readonly status: 'running' | 'succeeded' | 'failed' | 'canceled' | 'interrupted'
+        readonly error: string | null
+        readonly statements: number
+        readonly rowCount: number | null
+        readonly durationMs: number | null
+        /** RFC 3339, UTC. */
+        readonly startedAt: string
+      }>
+      /** Absent on the last page. */
+      readonly nextCursor?: string
+    }
+  }
+  'sql.listSaved': {
+    readonly method: 'GET'
+    readonly path: 'admin/sql/saved'
+    readonly query: 'q' | 'limit' | 'cursor'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        /** Folders are the parts before its slashes. */
+        readonly name: string
+        readonly query: string
+        readonly version: number
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        /** RFC 3339, UTC. */
+        readonly updatedAt: string
+        /** Characters of the whole query. */
+        readonly queryLength: number
+        /** Whether the query by its id is longer than here; of a run, or its error. */
+        readonly isCut: boolean
+      }>
+      /** Absent on the last page. */
+      readonly nextCursor?: string
+    }
+  }
+  'sql.listSchemas': {
+    readonly method: 'GET'
+    readonly path: 'admin/sql/schemas'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<string>
+    }
+  }
+  'sql.nameSchema': {
+    readonly method: 'GET'
+    readonly path: `admin/sql/schemas/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly schema: string
+      readonly relations: ReadonlyArray<{
+        readonly name: string
+        readonly kind: string
+        readonly columns: ReadonlyArray<string>
+      }>
+      readonly functions: ReadonlyArray<string>
+    }
+  }
+  'sql.run': {
+    readonly method: 'POST'
+    readonly path: 'admin/sql'
+    readonly query: never
+    readonly body: {
+      /** At most a million characters. */
+      readonly query: string
+      /** `read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
+      readonly mode?: string | undefined
+      /** As whom: policies apply to users and to requests without a token. */
+      readonly runAs?: {
+        /** `administrator` (unless given), `user` or `anonymous`. */
+        readonly kind?: string | undefined
+        /** UUID; required for a user. */
+        readonly userId?: string | undefined
+        /** Of the claims. */
+        readonly email?: string | undefined
+        readonly emailVerified?: boolean | undefined
+        /** `aal1` unless given, or `aal2`. */
+        readonly aal?: string | undefined
+        readonly isAnonymous?: boolean | undefined
+      } | undefined
+      /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
+      readonly parameters?: ReadonlyArray<unknown> | undefined
+      /** Of the whole run; 30 unless given, at most 600. */
+      readonly timeoutSeconds?: number | undefined
+      /** UUID, to cancel the run by; chosen by the server unless given. */
+      readonly id?: string | undefined
+      /** `all` (unless given): one transaction for all statements. `each`: every statement by itself. */
+      readonly transaction?: string | undefined
+      /** Of each statement; 1000 unless given, at most 10000. */
+      readonly maxRows?: number | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly columns: ReadonlyArray<string>
+      readonly types: ReadonlyArray<string>
+      readonly rows: ReadonlyArray<ReadonlyArray<unknown>>
+      /** Rows answered or changed. */
+      readonly rowCount: number
+      readonly durationMs: number
+      /** Such as `INSERT 0 3`. */
+      readonly command: string | null
+      /** Whether there are more rows than `maxRows` or than fit the answer. */
+      readonly hasMore: boolean
+      readonly statements: number
+      readonly notices: ReadonlyArray<{
+        readonly statement: number
+        readonly message: string
+        readonly severity?: string
+        readonly detail?: string
+        readonly hint?: string
+      }>
+    }
+  }
+  'sql.save': {
+    readonly method: 'POST'
+    readonly path: 'admin/sql/saved'
+    readonly query: never
+    readonly body: {
+      /** At most 200 characters. */
+      readonly name: string
+      readonly query: string
+    }
+    readonly answer: {
+      readonly id: string
+      /** Folders are the parts before its slashes. */
+      readonly name: string
+      readonly query: string
+      readonly version: number
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'stats.get': {
+    readonly method: 'GET'
+    readonly path: 'admin/stats'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly uptime_seconds: number
+      readonly node: string
+      readonly node_version: string
+      readonly active_resources: number
+      /** Bytes of the heap in use. */
+      readonly memory_alloc: number
+      /** Bytes of the process in memory. */
+      readonly memory_sys: number
+      readonly gc_cycles: number
+      readonly db_pool_total: number
+      readonly db_pool_idle: number
+      readonly db_pool_in_use: number
+      readonly db_pool_max: number
+    }
+  }
+  'storage.act': {
+    readonly method: 'POST'
+    readonly path: `storage/${string}/${string}`
+    readonly query: never
+    readonly body: {
+      /** Seconds; 3600 unless given, at most 604800. */
+      readonly expiresIn?: number | undefined
+      /** The same bucket unless given. */
+      readonly bucket?: string | undefined
+      readonly name?: string | undefined
+    }
+    readonly answer: {
+      /** Relative to the server. */
+      readonly url: string
+    } | {
+      /** How many addresses were ended. */
+      readonly revoked: number
+    } | {
+      readonly id: string
+      readonly bucket: string
+      readonly name: string
+      /** Bytes. */
+      readonly size: number
+      /** Of the content, whatever the upload said. */
+      readonly contentType: string
+      /** The user who made it. */
+      readonly userId?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+      /** In a public bucket: where everybody can read it. */
+      readonly url?: string
+    } | {
+      readonly id: string
+      readonly bucket: string
+      readonly name: string
+      /** Bytes. */
+      readonly size: number
+      /** Of the content, whatever the upload said. */
+      readonly contentType: string
+      /** The user who made it. */
+      readonly userId?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+      /** In a public bucket: where everybody can read it. */
+      readonly url?: string
+    }
+  }
+  'storage.addToUpload': {
+    readonly method: 'PATCH'
+    readonly path: `storage/upload/resumable/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'storage.applyTemplate': {
+    readonly method: 'POST'
+    readonly path: `admin/rls/templates/storage-objects/${string}`
+    readonly query: never
+    readonly body: {
+      /** All buckets unless given. */
+      readonly bucket?: string | undefined
+    }
+    readonly answer: {
+      readonly template: string
+      readonly table: string
+      readonly bucket?: string
+      readonly policies: ReadonlyArray<{
+        readonly name: string
+        readonly command: string
+      }>
+    }
+  }
+  'storage.beginUpload': {
+    readonly method: 'POST'
+    readonly path: 'storage/upload/resumable'
+    readonly query: 'bucket' | 'name'
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly bucket: string
+      readonly name: string
+      /** Bytes. */
+      readonly totalSize: number
+      /** active or completed */
+      readonly status: string
+      /** Seconds since 1970; 24 hours after the last bytes came. */
+      readonly expiresAt: number
+      /** resumable */
+      readonly uploadType: string
+    }
+  }
+  'storage.createBucket': {
+    readonly method: 'POST'
+    readonly path: 'storage/buckets'
+    readonly query: never
+    readonly body: {
+      readonly name: string
+      readonly public?: boolean | undefined
+      /** Bytes; null: as configured. */
+      readonly maxFileSize?: number | null | undefined
+      /** Media types such as `image/png` and `image/*`; null: all. */
+      readonly allowedTypes?: ReadonlyArray<string> | null | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly name: string
+      /** Whether everybody may read its objects by their addresses. */
+      readonly public: boolean
+      /** Bytes; as configured when absent. */
+      readonly maxFileSize?: number
+      /** Media types; all when absent. */
+      readonly allowedTypes?: ReadonlyArray<string>
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'storage.delete': {
+    readonly method: 'DELETE'
+    readonly path: `storage/${string}/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'storage.deleteBucket': {
+    readonly method: 'DELETE'
+    readonly path: `storage/buckets/${string}`
+    readonly query: 'force'
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'storage.download': {
+    readonly method: 'GET'
+    readonly path: `storage/${string}/${string}`
+    readonly query: 'exp' | 'sig' | 'download' | 'w' | 'h' | 'fit' | 'crop' | 'q' | 'format' | 'fmt'
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'storage.endUpload': {
+    readonly method: 'DELETE'
+    readonly path: `storage/upload/resumable/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'storage.getQuota': {
+    readonly method: 'GET'
+    readonly path: `admin/users/${string}/storage-quota`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly usage_bytes: number
+      /** 0: no limit. */
+      readonly quota_bytes: number
+      /** null: as configured. */
+      readonly quota_mb: number | null
+    }
+  }
+  'storage.list': {
+    readonly method: 'GET'
+    readonly path: `storage/${string}`
+    readonly query: 'prefix' | 'delimiter' | 'limit' | 'offset'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly bucket: string
+        readonly name: string
+        /** Bytes. */
+        readonly size: number
+        /** Of the content, whatever the upload said. */
+        readonly contentType: string
+        /** The user who made it. */
+        readonly userId?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        /** RFC 3339, UTC. */
+        readonly updatedAt: string
+        /** In a public bucket: where everybody can read it. */
+        readonly url?: string
+      }>
+      readonly prefixes?: ReadonlyArray<string>
+      readonly totalItems: number
+    }
+  }
+  'storage.listBuckets': {
+    readonly method: 'GET'
+    readonly path: 'storage/buckets'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly name: string
+        /** Whether everybody may read its objects by their addresses. */
+        readonly public: boolean
+        /** Bytes; as configured when absent. */
+        readonly maxFileSize?: number
+        /** Media types; all when absent. */
+        readonly allowedTypes?: ReadonlyArray<string>
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        /** RFC 3339, UTC. */
+        readonly updatedAt: string
+      }>
+    }
+  }
+  'storage.overrideUploadMethod': {
+    readonly method: 'POST'
+    readonly path: `storage/upload/resumable/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'storage.put': {
+    readonly method: 'PUT'
+    readonly path: `storage/${string}/${string}`
+    readonly query: 'exp' | 'sig'
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly bucket: string
+      readonly name: string
+      /** Bytes. */
+      readonly size: number
+      /** Of the content, whatever the upload said. */
+      readonly contentType: string
+      /** The user who made it. */
+      readonly userId?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+      /** In a public bucket: where everybody can read it. */
+      readonly url?: string
+    }
+  }
+  'storage.setQuota': {
+    readonly method: 'PUT'
+    readonly path: `admin/users/${string}/storage-quota`
+    readonly query: never
+    readonly body: {
+      readonly quota_mb: number | null
+    }
+    readonly answer: {
+      readonly usage_bytes: number
+      /** 0: no limit. */
+      readonly quota_bytes: number
+      /** null: as configured. */
+      readonly quota_mb: number | null
+    }
+  }
+  'storage.updateBucket': {
+    readonly method: 'PUT'
+    readonly path: `storage/buckets/${string}`
+    readonly query: never
+    readonly body: {
+      readonly public?: boolean | undefined
+      /** Bytes; null: as configured. */
+      readonly maxFileSize?: number | null | undefined
+      /** Media types such as `image/png` and `image/*`; null: all. */
+      readonly allowedTypes?: ReadonlyArray<string> | null | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly name: string
+      /** Whether everybody may read its objects by their addresses. */
+      readonly public: boolean
+      /** Bytes; as configured when absent. */
+      readonly maxFileSize?: number
+      /** Media types; all when absent. */
+      readonly allowedTypes?: ReadonlyArray<string>
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'storage.upload': {
+    readonly method: 'POST'
+    readonly path: `storage/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly bucket: string
+      readonly name: string
+      /** Bytes. */
+      readonly size: number
+      /** Of the content, whatever the upload said. */
+      readonly contentType: string
+      /** The user who made it. */
+      readonly userId?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+      /** In a public bucket: where everybody can read it. */
+      readonly url?: string
+    }
+  }
+  'structure.apply': {
+    readonly method: 'POST'
+    readonly path: 'admin/structure/apply'
+    readonly query: never
+    readonly body: {
+      readonly sql: string
+      /** What it does, such as `add todo`; the name of the file is made of it. */
+      readonly name: string
+      /** Of the plan; 409 when the structure has changed since. */
+      readonly version?: string | undefined
+    }
+    readonly answer: {
+      readonly name: string
+      /** null where there is no folder. */
+      readonly path: string | null
+      readonly content: string
+    }
+  }
+  'structure.diagram': {
+    readonly method: 'GET'
+    readonly path: 'admin/structure/diagram'
+    readonly query: 'schema' | 'aroundSchema' | 'aroundName'
+    readonly body: undefined
+    readonly answer: {
+      /** Of tables; more than are listed, when they are too many. */
+      readonly count: number
+      readonly tables: ReadonlyArray<{
+        readonly schema: string
+        readonly name: string
+        readonly columns: ReadonlyArray<{
+          readonly name: string
+          readonly type: string
+          readonly isKey: boolean
+        }>
+      }>
+      readonly references: ReadonlyArray<{
+        readonly name: string
+        readonly from: {
+          readonly schema: string
+          readonly name: string
+          readonly columns: ReadonlyArray<string>
+        }
+        readonly to: {
+          readonly schema: string
+          readonly name: string
+          readonly columns: ReadonlyArray<string>
+        }
+      }>
+    }
+  }
+  'structure.get': {
+    readonly method: 'GET'
+    readonly path: `admin/structure/relations/${string}/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly schema: string
+      readonly name: string
+      /** table, partitioned table, view, materialized view or foreign table */
+      readonly kind: string
+      readonly comment: string | null
+      /** As the planner believes. */
+      readonly estimatedRows: number | null
+      /** With indexes. */
+      readonly bytes: number
+      readonly isRlsEnabled: boolean
+      readonly isRlsForced: boolean
+      readonly policyCount: number
+      /** Such as `security_invoker=true`. */
+      readonly options: ReadonlyArray<string>
+      readonly hasPrimaryKey: boolean
+      /** Whether its schema is one of `database.schemas`. */
+      readonly isServed: boolean
+      /** Privileges of callers with and without a token, before policies. */
+      readonly callers: {
+        readonly authenticated: ReadonlyArray<string>
+        readonly anonymous: ReadonlyArray<string>
+      }
+      readonly owner: string
+      readonly partitionKey: string | null
+      readonly partitionOf: string | null
+      readonly tableBytes: number
+      readonly indexBytes: number
+      readonly columns: ReadonlyArray<{
+        readonly name: string
+        readonly type: string
+        readonly isNullable: boolean
+        readonly default: string | null
+        readonly identity: 'always' | 'by default' | null
+        /** Its expression. */
+        readonly generated: string | null
+        readonly comment: string | null
+      }>
+      readonly constraints: ReadonlyArray<{
+        readonly name: string
+        readonly kind: string
+        readonly definition: string
+        readonly columns: ReadonlyArray<string>
+        readonly isValidated: boolean
+        readonly references: {
+          readonly schema: string
+          readonly name: string
+          readonly columns: ReadonlyArray<string>
+        } | null
+      }>
+      readonly indexes: ReadonlyArray<{
+        readonly name: string
+        readonly definition: string
+        readonly method: string
+        readonly isUnique: boolean
+        readonly isPrimary: boolean
+        /** false of one that was built concurrently and failed. */
+        readonly isValid: boolean
+        /** Which it belongs to. */
+        readonly constraint: string | null
+        readonly condition: string | null
+        readonly bytes: number
+        /** Since the statistics were reset. */
+        readonly scans: number
+      }>
+      readonly triggers: ReadonlyArray<{
+        readonly name: string
+        readonly definition: string
+        readonly function: string
+        readonly isEnabled: boolean
+      }>
+      readonly policies: ReadonlyArray<{
+        readonly name: string
+        readonly command: string
+        readonly isPermissive: boolean
+        readonly roles: ReadonlyArray<string>
+        readonly using: string | null
+        readonly check: string | null
+      }>
+      readonly grants: ReadonlyArray<{
+        readonly role: string
+        readonly privileges: ReadonlyArray<string>
+      }>
+      /** What would have to be dropped before it. */
+      readonly dependents: ReadonlyArray<{
+        readonly kind: string
+        readonly name: string
+      }>
+      /** Of a view. */
+      readonly query: string | null
+      /** SQL that makes it as it is, for reading. */
+      readonly definition: string
+    }
+  }
+  'structure.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/structure/relations'
+    readonly query: 'schema' | 'q' | 'afterSchema' | 'afterName' | 'limit'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly schema: string
+        readonly name: string
+        /** table, partitioned table, view, materialized view or foreign table */
+        readonly kind: string
+        readonly comment: string | null
+        /** As the planner believes. */
+        readonly estimatedRows: number | null
+        /** With indexes. */
+        readonly bytes: number
+        readonly isRlsEnabled: boolean
+        readonly isRlsForced: boolean
+        readonly policyCount: number
+        /** Such as `security_invoker=true`. */
+        readonly options: ReadonlyArray<string>
+        readonly hasPrimaryKey: boolean
+        /** Whether its schema is one of `database.schemas`. */
+        readonly isServed: boolean
+        /** Privileges of callers with and without a token, before policies. */
+        readonly callers: {
+          readonly authenticated: ReadonlyArray<string>
+          readonly anonymous: ReadonlyArray<string>
+        }
+      }>
+      readonly next: {
+        readonly schema: string
+        readonly name: string
+      } | null
+    }
+  }
+  'structure.migration': {
+    readonly method: 'GET'
+    readonly path: `admin/structure/migrations/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly name: string
+      readonly content: string
+    }
+  }
+  'structure.migrations': {
+    readonly method: 'GET'
+    readonly path: 'admin/structure/migrations'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      /** null where there is none to write to. */
+      readonly folder: string | null
+      readonly applied: ReadonlyArray<{
+        readonly name: string
+        readonly appliedAt: string
+      }>
+      readonly pending: ReadonlyArray<string>
+      /** Why nothing can be applied. */
+      readonly obstacles: ReadonlyArray<string>
+      /** Objects that were changed other than by migrations. */
+      readonly drift: number
+    }
+  }
+  'structure.objects': {
+    readonly method: 'GET'
+    readonly path: 'admin/structure/objects'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly schemas: ReadonlyArray<{
+        readonly name: string
+        readonly isServed: boolean
+      }>
+      readonly enums: ReadonlyArray<{
+        readonly schema: string
+        readonly name: string
+        readonly comment: string | null
+        readonly values: ReadonlyArray<string>
+        readonly usedBy: ReadonlyArray<string>
+      }>
+      readonly domains: ReadonlyArray<{
+        readonly schema: string
+        readonly name: string
+        readonly type: string
+        readonly isNotNull: boolean
+        readonly default: string | null
+        readonly checks: ReadonlyArray<string>
+      }>
+      readonly compositeTypes: ReadonlyArray<{
+        readonly schema: string
+        readonly name: string
+        readonly attributes: ReadonlyArray<{
+          readonly name: string
+          readonly type: string
+        }>
+      }>
+      readonly functions: ReadonlyArray<{
+        readonly schema: string
+        readonly name: string
+        readonly arguments: string
+        readonly returns: string | null
+        readonly language: string
+        readonly kind: string
+        readonly isSecurityDefiner: boolean
+        readonly definition: string | null
+      }>
+      readonly sequences: ReadonlyArray<{
+        readonly schema: string
+        readonly name: string
+        readonly type: string
+        readonly lastValue: string | null
+        readonly maxValue: string
+        readonly increment: string
+        readonly ownedBy: string | null
+      }>
+      readonly extensions: ReadonlyArray<{
+        readonly name: string
+        readonly version: string
+        readonly schema: string
+      }>
+      /** Types that a column can have. */
+      readonly columnTypes: ReadonlyArray<string>
+      readonly roles: ReadonlyArray<string>
+    }
+  }
+  'structure.plan': {
+    readonly method: 'POST'
+    readonly path: 'admin/structure/plan'
+    readonly query: never
+    readonly body: {
+      /** `kind`, `schema`, `name` and the members of the kind: create_table, rename_table, comment_table, drop_relation, add_column, alter_column, drop_column, set_row_level_security, set_grants, create_index, drop_index, add_primary_key, add_unique, add_check, add_foreign_key, validate_constraint, rename_constraint, drop_constraint, create_enum, add_enum_value, rename_enum_value, rename_type, drop_type, apply_template, create_policy, alter_policy, drop_policy, drop_trigger, set_trigger, drop_function. */
+      readonly change?: {
+        readonly [name: string]: unknown
+      } | undefined
+      /** A script, instead of a change. */
+      readonly sql?: string | undefined
+    }
+    readonly answer: {
+      readonly sql: string
+      /** Of the structure now; `apply` takes it. */
+      readonly version: string
+      readonly isRehearsed: boolean
+      /** The gravest first. */
+      readonly warnings: ReadonlyArray<{
+        readonly kind: 'open' | 'access' | 'removes' | 'rewrites' | 'reads' | 'blocks' | 'not rehearsed'
+        readonly message: string
+      }>
+      readonly locks?: ReadonlyArray<{
+        readonly relation: string
+        readonly mode: string
+        readonly blocks: 'reads and writes' | 'writes' | 'changes of the schema'
+        /** From the statement that took it to the end of the transaction. */
+        readonly heldMs: number
+        readonly line: number
+      }>
+      readonly rewritten?: ReadonlyArray<{
+        readonly relation: string
+        readonly bytes: number
+      }>
+      readonly changes?: ReadonlyArray<{
+        readonly kind: string
+        readonly name: string
+        readonly change: 'added' | 'removed' | 'changed'
+        readonly before?: string
+        readonly after?: string
+      }>
+      readonly access?: ReadonlyArray<{
+        readonly role: string
+        readonly object: string
+        readonly gained: ReadonlyArray<string>
+        readonly lost: ReadonlyArray<string>
+        readonly rowsBefore: string
+        readonly rowsAfter: string
+      }>
+    }
+  }
+  'support.answer': {
+    readonly method: 'POST'
+    readonly path: `admin/support/tickets/${string}/messages`
+    readonly query: never
+    readonly body: {
+      /** At most 20000 characters. */
+      readonly body: string
+    }
+    readonly answer: {
+      readonly id: string
+      readonly ticket_id: string
+      readonly author: 'user' | 'support'
+      readonly body: string
+      /** What was attached to the mail. Administrators read the contents by their places, from 0. */
+      readonly attachments: ReadonlyArray<{
+        readonly filename: string
+        readonly content_type: string
+        readonly size: number
+        /** Whether its content can be read: a ticket has room for 25 MiB. */
+        readonly kept: boolean
+      }>
+      /** When an answer was mailed. */
+      readonly mailed_at: string | null
+      readonly created_at: string
+    }
+  }
+  'support.change': {
+    readonly method: 'PUT'
+    readonly path: `admin/support/tickets/${string}`
+    readonly query: never
+    readonly body: {
+      /** open, answered or closed */
+      readonly status?: string | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly user_id: string
+      /** Of the user. */
+      readonly email: string | null
+      readonly subject: string
+      readonly status: 'open' | 'answered' | 'closed'
+      readonly created_at: string
+      readonly updated_at: string
+      /** The last 500, the oldest of them first. */
+      readonly messages: ReadonlyArray<{
+        readonly id: string
+        readonly ticket_id: string
+        readonly author: 'user' | 'support'
+        readonly body: string
+        /** What was attached to the mail. Administrators read the contents by their places, from 0. */
+        readonly attachments: ReadonlyArray<{
+          readonly filename: string
+          readonly content_type: string
+          readonly size: number
+          /** Whether its content can be read: a ticket has room for 25 MiB. */
+          readonly kept: boolean
+        }>
+        /** When an answer was mailed. */
+        readonly mailed_at: string | null
+        readonly created_at: string
+      }>
+    }
+  }
+  'support.get': {
+    readonly method: 'GET'
+    readonly path: `admin/support/tickets/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly user_id: string
+      /** Of the user. */
+      readonly email: string | null
+      readonly subject: string
+      readonly status: 'open' | 'answered' | 'closed'
+      readonly created_at: string
+      readonly updated_at: string
+      /** The last 500, the oldest of them first. */
+      readonly messages: ReadonlyArray<{
+        readonly id: string
+        readonly ticket_id: string
+        readonly author: 'user' | 'support'
+        readonly body: string
+        /** What was attached to the mail. Administrators read the contents by their places, from 0. */
+        readonly attachments: ReadonlyArray<{
+          readonly filename: string
+          readonly content_type: string
+          readonly size: number
+          /** Whether its content can be read: a ticket has room for 25 MiB. */
+          readonly kept: boolean
+        }>
+        /** When an answer was mailed. */
+        readonly mailed_at: string | null
+        readonly created_at: string
+      }>
+    }
+  }
+  'support.getAttachment': {
+    readonly method: 'GET'
+    readonly path: `admin/support/tickets/${string}/messages/${string}/attachments/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'support.getOwn': {
+    readonly method: 'GET'
+    readonly path: `support/tickets/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly user_id: string
+      /** Of the user. */
+      readonly email: string | null
+      readonly subject: string
+      readonly status: 'open' | 'answered' | 'closed'
+      readonly created_at: string
+      readonly updated_at: string
+      /** The last 500, the oldest of them first. */
+      readonly messages: ReadonlyArray<{
+        readonly id: string
+        readonly ticket_id: string
+        readonly author: 'user' | 'support'
+        readonly body: string
+        /** What was attached to the mail. Administrators read the contents by their places, from 0. */
+        readonly attachments: ReadonlyArray<{
+          readonly filename: string
+          readonly content_type: string
+          readonly size: number
+          /** Whether its content can be read: a ticket has room for 25 MiB. */
+          readonly kept: boolean
+        }>
+        /** When an answer was mailed. */
+        readonly mailed_at: string | null
+        readonly created_at: string
+      }>
+    }
+  }
+  'support.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/support/tickets'
+    readonly query: 'page' | 'perPage' | 'status' | 'user_id' | 'search'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly user_id: string
+        /** Of the user. */
+        readonly email: string | null
+        readonly subject: string
+        readonly status: 'open' | 'answered' | 'closed'
+        readonly created_at: string
+        readonly updated_at: string
+      }>
+      readonly page: number
+      readonly perPage: number
+      readonly totalItems: number
+      readonly totalPages: number
+    }
+  }
+  'support.listOwn': {
+    readonly method: 'GET'
+    readonly path: 'support/tickets'
+    readonly query: 'page' | 'perPage' | 'status'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly user_id: string
+        /** Of the user. */
+        readonly email: string | null
+        readonly subject: string
+        readonly status: 'open' | 'answered' | 'closed'
+        readonly created_at: string
+        readonly updated_at: string
+      }>
+      readonly page: number
+      readonly perPage: number
+      readonly totalItems: number
+      readonly totalPages: number
+    }
+  }
+  'support.open': {
+    readonly method: 'POST'
+    readonly path: 'support/tickets'
+    readonly query: never
+    readonly body: {
+      /** One line of at most 200 characters. */
+      readonly subject: string
+      /** At most 20000 characters. */
+      readonly body: string
+    }
+    readonly answer: {
+      readonly id: string
+      readonly user_id: string
+      /** Of the user. */
+      readonly email: string | null
+      readonly subject: string
+      readonly status: 'open' | 'answered' | 'closed'
+      readonly created_at: string
+      readonly updated_at: string
+      /** The last 500, the oldest of them first. */
+      readonly messages: ReadonlyArray<{
+        readonly id: string
+        readonly ticket_id: string
+        readonly author: 'user' | 'support'
+        readonly body: string
+        /** What was attached to the mail. Administrators read the contents by their places, from 0. */
+        readonly attachments: ReadonlyArray<{
+          readonly filename: string
+          readonly content_type: string
+          readonly size: number
+          /** Whether its content can be read: a ticket has room for 25 MiB. */
+          readonly kept: boolean
+        }>
+        /** When an answer was mailed. */
+        readonly mailed_at: string | null
+        readonly created_at: string
+      }>
+    }
+  }
+  'support.receiveMail': {
+    readonly method: 'POST'
+    readonly path: 'webhooks/support/email'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly ticket_id: string
+      readonly author: 'user' | 'support'
+      readonly body: string
+      /** What was attached to the mail. Administrators read the contents by their places, from 0. */
+      readonly attachments: ReadonlyArray<{
+        readonly filename: string
+        readonly content_type: string
+        readonly size: number
+        /** Whether its content can be read: a ticket has room for 25 MiB. */
+        readonly kept: boolean
+      }>
+      /** When an answer was mailed. */
+      readonly mailed_at: string | null
+      readonly created_at: string
+    } | {
+      readonly ok: boolean
+    }
+  }
+  'support.write': {
+    readonly method: 'POST'
+    readonly path: `support/tickets/${string}/messages`
+    readonly query: never
+    readonly body: {
+      /** At most 20000 characters. */
+      readonly body: string
+    }
+    readonly answer: {
+      readonly id: string
+      readonly ticket_id: string
+      readonly author: 'user' | 'support'
+      readonly body: string
+      /** What was attached to the mail. Administrators read the contents by their places, from 0. */
+      readonly attachments: ReadonlyArray<{
+        readonly filename: string
+        readonly content_type: string
+        readonly size: number
+        /** Whether its content can be read: a ticket has room for 25 MiB. */
+        readonly kept: boolean
+      }>
+      /** When an answer was mailed. */
+      readonly mailed_at: string | null
+      readonly created_at: string
+    }
+  }
+  'tables.applyChanges': {
+    readonly method: 'POST'
+    readonly path: `admin/tables/${string}/changes`
+    readonly query: never
+    readonly body: {
+      readonly operations: ReadonlyArray<{
+        readonly method: 'create' | 'update' | 'delete'
+        /** As in a batch. */
+        readonly id?: string | undefined
+        /** Of the row as it was read. */
+        readonly version?: string | undefined
+        readonly body?: {
+          readonly [name: string]: unknown
+        } | undefined
+      }>
+    }
+    readonly answer: ReadonlyArray<{
+      /** Of the operation. */
+      readonly index: number
+      readonly status: number
+      readonly body?: {
+        readonly [name: string]: unknown
+      }
+      readonly before?: {
+        readonly [name: string]: unknown
+      }
+      readonly version?: string
+    }>
+  }
+  'tables.cell': {
+    readonly method: 'GET'
+    readonly path: `admin/tables/${string}/cell`
+    readonly query: 'id' | 'column'
+    readonly body: undefined
+    readonly answer: {
+      /** Bytes as `\x…`. */
+      readonly value: string | null
+    }
+  }
+  'tables.count': {
+    readonly method: 'GET'
+    readonly path: `admin/tables/${string}/count`
+    readonly query: 'filter' | 'search' | 'as' | 'most'
+    readonly body: undefined
+    readonly answer: {
+      readonly count: number
+      /** There are more than were counted. */
+      readonly isBounded: boolean
+      /** Of the planner. */
+      readonly estimate: number
+    }
+  }
+  'tables.get': {
+    readonly method: 'GET'
+    readonly path: `admin/tables/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      /** How the API addresses it. */
+      readonly table: string
+      readonly schema: string
+      readonly name: string
+      readonly kind: 'table' | 'partitioned_table' | 'view' | 'materialized_view' | 'foreign_table'
+      readonly comment?: string
+      readonly rlsEnabled: boolean
+      readonly policies: number
+      readonly isWritable: boolean
+      readonly primaryKey: ReadonlyArray<string>
+      /** As in `/api/schema`. */
+      readonly columns: ReadonlyArray<{
+        readonly name: string
+        readonly position: number
+        readonly type: string
+        readonly jsonType: string
+        readonly nullable: boolean
+        readonly hasDefault?: boolean
+        readonly default?: string
+        readonly identity?: 'always' | 'by default'
+        readonly isGenerated?: boolean
+        readonly comment?: string
+        readonly isPrimaryKey: boolean
+        readonly isGeometry: boolean
+        readonly isGeography: boolean
+        readonly isRaster?: boolean
+        /** Empty where it takes every kind. */
+        readonly geometryType?: string
+        readonly srid?: number
+        readonly coordDimension?: number
+        readonly isVector: boolean
+        readonly vectorDim?: number
+        readonly enumValues?: ReadonlyArray<string>
+      }>
+      readonly relations: ReadonlyArray<{
+        readonly name: string
+        readonly kind: 'many-to-one' | 'one-to-many'
+        readonly table: string
+        readonly pairs: ReadonlyArray<{
+          readonly from: string
+          readonly to: string
+        }>
+        readonly constraint: string
+      }>
+      /** Columns that an index sorts. */
+      readonly sorted: ReadonlyArray<string>
+      /** Whether streams are sent what plain SQL changes, too (`basalt events capture`). */
+      readonly isCaptured: boolean
+    }
+  }
+  'tables.rows': {
+    readonly method: 'GET'
+    readonly path: `admin/tables/${string}/rows`
+    readonly query: 'filter' | 'search' | 'as' | 'columns' | 'sort' | 'limit' | 'after' | 'before' | 'from' | 'id' | 'maxCost'
+    readonly body: undefined
+    readonly answer: {
+      readonly columns: ReadonlyArray<string>
+      /** Characters after which cells are cut; they have one more then. */
+      readonly width: number
+      /** `file`: without a primary key, in the order of the file, forwards only. */
+      readonly paging: 'keyset' | 'file' | 'offset'
+      /** null where nothing is before. */
+      readonly before: string | null
+      /** null at the end. */
+      readonly after: string | null
+      readonly rows: ReadonlyArray<{
+        /** Primary key. */
+        readonly key: ReadonlyArray<string> | null
+        /** What a change names; null where rows cannot be changed. */
+        readonly version: string | null
+        readonly sizes?: {
+          readonly [name: string]: number
+        }
+        readonly cells: ReadonlyArray<string | null>
+      }>
+    }
+  }
+  'usage.breakdown': {
+    readonly method: 'GET'
+    readonly path: 'admin/usage/breakdown'
+    readonly query: 'period' | 'from' | 'to' | 'metric' | 'group_by' | 'limit'
+    readonly body: undefined
+    readonly answer: {
+      readonly metric: string
+      readonly groupBy: string
+      readonly items: ReadonlyArray<{
+        readonly key: string
+        /** Of an app. */
+        readonly name?: string
+        readonly value: number
+      }>
+    }
+  }
+  'usage.get': {
+    readonly method: 'GET'
+    readonly path: `admin/usage/${string}`
+    readonly query: 'period' | 'from' | 'to'
+    readonly body: undefined
+    readonly answer: {
+      readonly tenantId: string
+      /** day, week, month or custom. */
+      readonly period: string
+      readonly data: ReadonlyArray<{
+        /** YYYY-MM-DD, UTC. */
+        readonly date: string
+        readonly apiRequests: number
+        /** Most that was stored. */
+        readonly storageBytesUsed: number
+        /** In and out, headers included. */
+        readonly bandwidthBytes: number
+        /** Calls of procedures. */
+        readonly functionInvocations: number
+      }>
+      readonly totals: {
+        readonly apiRequests: number
+        /** Most that was stored. */
+        readonly storageBytesUsed: number
+        /** In and out, headers included. */
+        readonly bandwidthBytes: number
+        /** Calls of procedures. */
+        readonly functionInvocations: number
+      }
+      /** 0: unlimited. */
+      readonly limits: {
+        readonly apiRequests: number
+        /** Most that was stored. */
+        readonly storageBytesUsed: number
+        /** In and out, headers included. */
+        readonly bandwidthBytes: number
+        /** Calls of procedures. */
+        readonly functionInvocations: number
+      }
+      readonly plan: string
+    }
+  }
+  'usage.getLimits': {
+    readonly method: 'GET'
+    readonly path: `admin/usage/${string}/limits`
+    readonly query: 'period' | 'from' | 'to'
+    readonly body: undefined
+    readonly answer: {
+      readonly plan: string
+      /** Of an unlimited metric the limit is 0 and what remains null. */
+      readonly metrics: {
+        readonly api_requests: {
+          readonly limit: number
+          readonly used: number
+          readonly remaining: number | null
+        }
+        readonly storage_bytes: {
+          readonly limit: number
+          readonly used: number
+          readonly remaining: number | null
+        }
+        readonly bandwidth_bytes: {
+          readonly limit: number
+          readonly used: number
+          readonly remaining: number | null
+        }
+        readonly function_invocations: {
+          readonly limit: number
+          readonly used: number
+          readonly remaining: number | null
+        }
+      }
+    }
+  }
+  'usage.getOwn': {
+    readonly method: 'GET'
+    readonly path: 'usage'
+    readonly query: 'period' | 'from' | 'to'
+    readonly body: undefined
+    readonly answer: {
+      readonly tenantId: string
+      /** day, week, month or custom. */
+      readonly period: string
+      readonly data: ReadonlyArray<{
+        /** YYYY-MM-DD, UTC. */
+        readonly date: string
+        readonly apiRequests: number
+        /** Most that was stored. */
+        readonly storageBytesUsed: number
+        /** In and out, headers included. */
+        readonly bandwidthBytes: number
+        /** Calls of procedures. */
+        readonly functionInvocations: number
+      }>
+      readonly totals: {
+        readonly apiRequests: number
+        /** Most that was stored. */
+        readonly storageBytesUsed: number
+        /** In and out, headers included. */
+        readonly bandwidthBytes: number
+        /** Calls of procedures. */
+        readonly functionInvocations: number
+      }
+      /** 0: unlimited. */
+      readonly limits: {
+        readonly apiRequests: number
+        /** Most that was stored. */
+        readonly storageBytesUsed: number
+        /** In and out, headers included. */
+        readonly bandwidthBytes: number
+        /** Calls of procedures. */
+        readonly functionInvocations: number
+      }
+      readonly plan: string
+    }
+  }
+  'usage.getOwnLimits': {
+    readonly method: 'GET'
+    readonly path: 'usage/limits'
+    readonly query: 'period' | 'from' | 'to'
+    readonly body: undefined
+    readonly answer: {
+      readonly plan: string
+      /** Of an unlimited metric the limit is 0 and what remains null. */
+      readonly metrics: {
+        readonly api_requests: {
+          readonly limit: number
+          readonly used: number
+          readonly remaining: number | null
+        }
+        readonly storage_bytes: {
+          readonly limit: number
+          readonly used: number
+          readonly remaining: number | null
+        }
+        readonly bandwidth_bytes: {
+          readonly limit: number
+          readonly used: number
+          readonly remaining: number | null
+        }
+        readonly function_invocations: {
+          readonly limit: number
+          readonly used: number
+          readonly remaining: number | null
+        }
+      }
+    }
+  }
+  'usage.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/usage'
+    readonly query: 'period' | 'from' | 'to' | 'sort' | 'limit' | 'offset'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly tenantId: string
+        readonly tenantName: string
+        readonly requestCount: number
+        readonly storageBytesUsed: number
+        readonly bandwidthBytes: number
+        readonly bandwidthInBytes: number
+        readonly bandwidthOutBytes: number
+        readonly functionInvocations: number
+        readonly realtimePeakConnections: number
+        readonly jobRuns: number
+      }>
+      readonly total: number
+      readonly limit: number
+      readonly offset: number
+    }
+  }
+  'usage.setPlan': {
+    readonly method: 'PUT'
+    readonly path: `admin/usage/${string}/plan`
+    readonly query: never
+    readonly body: {
+      /** A plan of `usage.plans`, or `default`. */
+      readonly plan: string
+    }
+    readonly answer: {
+      readonly plan: string
+      /** Of an unlimited metric the limit is 0 and what remains null. */
+      readonly metrics: {
+        readonly api_requests: {
+          readonly limit: number
+          readonly used: number
+          readonly remaining: number | null
+        }
+        readonly storage_bytes: {
+          readonly limit: number
+          readonly used: number
+          readonly remaining: number | null
+        }
+        readonly bandwidth_bytes: {
+          readonly limit: number
+          readonly used: number
+          readonly remaining: number | null
+        }
+        readonly function_invocations: {
+          readonly limit: number
+          readonly used: number
+          readonly remaining: number | null
+        }
+      }
+    }
+  }
+  'usage.trends': {
+    readonly method: 'GET'
+    readonly path: 'admin/usage/trends'
+    readonly query: 'period' | 'from' | 'to' | 'metric' | 'granularity'
+    readonly body: undefined
+    readonly answer: {
+      readonly metric: string
+      readonly granularity: string
+      readonly items: ReadonlyArray<{
+        readonly timestamp: string
+        readonly value: number
+      }>
+    }
+  }
+  'users.create': {
+    readonly method: 'POST'
+    readonly path: 'admin/users'
+    readonly query: never
+    readonly body: {
+      readonly email?: string | undefined
+      /** International form, such as +12025550123. */
+      readonly phone?: string | undefined
+      /** At least `auth.min_password_length` characters. */
+      readonly password?: string | undefined
+      /** Whether the address counts as verified. */
+      readonly emailVerified?: boolean | undefined
+      /** Not together with the others but `email`. */
+      readonly invite?: boolean | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      /** Empty when there is none. */
+      readonly email: string
+      readonly emailVerified: boolean
+      /** E.164. */
+      readonly phone?: string
+      readonly is_anonymous: boolean
+      /** When an anonymous user got credentials. */
+      readonly linked_at?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      readonly updatedAt: string
+      readonly disabled: boolean
+      readonly lastActiveAt: string | null
+      readonly hasPassword: boolean
+      /** `totp`, `email`, `sms`, `webauthn`. */
+      readonly factors: ReadonlyArray<string>
+      /** Sign-in providers that are linked. */
+      readonly providers: ReadonlyArray<string>
+    }
+  }
+  'users.delete': {
+    readonly method: 'DELETE'
+    readonly path: `admin/users/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'users.disable': {
+    readonly method: 'POST'
+    readonly path: `admin/users/${string}/disable`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      /** Empty when there is none. */
+      readonly email: string
+      readonly emailVerified: boolean
+      /** E.164. */
+      readonly phone?: string
+      readonly is_anonymous: boolean
+      /** When an anonymous user got credentials. */
+      readonly linked_at?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      readonly updatedAt: string
+      readonly disabled: boolean
+      readonly lastActiveAt: string | null
+      readonly hasPassword: boolean
+      /** `totp`, `email`, `sms`, `webauthn`. */
+      readonly factors: ReadonlyArray<string>
+      /** Sign-in providers that are linked. */
+      readonly providers: ReadonlyArray<string>
+    }
+  }
+  'users.enable': {
+    readonly method: 'POST'
+    readonly path: `admin/users/${string}/enable`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      /** Empty when there is none. */
+      readonly email: string
+      readonly emailVerified: boolean
+      /** E.164. */
+      readonly phone?: string
+      readonly is_anonymous: boolean
+      /** When an anonymous user got credentials. */
+      readonly linked_at?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      readonly updatedAt: string
+      readonly disabled: boolean
+      readonly lastActiveAt: string | null
+      readonly hasPassword: boolean
+      /** `totp`, `email`, `sms`, `webauthn`. */
+      readonly factors: ReadonlyArray<string>
+      /** Sign-in providers that are linked. */
+      readonly providers: ReadonlyArray<string>
+    }
+  }
+  'users.endSession': {
+    readonly method: 'DELETE'
+    readonly path: `admin/users/${string}/sessions/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'users.endSessions': {
+    readonly method: 'DELETE'
+    readonly path: `admin/users/${string}/sessions`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'users.get': {
+    readonly method: 'GET'
+    readonly path: `admin/users/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      /** Empty when there is none. */
+      readonly email: string
+      readonly emailVerified: boolean
+      /** E.164. */
+      readonly phone?: string
+      readonly is_anonymous: boolean
+      /** When an anonymous user got credentials. */
+      readonly linked_at?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      readonly updatedAt: string
+      readonly disabled: boolean
+      readonly lastActiveAt: string | null
+      readonly hasPassword: boolean
+      /** `totp`, `email`, `sms`, `webauthn`. */
+      readonly factors: ReadonlyArray<string>
+      /** Sign-in providers that are linked. */
+      readonly providers: ReadonlyArray<string>
+    }
+  }
+  'users.impersonate': {
+    readonly method: 'POST'
+    readonly path: `admin/users/${string}/impersonate`
+    readonly query: never
+    readonly body: {
+      /** Kept in the audit. */
+      readonly reason: string
+      readonly aal?: 'aal1' | 'aal2' | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      /** Access token, a JWT; shown this once. */
+      readonly token: string
+      readonly expiresAt: string
+      readonly user: {
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+        readonly disabled: boolean
+        readonly lastActiveAt: string | null
+        readonly hasPassword: boolean
+        /** `totp`, `email`, `sms`, `webauthn`. */
+        readonly factors: ReadonlyArray<string>
+        /** Sign-in providers that are linked. */
+        readonly providers: ReadonlyArray<string>
+      }
+    }
+  }
+  'users.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/users'
+    readonly query: 'page' | 'perPage' | 'cursor' | 'skipTotal' | 'search' | 'disabled' | 'anonymous' | 'verified' | 'factor' | 'provider'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        /** Empty when there is none. */
+        readonly email: string
+        readonly emailVerified: boolean
+        /** E.164. */
+        readonly phone?: string
+        readonly is_anonymous: boolean
+        /** When an anonymous user got credentials. */
+        readonly linked_at?: string
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        readonly updatedAt: string
+        readonly disabled: boolean
+        readonly lastActiveAt: string | null
+        readonly hasPassword: boolean
+        /** `totp`, `email`, `sms`, `webauthn`. */
+        readonly factors: ReadonlyArray<string>
+        /** Sign-in providers that are linked. */
+        readonly providers: ReadonlyArray<string>
+      }>
+      readonly page: number
+      readonly perPage: number
+      readonly totalItems: number
+      readonly totalPages: number
+      /** Where there are more. */
+      readonly nextCursor?: string
+    }
+  }
+  'users.listFactors': {
+    readonly method: 'GET'
+    readonly path: `admin/users/${string}/factors`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly factors: ReadonlyArray<{
+        readonly id: string
+        /** `totp`, `email`, `sms` or `webauthn`. */
+        readonly method: string
+        readonly label: string
+        /** Masked. */
+        readonly phone?: string
+        /** Masked. */
+        readonly email?: string
+      }>
+    }
+  }
+  'users.listGrants': {
+    readonly method: 'GET'
+    readonly path: `admin/users/${string}/grants`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: ReadonlyArray<{
+      readonly id: string
+      readonly clientId: string
+      readonly clientName: string
+      readonly scope: string
+      /** Empty: all. */
+      readonly allowedTables: ReadonlyArray<string>
+      readonly createdAt: string
+      readonly updatedAt: string
+      readonly lastTokenIssuedAt: string | null
+      readonly userId: string
+      readonly email: string
+    }>
+  }
+  'users.listIdentities': {
+    readonly method: 'GET'
+    readonly path: `admin/users/${string}/identities`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: ReadonlyArray<{
+      readonly provider: string
+      /** The provider's id of the person. */
+      readonly subject: string
+      readonly email: string | null
+      readonly name: string | null
+      /** False: linked, but not yet a way to sign in. */
+      readonly proven: boolean
+      readonly createdAt: string
+      readonly lastSignInAt: string | null
+    }>
+  }
+  'users.listPasskeys': {
+    readonly method: 'GET'
+    readonly path: `admin/users/${string}/passkeys`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly credentials: ReadonlyArray<{
+        /** Base64url. */
+        readonly credential_id: string
+        readonly display_name: string
+        readonly transports: ReadonlyArray<string>
+        readonly created_at: string
+        /** Only once it was used. */
+        readonly last_used_at?: string
+      }>
+    }
+  }
+  'users.listProviderTokens': {
+    readonly method: 'GET'
+    readonly path: `admin/users/${string}/provider-tokens`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: ReadonlyArray<{
+      readonly provider: string
+      readonly subject: string
+      readonly accessToken: string
+      readonly refreshToken?: string
+      readonly expiresAt: string | null
+      /** `active`; `failing`: the provider was not available, which is tried again; `revoked`: the person has to sign in again; `none`: the provider gave no refresh token, or no expiry. */
+      readonly renewal: string
+      readonly renewalFailedAt: string | null
+    }>
+  }
+  'users.listSessions': {
+    readonly method: 'GET'
+    readonly path: `admin/users/${string}/sessions`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: ReadonlyArray<{
+      readonly id: string
+      readonly user_agent: string
+      readonly ip_address: string
+      readonly created_at: string
+      readonly last_active_at: string
+      /** The one of this request. */
+      readonly current: boolean
+      /** The administrator who acts as the user in it. */
+      readonly impersonated_by?: string
+    }>
+  }
+  'users.previewDeletion': {
+    readonly method: 'GET'
+    readonly path: `admin/users/${string}/deletion`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      /** Rows that reference the user by foreign key. */
+      readonly references: ReadonlyArray<{
+        /** With its schema. */
+        readonly table: string
+        readonly columns: ReadonlyArray<string>
+        /** `cascade`, `set null`, `set default`, `restrict` or `no action`. */
+        readonly action: string
+        /** Null: not counted within a second. At most 10,001, which stands for more than 10,000. */
+        readonly rows: number | null
+      }>
+      /** Tables whose rows reference rows that would be deleted; not counted. */
+      readonly further: ReadonlyArray<{
+        readonly table: string
+        readonly references: string
+        /** `cascade`, `set null`, `set default`, `restrict` or `no action`. */
+        readonly action: string
+      }>
+      readonly files: {
+        readonly count: number
+        readonly bytes: number
+      }
+      /** Tables whose rows have to be removed first. */
+      readonly blockedBy: ReadonlyArray<string>
+    }
+  }
+  'users.removeFactor': {
+    readonly method: 'DELETE'
+    readonly path: `admin/users/${string}/factors/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'users.removeIdentity': {
+    readonly method: 'DELETE'
+    readonly path: `admin/users/${string}/identities/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'users.removePasskey': {
+    readonly method: 'DELETE'
+    readonly path: `admin/users/${string}/passkeys/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'users.removeProviderTokens': {
+    readonly method: 'DELETE'
+    readonly path: `admin/users/${string}/provider-tokens/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'users.resetFactors': {
+    readonly method: 'DELETE'
+    readonly path: `admin/users/${string}/factors`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'users.revokeGrant': {
+    readonly method: 'DELETE'
+    readonly path: `admin/users/${string}/grants/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'users.sendMail': {
+    readonly method: 'POST'
+    readonly path: `admin/users/${string}/mail`
+    readonly query: never
+    readonly body: {
+      /** `password_reset`, `magic_link`, `email_verification` or `invitation`. */
+      readonly purpose: string
+    }
+    readonly answer: {
+      readonly message: string
+    }
+  }
+  'users.update': {
+    readonly method: 'PATCH'
+    readonly path: `admin/users/${string}`
+    readonly query: never
+    readonly body: {
+      readonly email?: string | undefined
+      readonly emailVerified?: boolean | undefined
+      /** Null: none. */
+      readonly phone?: string | null | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      /** Empty when there is none. */
+      readonly email: string
+      readonly emailVerified: boolean
+      /** E.164. */
+      readonly phone?: string
+      readonly is_anonymous: boolean
+      /** When an anonymous user got credentials. */
+      readonly linked_at?: string
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      readonly updatedAt: string
+      readonly disabled: boolean
+      readonly lastActiveAt: string | null
+      readonly hasPassword: boolean
+      /** `totp`, `email`, `sms`, `webauthn`. */
+      readonly factors: ReadonlyArray<string>
+      /** Sign-in providers that are linked. */
+      readonly providers: ReadonlyArray<string>
+    }
+  }
+  'vectorIndexes.create': {
+    readonly method: 'POST'
+    readonly path: 'admin/vector/indexes'
+    readonly query: never
+    readonly body: {
+      readonly table: string
+      readonly column: string
+      /** `hnsw` or `ivfflat`. */
+      readonly method: string
+      /** `cosine`, `l2` or `inner_product`. */
+      readonly metric: string
+      /** public unless given. */
+      readonly schema?: string | undefined
+      /** idx_<table>_<column>_<method> unless given. */
+      readonly index_name?: string | undefined
+      /** ivfflat: number of lists, 1 to 32768. */
+      readonly lists?: number | undefined
+      /** hnsw: links of each row, 2 to 100. */
+      readonly m?: number | undefined
+      /** hnsw: candidates while building, 4 to 1000. */
+      readonly ef_construction?: number | undefined
+    }
+    readonly answer: {
+      readonly index_name: string
+      /** `hnsw` or `ivfflat`. */
+      readonly method: string
+      /** `cosine`, `l2` or `inner_product`. */
+      readonly metric: string
+      readonly table: string
+      readonly column: string
+    }
+  }
+  'vectorIndexes.delete': {
+    readonly method: 'DELETE'
+    readonly path: `admin/vector/indexes/${string}`
+    readonly query: 'schema'
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'vectorIndexes.list': {
+    readonly method: 'GET'
+    readonly path: 'admin/vector/indexes'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly indexes: ReadonlyArray<{
+        readonly name: string
+        readonly schema: string
+        readonly table: string
+        /** `hnsw` or `ivfflat`. */
+        readonly method: string
+        /** SQL. */
+        readonly definition: string
+        /** null of an index over an expression. */
+        readonly column: string | null
+        readonly metric: string | null
+        /** Whether it is built. */
+        readonly valid: boolean
+        readonly sizeBytes: number
+      }>
+    }
+  }
+  'webhooks.create': {
+    readonly method: 'POST'
+    readonly path: 'webhooks'
+    readonly query: never
+    readonly body: {
+      /** An absolute http or https URL without credentials. */
+      readonly url: string
+      /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once. */
+      readonly secret?: string | null | undefined
+      /** Of create, update and delete; all of them unless given. */
+      readonly events?: ReadonlyArray<string> | undefined
+      /** Names of collections; empty: all. */
+      readonly tables?: ReadonlyArray<string> | undefined
+      readonly enabled?: boolean | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly url: string
+      readonly hasSecret: boolean
+      readonly events: ReadonlyArray<string>
+      readonly tables: ReadonlyArray<string>
+      readonly enabled: boolean
+      /** When the server stopped sending by itself; `enabled` is false then. */
+      readonly pausedAt: string | null
+      readonly pausedReason: string | null
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'webhooks.delete': {
+    readonly method: 'DELETE'
+    readonly path: `webhooks/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: undefined
+  }
+  'webhooks.get': {
+    readonly method: 'GET'
+    readonly path: `webhooks/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly url: string
+      readonly hasSecret: boolean
+      readonly events: ReadonlyArray<string>
+      readonly tables: ReadonlyArray<string>
+      readonly enabled: boolean
+      /** When the server stopped sending by itself; `enabled` is false then. */
+      readonly pausedAt: string | null
+      readonly pausedReason: string | null
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+  'webhooks.getDelivery': {
+    readonly method: 'GET'
+    readonly path: `webhooks/${string}/deliveries/${string}`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly webhookId: string
+      /** The header `webhook-id` of every attempt. */
+      readonly eventId: string
+      readonly eventAction: string
+      readonly eventTable: string
+      readonly success: boolean
+      readonly statusCode?: number
+      readonly attempt: number
+      readonly durationMs: number
+      readonly error?: string
+      readonly requestBody: string
+      /** Its first 64 KiB. */
+      readonly responseBody?: string
+      /** RFC 3339, UTC. */
+      readonly deliveredAt: string
+    }
+  }
+  'webhooks.list': {
+    readonly method: 'GET'
+    readonly path: 'webhooks'
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly url: string
+        readonly hasSecret: boolean
+        readonly events: ReadonlyArray<string>
+        readonly tables: ReadonlyArray<string>
+        readonly enabled: boolean
+        /** When the server stopped sending by itself; `enabled` is false then. */
+        readonly pausedAt: string | null
+        readonly pausedReason: string | null
+        /** RFC 3339, UTC. */
+        readonly createdAt: string
+        /** RFC 3339, UTC. */
+        readonly updatedAt: string
+      }>
+    }
+  }
+  'webhooks.listDeliveries': {
+    readonly method: 'GET'
+    readonly path: `webhooks/${string}/deliveries`
+    readonly query: 'page' | 'perPage' | 'failed_only'
+    readonly body: undefined
+    readonly answer: {
+      readonly items: ReadonlyArray<{
+        readonly id: string
+        readonly webhookId: string
+        /** The header `webhook-id` of every attempt. */
+        readonly eventId: string
+        readonly eventAction: string
+        readonly eventTable: string
+        readonly success: boolean
+        readonly statusCode?: number
+        readonly attempt: number
+        readonly durationMs: number
+        readonly error?: string
+        readonly requestBody: string
+        /** Its first 64 KiB. */
+        readonly responseBody?: string
+        /** RFC 3339, UTC. */
+        readonly deliveredAt: string
+      }>
+      readonly page: number
+      readonly perPage: number
+      readonly totalItems: number
+      readonly totalPages: number
+    }
+  }
+  'webhooks.replay': {
+    readonly method: 'POST'
+    readonly path: `webhooks/${string}/deliveries/${string}/replay`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly id: string
+      readonly webhookId: string
+      /** The header `webhook-id` of every attempt. */
+      readonly eventId: string
+      readonly eventAction: string
+      readonly eventTable: string
+      readonly success: boolean
+      readonly statusCode?: number
+      readonly attempt: number
+      readonly durationMs: number
+      readonly error?: string
+      readonly requestBody: string
+      /** Its first 64 KiB. */
+      readonly responseBody?: string
+      /** RFC 3339, UTC. */
+      readonly deliveredAt: string
+    }
+  }
+  'webhooks.replayRange': {
+    readonly method: 'POST'
+    readonly path: `webhooks/${string}/replays`
+    readonly query: never
+    readonly body: {
+      /** `failed` (unless given): events of which no attempt has succeeded; `delivered`: all that were tried; `missed`: events of the log that the webhook asks for and that were never queued for it. */
+      readonly which?: string | undefined
+      /** RFC 3339, or YYYY-MM-DD: attempts, or missed events, from then on. */
+      readonly since?: string | undefined
+      /** RFC 3339, or YYYY-MM-DD, which is included. */
+      readonly until?: string | undefined
+      /** `nextCursor` of the request before: continues where it ended. */
+      readonly cursor?: string | undefined
+      /** At most so many, the oldest; 1000 unless given, at most 10000. */
+      readonly limit?: number | undefined
+      /** true: only counts them. */
+      readonly dryRun?: boolean | undefined
+    }
+    readonly answer: {
+      /** Events that are queued now; with `dryRun`, that would be. */
+      readonly queued: number
+      /** Whether the limit was reached. */
+      readonly hasMore: boolean
+      /** With `hasMore`: where the next request continues. */
+      readonly nextCursor?: string
+    }
+  }
+  'webhooks.test': {
+    readonly method: 'POST'
+    readonly path: `webhooks/${string}/test`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      readonly success: boolean
+      readonly statusCode?: number
+      readonly durationMs: number
+      readonly error?: string
+    }
+  }
+  'webhooks.try': {
+    readonly method: 'POST'
+    readonly path: `webhooks/${string}/deliveries/${string}/try`
+    readonly query: never
+    readonly body: {
+      /** An absolute http or https URL without credentials. */
+      readonly url: string
+      /** Signs this attempt. The secret of the webhook is not used. */
+      readonly secret?: string | undefined
+    }
+    readonly answer: {
+      readonly success: boolean
+      readonly statusCode?: number
+      readonly durationMs: number
+      readonly error?: string
+      /** Its first 64 KiB. */
+      readonly responseBody?: string
+    }
+  }
+  'webhooks.update': {
+    readonly method: 'PATCH'
+    readonly path: `webhooks/${string}`
+    readonly query: never
+    readonly body: {
+      /** An absolute http or https URL without credentials. */
+      readonly url?: string | undefined
+      /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once. */
+      readonly secret?: string | null | undefined
+      /** Of create, update and delete; all of them unless given. */
+      readonly events?: ReadonlyArray<string> | undefined
+      /** Names of collections; empty: all. */
+      readonly tables?: ReadonlyArray<string> | undefined
+      readonly enabled?: boolean | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly url: string
+      readonly hasSecret: boolean
+      readonly events: ReadonlyArray<string>
+      readonly tables: ReadonlyArray<string>
+      readonly enabled: boolean
+      /** When the server stopped sending by itself; `enabled` is false then. */
+      readonly pausedAt: string | null
+      readonly pausedReason: string | null
+      /** RFC 3339, UTC. */
+      readonly createdAt: string
+      /** RFC 3339, UTC. */
+      readonly updatedAt: string
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import { printName, printText } from '../packages/server/src/features/data/types/column-types.ts'
+
+/** Of JSON Schema, what the schemas of the API use. */
+interface Schema {
+  readonly type?: string
+  readonly description?: string
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly Schema[]
+  readonly items?: Schema
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: boolean | Schema
+}
+
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
+  readonly requestBody?: Content
+  readonly responses: Readonly<Record<string, Content>>
+}
+
+/** Of an OpenAPI document. */
+export interface ApiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+}
+
+/** TypeScript types of how operations are called, and of the JSON that they take and answer. */
+export function printOperations({ paths }: ApiDocument): string {
+  const printed = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      name: operation.operationId,
+      text: printOperation(method, path, operation),
+    })),
+  )
+  return `// Generated from the schemas of the routes by \`npm run generate\`.
+
+/** The operations of the API, by name. */
+export interface Operations {
+${printed
+  .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+  .map(({ text }) => text)
+  .join('\n')}
+}
+`
+}
+
+function printOperation(method: string, path: string, operation: Operation): string {
+  const { operationId, parameters = [], requestBody, responses } = operation
+  const query = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => printText(name))
+  const body = jsonOf(requestBody)
+  const answers = Object.entries(responses).flatMap(([status, response]) =>
+    status === 'default' ? [] : (jsonOf(response) ?? []),
+  )
+  const members = [
+    `readonly method: '${method.toUpperCase()}'`,
+    `readonly path: ${printPath(path)}`,
+    `readonly query: ${query.join(' | ') || 'never'}`,
+    `readonly body: ${body === undefined ? 'undefined' : print(body, 'taken')}`,
+    `readonly answer: ${printUnion(answers, 'answered') || 'undefined'}`,
+  ]
+  return indent(`${printName(operationId)}: ${printBlock(members)}`)
+}
+
+/** Below `/api/`, where most are; any text is a variable part. */
+function printPath(path: string): string {
+  const below = path.replace(/^\/api\//, '')
+  return below.includes('{') ? `\`${below.replaceAll(/{[^}]+}/g, `\${string}`)}\`` : printText(below)
+}
+
+const jsonOf = (part: Content | undefined): Schema | undefined => part?.content?.['application/json']?.schema
+
+/** Callers may give undefined for what they leave out: JSON has none. */
+type Direction = 'taken' | 'answered'
+
+function print(schema: Schema, direction: Direction): string {
+  if (schema.enum !== undefined) return schema.enum.map(printLiteral).join(' | ')
+  if (schema.anyOf !== undefined) return printUnion(schema.anyOf, direction)
+  switch (schema.type) {
+    case 'object':
+      return printObject(schema, direction)
+    case 'array':
+      return `ReadonlyArray<${print(schema.items ?? {}, direction)}>`
+    case 'integer':
+    case 'number':
+      return 'number'
+    case 'string':
+    case 'boolean':
+    case 'null':
+      return schema.type
+    case undefined:
+      return 'unknown'
+    default:
+      throw new Error(`a schema has the type ${schema.type}, which is not printed yet`)
+  }
+}
+
+function printUnion(schemas: readonly Schema[], direction: Direction): string {
+  return [...new Set(schemas.map((schema) => print(schema, direction)))].join(' | ')
+}
+
+function printObject(schema: Schema, direction: Direction): string {
+  const { properties = {}, required = [], additionalProperties = false } = schema
+  const absent = direction === 'taken' ? ' | undefined' : ''
+  const members = Object.entries(properties).map(([name, property]) => {
+    const type = print(property, direction)
+    const isRequired = required.includes(name)
+    return `${printDescription(property)}readonly ${printName(name)}${isRequired ? `: ${type}` : `?: ${type}${absent}`}`
+  })
+  if (additionalProperties !== false) {
+    // Beside others it has to be of a type that theirs belong to.
+    const isAlone = members.length === 0 && additionalProperties !== true
+    members.push(`readonly [name: string]: ${isAlone ? print(additionalProperties, direction) : 'unknown'}`)
+  }
+  return members.length === 0 ? 'object' : printBlock(members)
+}
+
+const printDescription = ({ description }: Schema) =>
+  description === undefined ? '' : `/** ${description.replaceAll('*/', '*\\/')} */\n`
+
+const printLiteral = (value: unknown) =>
+  typeof value === 'string' ? printText(value) : JSON.stringify(value)
+
+const printBlock = (members: readonly string[]) => `{\n${indent(members.join('\n'))}\n}`
+
+const indent = (text: string) => text.replaceAll(/^/gm, '  ')
