@@ -18,10 +18,12 @@ export function readForm(request: FastifyRequest): Form {
   if (type !== formType) throw formExpected()
   const { body } = request
   const parameters = body instanceof URLSearchParams ? body : new URLSearchParams()
+  const seen = new Set<string>()
   for (const name of parameters.keys()) {
-    if (!lists.has(name) && parameters.getAll(name).length > 1) {
+    if (!lists.has(name) && seen.has(name)) {
       throw new ProtocolError('invalid_request', `${name.slice(0, 100)} must not be repeated`)
     }
+    seen.add(name)
   }
   const get = (name: string) => parameters.get(name) ?? undefined
   return {

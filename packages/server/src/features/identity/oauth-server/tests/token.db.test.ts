@@ -193,6 +193,15 @@ describe('oauth server › token', () => {
     )
   })
 
+  test('takes a form of many parameters, and refuses one beyond 64 KiB', async () => {
+    const names = (count: number) =>
+      new URLSearchParams(Array.from({ length: count }, (_, i): [string, string] => [`${i}`, '']))
+    expect(answer(await postForm(app, '/api/auth/token', names(8000)))).toEqual(
+      refused('invalid_request', 'grant_type is required'),
+    )
+    expect((await postForm(app, '/api/auth/token', names(20_000))).status).toBe(413)
+  })
+
   test('of a failed check does not use the code up', async () => {
     const proof = createProof()
     const code = await approveClient(app, user, client, proof)
