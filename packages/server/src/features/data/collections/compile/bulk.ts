@@ -6,7 +6,7 @@ import type { BulkPlan } from '../plan/bulk.ts'
 import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statement-cache.ts'
 import { compileBodyValue } from './body.ts'
-import { compileSameRow, keyOf } from './identity.ts'
+import { canFindAgain, compileSameRow, keyOf } from './identity.ts'
 import { compileSelectList, relationName } from './record.ts'
 import { compileConditions } from './rows.ts'
 import { body, compileJson, compileRowSource, oldRecord, writeSlots } from './write.ts'
@@ -62,6 +62,17 @@ function compileUpdate({ rows, record, columns, limit }: BulkPlan, isCompared: b
     set ${assignments}
     from ${compileRowSource(body, columns)}`
   if (!isCompared) return sql`${update} where ${compileConditions(rows, row)}`
+  if (!canFindAgain(record)) {
+    // What looks alike to the caller was alike before, too.
+    const look = (alias: string) => sql`${compileJson(compileSelectList(record, alias))}::text`
+    return sql`${update}, (
+        select l.look, l.look::json as ${sql.id(oldRecord)}
+        from (
+          select distinct ${look('o')} as look from ${name} o where ${compileConditions(rows, 'o')}
+          limit ${sql.integer(limit + 1)}) l
+      ) o
+      where ${look(row)} = o.look and (${compileConditions(rows, row)})`
+  }
   // The lock keeps what is read as the old record the one that is updated.
   const key = keyOf(record)
   // Of rows that share their key only those are written that the conditions find.

@@ -35,12 +35,22 @@ interface KeyPart {
  * What finds a row again that the statement has locked: its key, among tables that inherit also the table it is in. By its
  * place only where the caller reads no key: one that was changed meanwhile has another.
  */
-export function keyOf({ relation, reader }: RecordPlan): readonly KeyPart[] {
+export function keyOf(record: RecordPlan): readonly KeyPart[] {
+  const { relation, reader } = record
   const { rowKey, hasDescendants } = relation
   const table = { name: 'tableoid', type: undefined }
-  const isReadable = rowKey.length > 0 && readableRowKey(relation, reader).length === rowKey.length
-  if (!isReadable) return [table, { name: 'ctid', type: undefined }]
+  if (!mayReadKey(record)) return [table, { name: 'ctid', type: undefined }]
   return hasDescendants && mayReadSystemColumns(relation, reader) ? [...rowKey, table] : rowKey
+}
+
+function mayReadKey({ relation, reader }: RecordPlan): boolean {
+  const { rowKey } = relation
+  return rowKey.length > 0 && readableRowKey(relation, reader).length === rowKey.length
+}
+
+/** Whether the caller may read what {@link keyOf} names. */
+export function canFindAgain(record: RecordPlan): boolean {
+  return mayReadKey(record) || mayReadSystemColumns(record.relation, record.reader)
 }
 
 export function compileSameRow(key: readonly KeyPart[], one: string, other: string): Sql {

@@ -19,6 +19,9 @@ create table keyless (name text, n int);
 create table badge (code text not null unique, note text, hidden text);
 revoke all on badge from basalt_authenticated;
 grant select (code, note), update (note) on badge to basalt_authenticated;
+create table ticket (id int primary key, seat text, note text, doc json);
+revoke all on ticket from basalt_authenticated;
+grant select (seat, note, doc), update (note) on ticket to basalt_authenticated;
 create table part_seen (id int primary key, shown text, hidden text);
 revoke all on part_seen from basalt_authenticated;
 grant select (id, shown), insert (id, shown), update (id, shown), delete on part_seen to basalt_authenticated;
@@ -38,13 +41,14 @@ beforeAll(async () => {
 beforeEach(async () => {
   recordedChanges.clear()
   await app.sql(`
-    truncate task, plain, keyless, badge, part_seen, captured.change;
+    truncate task, plain, keyless, badge, ticket, part_seen, captured.change;
     insert into task values
       (1, 'a', false, 1, 1, '${alice}'), (2, 'b', true, 2, 1, '${alice}'), (3, 'c', true, 3, 2, '${alice}'),
       (4, 'd', true, 4, 2, '${bob}'), (5, 'e', true, 100, 2, '${bob}');
     insert into plain select n, n from generate_series(1, 7) n;
     insert into keyless values ('a', 1), ('a', 1), ('b', 2);
     insert into badge values ('a', 'one', 'h1'), ('b', 'two', 'h2');
+    insert into ticket values (1, 'a', 'one', '{"b": 1,"a":2}'), (2, 'a', 'one', '{"b": 1,"a":2}'), (3, 'a', 'two', null), (4, 'b', 'two', null);
     insert into part_seen values (1, 'one', 'h1'), (2, 'two', 'h2'), (3, 'three', 'h3')`)
 })
 afterAll(async () => {
@@ -74,7 +78,7 @@ describe.each([
 ])('a write by filter %s', (_what, isCaptured) => {
   beforeEach(() => {
     if (!isCaptured) return
-    for (const table of ['task', 'plain', 'keyless', 'badge', 'part_seen']) {
+    for (const table of ['task', 'plain', 'keyless', 'badge', 'ticket', 'part_seen']) {
       for (const action of ['update', 'delete']) recordedChanges.add(`${table} ${action}`)
     }
   })
@@ -212,6 +216,21 @@ describe.each([
           ]
         : [],
     )
+  })
+
+  test('changes rows that the caller may read no key of', async () => {
+    const response = await send('PATCH', 'ticket', { filter: "seat = 'a'", expect: '3' }, { note: 'x' })
+    expect([response.status, response.json]).toEqual([200, { updated: 3 }])
+    const change = (note: string, doc: unknown) => ({
+      record: { seat: 'a', note: 'x', doc },
+      oldRecord: { seat: 'a', note, doc },
+    })
+    const one = change('one', { b: 1, a: 2 })
+    expect((await eventsOf(app)).flatMap(({ rows }) => rows)).toEqual(
+      isCaptured ? expect.arrayContaining([one, one, change('two', null)]) : [],
+    )
+    const notes = await app.sql('select note from ticket order by id')
+    expect(notes.map(({ note }) => note)).toEqual(['x', 'x', 'x', 'two'])
   })
 
   test('hands whole rows on where the caller may not read all columns', async () => {
