@@ -99,11 +99,21 @@ export function createSearchService(deps: SearchServiceDeps): SearchService {
     if (isRebuilt) queue.wake()
   }
 
-  async function afterChange(collection: string, changes: IndexChanges): Promise<IndexStatus & IndexChanges> {
-    await definitions.refresh()
-    // The catalog learns of the indexes before the answer, so that the next search uses them.
-    await live.refresh()
-    return { ...(await statusOf(collection)), ...changes }
+  function changeIndexes(
+    name: string,
+    action: string,
+    origin: RequestOrigin,
+    change: (relation: Relation) => Promise<IndexChanges>,
+  ): Promise<IndexStatus & IndexChanges> {
+    return withRelation(name, async (relation) => {
+      const changes = await change(relation)
+      const target = relation.collection
+      await recordAudit(database, { actor: 'admin', action, target, detail: { ...changes }, origin })
+      await definitions.refresh()
+      // The catalog learns of the indexes before the answer, so that the next search uses them.
+      await live.refresh()
+      return { ...(await statusOf(target)), ...changes }
+    })
   }
 
   async function statusOf(collection: string): Promise<IndexStatus> {
@@ -174,30 +184,11 @@ export function createSearchService(deps: SearchServiceDeps): SearchService {
     listIndexes: () => withCatalog((catalog) => indexing.list(catalog, deps.missed)),
 
     enable: (collection, origin) =>
-      withRelation(collection, async (relation) => {
-        const changes = await indexing.enable(live.current, relation)
-        await recordAudit(database, {
-          actor: 'admin',
-          action: 'search.enable',
-          target: relation.collection,
-          detail: { ...changes },
-          origin,
-        })
-        return await afterChange(relation.collection, changes)
-      }),
+      changeIndexes(collection, 'search.enable', origin, (relation) =>
+        indexing.enable(live.current, relation),
+      ),
 
-    disable: (collection, origin) =>
-      withRelation(collection, async (relation) => {
-        const changes = await indexing.disable(relation)
-        await recordAudit(database, {
-          actor: 'admin',
-          action: 'search.disable',
-          target: relation.collection,
-          detail: { ...changes },
-          origin,
-        })
-        return await afterChange(relation.collection, changes)
-      }),
+    disable: (collection, origin) => changeIndexes(collection, 'search.disable', origin, indexing.disable),
   }
 
   /** From the database: the node may not have noticed yet what another one has changed. */
