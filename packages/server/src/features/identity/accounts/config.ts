@@ -17,7 +17,7 @@ export const accountKeys = {
   }),
   encryption_key: text(
     '',
-    'Key of secrets at rest (TOTP). Embedded database: generated when empty; else made from auth.jwt_secret.',
+    'Key of secrets at rest: of authenticator apps, webhooks, push services and sign-in providers. Embedded database: generated when empty; else made from auth.jwt_secret.',
     {
       secret: true,
       pattern: '^([0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)?$',
