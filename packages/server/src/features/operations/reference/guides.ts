@@ -44,10 +44,12 @@ export function createGuideList(guides: readonly Guide[]): Page {
     ({ name, title, markdown }) =>
       `<li><a href="${guidesPath}/${name}"><b>${escapeHtml(title)}</b> <span>${listHeadings(markdown)}</span></a></li>`,
   )
+  const first = guides.find(({ name }) => name === 'tutorial')
+  const begin = first && ` Begin with <a href="${guidesPath}/${first.name}">${escapeHtml(first.title)}</a>.`
   return createPage({
     title: 'Guides',
     body: `<h1>Guides</h1>
-<p class="soft">As they were written for this version of the server.</p>
+<p class="soft">As they were written for this version of the server.${begin ?? ''}</p>
 <ul class="cards">
 ${items.join('\n')}
 <li><a href="/api/docs/errors"><b>Errors</b> <span>Every kind of error, and what to do about it.</span></a></li>

@@ -150,7 +150,8 @@ describe('GET /api/docs/guides', () => {
 
   test('lists the guides of this version, each a page whose links lead somewhere', async () => {
     const list = await app.request('GET', '/api/docs/guides')
-    const pages = linksOf(list.text).filter((link) => link.startsWith('/api/docs/guides/'))
+    const [first, ...pages] = linksOf(list.text).filter((link) => link.startsWith('/api/docs/guides/'))
+    expect(first, 'where to begin').toBe('/api/docs/guides/tutorial')
     const files = globSync('*.md', { cwd: join(import.meta.dirname, '../../../../../../../docs/guides') })
     expect(pages.map((page) => page.split('/').at(-1)).sort()).toEqual(
       [...files.map((file) => file.replace('.md', '')), 'configuration'].sort(),
