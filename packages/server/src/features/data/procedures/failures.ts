@@ -8,9 +8,12 @@ import {
 import type { StatementFailed } from '../../../database/message.ts'
 import { httpErrors } from '../../../http/errors.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { ambiguous } from './resolve.ts'
 
 export interface FailureContext {
   readonly called: DatabaseFunction
+  /** All of its name. */
+  readonly overloads: readonly DatabaseFunction[]
   readonly isReadOnly: boolean
   /** Whether errors of the function itself carry the text of PostgreSQL. */
   readonly showsText: boolean
@@ -26,6 +29,8 @@ export function explainFailure(failure: StatementFailed, context: FailureContext
   const { code = '' } = error
   if (isRaised(error)) return explainRaised(failure)
   if (code === '25006' && context.isReadOnly) return writesByPost().with({ cause: error })
+  // Of this call, not of one in the function: PostgreSQL chooses by types alone, so that defaults may make overloads equal.
+  if (code === '42725' && error.where === undefined) return ambiguous(context.overloads)
   const isOfArguments = code.startsWith('22')
   if (!isOfArguments && isDefinitionFault(error)) {
     return definitionError(error, context.called.procedure, context.showsText)

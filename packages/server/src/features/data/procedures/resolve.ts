@@ -1,4 +1,5 @@
 import type { DatabaseFunction, Parameter } from '../../../database/catalog/model.ts'
+import type { AppError } from '../../../lib/errors.ts'
 import { suggestion } from '../../../lib/suggestion.ts'
 import { procedureErrors } from './errors.ts'
 
@@ -13,7 +14,7 @@ export interface Target {
 
 /**
  * Finds the overload that takes the arguments, by their names alone: a client's JSON has no types to tell overloads apart
- * by. As in PostgreSQL, one that leaves fewer parameters to their defaults comes first. A parameter without an argument
+ * by. One that leaves fewer parameters to their defaults comes first. A parameter without an argument
  * or a default is null.
  *
  * @param overloads those that the caller may execute, at least one
@@ -74,13 +75,14 @@ function match(matching: readonly DatabaseFunction[], names: readonly string[]):
   if (best === undefined) throw new Error('there is nothing to choose from')
   if (next !== undefined && next.nulls === best.nulls && next.defaults === best.defaults) {
     const equal = ranked.filter(({ nulls, defaults }) => nulls === best.nulls && defaults === best.defaults)
-    throw procedureErrors.ambiguousFunction(
-      best.called.procedure,
-      describe(equal.map(({ called }) => called)),
-    )
+    throw ambiguous(equal.map(({ called }) => called))
   }
   const { called } = best
   return { called, passed: called.parameters.filter(({ name }) => given.has(name)), takesBody: false }
+}
+
+export function ambiguous(overloads: readonly DatabaseFunction[]): AppError {
+  return procedureErrors.ambiguousFunction(overloads[0]?.procedure ?? '', describe(overloads))
 }
 
 function explainMismatch(

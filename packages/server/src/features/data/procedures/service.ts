@@ -129,7 +129,9 @@ export function createProcedureService(deps: ProcedureDeps): ProcedureService {
     } catch (error) {
       if (!(error instanceof StatementFailed)) throw error
       const showsText = isDevelopment || caller.isAdministrator
-      throw explainFailure(error, { called: target.called, isReadOnly, showsText }) ?? error
+      const { called } = target
+      const overloads = catalog.procedures.get(called.procedure) ?? []
+      throw explainFailure(error, { called, overloads, isReadOnly, showsText }) ?? error
     }
   }
 

@@ -37,6 +37,8 @@ const setup = `
   create function many(a int) returns text language sql immutable as $$ select 'one' $$;
   create function many(a int, b int) returns text language sql immutable as $$ select 'two' $$;
   create function many(c text) returns text language sql immutable as $$ select 'text' $$;
+  create function blurred(a int) returns text language sql immutable as $$ select 'one' $$;
+  create function blurred(a int, b int default 1) returns text language sql immutable as $$ select 'two' $$;
   create function vague(a int) returns text language sql immutable as $$ select 'int' $$;
   create function vague(a text) returns text language sql immutable as $$ select 'text' $$;
   create function total(variadic n int[]) returns bigint language sql immutable as 'select coalesce(sum(v), 0) from unnest(n) v';
@@ -153,6 +155,7 @@ describe('rpc › arguments', () => {
     ['many', { a: 1, b: 2 }, 'two'],
     ['many', { b: 2, a: 1 }, 'two'],
     ['many', { c: 'x' }, 'text'],
+    ['blurred', { a: 1, b: 2 }, 'two'],
     ['total', { n: [1, 2, 3] }, 6],
     ['total', { n: [] }, 0],
     ['total', {}, 0],
@@ -227,6 +230,13 @@ describe('rpc › arguments', () => {
       400,
       'no_overload',
       'no function "many" takes these arguments together: many(a integer), many(a integer, b integer), many(c text)',
+    ],
+    [
+      'blurred',
+      { a: 1 },
+      400,
+      'ambiguous_function',
+      'function "blurred" is ambiguous: blurred(a integer), blurred(a integer, b integer)',
     ],
     [
       'vague',
