@@ -32,9 +32,9 @@ export type Action = keyof Writes<Table>
 // biome-ignore lint/suspicious/noConfusingVoidType: a delete answers nothing, as in the client
 type Written<T extends Table, A extends Action, F, E> = A extends 'delete' ? void : RecordResult<T, F, E>
 
-export interface WriteInput<T extends Table, A extends Action, F, E>
+export interface WriteInput<T extends Table, A extends Action, F, E, OnMutate>
   extends Shape<F, E>,
-    Omit<UseMutationOptions<Written<T, A, F, E>, Error, Writes<T>[A]>, 'mutationFn'> {
+    Omit<UseMutationOptions<Written<T, A, F, E>, Error, Writes<T>[A], OnMutate>, 'mutationFn'> {
   /** Tables that the write changes, too: those of triggers and of keys that cascade. */
   readonly also?: readonly Table[] | undefined
 }
@@ -45,14 +45,15 @@ export function useMutation<
   A extends Action,
   const F extends Columns<T> | undefined = undefined,
   const E extends ExpandOf<RegisteredDatabase, T> = NoExpand,
+  OnMutate = unknown,
 >(
   table: T,
   action: A,
-  { also = [], fields, expand, ...options }: WriteInput<T, A, F, E> = {},
-): UseMutationResult<Written<T, A, F, E>, Error, Writes<T>[A]> {
+  { also = [], fields, expand, ...options }: WriteInput<T, A, F, E, OnMutate> = {},
+): UseMutationResult<Written<T, A, F, E>, Error, Writes<T>[A], OnMutate> {
   const client = useClient()
   const queries = useQueryClient()
-  return useQueryMutation<Written<T, A, F, E>, Error, Writes<T>[A]>({
+  return useQueryMutation<Written<T, A, F, E>, Error, Writes<T>[A], OnMutate>({
     ...options,
     // Each action answers what its name says; the compiler does not follow a value into a type.
     mutationFn: (input) =>

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient, gt, isBasaltError, oneOf } from '@basaltdb/client'
 import { type Auth, createAuth, memorySession } from '@basaltdb/client/auth'
-import { dehydrate, HydrationBoundary, QueryClient } from '@tanstack/react-query'
+import { dehydrate, HydrationBoundary, QueryClient, useQueryClient } from '@tanstack/react-query'
 import { createElement as h, type ReactNode, StrictMode, Suspense, useState } from 'react'
 import { renderToString } from 'react-dom/server'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -231,6 +231,38 @@ describe('useMutation', () => {
       'GET /api/collections/album',
       'GET /api/collections/artist',
     ])
+    shown.unmount()
+  })
+
+  test('shows a write before it is made, and takes it back where it is refused', async () => {
+    const { network, provide } = openBrowser()
+    function useRename() {
+      const queries = useQueryClient()
+      const { queryKey } = listOptions(useClient(), 'task', { sort: ['title'] })
+      return useMutation('task', 'update', {
+        async onMutate({ key, changes: { title = '' } }) {
+          await queries.cancelQueries({ queryKey })
+          const before = queries.getQueryData(queryKey)
+          const rename = (task: Row<'task'>) => (task.id === key ? { ...task, title } : task)
+          queries.setQueryData(queryKey, before && { ...before, items: before.items.map(rename) })
+          return { before }
+        },
+        onError: (_error, _input, shown) => queries.setQueryData(queryKey, shown?.before),
+      })
+    }
+    let rename: ReturnType<typeof useRename> | undefined
+    function Renamer() {
+      rename = useRename()
+      return null
+    }
+    const shown = await page.mount(provide(h(Renamer), h(Tasks)))
+    await shown.shows('read,write')
+    const release = network.holdAnswer('/api/collections/task/1')
+    const refused = rename?.mutateAsync({ key: 1, changes: { title: 'read' } })
+    await shown.shows('read,read')
+    release()
+    await expect(refused).rejects.toMatchObject({ error: 'unique_violation' })
+    await shown.shows('read,write')
     shown.unmount()
   })
 
