@@ -37,6 +37,8 @@ export function createSessionStore(
   let current: Session | undefined
   let loading: Promise<Session | undefined> | undefined
   let refreshing: Promise<Session | undefined> | undefined
+  /** Renewed, but not taken by the storage; the refresh token of the one there is used already. */
+  let unsaved: Session | undefined
   const listeners = new Set<() => void>()
 
   function change(session: Session | undefined): void {
@@ -47,10 +49,13 @@ export function createSessionStore(
   }
 
   // If the storage cannot be read, the session stays.
-  storage.watch?.(() => void read().then(change, () => undefined))
+  storage.watch?.(() => {
+    unsaved = undefined
+    read().then(change, () => undefined)
+  })
 
   async function read(): Promise<Session | undefined> {
-    return readSession(await storage.load())
+    return unsaved ?? readSession(await storage.load())
   }
 
   function load(): Promise<Session | undefined> {
@@ -69,6 +74,7 @@ export function createSessionStore(
 
   async function save(session: Session | undefined): Promise<void> {
     await storage.save(session === undefined ? null : JSON.stringify(session))
+    unsaved = undefined
   }
 
   const isGood = ({ token, expiresAt }: Session): boolean =>
@@ -90,6 +96,7 @@ export function createSessionStore(
       const latest = await read()
       if (latest?.refreshToken !== stored.refreshToken) return latest
       const session = openSession(tokens as Tokens, now())
+      unsaved = session
       await save(session)
       return session
     } catch (error) {

@@ -263,6 +263,30 @@ describe('a session', () => {
     expect(auth.current?.user.email).toBe(email)
   })
 
+  test('that the storage does not take when it is renewed is not lost', async () => {
+    const { storage, email } = await signUp()
+    let isFull = true
+    const full: SessionStorage = {
+      ...storage,
+      save(session) {
+        if (isFull) throw new Error('the storage is full')
+        return storage.save(session)
+      },
+    }
+    const tab = openTab(full)
+    await tab.auth.load()
+    await expect(tab.auth.refresh()).rejects.toThrow('the storage is full')
+    const renewed = await tab.auth.renew(JSON.parse(String(storage.load())).token)
+    expect([refreshes(tab), tab.auth.current?.token, tab.auth.current?.user.email]).toEqual([
+      1,
+      renewed,
+      email,
+    ])
+    isFull = false
+    const { token } = (await tab.auth.refresh()) ?? {}
+    expect([refreshes(tab), JSON.parse(String(storage.load())).token]).toEqual([2, token])
+  })
+
   test('of a storage that fails while another tab saves stays as it is', async () => {
     const { storage, email } = await signUp()
     let isBroken = false
