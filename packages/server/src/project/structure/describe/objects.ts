@@ -15,7 +15,7 @@ const isNoMember = (catalog: string, oid: Sql): Sql => sql`
 
 const enums = list(
   sql`n.nspname as schema, t.typname as name, obj_description(t.oid, 'pg_type') as comment,
-    (select json_agg(enumlabel order by enumsortorder) from pg_enum where enumtypid = t.oid) as values,
+    (select coalesce(json_agg(enumlabel order by enumsortorder), '[]') from pg_enum where enumtypid = t.oid) as values,
     (select coalesce(json_agg(format('%s.%I', a.attrelid::regclass, a.attname) order by a.attrelid, a.attnum), '[]')
      from pg_attribute a join pg_class c on c.oid = a.attrelid and c.relkind in ('r', 'p', 'f')
      where a.atttypid in (t.oid, t.typarray) and not a.attisdropped) as "usedBy"`,

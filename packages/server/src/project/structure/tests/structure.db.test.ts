@@ -282,13 +282,17 @@ describe('structure › relations', () => {
   })
 
   test('has types, functions, sequences and extensions beside them', async () => {
-    await app.sql('create domain grade as int check (value > 0); create type pair as (a int, b text)')
+    await app.sql(`
+      create domain grade as int check (value > 0);
+      create type pair as (a int, b text);
+      create type nothing as enum ()`)
     const { status, json } = await get('objects')
     expect(status).toBe(200)
     expect(json).toMatchObject({
       schemas: [{ name: 'public', isServed: true }],
       enums: [
         { schema: 'public', name: 'mood', values: ['good', 'bad'], usedBy: ['feeling.how'], comment: null },
+        { schema: 'public', name: 'nothing', values: [], usedBy: [], comment: null },
       ],
       domains: [
         { name: 'grade', type: 'integer', isNotNull: false, default: null, checks: ['CHECK ((VALUE > 0))'] },
