@@ -8,9 +8,11 @@ const pathOf = (provider: string) => `admin/auth/providers/${segment(provider)}`
 
 export const readSettings = (signal: AbortSignal) =>
   get<'authSettings.get'>('admin/auth-settings', {}, { signal })
-/** All of them: one that is left out is switched off. */
-export const writeSettings = (settings: AuthSettings) =>
-  patch<'authSettings.update'>('admin/auth-settings', settings)
+/** Of the settings as they are now: a write replaces all, and another administrator may have changed others. */
+export async function changeSettings(change: Partial<AuthSettings>) {
+  const stored = await get<'authSettings.get'>('admin/auth-settings')
+  return await patch<'authSettings.update'>('admin/auth-settings', { ...stored, ...change })
+}
 export const listProviders = (signal: AbortSignal) =>
   get<'socialProviders.list'>('admin/auth/providers', {}, { signal })
 export const changeProvider = (name: string, change: ProviderChange) =>

@@ -7,7 +7,7 @@ import { DataTable } from '../../ui/data-table.tsx'
 import { Switch } from '../../ui/field.tsx'
 import { Badge, PageHeader, Section } from '../../ui/layout.tsx'
 import { Loaded } from '../../ui/states.tsx'
-import { type AuthSettings, listProviders, type Provider, readSettings, writeSettings } from './api.ts'
+import { type AuthSettings, changeSettings, listProviders, type Provider, readSettings } from './api.ts'
 import { ProviderPanel } from './provider-panel.tsx'
 
 /** What each switch means. */
@@ -53,12 +53,12 @@ export function SignInSettingsScreen() {
 
 function Switches({ current }: { readonly current: AuthSettings }) {
   const queries = useQueryClient()
-  const [chosen, setChosen] = useState<AuthSettings>()
-  const save = useAction(writeSettings, {
+  const [chosen, setChosen] = useState<Partial<AuthSettings>>({})
+  const save = useAction(changeSettings, {
     done: 'Saved.',
     onDone: (stored) => queries.setQueryData(['auth-settings'], stored),
   })
-  const shown = save.isPending ? (chosen ?? current) : current
+  const shown = save.isPending ? { ...current, ...chosen } : current
   return (
     <>
       {switches.map(([name, label, hint]) => (
@@ -69,9 +69,9 @@ function Switches({ current }: { readonly current: AuthSettings }) {
           checked={shown[name]}
           disabled={save.isPending}
           onChange={(isOn) => {
-            const next = { ...current, [name]: isOn }
-            setChosen(next)
-            save.run(next)
+            const change = { [name]: isOn }
+            setChosen(change)
+            save.run(change)
           }}
         />
       ))}

@@ -136,10 +136,14 @@ journeys('people', () => {
   test('a way to sign in is opened, a provider is set up and tested', async () => {
     const { app, page } = dashboard
     await dashboard.open('/sign-in-settings')
+    // Another administrator opens another one, which the page does not know.
+    const token = await app.adminToken()
+    await app.request('PATCH', '/api/admin/auth-settings', { token, body: { totp_enabled: true } })
     await page.getByRole('switch', { name: 'Passkeys' }).check()
     const stored = () =>
-      app.sql(`select value -> 'webauthn_enabled' as on from basalt.settings where key = 'auth'`)
-    await expect.poll(stored).toEqual([{ on: true }])
+      app.sql(`select value -> 'webauthn_enabled' as on, value -> 'totp_enabled' as other
+        from basalt.settings where key = 'auth'`)
+    await expect.poll(stored).toEqual([{ on: true, other: true }])
     await page.getByRole('link', { name: 'GitHub' }).click()
     await page.getByText(`${app.url}/api/auth/oauth/github/callback`).waitFor()
     await page.getByRole('button', { name: 'Test' }).click()
