@@ -171,6 +171,7 @@ function Progress({ status }: { readonly status: ImportRun }) {
     )
   }
   if (status.result !== null) return <Result title="Imported" result={status.result} />
+  if (status.state === 'canceled') return <Notice>The import was canceled: nothing is written.</Notice>
   const { message = 'the import failed', errors = [] } = status.error ?? {}
   return (
     <>

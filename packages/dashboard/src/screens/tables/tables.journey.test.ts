@@ -562,6 +562,22 @@ journeys('tables', () => {
     expect((await download).suggestedFilename()).toBe('author.csv')
   })
 
+  test('an import that was canceled elsewhere says so', async () => {
+    const { page } = dashboard
+    await open('/tables/author')
+    await pickFile('name\nNever\n')
+    await page.route('**/api/collections/author/imports/*', async (route) => {
+      const answer = await route.fetch()
+      const json = { ...(await answer.json()), state: 'canceled', result: null, error: null }
+      await route.fulfill({ response: answer, json })
+    })
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByText('The import was canceled: nothing is written.').waitFor()
+    await page.unrouteAll({ behavior: 'wait' })
+    await page.getByRole('button', { name: 'Close', exact: true }).last().click()
+    await dashboard.app.sql("delete from author where name = 'Never'")
+  })
+
   test('a file with a byte order mark, as spreadsheets write it, is imported', async () => {
     const { app, page } = dashboard
     await open('/tables/author')
