@@ -17,6 +17,7 @@ export type ErrorSlug =
   | 'argument_given_twice'
   | 'arguments_not_object'
   | 'attachment_not_found'
+  | 'auth_disabled'
   | 'authentication_failed'
   | 'authentication_required'
   | 'backfill_in_progress'

@@ -21,6 +21,7 @@ import { accessErrorTable } from './features/identity/access/index.ts'
 import { accountErrorTable } from './features/identity/accounts/index.ts'
 import { apiKeyErrorTable } from './features/identity/api-keys/index.ts'
 import { appErrorTable } from './features/identity/apps/index.ts'
+import { authSettingsErrorTable } from './features/identity/auth-settings/index.ts'
 import { mfaErrorTable } from './features/identity/mfa/index.ts'
 import { oauthServerErrorTable } from './features/identity/oauth-server/index.ts'
 import { passkeyErrorTable } from './features/identity/passkeys/index.ts'
@@ -69,6 +70,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Passkeys: passkeyErrorTable,
   Passwords: passwordErrorTable,
   'Sign-in providers': socialLoginErrorTable,
+  'Auth settings': authSettingsErrorTable,
   Apps: appErrorTable,
   'API keys': apiKeyErrorTable,
   'OAuth server': oauthServerErrorTable,

@@ -75,7 +75,7 @@ export function wireIdentity(
   if (!config.auth.enabled) {
     defineTokenRenewal(queue, undefined)
     return {
-      features: [apps({ database, limiter, onChange: () => undefined })],
+      features: [apps({ database, limiter, onChange: () => undefined }), authSettings(undefined)],
       verifiers: [],
       limiter,
       isSmsEnabled: () => false,

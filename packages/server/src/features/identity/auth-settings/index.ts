@@ -2,8 +2,10 @@ import type { Feature } from '../../../feature.ts'
 import { originOf } from '../../../http/request-origin.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
+import { authSettingsErrors } from './errors.ts'
 import { type AuthSettings, pickToggles, toggleNames } from './settings.ts'
 
+export { authSettingsErrorTable } from './errors.ts'
 export { AuthSettings, type AuthToggles } from './settings.ts'
 
 const toggles = Type.Object(Object.fromEntries(toggleNames.map((name) => [name, Type.Boolean()])))
@@ -11,8 +13,12 @@ const partialToggles = Type.Object(
   Object.fromEntries(toggleNames.map((name) => [name, Type.Optional(Type.Boolean())])),
 )
 
-/** `/api/admin/auth-settings`: which ways to sign in are open. */
-export function authSettings(settings: AuthSettings): Feature {
+/** `/api/admin/auth-settings`: which ways to sign in are open. @param inForce undefined without auth */
+export function authSettings(inForce: AuthSettings | undefined): Feature {
+  const requireSettings = () => {
+    if (inForce === undefined) throw authSettingsErrors.authDisabled()
+    return inForce
+  }
   return {
     name: 'auth-settings',
     routes(app) {
@@ -23,7 +29,7 @@ export function authSettings(settings: AuthSettings): Feature {
           config: { guard: 'admin', operation: 'authSettings.get' },
           schema: { ...common, summary: 'Which ways to sign in are open' },
         },
-        async (_request, reply) => reply.send(settings.current),
+        async (_request, reply) => reply.send(requireSettings().current),
       )
       for (const method of ['PATCH', 'PUT'] as const) {
         app.route({
@@ -41,7 +47,7 @@ export function authSettings(settings: AuthSettings): Feature {
           },
           async handler(request, reply) {
             const given = request.body as Readonly<Partial<Record<string, boolean>>>
-            const replaced = await settings.replace(
+            const replaced = await requireSettings().replace(
               pickToggles((name) => given[name] === true),
               originOf(request),
             )

@@ -1,0 +1,11 @@
+import { defineErrors } from '../../../lib/errors.ts'
+
+export const authSettingsErrorTable = {
+  authDisabled: {
+    status: 404,
+    message: 'auth is not enabled',
+    help: 'The server was started with `auth.enabled = false`: nobody signs in.',
+  },
+} as const
+
+export const authSettingsErrors = defineErrors(authSettingsErrorTable)
