@@ -77,6 +77,8 @@ export interface App {
   readonly http: HttpServer
   /** The given log, which is also stored. */
   readonly log: Logger
+  /** Stored alone: for what is shown in another way. */
+  readonly silentLog: Logger
   readonly database: Database
   readonly catalog: LiveCatalog
   /** What to show once, when this start made the administrator's password. */
@@ -159,7 +161,7 @@ async function wire(
     { config, database, metrics, clock, version, measureStorage: measureFiles(config, system) },
     output,
   )
-  const { log } = observation
+  const { log, silentLog } = observation
   const notifications = new Notifications({
     database: system,
     openListener,
@@ -283,6 +285,7 @@ async function wire(
   return {
     http,
     log,
+    silentLog,
     database,
     catalog,
     firstSignIn,

@@ -7,6 +7,7 @@ import { notes } from '../../../test/fixtures.ts'
 import { basaltHere, createTerminal } from '../../../test/terminal.ts'
 import { createTestApp, type TestApp } from '../../../test/test-app.ts'
 import { testConfig, testSecret } from '../../../test/test-config.ts'
+import { waitFor } from '../../../test/wait-for.ts'
 import { announce } from '../announcement.ts'
 
 /** What is shown after a start: to a person, or to a reader of the log. */
@@ -34,6 +35,10 @@ test('a person sees where everything is, and which tables no policy guards', asy
   expect(text).toMatch(/Database +external, PostgreSQL \d+/)
   expect(text).toContain('without row-level security, open to every signed-in caller: open_door\n')
   expect(text).not.toMatch(/password|postgres@|horse/)
+  await waitFor('the same in the stored log', async () => {
+    const [entry] = await app.sql("select attrs from basalt.logs where message = 'listening'")
+    return entry?.attrs.url === app.url
+  })
 
   const open = await announced(app, true, { 'auth.enabled': 'false' })
   expect(open.text).toContain('auth.enabled is false: everybody who reaches the port owns the data')

@@ -12,6 +12,8 @@ import { countJobRuns, type MeasureStorage, Meter, Quotas, usage } from './usage
 export interface Observation {
   /** Writes to the process's output and, if configured, to the database. */
   readonly log: Logger
+  /** Writes to the database alone. */
+  readonly silentLog: Logger
   readonly observers: readonly RequestObserver[]
   /** @returns the same queue, whose runs count as usage */
   observeJobs(queue: JobQueue): JobQueue
@@ -45,13 +47,14 @@ export async function openObservation(
     log: output,
     serviceName: config.telemetry.service_name,
   })
-  const { log, node } = store
+  const { log, silentLog, node } = store
   const meter = new Meter({ database: system, lane, clock, log, measureStorage })
   const { plans, enforce } = config.usage
   const quotas = enforce ? new Quotas({ database: system, plans, clock, log }) : undefined
   const telemetry = await openTelemetry()
   return {
     log,
+    silentLog,
     observers: [store, meter, ...(quotas === undefined ? [] : [quotas])],
     observeJobs: (queue) => countJobRuns(queue, meter),
     features(queue, notifications) {

@@ -12,7 +12,7 @@ import { createDrains, type LogDrain } from './drains.ts'
 import { type LogEntry, parseLine } from './entry.ts'
 import { insertLogs, insertRequests } from './queries.ts'
 import { RequestRows } from './request-rows.ts'
-import { tapLog } from './tap.ts'
+import { divertLog, tapLog } from './tap.ts'
 
 const logsEveryMs = 1000
 const requestsEveryMs = 2000
@@ -40,6 +40,8 @@ export class LogStore implements RequestObserver {
   readonly node = `${hostname()}/${process.pid}`
   /** What it is given is written as before, and kept. */
   readonly log: Logger
+  /** What it is given is kept alone. */
+  readonly silentLog: Logger
   readonly #logs: WriteBehind<LogEntry> | undefined
   readonly #requests: WriteBehind<AnsweredRequest, RequestRows> | undefined
   readonly #drains: readonly LogDrain[]
@@ -76,6 +78,7 @@ export class LogStore implements RequestObserver {
     this.#drains = createDrains({ drains, serviceName, node: this.node, metrics, log })
     const isTapped = this.#logs !== undefined || this.#drains.length > 0
     this.log = isTapped ? tapLog(log, (line) => this.#keep(line)) : log
+    this.silentLog = divertLog(log, (line) => this.#keep(line))
     metrics.watchDropped('log', () => this.#logs?.dropped ?? 0)
     metrics.watchDropped('requests', () => this.#requests?.dropped ?? 0)
   }

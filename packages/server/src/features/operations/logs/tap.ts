@@ -6,16 +6,23 @@ interface LineStream {
 
 /** The same logger, which hands each line it writes to a listener as well: the JSON that comes out of the redaction. */
 export function tapLog(log: Logger, onLine: (line: string) => void): Logger {
-  const tapped = log.child({})
+  return redirect(log, (line, stream) => {
+    stream.write(line)
+    onLine(line)
+  })
+}
+
+/** A logger alike, which hands its lines to a listener instead of writing them. */
+export function divertLog(log: Logger, onLine: (line: string) => void): Logger {
+  return redirect(log, onLine)
+}
+
+function redirect(log: Logger, write: (line: string, stream: LineStream) => void): Logger {
+  const redirected = log.child({})
   // The stream is a documented symbol of the logger that its types do not list.
-  const streams = tapped as unknown as Record<symbol, LineStream>
+  const streams = redirected as unknown as Record<symbol, LineStream>
   const stream = streams[symbols.streamSym]
   if (stream === undefined) throw new Error('the logger has no stream')
-  streams[symbols.streamSym] = {
-    write(line) {
-      stream.write(line)
-      onLine(line)
-    },
-  }
-  return tapped
+  streams[symbols.streamSym] = { write: (line) => write(line, stream) }
+  return redirected
 }
