@@ -1,39 +1,21 @@
 import { createHash, type Hash } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
-import type { Step } from '../../../../database/caller-steps.ts'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
-import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
-import type { ChangeLog } from '../../../../database/change-log.ts'
-import { definitionError, isDefinitionFault } from '../../../../database/error-translation.ts'
-import { StatementFailed } from '../../../../database/message.ts'
-import type { Database } from '../../../../database/open.ts'
-import { conflictCodes } from '../../../../database/retry.ts'
-import { sql } from '../../../../database/sql.ts'
+import type { Relation } from '../../../../database/catalog/model.ts'
 import { requireTable } from '../../../../http/grants.ts'
 import { createSlots } from '../../../operations/throttle/index.ts'
-import { type KeySteps, type WritesOnce, withBody } from '../../idempotency/index.ts'
+import { withBody } from '../../idempotency/index.ts'
 import type { Caller } from '../access/caller.ts'
 import { requireWritable } from '../access/catalog-access.ts'
 import { collectionErrors } from '../errors.ts'
-import type { Reader } from '../plan/reader.ts'
-import { StatementCache } from '../statement-cache.ts'
-import { createCaptureFinder } from '../write/capture.ts'
-import type { BackgroundImports, ImportProgress, ImportStatus } from './background.ts'
-import { importErrors } from './errors.ts'
+import type { BackgroundImports, ImportStatus } from './background.ts'
 import type { ImportOptions } from './parameters.ts'
 import type { ImportFormat } from './records.ts'
 import type { ImportResult } from './result.ts'
-import type { RowFaults } from './row-faults.ts'
-import { insertRows } from './run.ts'
-import { type Spool, spoolRows } from './spool.ts'
+import { spoolRows } from './spool.ts'
+import { createRowWriter, type RowWriterDeps, type WriteTerms } from './write.ts'
 
-export interface ImportDeps {
+export interface ImportDeps extends Omit<RowWriterDeps, 'timeoutSeconds'> {
   readonly catalog: LiveCatalog
-  readonly database: Pick<Database, 'user' | 'aside'>
-  readonly writesOnce: WritesOnce
-  readonly changes: ChangeLog
-  /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
-  readonly isDevelopment: boolean
   readonly limits: ImportLimits
   readonly background: BackgroundImports
 }
@@ -55,12 +37,6 @@ export interface ImportRequest {
   readonly signal: AbortSignal
 }
 
-/** How the rows of a request are written. */
-interface Written extends Pick<ImportRequest, 'options' | 'signal'> {
-  /** Where the client does not wait. */
-  readonly progress?: ImportProgress
-}
-
 export interface Importer {
   /** @throws AppError import_failed when rows are refused and the mode is full */
   run(caller: Caller, request: ImportRequest): Promise<ImportResult>
@@ -80,115 +56,11 @@ export interface Importer {
 const uploadWidth = 16
 /** Imports of this node that work in the database at once, each on a connection beside the pools. */
 const databaseWidth = 2
-/** Of an import that collides with other transactions. */
-const attempts = 5
 
 export function createImporter(deps: ImportDeps): Importer {
-  const { catalog: live, database, writesOnce, changes, limits, background } = deps
-  const statements = new StatementCache()
-  const findCapture = createCaptureFinder(changes, statements)
+  const { catalog: live, changes, limits, background } = deps
+  const writeRows = createRowWriter({ ...deps, timeoutSeconds: limits.timeoutSeconds })
   const slots = createSlots()
-
-  /** What hands on the changes of each insert, in the message of the insert. */
-  function captureSteps(
-    catalog: Catalog,
-    relation: Relation,
-    reader: Reader,
-    isUpserting: boolean,
-  ): readonly Step[] {
-    const [action, form] = isUpserting ? (['upsert', 'upsert'] as const) : (['create', 'array'] as const)
-    // What comes before a write is for one row, whose key is known.
-    const after = findCapture({ catalog, relation, action, form, reader, slots: {} })?.after ?? []
-    return after.map((step) => ({ ...step, asLogin: true }))
-  }
-
-  async function attempt(
-    caller: Caller,
-    catalog: Catalog,
-    relation: Relation,
-    spool: Spool,
-    { options, signal, progress }: Written,
-    { reserve, store }: KeySteps<ImportResult>,
-  ): Promise<ImportResult> {
-    const faults = spool.faults.copy()
-    const reader = caller.scope.kind
-    const { onConflict } = options
-    const capture = captureSteps(catalog, relation, reader, onConflict === 'update')
-    const insert = { onConflict, reader, isCaptured: capture.length > 0 }
-    const connection = await database.aside.open()
-    const cancel = () => void database.aside.cancel(connection)
-    signal.addEventListener('abort', cancel)
-    try {
-      return await database.user.transaction(
-        connection,
-        caller.scope,
-        {
-          origin: caller.origin?.(),
-          settings: { statement_timeout: `${limits.timeoutSeconds}s` },
-        },
-        async (transaction) => {
-          const run = async (steps: readonly Step[]) => {
-            signal.throwIfAborted()
-            return await transaction.run(steps)
-          }
-          await reserve(run)
-          await run([statements.call(sql`savepoint import`)])
-          progress?.restart()
-          const { isPartial } = options
-          const plan = { catalog, relation, insert, capture, faults, isPartial, statements, progress }
-          const counts = await insertRows({ ...transaction, run }, spool, plan)
-          const touched = counts.inserted + counts.updated
-          const skipped = spool.rowCount - faults.count - touched
-          const result = { processed: spool.rowCount, ...counts, skipped, ...describeFaults(faults) }
-          if (faults.count > 0 && !isPartial) throw refuseAll(result)
-          if (options.isDryRun) await run([statements.call(sql`rollback to savepoint import`)])
-          const answer: ImportResult = options.isDryRun ? { ...result, dryRun: true } : result
-          await store(run, answer)
-          if (progress !== undefined) {
-            await progress.stopSaving()
-            const end = { ...statements.call(progress.end(answer)), asLogin: true }
-            const [ended] = await run([end])
-            if (ended?.count !== 1) throw importErrors.importLost()
-          }
-          return answer
-        },
-      )
-    } finally {
-      signal.removeEventListener('abort', cancel)
-      await connection.close()
-    }
-  }
-
-  async function insertSpooled(
-    caller: Caller,
-    catalog: Catalog,
-    relation: Relation,
-    spool: Spool,
-    request: Written,
-  ): Promise<ImportResult> {
-    const timeout = AbortSignal.timeout(limits.timeoutSeconds * 1000)
-    const signal = AbortSignal.any([request.signal, timeout])
-    for (let number = 1; ; number += 1) {
-      try {
-        return await writesOnce.runLong<ImportResult>(caller.key, (steps) =>
-          attempt(caller, catalog, relation, spool, { ...request, signal }, steps),
-        )
-      } catch (error) {
-        if (timeout.aborted) throw importErrors.importTimeout()
-        if (!(error instanceof StatementFailed)) throw error
-        const { code = '' } = error.error
-        // Nothing has happened yet, and the rows are still there.
-        if (conflictCodes.has(code) && number < attempts && !signal.aborted) {
-          // Transactions that collided must not do so again at once.
-          await delay(Math.random() * 50 * number)
-          continue
-        }
-        throw isDefinitionFault(error.error)
-          ? definitionError(error.error, relation.collection, deps.isDevelopment || caller.isAdministrator)
-          : error
-      }
-    }
-  }
 
   /** The rows of the body, and what writes them. */
   async function receive(caller: Caller, request: ImportRequest) {
@@ -211,10 +83,9 @@ export function createImporter(deps: ImportDeps): Importer {
     const key = caller.key && digest && withBody(caller.key, digest.digest('hex'))
     return {
       rowsRead: spool.rowCount,
-      async write(written: Written): Promise<ImportResult> {
-        const result = await slots.take('database', databaseWidth, () =>
-          insertSpooled({ ...caller, key }, catalog, relation, spool, written),
-        )
+      async write(terms: WriteTerms): Promise<ImportResult> {
+        const rows = { caller: { ...caller, key }, catalog, relation, spool }
+        const result = await slots.take('database', databaseWidth, () => writeRows(rows, terms))
         changes.committed()
         return result
       },
@@ -279,14 +150,4 @@ async function* digesting(body: AsyncIterable<Buffer>, digest: Hash): AsyncGener
 /** Null for an administrator, and while auth is off. */
 function ownerOf({ scope }: Caller): string | null {
   return scope.kind === 'caller' ? scope.userId : null
-}
-
-function describeFaults(faults: RowFaults): Pick<ImportResult, 'failed' | 'errors'> {
-  return { failed: faults.count, ...(faults.count === 0 ? {} : { errors: faults.listed }) }
-}
-
-function refuseAll(result: ImportResult): Error {
-  return importErrors
-    .importFailed(result.failed)
-    .with({ members: { ...result, inserted: 0, updated: 0, skipped: 0 } })
 }
