@@ -13,6 +13,8 @@ interface S3Answer {
   readonly headers?: Readonly<Record<string, string>>
   /** Bytes of the body after which the connection is cut. */
   readonly cutAfter?: number
+  /** Bytes of the body after which nothing more comes. */
+  readonly stallAfter?: number
 }
 
 export interface S3Call {
@@ -180,13 +182,17 @@ function failure(status: number, code: string): S3Answer {
   return { status, body: `<?xml version="1.0"?><Error><Code>${code}</Code><Message>no</Message></Error>` }
 }
 
-function send(response: ServerResponse, { status, body = '', headers = {}, cutAfter }: S3Answer): void {
+function send(
+  response: ServerResponse,
+  { status, body = '', headers = {}, cutAfter, stallAfter }: S3Answer,
+): void {
   const bytes = Buffer.from(body)
   response.writeHead(
     status,
     status === 204 ? headers : { ...headers, 'content-length': String(bytes.length) },
   )
-  if (cutAfter === undefined) response.end(bytes)
+  if (stallAfter !== undefined) response.write(bytes.subarray(0, stallAfter))
+  else if (cutAfter === undefined) response.end(bytes)
   else response.write(bytes.subarray(0, cutAfter), () => response.destroy())
 }
 

@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream'
 import { type ByteSpan, StoreFailed } from '../store.ts'
 import { S3Refusal, type SendToS3 } from './requests.ts'
+import { untilIdle } from './until-idle.ts'
 
 /** Times that a stream which breaks off is taken up again where it ended. */
 const resumptions = 3
-/** Milliseconds without a byte after which a stream counts as broken off. */
-const idleMs = 30_000
 
 /**
  * Bytes of an object, or a part of them. A connection that breaks off or stands still is replaced by another from the byte
@@ -56,22 +55,6 @@ async function* follow(send: SendToS3, name: string, first: Answer): AsyncIterab
     if (position >= first.end) return
     if (left === 0) throw new StoreFailed('unavailable', new Error('S3 sent less than it announced'))
     answer = await request(send, name, position, first.end - 1).catch(asFailure)
-  }
-}
-
-async function* untilIdle(body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
-  const reader = body.getReader()
-  try {
-    for (;;) {
-      const { promise: idle, reject } = Promise.withResolvers<never>()
-      const timer = setTimeout(() => reject(new Error('S3 sends nothing more')), idleMs)
-      const { done, value } = await Promise.race([reader.read(), idle]).finally(() => clearTimeout(timer))
-      if (done) return
-      yield value
-    }
-  } finally {
-    // Of a reader who leaves early the connection is closed; of a stream that has ended this does nothing.
-    await reader.cancel().catch(() => undefined)
   }
 }
 

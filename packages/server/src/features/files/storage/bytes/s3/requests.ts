@@ -1,8 +1,10 @@
+import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { AwsV4Signer } from 'aws4fetch'
 import type { Clock } from '../../../../../lib/clock.ts'
 import { type RetryPolicy, secondsBeforeRetry } from '../../../../../lib/retry-policy.ts'
 import { StoreFailed } from '../store.ts'
+import { untilIdle } from './until-idle.ts'
 import { textOf } from './xml.ts'
 
 /** A bucket of a service that speaks the protocol of Amazon S3. */
@@ -119,7 +121,8 @@ async function readOutcome(
 ): Promise<Response | S3Refusal | StoreFailed> {
   const { status, headers } = response
   if (response.ok) {
-    return request.isStreamed ? response : new Response((await response.text()) || null, { status, headers })
+    if (request.isStreamed || response.body === null) return response
+    return new Response(await buffer(untilIdle(response.body)), { status, headers })
   }
   const code = textOf(await readBeginning(response), 'Code')?.slice(0, 60) ?? ''
   const refusal = new S3Refusal(request, status, code)
@@ -150,7 +153,7 @@ async function readBeginning({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
   try {
-    for await (const chunk of body) {
+    for await (const chunk of untilIdle(body)) {
       chunks.push(chunk)
       size += chunk.byteLength
       if (size >= errorLimit) break

@@ -1,6 +1,8 @@
 import { buffer } from 'node:stream/consumers'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type S3Call, type S3StandIn, startS3 } from '../../../../../../test/s3-stand-in.ts'
+import { waitFor } from '../../../../../../test/wait-for.ts'
 import { systemClock } from '../../../../../lib/clock.ts'
 import { type ByteStore, newKey, StoreFailed } from '../store.ts'
 import { s3Store } from './store.ts'
@@ -15,7 +17,10 @@ describe('storage › bytes in S3', () => {
     s3 = await startS3()
     store = s3Store(s3.bucket, systemClock, 1)
   })
-  afterEach(() => s3[Symbol.asyncDispose]())
+  afterEach(async () => {
+    vi.useRealTimers()
+    await s3[Symbol.asyncDispose]()
+  })
 
   async function* chunks(...texts: readonly string[]) {
     for (const text of texts) yield Buffer.from(text)
@@ -182,6 +187,20 @@ describe('storage › bytes in S3', () => {
     failing(1, { cutAfter: 20 }, fits)
     expect(await store.write(key, mebibytes(9))).toBe(9 * mebibyte)
     expect((await read(key))?.equals(await buffer(mebibytes(9)))).toBe(true)
+  })
+
+  test.each([
+    ['a write', async () => await store.write(newKey(), chunks('x')), 1],
+    ['a list', async () => await store.sizeOf(newKey()), undefined],
+  ])('asks again when the answer to %s begins and does not go on', async (_name, ask, expected) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    failing(1, { body: 'never whole', stallAfter: 5 })
+    const asked = ask()
+    await waitFor('the call', () => s3.calls.length === 1)
+    await pause(50)
+    vi.advanceTimersByTime(31_000)
+    expect(await asked).toBe(expected)
+    expect(s3.calls).toHaveLength(2)
   })
 
   test('is unavailable when the answers to a list are cut again and again', async () => {

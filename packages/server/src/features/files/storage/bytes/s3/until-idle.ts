@@ -1,0 +1,19 @@
+/** Milliseconds without a byte after which an answer counts as broken off. */
+const idleMs = 30_000
+
+/** Passes a body on, as long as it goes on. Leaving it early closes the connection. */
+export async function* untilIdle(body: ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { promise: idle, reject } = Promise.withResolvers<never>()
+      const timer = setTimeout(() => reject(new Error('S3 sends nothing more')), idleMs)
+      const { done, value } = await Promise.race([reader.read(), idle]).finally(() => clearTimeout(timer))
+      if (done) return
+      yield value
+    }
+  } finally {
+    // Of a reader who leaves early the connection is closed; of a stream that has ended this does nothing.
+    await reader.cancel().catch(() => undefined)
+  }
+}
