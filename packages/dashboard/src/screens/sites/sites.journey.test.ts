@@ -29,6 +29,8 @@ journeys('dashboard › sites and push', () => {
     await page.getByRole('main').getByRole('link', { name: 'Sites' }).click()
     await page.getByRole('button', { name: 'New site' }).click()
     await page.getByLabel('Name').fill('Shop <b>')
+    // Made of the name until another one is typed.
+    expect(await page.getByLabel('Slug').inputValue()).toBe('shop-b')
     await page.getByLabel('Slug').fill('shop')
     await page.getByRole('button', { name: 'Create site' }).click()
     await page.getByRole('heading', { level: 1, name: 'Shop <b>' }).waitFor()
