@@ -3481,7 +3481,7 @@ export interface Operations {
     readonly path: 'auth/revoke'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
+    readonly answer: object | {
       readonly error: string
       readonly error_description: string
     }

@@ -15,6 +15,7 @@ import {
   lockSelf,
   refuseEndedSessions,
   requirePassedFactor,
+  userIds,
 } from './accounts/index.ts'
 import { ApiKeyService, ApiKeyVerifier, apiKeys } from './api-keys/index.ts'
 import { AppLimiter, apps } from './apps/index.ts'
@@ -75,7 +76,7 @@ export function wireIdentity(
   if (!config.auth.enabled) {
     defineTokenRenewal(queue, undefined)
     return {
-      features: [apps({ database, limiter, onChange: () => undefined }), authSettings(undefined)],
+      features: [userIds, apps({ database, limiter, onChange: () => undefined }), authSettings(undefined)],
       verifiers: [],
       limiter,
       isSmsEnabled: () => false,
@@ -161,6 +162,7 @@ export function wireIdentity(
   })
   return {
     features: [
+      userIds,
       apps({ database, limiter, onChange: forgetPrograms }),
       apiKeys({
         service: new ApiKeyService(database, forgetApiKeys),

@@ -408,9 +408,10 @@ describe('with auth.enabled = false', () => {
       expect((await open.request('GET', '/api/schema', { token })).status).toBe(200)
       expect((await open.request('POST', '/api/admin/auth/logout', { token })).status).toBe(401)
     }
+    const token = await open.adminToken()
     const body = { totp_enabled: true }
     for (const [method, given] of [['GET'], ['PATCH', body], ['PUT', body]] as const) {
-      const settings = await open.request(method, '/api/admin/auth-settings', { token: admin, body: given })
+      const settings = await open.request(method, '/api/admin/auth-settings', { token, body: given })
       expect([settings.status, settings.json.message]).toEqual([404, 'auth is not enabled'])
     }
   })

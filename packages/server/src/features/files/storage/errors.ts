@@ -152,7 +152,6 @@ export const storageErrorTable = {
     message: (bound: string) => `quota_mb must be ${bound}`,
     help: '`quota_mb` is a whole number of MiB up to 1000000000, 0 without a limit, or null for `storage.default_quota_mb`.',
   },
-  invalidUserId: { status: 400, message: 'invalid user id format', help: 'The id of a user is a UUID.' },
   storageUserNotFound: { status: 404, message: 'user not found', help: 'No user has this id.' },
   storageUnavailable: {
     status: 503,

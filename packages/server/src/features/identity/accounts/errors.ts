@@ -131,6 +131,7 @@ export const accountErrorTable = {
     message: 'email already belongs to another account',
     help: 'Sign in to that account, without the anonymous token.',
   },
+  invalidUserId: { status: 400, message: 'invalid user id format', help: 'The id of a user is a UUID.' },
   userNotFound: {
     status: 404,
     message: 'user not found',

@@ -8,6 +8,7 @@ import { smsCodeJob } from './methods/sms/sms-sign-in.ts'
 import { accountPages } from './pages.ts'
 import { accountRoutes } from './routes.ts'
 
+export { userIds } from './administration/user-id.ts'
 export { defineAccountHousekeeping, deleteExpired, removeAnonymousUsers } from './clean-up.ts'
 export { longestTokenSeconds } from './config.ts'
 export type { AccountContext, SecondFactors } from './context.ts'

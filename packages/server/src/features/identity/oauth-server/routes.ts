@@ -79,7 +79,8 @@ export function clientRoutes(app: HttpServer, context: OAuthContext): void {
     )
     post('/api/auth/revoke', 'oauth.revoke', schemas.revokeSchema, async (request, reply) => {
       await revokeToken(context, readForm(request).require('token'))
-      return reply.send()
+      // RFC 7009 §2.2: clients ignore what the body holds.
+      return reply.send({})
     })
     post('/api/auth/introspect', 'oauth.introspect', schemas.introspectSchema, async (request, reply) =>
       reply.send(await introspectToken(context, request.headers.authorization, readForm(request))),

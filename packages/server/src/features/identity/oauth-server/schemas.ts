@@ -201,7 +201,7 @@ export const revokeSchema = {
   description: 'RFC 7009. A form with `token`; a refresh token ends with all that was given with it.',
   consumes: ['application/x-www-form-urlencoded'],
   response: responses({
-    200: Type.Null({ description: 'Also when there is no such token.' }),
+    200: Type.Object({}, { description: 'Also when there is no such token.' }),
     400: protocolError,
   }),
 }

@@ -1,7 +1,6 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../../http/request-origin.ts'
-import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { storageErrors } from '../errors.ts'
 
@@ -21,7 +20,6 @@ export type QuotaService = ReturnType<typeof createQuotaService>
 /** What users take, and what they may take. */
 export function createQuotaService(database: SystemDatabase, defaultQuotaMb: number) {
   async function find(queryable: Queryable, userId: string): Promise<StorageQuota> {
-    if (!isUuid(userId)) throw storageErrors.invalidUserId()
     const row = await queryable.maybeOne<{ bytes: number; quota_mb: number | null }>(sql`
       select coalesce(s.bytes, 0)::float8 as bytes, s.quota_mb
       from basalt.users u left join basalt.storage_usage s on s.user_id = u.id
@@ -35,10 +33,10 @@ export function createQuotaService(database: SystemDatabase, defaultQuotaMb: num
   }
 
   return {
-    /** @throws AppError invalid_user_id, storage_user_not_found */
+    /** @throws AppError storage_user_not_found */
     find: (userId: string) => find(database, userId),
 
-    /** @throws AppError invalid_user_id, storage_user_not_found, invalid_storage_quota */
+    /** @throws AppError storage_user_not_found, invalid_storage_quota */
     async set(userId: string, quotaMb: number | null, origin: RequestOrigin): Promise<StorageQuota> {
       if (quotaMb !== null && quotaMb < 0) throw storageErrors.invalidStorageQuota('>= 0')
       if (quotaMb !== null && quotaMb > quotaMbLimit) {

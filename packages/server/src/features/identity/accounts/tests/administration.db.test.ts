@@ -259,9 +259,10 @@ describe('users', () => {
     ['POST', '/disable'],
     ['POST', '/enable'],
   ])('%s %s of an unknown user is 404, and only for administrators', async (method, suffix) => {
-    for (const id of ['7b0b1c1e-0000-4000-8000-000000000000', 'nobody', "x' or true --"]) {
-      expect(envelope(await call(method, `users/${encodeURIComponent(id)}${suffix}`))).toEqual(userNotFound)
-    }
+    const of = async (id: string) => envelope(await call(method, `users/${encodeURIComponent(id)}${suffix}`))
+    expect(await of('7b0b1c1e-0000-4000-8000-000000000000')).toEqual(userNotFound)
+    const malformed = { code: 400, message: 'invalid user id format', error: 'invalid_user_id' }
+    for (const id of ['nobody', "x' or true --"]) expect(await of(id)).toEqual(malformed)
     const { token, user } = await accounts.register()
     for (const wrong of [undefined, token]) {
       expect((await call(method, `users/${user.id}${suffix}`, { token: wrong })).status).toBe(401)

@@ -489,11 +489,11 @@ test.each([
   ['GET', '/grants', undefined],
   ['DELETE', `/grants/${absent}`, undefined],
   ['POST', '/impersonate', { reason: 'x' }],
-])('users › %s %s of an id that no user has is 404', async (method, suffix, body) => {
-  for (const id of [absent, 'x', "x' or true --"]) {
-    expect(await problem(method, `users/${encodeURIComponent(id)}${suffix}`, body)).toEqual([
-      404,
-      'user not found',
-    ])
-  }
-})
+])(
+  'users › %s %s of an id that no user has is 404, and 400 of one that is none',
+  async (method, suffix, body) => {
+    const of = (id: string) => problem(method, `users/${encodeURIComponent(id)}${suffix}`, body)
+    expect(await of(absent)).toEqual([404, 'user not found'])
+    for (const id of ['x', "x' or true --"]) expect(await of(id)).toEqual([400, 'invalid user id format'])
+  },
+)

@@ -379,7 +379,7 @@ describe('oauth server › revocation', () => {
     const status = async (token: string) => (await app.request('GET', '/api/schema', { token })).status
     expect(await status(access_token)).toBe(200)
     const response = await postForm(app, '/api/auth/revoke', { token: access_token, token_type_hint: 'x' })
-    expect([response.status, response.text]).toEqual([200, ''])
+    expect([response.status, response.json]).toEqual([200, {}])
     expect(await status(access_token)).toBe(401)
     const { json } = await refresh(app, client, refresh_token)
     expect(await status(json.access_token)).toBe(200)
