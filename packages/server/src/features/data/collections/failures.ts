@@ -11,7 +11,7 @@ import type { UserDatabase } from '../../../database/user-database.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import type { Caller } from './access/caller.ts'
 import { lengthLimit } from './compile/body.ts'
-import { compileBodyCheck, writeSlots } from './compile/write.ts'
+import { compileValueCheck, keepBody, writeSlots } from './compile/write.ts'
 import { fill, type StatementCache } from './statement-cache.ts'
 
 /** What a statement of a request worked on. */
@@ -52,14 +52,12 @@ export function createFailureExplainer({
     { relations: [relation], body: { columns, json } }: WriteWork,
   ): Promise<Column | undefined> {
     if (relation === undefined) return undefined
-    const slots = writeSlots(json, [])
-    const checks = columns.map((column) =>
-      fill(statements.template(compileBodyCheck(relation, [column])), slots),
-    )
+    const keep = fill(statements.template(keepBody), writeSlots(json, []))
+    const checks = columns.map((column) => statements.call(compileValueCheck(relation, column)))
     try {
-      await database.run(caller.scope, checks, { isRead: true, isAbandoned: caller.isAbandoned })
+      await database.run(caller.scope, [keep, ...checks], { isRead: true, isAbandoned: caller.isAbandoned })
     } catch (error) {
-      if (error instanceof StatementFailed) return columns[error.index]
+      if (error instanceof StatementFailed) return columns[error.index - 1]
       throw error
     }
     return columns.find((column) => isTooLong(column, json))

@@ -136,12 +136,17 @@ function compileDelete(record: RecordPlan, options: WriteOptions): Sql {
   return compileAnswer({ ...written, write: sql`${remove} returning 1`, record: sql`'null'::json` }, options)
 }
 
-/** Converts a body as a write does, and does nothing with it. */
-export function compileBodyCheck({ version }: Relation, columns: readonly Column[]): Sql {
-  const values = columns.map((column) => sql`${compileBodyValue(column, 'b')}::${sql.type(column.typeName)}`)
+const checkedBody = sql.literal('basalt.checked_body')
+
+/** Keeps the body for the transaction: it can be long, and is checked column by column. */
+export const keepBody: Sql = sql`select set_config(${checkedBody}, ${jsonSlot}, true) is null`
+
+/** Converts the value of a column in the body of {@link keepBody} as a write does, and does nothing with it. */
+export function compileValueCheck({ version }: Relation, column: Column): Sql {
+  const source = sql`json_to_record(current_setting(${checkedBody})::json)`
   return sql`${sql.version(version)}
-    select ${sql.join(values)}
-    from ${compileRowSource(body, columns)}`
+    select ${compileBodyValue(column, 'b')}::${sql.type(column.typeName)}
+    from ${compileRowSource(source, [column])}`
 }
 
 /** The body of the request, for a `from`. */
