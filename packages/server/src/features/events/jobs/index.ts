@@ -11,7 +11,6 @@ export { deleteFinishedJobRows } from './queries.ts'
 export { createJobQueue } from './queue.ts'
 export { refuseWhileDisabled } from './routes.ts'
 export { maxAttemptsSchema, payloadSchema } from './schemas.ts'
-export { type JobState, jobStates } from './states.ts'
 
 export interface JobsDeps {
   readonly queue: JobQueue

@@ -1,6 +1,5 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import type { JobState } from '../jobs/index.ts'
 
 /* Where a change went: webhooks, streams, jobs, embeddings and consumers of the log. */
 
@@ -125,7 +124,7 @@ export async function listSent(database: Queryable, logId: string): Promise<read
 export interface AddedJobRow {
   readonly id: string
   readonly type: string
-  readonly state: JobState
+  readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
   readonly attempts: number
   readonly max_attempts: number
   readonly last_error: string | null

@@ -1,7 +1,6 @@
 import { limitParameter } from '../../../http/filters.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
-import { jobStates } from '../jobs/index.ts'
 
 const tags = ['events']
 const security = bearerSecurity
@@ -148,7 +147,7 @@ export const getEventSchema = {
         Type.Object({
           id: Type.String(),
           type: Type.String(),
-          state: Type.Enum(jobStates),
+          state: Type.Enum(['queued', 'running', 'completed', 'failed', 'canceled']),
           attempts: Type.Integer(),
           maxAttempts: Type.Integer(),
           lastError: nullable(),
