@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { Button } from '../ui/button.tsx'
+import { SkipLink } from '../ui/skip-link.tsx'
 import { ConnectionBanner } from './connection-banner.tsx'
 import styles from './frame.module.css'
 import { useKeys } from './keys.ts'
@@ -21,9 +22,7 @@ export function Frame() {
   useEffect(() => setUnfolded(false), [path])
   return (
     <div className={styles.frame}>
-      <a className={styles.skip} href="#content">
-        Skip to content
-      </a>
+      <SkipLink to="content">Skip to content</SkipLink>
       <div className={styles.bar}>
         <Button
           aria-expanded={isUnfolded}

@@ -1,4 +1,4 @@
-import { type ComponentType, lazy, Suspense, useEffect, useRef } from 'react'
+import { type ComponentType, lazy, Suspense, useEffect } from 'react'
 import { Link, Redirect, useLocation } from 'wouter'
 import { loadPart } from '../api/load-part.ts'
 import { useStore } from '../api/store.ts'
@@ -6,6 +6,7 @@ import { type Screen, screens } from '../screens.ts'
 import { PageHeader } from '../ui/layout.tsx'
 import { Spinner } from '../ui/states.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
+import { useFocusOnNavigation } from './focus.ts'
 import { screenOf } from './location.ts'
 import { pageTitle } from './page-title.ts'
 
@@ -31,7 +32,7 @@ export function ScreenView() {
   useEffect(() => {
     document.title = [viewTitle ?? [], title, 'Basalt'].flat().join(' · ')
   }, [viewTitle, title])
-  useFocusOnNavigation(key)
+  useFocusOnNavigation(key, 'content')
   if (path === signInPath) return <Redirect to="/" replace />
   return (
     <ErrorBoundary key={key}>
@@ -40,16 +41,6 @@ export function ScreenView() {
       </Suspense>
     </ErrorBoundary>
   )
-}
-
-/** Focus goes to what has changed; on the first view it stays where the browser puts it. */
-function useFocusOnNavigation(key: string): void {
-  const shown = useRef(key)
-  useEffect(() => {
-    if (shown.current === key) return
-    shown.current = key
-    document.getElementById('content')?.focus({ preventScroll: true })
-  }, [key])
 }
 
 function NotFound() {

@@ -4,9 +4,13 @@ import { useApi } from '../../api/queries.ts'
 import { rowsLink } from '../../links.ts'
 import { formatNumber } from '../../ui/format.ts'
 import { FilterField } from '../../ui/layout.tsx'
+import { SkipLink } from '../../ui/skip-link.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { listTables, type TableSummary } from './api.ts'
 import styles from './tables.module.css'
+
+/** Of the element that shows the table. */
+export const openTableId = 'table'
 
 /** More are found by their names: a list of twenty thousand is not read. */
 const listed = 200
@@ -17,6 +21,7 @@ export function TableList({ current }: { readonly current: string | undefined })
   const list = { rows: tables.data?.items, error: tables.error, refetch: () => void tables.refetch() }
   return (
     <nav className={styles.list} aria-label="Tables">
+      {current !== undefined && <SkipLink to={openTableId}>Skip to the table</SkipLink>}
       <FilterField label="Find a table" value={search} onChange={setSearch} />
       <LoadedRows list={list}>
         {(rows) => (

@@ -578,6 +578,20 @@ journeys('tables', () => {
     await dashboard.app.sql("delete from author where name = 'Never'")
   })
 
+  test('keys lead past the list of tables, and into a table that is opened', async () => {
+    const { page } = dashboard
+    await open('/tables/author')
+    const focused = () => page.evaluate(() => document.activeElement?.id)
+    const list = page.getByRole('navigation', { name: 'Tables' })
+    await list.getByRole('link', { name: 'Skip to the table' }).press('Enter')
+    await expect.poll(focused).toBe('table')
+    await list.getByRole('link', { name: /^book/ }).press('Enter')
+    await page.getByRole('heading', { name: 'book', level: 1 }).waitFor()
+    await expect.poll(focused).toBe('table')
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.closest('#table') !== null)).toBe(true)
+  })
+
   test('a file with a byte order mark, as spreadsheets write it, is imported', async () => {
     const { app, page } = dashboard
     await open('/tables/author')

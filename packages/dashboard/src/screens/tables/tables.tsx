@@ -1,10 +1,11 @@
 import { useLocation } from 'wouter'
 import { useApi } from '../../api/queries.ts'
+import { useFocusOnNavigation } from '../../shell/focus.ts'
 import { decodeSegment } from '../../shell/location.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
 import { Loaded } from '../../ui/states.tsx'
 import { describeTable } from './api.ts'
-import { TableList } from './table-list.tsx'
+import { openTableId, TableList } from './table-list.tsx'
 import { TableView } from './table-view.tsx'
 import styles from './tables.module.css'
 
@@ -13,6 +14,7 @@ export function TablesScreen() {
   const [path] = useLocation()
   const table = tableOf(path)
   usePageTitle(table ?? 'Tables')
+  useFocusOnNavigation(table, openTableId)
   return (
     <div className={styles.screen} data-open={table !== undefined || undefined}>
       <TableList current={table} />
@@ -38,7 +40,7 @@ function OpenTable({ table }: { readonly table: string }) {
     keepsPrevious: false,
   })
   return (
-    <div className={styles.table}>
+    <div className={styles.table} id={openTableId} tabIndex={-1}>
       <Loaded query={info}>{(loaded) => <TableView info={loaded} />}</Loaded>
     </div>
   )
