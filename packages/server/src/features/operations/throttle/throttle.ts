@@ -14,10 +14,22 @@ export interface AttemptLimit {
   readonly lockSeconds?: number
 }
 
-export type AttemptVerdict =
-  | { readonly isAllowed: true }
+export type AttemptVerdict = { readonly isAllowed: true } | AttemptRefusal
+
+export interface AttemptRefusal {
+  readonly isAllowed: false
+  /** Those allowed. */
+  readonly attempts: number
   /** Whole seconds until the window ends. */
-  | { readonly isAllowed: false; readonly retryAfterSeconds: number }
+  readonly retryAfterSeconds: number
+  /** When it ends, in whole seconds since 1970. */
+  readonly endsAt: number
+}
+
+interface Window {
+  readonly retry_after: number
+  readonly ends_at: number
+}
 
 /**
  * Counts attempts in the database: the same on every node and after a restart, by the database's clock.
@@ -60,7 +72,7 @@ export function createThrottle(database: SystemDatabase): Throttle {
     },
     async attempt(limit, key, count = 1) {
       // Attempts beyond the limit are not counted: what is released would not be all that was counted.
-      const refused = await database.maybeOne<{ retry_after: number }>(sql`
+      const refused = await database.maybeOne<Window>(sql`
         with counted as (
           insert into basalt.attempts as a (key, count, window_ends_at)
           select ${fullKey(limit, key)}, ${count}::int, now() + make_interval(secs => ${limit.windowSeconds}::int)
@@ -75,15 +87,16 @@ export function createThrottle(database: SystemDatabase): Throttle {
           where a.window_ends_at <= now() or a.count + excluded.count <= ${limit.attempts}::int
           returning key
         )
-        select ceil(extract(epoch from coalesce(
+        -- Not now(): the attempt that began the window may have started after this one.
+        select ceil(extract(epoch from ends - clock_timestamp()))::int as retry_after,
+          ceil(extract(epoch from ends))::float8 as ends_at
+        from coalesce(
           (select window_ends_at from basalt.attempts where key = ${fullKey(limit, key)}),
           -- Begun by another attempt in this moment.
           now() + make_interval(secs => ${limit.windowSeconds}::int)
-          -- Not now(): the attempt that began the window may have started after this one.
-        ) - clock_timestamp()))::int as retry_after
+        ) ends
         where not exists (select from counted)`)
-      if (refused === undefined) return { isAllowed: true }
-      return { isAllowed: false, retryAfterSeconds: Math.max(1, refused.retry_after) }
+      return judge(limit, refused)
     },
     async release(limit, key) {
       await database.count(
@@ -91,12 +104,12 @@ export function createThrottle(database: SystemDatabase): Throttle {
       )
     },
     async check(limit, key, transaction = database) {
-      const row = await transaction.maybeOne<{ retry_after: number }>(sql`
-        select ceil(extract(epoch from window_ends_at - now()))::int as retry_after
+      const row = await transaction.maybeOne<Window>(sql`
+        select ceil(extract(epoch from window_ends_at - now()))::int as retry_after,
+          ceil(extract(epoch from window_ends_at))::float8 as ends_at
         from basalt.attempts
         where key = ${fullKey(limit, key)} and window_ends_at > now() and count >= ${limit.attempts}::int`)
-      if (row === undefined) return { isAllowed: true }
-      return { isAllowed: false, retryAfterSeconds: Math.max(1, row.retry_after) }
+      return judge(limit, row)
     },
     async reset(limit, key) {
       await database.count(sql`delete from basalt.attempts where key = ${fullKey(limit, key)}`)
@@ -104,13 +117,27 @@ export function createThrottle(database: SystemDatabase): Throttle {
   }
 }
 
+function judge({ attempts }: AttemptLimit, refused: Window | undefined): AttemptVerdict {
+  if (refused === undefined) return { isAllowed: true }
+  const retryAfterSeconds = Math.max(1, refused.retry_after)
+  return { isAllowed: false, attempts, retryAfterSeconds, endsAt: refused.ends_at }
+}
+
 /**
- * Rejects an attempt beyond its limit with the seconds until the next one is allowed.
+ * Rejects an attempt beyond its limit, and says when the next one is allowed.
  *
- * @throws AppError too_many_requests, or the error given, with Retry-After
+ * @throws AppError too_many_requests, or the error given, with `Retry-After` and `X-RateLimit-*`
  */
 export function requireAllowed(verdict: AttemptVerdict, error = httpErrors.tooManyRequests()): void {
-  if (!verdict.isAllowed) throw error.retryAfter(verdict.retryAfterSeconds)
+  if (verdict.isAllowed) return
+  throw error.with({
+    headers: {
+      'retry-after': String(verdict.retryAfterSeconds),
+      'x-ratelimit-limit': String(verdict.attempts),
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String(verdict.endsAt),
+    },
+  })
 }
 
 /** Removes windows that have ended; they count for nothing. */

@@ -37,6 +37,10 @@ function expectRefused(response: TestResponse | undefined, longestSeconds: numbe
   const seconds = Number(response.headers.get('retry-after'))
   expect(seconds).toBeGreaterThan(0)
   expect(seconds).toBeLessThanOrEqual(longestSeconds)
+  expect(Number(response.headers.get('x-ratelimit-limit'))).toBeGreaterThan(0)
+  expect(response.headers.get('x-ratelimit-remaining')).toBe('0')
+  const reset = Number(response.headers.get('x-ratelimit-reset'))
+  expect(Math.abs(reset - seconds - Date.now() / 1000)).toBeLessThan(60)
 }
 
 describe('wrong passwords', () => {

@@ -34,7 +34,8 @@ describe('attempts', () => {
     await allowed(5, 'a')
     const [before] = await app.sql('select window_ends_at from basalt.attempts')
     const verdict = await throttle().attempt(limit, 'a')
-    expect(verdict).toEqual({ isAllowed: false, retryAfterSeconds: expect.any(Number) })
+    const endsAt = Math.ceil(before?.window_ends_at.getTime() / 1000)
+    expect(verdict).toEqual({ isAllowed: false, attempts: 5, retryAfterSeconds: expect.any(Number), endsAt })
     const seconds = verdict.isAllowed ? 0 : verdict.retryAfterSeconds
     expect(seconds).toBeGreaterThan(30)
     expect(seconds).toBeLessThanOrEqual(60)
@@ -61,7 +62,7 @@ describe('attempts', () => {
   test('a moment before the end answer to wait a second, not none', async () => {
     await allowed(5, 'a')
     await app.sql(`update basalt.attempts set window_ends_at = now() + '1 s'`)
-    expect(await throttle().attempt(limit, 'a')).toEqual({ isAllowed: false, retryAfterSeconds: 1 })
+    expect(await throttle().attempt(limit, 'a')).toMatchObject({ isAllowed: false, retryAfterSeconds: 1 })
   })
 })
 
@@ -76,7 +77,9 @@ describe('a look at the limit', () => {
     await allowed(1, 'a')
     expect(await throttle().check(limit, 'a')).toEqual({
       isAllowed: false,
+      attempts: 5,
       retryAfterSeconds: expect.any(Number),
+      endsAt: expect.any(Number),
     })
     await app.sql('update basalt.attempts set window_ends_at = now()')
     expect(await throttle().check(limit, 'a')).toEqual({ isAllowed: true })
