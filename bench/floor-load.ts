@@ -1,4 +1,4 @@
-import type { Connection } from '../packages/server/src/database/connection.ts'
+import type { Connection } from '../packages/server/src/database/connection/connection.ts'
 import { openFloor } from './floor.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { Connection } from '../packages/server/src/database/connection.ts'
-import type { Call } from '../packages/server/src/database/message.ts'
+import { Connection } from '../packages/server/src/database/connection/connection.ts'
+import type { Call } from '../packages/server/src/database/connection/message.ts'
 import { cases } from './cases.ts'
 import { createPlanner } from './statements.ts'
 

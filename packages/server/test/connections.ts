@@ -1,5 +1,5 @@
-import { Connection } from '../src/database/connection.ts'
-import { type Call, statement } from '../src/database/message.ts'
+import { Connection } from '../src/database/connection/connection.ts'
+import { type Call, statement } from '../src/database/connection/message.ts'
 import type { TestDatabase } from './test-app.ts'
 
 export interface ConnectOptions {

@@ -1,4 +1,4 @@
-import { Connection } from '../src/database/connection.ts'
+import { Connection } from '../src/database/connection/connection.ts'
 import { type RenderedSql, render } from '../src/database/sql.ts'
 
 /** Reports every statement that leaves this process, unchanged. */

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { embeddedDatabase } from '../src/database/embedded/cluster.ts'
 import { embeddedUser } from '../src/database/embedded/initdb.ts'
-import { preparationLock } from '../src/database/preparation.ts'
+import { preparationLock } from '../src/database/preparation/preparation.ts'
 import { startFakePostgres } from './fake-postgres.ts'
 import {
   type Account,

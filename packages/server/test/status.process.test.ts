@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { preparationLock } from '../src/database/preparation.ts'
+import { preparationLock } from '../src/database/preparation/preparation.ts'
 import type { CommandResult } from './command.ts'
 import {
   configVariables,

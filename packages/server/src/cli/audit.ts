@@ -6,7 +6,7 @@ import {
   readAuditFilter,
   showAudit,
 } from '../features/operations/audit/index.ts'
-import { readLimit } from '../http/filters.ts'
+import { readLimit } from '../http/requests/filters.ts'
 import { loadCommandConfig, printAll, type Terminal, withConfigFlags } from './context.ts'
 import { layOutTable } from './table.ts'
 import { mostRows, readDatabase } from './with-database.ts'

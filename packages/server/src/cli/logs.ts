@@ -10,7 +10,7 @@ import {
   showEntry,
   takeSnapshot,
 } from '../features/operations/logs/index.ts'
-import { readLimit, readTimeRange } from '../http/filters.ts'
+import { readLimit, readTimeRange } from '../http/requests/filters.ts'
 import { loadCommandConfig, print, printAll, type Terminal, withConfigFlags } from './context.ts'
 import { showControls } from './table.ts'
 import { mostRows, readDatabase } from './with-database.ts'

@@ -4,7 +4,7 @@ import {
   type UnguardedRow,
   unguardedQuery,
 } from '../database/catalog/queries/unguarded.ts'
-import type { Connection } from '../database/connection.ts'
+import type { Connection } from '../database/connection/connection.ts'
 
 /** Names in one warning. */
 const shownNames = 12

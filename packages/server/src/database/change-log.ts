@@ -1,6 +1,6 @@
-import type { Step } from './caller-steps.ts'
+import type { Step } from './caller/caller-steps.ts'
 import type { Relation } from './catalog/model.ts'
-import type { Call } from './message.ts'
+import type { Call } from './connection/message.ts'
 import { type Sql, sql } from './sql.ts'
 
 export type ChangeAction = 'create' | 'update' | 'delete'

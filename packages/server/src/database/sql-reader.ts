@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { codeOf } from '../lib/errors.ts'
-import { anonymousRole, callerRole } from './caller-scope.ts'
-import { Connection, type ConnectionTarget } from './connection.ts'
+import { anonymousRole, callerRole } from './caller/caller-scope.ts'
+import { Connection, type ConnectionTarget } from './connection/connection.ts'
 import { scramVerifier } from './embedded/tcp-access.ts'
-import { ConnectionLost } from './failures.ts'
+import { ConnectionLost } from './errors/failures.ts'
 import { sql } from './sql.ts'
 import type { Queryable, SystemDatabase } from './system-database.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { CallerContexts } from './caller-context.ts'
-import type { CallerScope, Origin } from './caller-scope.ts'
+import { CallerContexts } from './caller/caller-context.ts'
+import type { CallerScope, Origin } from './caller/caller-scope.ts'
 import {
   answersOf,
   becomeLogin,
@@ -9,13 +9,21 @@ import {
   placeSteps,
   roleOf,
   type Step,
-} from './caller-steps.ts'
-import type { Connection } from './connection.ts'
-import { ConnectionLost } from './failures.ts'
-import { type Answer, begin, type Call, commit, StatementFailed, statement, subjectOf } from './message.ts'
-import type { Pool } from './pool.ts'
-import { ReadQueue } from './read-queue.ts'
-import { isWorthAnotherAttempt } from './retry.ts'
+} from './caller/caller-steps.ts'
+import type { Connection } from './connection/connection.ts'
+import {
+  type Answer,
+  begin,
+  type Call,
+  commit,
+  StatementFailed,
+  statement,
+  subjectOf,
+} from './connection/message.ts'
+import { ConnectionLost } from './errors/failures.ts'
+import { isWorthAnotherAttempt } from './errors/retry.ts'
+import type { Pool } from './pool/pool.ts'
+import { ReadQueue } from './pool/read-queue.ts'
 import { observed, type StatementObserver } from './statement-observer.ts'
 
 const refuseWrites: Call = {

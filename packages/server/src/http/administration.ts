@@ -4,7 +4,7 @@ import createRouter from 'find-my-way'
 import ipaddr from 'ipaddr.js'
 import type { Config } from '../config/schema.ts'
 import { httpOrigin, parseAddress } from '../lib/addresses.ts'
-import { httpErrors } from './errors.ts'
+import { httpErrors } from './errors/errors.ts'
 import { listenOn } from './listen.ts'
 
 /** A listener of its own for administration. */

@@ -1,6 +1,6 @@
 import 'fastify'
 import type { FastifyRequest } from 'fastify'
-import type { Identity, PendingIdentity } from './identity.ts'
+import type { Identity, PendingIdentity } from './access/identity.ts'
 
 /**
  * Who may call a route.

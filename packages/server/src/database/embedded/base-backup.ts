@@ -1,5 +1,5 @@
 import { OperatorError } from '../../lib/errors.ts'
-import { Connection } from '../connection.ts'
+import { Connection } from '../connection/connection.ts'
 import type { EmbeddedPostgres } from './embedded-postgres.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { messageOf, OperatorError } from '../../lib/errors.ts'
-import { Connection, type ConnectionTarget } from '../connection.ts'
-import { ConnectionLost } from '../failures.ts'
+import { Connection, type ConnectionTarget } from '../connection/connection.ts'
+import { ConnectionLost } from '../errors/failures.ts'
 import { sql } from '../sql.ts'
 import {
   type Cluster,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startThrowAwayCluster, type ThrowAwayCluster } from '../../../test/throw-away-cluster.ts'
-import { prepareAccess } from '../access.ts'
-import { Connection } from '../connection.ts'
-import { migrate } from '../migrate.ts'
+import { Connection } from '../connection/connection.ts'
+import { prepareAccess } from '../preparation/access.ts'
+import { migrate } from '../preparation/migrate.ts'
 
 let cluster: ThrowAwayCluster
 

@@ -2,10 +2,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { connectTo } from '../../../test/connections.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
 import { waitFor } from '../../../test/wait-for.ts'
-import type { Connection } from '../connection.ts'
-import { type CopiedRowsOptions, ReaderStalled, RowsOverdue } from '../copied-rows.ts'
-import { ConnectionLost } from '../failures.ts'
-import { StatementFailed } from '../message.ts'
+import type { Connection } from '../connection/connection.ts'
+import { type CopiedRowsOptions, ReaderStalled, RowsOverdue } from '../connection/copied-rows.ts'
+import { StatementFailed } from '../connection/message.ts'
+import { ConnectionLost } from '../errors/failures.ts'
 
 let database: TestDatabase
 let connection: Connection

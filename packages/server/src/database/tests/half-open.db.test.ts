@@ -3,7 +3,7 @@ import { call, connectTo } from '../../../test/connections.ts'
 import { startFakePostgres } from '../../../test/fake-postgres.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
 import { waitFor } from '../../../test/wait-for.ts'
-import { findDead } from '../half-open.ts'
+import { findDead } from '../connection/half-open.ts'
 
 let database: TestDatabase
 

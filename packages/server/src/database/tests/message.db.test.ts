@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { call, connectTo } from '../../../test/connections.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
-import type { Connection } from '../connection.ts'
-import { ConnectionLost } from '../failures.ts'
-import { type Answer, type Call, StatementFailed, statement, subjectOf } from '../message.ts'
+import type { Connection } from '../connection/connection.ts'
+import { type Answer, type Call, StatementFailed, statement, subjectOf } from '../connection/message.ts'
+import { ConnectionLost } from '../errors/failures.ts'
 
 let database: TestDatabase
 let connection: Connection

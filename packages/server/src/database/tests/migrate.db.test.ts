@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { connectTo } from '../../../test/connections.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
 import { OperatorError } from '../../lib/errors.ts'
-import { migrate } from '../migrate.ts'
+import { migrate } from '../preparation/migrate.ts'
 
 async function createEmptyDatabase(): Promise<TestDatabase> {
   const database = await createTestDatabase()

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { call, connectTo } from '../../../test/connections.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
 import { waitFor } from '../../../test/wait-for.ts'
-import type { Connection } from '../connection.ts'
-import { ConnectionLost, PoolExhausted } from '../failures.ts'
-import { Pool, type PoolOptions } from '../pool.ts'
+import type { Connection } from '../connection/connection.ts'
+import { ConnectionLost, PoolExhausted } from '../errors/failures.ts'
+import { Pool, type PoolOptions } from '../pool/pool.ts'
 
 let database: TestDatabase
 

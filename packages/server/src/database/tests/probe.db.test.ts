@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { connectTo } from '../../../test/connections.ts'
 import { createTestDatabase } from '../../../test/test-app.ts'
-import { probeEngine } from '../probe.ts'
+import { probeEngine } from '../connection/probe.ts'
 
 test('the probe tells version, names and rights', async () => {
   await using database = await createTestDatabase()

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { call, connectTo } from '../../../test/connections.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
 import { waitFor } from '../../../test/wait-for.ts'
-import type { Connection } from '../connection.ts'
-import { ConnectionLost, PoolExhausted } from '../failures.ts'
-import { Pool, type PoolOptions } from '../pool.ts'
-import { ReadQueue } from '../read-queue.ts'
+import type { Connection } from '../connection/connection.ts'
+import { ConnectionLost, PoolExhausted } from '../errors/failures.ts'
+import { Pool, type PoolOptions } from '../pool/pool.ts'
+import { ReadQueue } from '../pool/read-queue.ts'
 
 let database: TestDatabase
 

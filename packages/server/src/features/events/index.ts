@@ -1,6 +1,6 @@
 import { allowsPrivateTargets } from '../../config/development.ts'
-import type { RequestLimiter } from '../../http/authentication.ts'
-import type { TokenVerifier } from '../../http/identity.ts'
+import type { RequestLimiter } from '../../http/access/authentication.ts'
+import type { TokenVerifier } from '../../http/access/identity.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import type { Embedders } from '../data/embedding-provider/index.ts'

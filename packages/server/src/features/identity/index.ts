@@ -1,7 +1,7 @@
 import { isReachedAtLoopback } from '../../config/development.ts'
 import type { Queryable } from '../../database/system-database.ts'
 import type { Feature } from '../../feature.ts'
-import type { TokenVerifier, UserIdentity } from '../../http/identity.ts'
+import type { TokenVerifier, UserIdentity } from '../../http/access/identity.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import { type AccessPorts, access } from './access/index.ts'

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Notifications } from '../../database/notifications/notifications.ts'
 import type { Feature } from '../../feature.ts'
-import type { RequestObserver } from '../../http/request-observer.ts'
+import type { RequestObserver } from '../../http/observation/request-observer.ts'
 import type { JobQueue } from '../../job-queue.ts'
 import { TaskQueue } from '../../lib/task-queue.ts'
 import type { Platform } from '../../platform.ts'

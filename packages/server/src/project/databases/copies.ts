@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../../config/schema.ts'
-import type { Connection } from '../../database/connection.ts'
+import type { Connection } from '../../database/connection/connection.ts'
 import { branchName } from '../../database/database-url.ts'
 import { openConnection } from '../../database/open.ts'
 import { type Sql, sql } from '../../database/sql.ts'

@@ -1,6 +1,6 @@
-import type { Connection } from '../../database/connection.ts'
+import type { Connection } from '../../database/connection/connection.ts'
+import { runStatement } from '../../database/errors/script-failure.ts'
 import type { Database } from '../../database/open.ts'
-import { runStatement } from '../../database/script-failure.ts'
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
 import { readSchema } from '../schema/objects.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ScriptFailure } from '../../database/script-failure.ts'
+import { ScriptFailure } from '../../database/errors/script-failure.ts'
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'

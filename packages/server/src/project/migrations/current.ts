@@ -1,6 +1,6 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
+import { runStatement, ScriptFailure } from '../../database/errors/script-failure.ts'
 import type { Database } from '../../database/open.ts'
-import { runStatement, ScriptFailure } from '../../database/script-failure.ts'
 import { messageOf, OperatorError } from '../../lib/errors.ts'
 import { splitStatements } from '../../lib/sql-statements.ts'
 import { readTextFile } from '../../lib/text-file.ts'

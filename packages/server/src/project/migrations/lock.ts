@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Connection } from '../../database/connection.ts'
+import type { Connection } from '../../database/connection/connection.ts'
 import { sql } from '../../database/sql.ts'
 import { inTransaction, type Queryable, queryableOn } from '../../database/system-database.ts'
 

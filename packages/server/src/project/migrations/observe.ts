@@ -1,5 +1,5 @@
-import type { Connection } from '../../database/connection.ts'
-import { runStatement } from '../../database/script-failure.ts'
+import type { Connection } from '../../database/connection/connection.ts'
+import { runStatement } from '../../database/errors/script-failure.ts'
 import { sql } from '../../database/sql.ts'
 import { type Queryable, queryableOn } from '../../database/system-database.ts'
 import type { SqlStatement } from '../../lib/sql-statements.ts'

@@ -1,5 +1,5 @@
-import type { Connection } from '../../database/connection.ts'
-import { runStatement, ScriptFailure } from '../../database/script-failure.ts'
+import type { Connection } from '../../database/connection/connection.ts'
+import { runStatement, ScriptFailure } from '../../database/errors/script-failure.ts'
 import { inTransaction, queryableOn } from '../../database/system-database.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import type { SqlStatement } from '../../lib/sql-statements.ts'

@@ -1,6 +1,6 @@
-import { type Call, statement } from '../../database/message.ts'
+import { type Call, statement } from '../../database/connection/message.ts'
+import { runStatement, ScriptFailure } from '../../database/errors/script-failure.ts'
 import type { Database } from '../../database/open.ts'
-import { runStatement, ScriptFailure } from '../../database/script-failure.ts'
 import { sql } from '../../database/sql.ts'
 import { inTransaction, type Queryable } from '../../database/system-database.ts'
 import { OperatorError } from '../../lib/errors.ts'

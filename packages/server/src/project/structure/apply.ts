@@ -1,6 +1,6 @@
-import type { Connection } from '../../database/connection.ts'
+import type { Connection } from '../../database/connection/connection.ts'
+import { ScriptFailure } from '../../database/errors/script-failure.ts'
 import type { Database } from '../../database/open.ts'
-import { ScriptFailure } from '../../database/script-failure.ts'
 import { inTransaction, type Queryable, queryableOn } from '../../database/system-database.ts'
 import { cutText } from '../../lib/cut-text.ts'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'

@@ -1,4 +1,4 @@
-import { anonymousRole, callerRole } from '../../database/caller-scope.ts'
+import { anonymousRole, callerRole } from '../../database/caller/caller-scope.ts'
 import { type AccessChange, describeAccessChange } from '../schema/access.ts'
 import type { SchemaChange } from '../schema/objects.ts'
 import type { StructureRehearsal } from './rehearse.ts'

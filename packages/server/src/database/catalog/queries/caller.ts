@@ -1,4 +1,4 @@
-import { anonymousRole, callerRole } from '../../caller-scope.ts'
+import { anonymousRole, callerRole } from '../../caller/caller-scope.ts'
 import { type Sql, sql } from '../../sql.ts'
 
 /** The role callers work as; NULL, which has no privileges, in a database that Basalt has not prepared yet. */

@@ -1,4 +1,4 @@
-import { callerRole } from '../../caller-scope.ts'
+import { callerRole } from '../../caller/caller-scope.ts'
 import { type Sql, sql } from '../../sql.ts'
 
 /** Whether a start has prepared the database, so that {@link openedSchemasQuery} can be asked. */

@@ -1,4 +1,4 @@
-import { callerRole } from '../../../database/caller-scope.ts'
+import { callerRole } from '../../../database/caller/caller-scope.ts'
 import { functionsOfPublic, openDefiners, unguardedTables } from '../../../database/catalog/advisories.ts'
 import type { Catalog, Column, DatabaseFunction, Policy, Relation } from '../../../database/catalog/model.ts'
 import { type Expression, type Sql, sql } from '../../../database/sql.ts'

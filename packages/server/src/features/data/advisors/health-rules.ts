@@ -1,4 +1,4 @@
-import { callerRole } from '../../../database/caller-scope.ts'
+import { callerRole } from '../../../database/caller/caller-scope.ts'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'

@@ -1,4 +1,4 @@
-import { originOf } from '../../../http/request-origin.ts'
+import { originOf } from '../../../http/requests/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import * as schemas from './schemas.ts'
 import type { AdvisorService } from './service.ts'

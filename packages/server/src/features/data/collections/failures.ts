@@ -1,12 +1,12 @@
 import type { Column, Relation } from '../../../database/catalog/model.ts'
+import { StatementFailed } from '../../../database/connection/message.ts'
 import {
   definitionError,
   hasUnstorableCharacter,
   isDefinitionFault,
   isUnplacedDataFault,
   translateDatabaseFailure,
-} from '../../../database/error-translation.ts'
-import { StatementFailed } from '../../../database/message.ts'
+} from '../../../database/errors/error-translation.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import type { Caller } from './access/caller.ts'

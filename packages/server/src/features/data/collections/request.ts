@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { identityOf } from '../../../http/authentication.ts'
-import { addressKey } from '../../../http/client-address.ts'
-import { hasDisconnected } from '../../../http/disconnection.ts'
-import type { Identity } from '../../../http/identity.ts'
+import { identityOf } from '../../../http/access/authentication.ts'
+import type { Identity } from '../../../http/access/identity.ts'
+import { addressKey } from '../../../http/requests/client-address.ts'
+import { hasDisconnected } from '../../../http/responses/disconnection.ts'
 import { idempotencyKeyOf } from '../idempotency/index.ts'
 import type { Caller } from './access/caller.ts'
 

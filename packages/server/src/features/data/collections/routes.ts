@@ -1,5 +1,5 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
-import { acceptJsonText } from '../../../http/body.ts'
+import { acceptJsonText } from '../../../http/requests/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { createAdmission, isAnyWritable, isOpenFor } from './access/public-access.ts'
 import { addBrowseRoutes } from './browse/routes.ts'

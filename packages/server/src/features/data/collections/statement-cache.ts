@@ -1,5 +1,5 @@
 import type { Catalog } from '../../../database/catalog/model.ts'
-import { type Call, type Statement, statement } from '../../../database/message.ts'
+import { type Call, type Statement, statement } from '../../../database/connection/message.ts'
 import { render, Slot, type Sql } from '../../../database/sql.ts'
 import { Lru } from '../../../lib/lru.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { addressKey } from '../../../http/client-address.ts'
-import type { Identity } from '../../../http/identity.ts'
+import type { Identity } from '../../../http/access/identity.ts'
+import { addressKey } from '../../../http/requests/client-address.ts'
 import { idempotencyErrors } from './errors.ts'
 
 /** Names one write of one caller, so that it can be sent again without being made again. */

@@ -1,5 +1,5 @@
-import type { Step } from '../../../database/caller-steps.ts'
-import { type Statement, statement } from '../../../database/message.ts'
+import type { Step } from '../../../database/caller/caller-steps.ts'
+import { type Statement, statement } from '../../../database/connection/message.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { IdempotencyKey } from './key.ts'

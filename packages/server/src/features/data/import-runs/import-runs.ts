@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import { translateDatabaseFailure } from '../../../database/error-translation.ts'
+import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { httpErrors } from '../../../http/errors.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
 import { AppError, messageOf } from '../../../lib/errors.ts'
 import {
   type BackgroundImports,

@@ -1,5 +1,5 @@
-import type { Connection } from '../../../database/connection.ts'
-import { translateDatabaseFailure } from '../../../database/error-translation.ts'
+import type { Connection } from '../../../database/connection/connection.ts'
+import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
 import { inTransaction, type SystemDatabase } from '../../../database/system-database.ts'

@@ -1,5 +1,5 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { JobRefused, type JobType } from '../../../job-queue.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { isUuid } from '../../../lib/uuid.ts'

@@ -1,7 +1,7 @@
 import type { ColumnType, Parameter } from '../../../database/catalog/model.ts'
-import { databaseErrors } from '../../../database/errors.ts'
-import { httpErrors } from '../../../http/errors.ts'
-import { parseQuery } from '../../../http/query-string.ts'
+import { databaseErrors } from '../../../database/errors/errors.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
+import { parseQuery } from '../../../http/requests/query-string.ts'
 import { suggestion } from '../../../lib/suggestion.ts'
 import { procedureErrors } from './errors.ts'
 

@@ -1,12 +1,12 @@
 import type { DatabaseFunction } from '../../../database/catalog/model.ts'
+import type { StatementFailed } from '../../../database/connection/message.ts'
 import {
   definitionError,
   isDefinitionFault,
   isRaised,
   translateDatabaseFailure,
-} from '../../../database/error-translation.ts'
-import type { StatementFailed } from '../../../database/message.ts'
-import { httpErrors } from '../../../http/errors.ts'
+} from '../../../database/errors/error-translation.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { ambiguous } from './resolve.ts'
 

@@ -1,4 +1,4 @@
-import type { CallerScope } from '../../../database/caller-scope.ts'
+import type { CallerScope } from '../../../database/caller/caller-scope.ts'
 import type { Catalog, DatabaseFunction, Relation } from '../../../database/catalog/model.ts'
 import {
   type ChangeAction,

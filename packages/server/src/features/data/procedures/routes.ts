@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog } from '../../../database/catalog/model.ts'
-import { acceptJsonText } from '../../../http/body.ts'
+import { acceptJsonText } from '../../../http/requests/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { bodyOf, callerOf, createAdmission, queryOf } from '../collections/index.ts'
 import type { NotifyHeaders } from './notification.ts'

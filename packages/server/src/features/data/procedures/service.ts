@@ -1,9 +1,9 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, DatabaseFunction } from '../../../database/catalog/model.ts'
 import type { ChangeLog } from '../../../database/change-log.ts'
-import { databaseErrors } from '../../../database/errors.ts'
-import { type Answer, StatementFailed } from '../../../database/message.ts'
-import { requireProcedure, tokenRequired } from '../../../http/grants.ts'
+import { type Answer, StatementFailed } from '../../../database/connection/message.ts'
+import { databaseErrors } from '../../../database/errors/errors.ts'
+import { requireProcedure, tokenRequired } from '../../../http/access/grants.ts'
 import {
   type Caller,
   createCatalogAccess,

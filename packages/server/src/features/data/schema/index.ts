@@ -1,7 +1,7 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import type { Feature } from '../../../feature.ts'
-import { identityOf } from '../../../http/authentication.ts'
+import { identityOf } from '../../../http/access/authentication.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import type { Viewer } from './column.ts'

@@ -1,4 +1,4 @@
-import { callerRole } from '../../../database/caller-scope.ts'
+import { callerRole } from '../../../database/caller/caller-scope.ts'
 import type { Relation } from '../../../database/catalog/model.ts'
 import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'

@@ -1,7 +1,7 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Relation } from '../../../database/catalog/model.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { sqlRunnerErrors } from './errors.ts'
 import { cancelBackend } from './queries.ts'

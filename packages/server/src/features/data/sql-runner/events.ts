@@ -1,4 +1,4 @@
-import type { Notice } from '../../../database/connection.ts'
+import type { Notice } from '../../../database/connection/connection.ts'
 
 /** What a run reports as it goes; lines of `application/x-ndjson`. */
 export type RunEvent =

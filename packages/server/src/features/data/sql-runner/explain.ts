@@ -1,5 +1,5 @@
 import type { Database } from '../../../database/open.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { sqlRunnerErrors } from './errors.ts'
 import { describeSqlFailure } from './failures.ts'

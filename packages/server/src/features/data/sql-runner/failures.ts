@@ -1,4 +1,4 @@
-import { databaseErrorOf, translateDatabaseFailure } from '../../../database/error-translation.ts'
+import { databaseErrorOf, translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
 import { cutText } from '../../../lib/cut-text.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { SqlStatement } from '../../../lib/sql-statements.ts'

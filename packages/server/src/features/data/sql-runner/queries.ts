@@ -1,6 +1,6 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import type { TimePosition } from '../../../http/filters.ts'
+import type { TimePosition } from '../../../http/requests/filters.ts'
 import type { RunMode } from './request.ts'
 
 export type RunStatus = 'running' | 'succeeded' | 'failed' | 'canceled' | 'interrupted'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { CallerScope } from '../../../database/caller-scope.ts'
+import type { CallerScope } from '../../../database/caller/caller-scope.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { sqlRunnerErrors } from './errors.ts'
 import { runBounds } from './schemas.ts'

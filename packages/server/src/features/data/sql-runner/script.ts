@@ -1,4 +1,4 @@
-import { offsetAt } from '../../../database/script-failure.ts'
+import { offsetAt } from '../../../database/errors/script-failure.ts'
 import { type SqlStatement, splitStatements } from '../../../lib/sql-statements.ts'
 import { sqlRunnerErrors } from './errors.ts'
 import type { RunMode, RunTransaction } from './request.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Connection } from '../../../database/connection.ts'
-import { translateDatabaseFailure } from '../../../database/error-translation.ts'
+import type { Connection } from '../../../database/connection/connection.ts'
+import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
 import type { Database } from '../../../database/open.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import { AppError, codeOf, messageOf } from '../../../lib/errors.ts'

@@ -1,6 +1,6 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import type { WithCatalog } from '../collections/index.ts'
 import type { IndexBuilder } from './build.ts'

@@ -1,8 +1,8 @@
-import type { CallerScope } from '../../../database/caller-scope.ts'
+import type { CallerScope } from '../../../database/caller/caller-scope.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { httpErrors } from '../../../http/errors.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { Lru } from '../../../lib/lru.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 

@@ -1,4 +1,4 @@
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import type { Embedder } from '../../data/embedding-provider/index.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { backfillJob } from './backfill.ts'

@@ -1,5 +1,5 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { parseInstant } from '../../../lib/instant.ts'
 import { isStorableJson } from '../../../lib/storable-text.ts'

@@ -1,4 +1,4 @@
-import { originOf } from '../../../http/request-origin.ts'
+import { originOf } from '../../../http/requests/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { JobAdministration } from './administration.ts'
 import { jobErrors } from './errors.ts'

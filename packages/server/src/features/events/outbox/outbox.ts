@@ -5,7 +5,7 @@ import {
   type ChangeLog,
   changedRows,
 } from '../../../database/change-log.ts'
-import { type Call, statement } from '../../../database/message.ts'
+import { type Call, statement } from '../../../database/connection/message.ts'
 import type { Notifications } from '../../../database/notifications/notifications.ts'
 import { render, type Sql, sql } from '../../../database/sql.ts'
 import type { Interests } from './interests.ts'

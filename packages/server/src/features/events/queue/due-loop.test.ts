@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { waitFor } from '../../../../test/wait-for.ts'
-import { inBackground, isInBackground } from '../../../database/background.ts'
+import { inBackground, isInBackground } from '../../../database/pool/background.ts'
 import { DueLoop } from './due-loop.ts'
 
 test('a look that a job has woken has all connections, and not the quota of jobs', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { inBackground } from '../../../database/background.ts'
+import { inBackground } from '../../../database/pool/background.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { DueLoop } from './due-loop.ts'
 

@@ -1,4 +1,4 @@
-import type { CallerScope } from '../../../database/caller-scope.ts'
+import type { CallerScope } from '../../../database/caller/caller-scope.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import type { ViewAs, Viewer } from '../../data/view-as/index.ts'

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { EventStream, formatEvent } from '../../../http/sse.ts'
+import { EventStream, formatEvent } from '../../../http/responses/sse.ts'
 import { type Ending, gapMessage, type Transport } from './stream.ts'
 
 /** What a browser waits before it connects again. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Identity, Verdict } from '../../../http/identity.ts'
+import type { Identity, Verdict } from '../../../http/access/identity.ts'
 import { Stream, type Transport } from './stream.ts'
 import { StreamTokens } from './stream-tokens.ts'
 

@@ -1,4 +1,4 @@
-import type { Verdict } from '../../../http/identity.ts'
+import type { Verdict } from '../../../http/access/identity.ts'
 import type { Stream } from './stream.ts'
 
 /** What a look-up of a token says counts for no longer: a session that ends ends its streams within a second. */

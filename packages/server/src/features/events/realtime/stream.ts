@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { CallerScope } from '../../../database/caller-scope.ts'
-import type { UserIdentity } from '../../../http/identity.ts'
+import type { CallerScope } from '../../../database/caller/caller-scope.ts'
+import type { UserIdentity } from '../../../http/access/identity.ts'
 import type { Subscriptions } from './changes/audience.ts'
 import { formatPosition, type Position } from './changes/position.ts'
 

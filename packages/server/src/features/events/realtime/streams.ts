@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../../config/schema.ts'
-import { httpErrors } from '../../../http/errors.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
 import { ChangeFeed, type ChangeFeedDeps } from './changes/change-feed.ts'
 import { realtimeErrors } from './errors.ts'
 import { NodeRecord } from './node-record.ts'

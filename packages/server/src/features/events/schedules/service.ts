@@ -1,5 +1,5 @@
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { isStorableText } from '../../../lib/storable-text.ts'
 import { isUuid } from '../../../lib/uuid.ts'

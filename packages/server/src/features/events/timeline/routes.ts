@@ -1,5 +1,5 @@
-import { httpErrors } from '../../../http/errors.ts'
-import { readChoice, readTimeRange, readUuid } from '../../../http/filters.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
+import { readChoice, readTimeRange, readUuid } from '../../../http/requests/filters.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { timelineErrors } from './errors.ts'
 import * as schemas from './schemas.ts'

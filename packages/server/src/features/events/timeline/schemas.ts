@@ -1,4 +1,4 @@
-import { limitParameter } from '../../../http/filters.ts'
+import { limitParameter } from '../../../http/requests/filters.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 

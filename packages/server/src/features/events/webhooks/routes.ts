@@ -1,4 +1,4 @@
-import { originOf } from '../../../http/request-origin.ts'
+import { originOf } from '../../../http/requests/request-origin.ts'
 import { readPage } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { webhookErrors } from './errors.ts'

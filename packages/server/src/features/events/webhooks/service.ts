@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Outbound } from '../../../http/outbound.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'

@@ -1,6 +1,6 @@
 import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { type AttemptLimit, requireAllowed, type Throttle } from '../../operations/throttle/index.ts'

@@ -1,4 +1,4 @@
-import { originOf } from '../../../http/request-origin.ts'
+import { originOf } from '../../../http/requests/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { DeployService } from './administration/deploys.ts'
 import type { SiteService } from './administration/sites.ts'

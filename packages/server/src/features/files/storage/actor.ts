@@ -1,6 +1,6 @@
-import type { CallerScope } from '../../../database/caller-scope.ts'
-import { requireTable } from '../../../http/grants.ts'
-import { anonymousIdentity, type Identity } from '../../../http/identity.ts'
+import type { CallerScope } from '../../../database/caller/caller-scope.ts'
+import { requireTable } from '../../../http/access/grants.ts'
+import { anonymousIdentity, type Identity } from '../../../http/access/identity.ts'
 
 /** On whose behalf objects are read and written. */
 export interface Actor {

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { anonymousIdentity } from '../../../http/identity.ts'
-import { readHttpDate } from '../../../http/partial-content.ts'
+import { anonymousIdentity } from '../../../http/access/identity.ts'
+import { readHttpDate } from '../../../http/responses/partial-content.ts'
 import { type IdempotencyKey, idempotencyKeyOf } from '../../data/idempotency/index.ts'
 import { storageErrors } from './errors.ts'
 import { readObjectName } from './names.ts'

@@ -1,4 +1,4 @@
-import { identityOf } from '../../../http/authentication.ts'
+import { identityOf } from '../../../http/access/authentication.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { actorOf, requireBucket } from './actor.ts'
 import { createDownload, type DownloadDeps } from './download/downloads.ts'

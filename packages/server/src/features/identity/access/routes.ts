@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { originOf } from '../../../http/request-origin.ts'
+import { originOf } from '../../../http/requests/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import * as schemas from './schemas.ts'
 import type { AccessService, Asking } from './service.ts'

@@ -1,4 +1,4 @@
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { createCatalogAccess, requireRelation } from '../../data/collections/index.ts'
 import { clauseOf } from '../../data/policies/index.ts'
 import { recordAudit } from '../../operations/audit/index.ts'

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../../database/system-database.ts'
-import { httpErrors } from '../../../http/errors.ts'
-import type { UserIdentity } from '../../../http/identity.ts'
+import type { UserIdentity } from '../../../http/access/identity.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
 import type { AccountContext } from './context.ts'
 import { requireNewPassword, requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'

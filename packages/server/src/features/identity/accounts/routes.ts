@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { optionalUserOf, userOf } from '../../../http/authentication.ts'
-import { addressKey } from '../../../http/client-address.ts'
+import { optionalUserOf, userOf } from '../../../http/access/authentication.ts'
+import { addressKey } from '../../../http/requests/client-address.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Queryable } from '../../../database/system-database.ts'
-import type { PendingIdentity } from '../../../http/identity.ts'
+import type { PendingIdentity } from '../../../http/access/identity.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
 import { signAccessToken } from './sessions/access-token.ts'

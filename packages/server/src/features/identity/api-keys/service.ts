@@ -1,6 +1,6 @@
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import { readUuid } from '../../../http/filters.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import { readUuid } from '../../../http/requests/filters.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { type PageRequest, readPage } from '../../../http/schemas.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { parseInstant } from '../../../lib/instant.ts'

@@ -1,4 +1,4 @@
-import type { AppLimit } from '../../../http/identity.ts'
+import type { AppLimit } from '../../../http/access/identity.ts'
 
 /** What the database answered to a request for permits. */
 export interface LeaseAnswer {

@@ -1,6 +1,6 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { defaultAppId } from '../../../http/identity.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import { defaultAppId } from '../../../http/access/identity.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { type PageRequest, readPage } from '../../../http/schemas.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'

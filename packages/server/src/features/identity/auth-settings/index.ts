@@ -1,5 +1,5 @@
 import type { Feature } from '../../../feature.ts'
-import { originOf } from '../../../http/request-origin.ts'
+import { originOf } from '../../../http/requests/request-origin.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { authSettingsErrors } from './errors.ts'

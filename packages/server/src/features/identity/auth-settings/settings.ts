@@ -2,7 +2,7 @@ import type { Config } from '../../../config/schema.ts'
 import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 
 /** The ways to sign in that can be switched at run time. */

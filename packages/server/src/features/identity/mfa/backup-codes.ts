@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { sql } from '../../../database/sql.ts'
-import type { PendingIdentity, UserIdentity } from '../../../http/identity.ts'
+import type { PendingIdentity, UserIdentity } from '../../../http/access/identity.ts'
 import {
   type AuthenticationResponse,
   type Client,

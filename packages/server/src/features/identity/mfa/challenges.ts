@@ -1,6 +1,6 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { httpErrors } from '../../../http/errors.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
 import { codeOf } from '../../../lib/errors.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import type { FactorMethod } from './factors.ts'

@@ -1,5 +1,5 @@
-import { pendingOf, userOf } from '../../../http/authentication.ts'
-import { originOf } from '../../../http/request-origin.ts'
+import { pendingOf, userOf } from '../../../http/access/authentication.ts'
+import { originOf } from '../../../http/requests/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { clientOf, requireUser } from '../accounts/index.ts'
 import { countBackupCodes, generateBackupCodes, verifyBackupCode } from './backup-codes.ts'

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../../database/system-database.ts'
-import { httpErrors } from '../../../http/errors.ts'
-import type { PendingIdentity, UserIdentity } from '../../../http/identity.ts'
+import type { PendingIdentity, UserIdentity } from '../../../http/access/identity.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
 import { AppError } from '../../../lib/errors.ts'
 import {
   type AuthenticationResponse,

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../database/system-database.ts'
-import type { PendingIdentity, UserIdentity } from '../../../http/identity.ts'
+import type { PendingIdentity, UserIdentity } from '../../../http/access/identity.ts'
 import { JobRefused, type JobType } from '../../../job-queue.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { MailRefused } from '../../messaging/mail/index.ts'

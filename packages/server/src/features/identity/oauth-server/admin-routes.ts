@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { originOf } from '../../../http/request-origin.ts'
+import { originOf } from '../../../http/requests/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { requireUser } from '../accounts/index.ts'
 import type { ClientAdministration } from './clients/administration.ts'

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Config } from '../../../config/schema.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import type { UserIdentity } from '../../../http/identity.ts'
+import type { UserIdentity } from '../../../http/access/identity.ts'
 import { createToken } from '../../../lib/tokens.ts'
 import type { AccountContext } from '../accounts/index.ts'
 import type { ClientDocuments } from './clients/documents.ts'

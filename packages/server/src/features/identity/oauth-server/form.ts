@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { formType } from '../../../http/body.ts'
+import { formType } from '../../../http/requests/body.ts'
 import { formExpected, ProtocolError } from './protocol-error.ts'
 
 /** Parameters of a form, each at most once (RFC 6749 §3.2); those that are lists by `all`. */

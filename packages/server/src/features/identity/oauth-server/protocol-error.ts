@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply } from 'fastify'
-import { formType, jsonType } from '../../../http/body.ts'
-import { describeValidation } from '../../../http/error-handler.ts'
+import { describeValidation } from '../../../http/errors/error-handler.ts'
+import { formType, jsonType } from '../../../http/requests/body.ts'
 import { AppError, codeOf } from '../../../lib/errors.ts'
 
 /** The codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2 that are answered here. */

@@ -1,7 +1,7 @@
 import type { Notifications } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import { defaultAppId } from '../../../http/identity.ts'
+import { defaultAppId } from '../../../http/access/identity.ts'
 import { describeProgram, OpaqueTokens, type OpenedProgram } from '../opaque-tokens/index.ts'
 import { accessTokenPrefix } from './context.ts'
 

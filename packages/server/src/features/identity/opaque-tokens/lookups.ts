@@ -1,4 +1,4 @@
-import { httpErrors } from '../../../http/errors.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
 
 /** Tokens that one statement looks up. */
 const batchSize = 500

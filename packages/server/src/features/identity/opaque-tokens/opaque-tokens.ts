@@ -1,6 +1,6 @@
 import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import type { Sql } from '../../../database/sql.ts'
-import type { TokenVerifier, UserIdentity, Verdict } from '../../../http/identity.ts'
+import type { TokenVerifier, UserIdentity, Verdict } from '../../../http/access/identity.ts'
 import { Lru } from '../../../lib/lru.ts'
 import { hashToken, isToken } from '../../../lib/tokens.ts'
 import { type OpenedToken, TokenLookups } from './lookups.ts'

@@ -1,4 +1,4 @@
-import type { UserIdentity } from '../../../http/identity.ts'
+import type { UserIdentity } from '../../../http/access/identity.ts'
 import type { OpenedToken } from './lookups.ts'
 
 export type Scope = '*' | 'readonly' | 'readwrite'

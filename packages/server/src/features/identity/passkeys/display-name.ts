@@ -1,4 +1,4 @@
-import { httpErrors } from '../../../http/errors.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
 
 const longest = 100
 

@@ -1,4 +1,4 @@
-import type { UserIdentity } from '../../../http/identity.ts'
+import type { UserIdentity } from '../../../http/access/identity.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { fieldRequired } from '../accounts/index.ts'
 import {

@@ -1,4 +1,4 @@
-import type { UserIdentity } from '../../../http/identity.ts'
+import type { UserIdentity } from '../../../http/access/identity.ts'
 import { lockSelf, requireText } from '../accounts/index.ts'
 import { findFactor, removeFactor } from '../mfa/index.ts'
 import { isBase64url, longestCredentialId } from './client-data.ts'

@@ -1,5 +1,5 @@
-import { pendingOf, userOf } from '../../../http/authentication.ts'
-import { addressKey } from '../../../http/client-address.ts'
+import { pendingOf, userOf } from '../../../http/access/authentication.ts'
+import { addressKey } from '../../../http/requests/client-address.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { clientOf } from '../accounts/index.ts'
 import type { PasskeyContext } from './context.ts'

@@ -1,4 +1,4 @@
-import type { PendingIdentity } from '../../../http/identity.ts'
+import type { PendingIdentity } from '../../../http/access/identity.ts'
 import { type AuthenticationResponse, type Client, fieldRequired, requireText } from '../accounts/index.ts'
 import { challengeNotFound, challengeUsed, passSecondFactor } from '../mfa/index.ts'
 import { parseAssertion } from './assertion.ts'

@@ -1,5 +1,5 @@
-import { httpErrors } from '../../../http/errors.ts'
-import type { UserIdentity } from '../../../http/identity.ts'
+import type { UserIdentity } from '../../../http/access/identity.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
 
 /**
  * Whether the session began with two factors: a first and a second one, or a passkey, which is something one has and,

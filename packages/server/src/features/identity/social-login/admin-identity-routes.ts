@@ -1,4 +1,4 @@
-import { originOf } from '../../../http/request-origin.ts'
+import { originOf } from '../../../http/requests/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { lockUser, requireUser, userNotFound } from '../accounts/index.ts'

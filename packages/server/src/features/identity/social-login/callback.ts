@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { sendPage } from '../../../http/send-page.ts'
+import { sendPage } from '../../../http/responses/send-page.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { createPage } from '../../../lib/page.ts'
 import { hashToken } from '../../../lib/tokens.ts'

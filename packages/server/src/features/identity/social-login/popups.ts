@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 import type { Notifications } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import { EventStream, formatEvent } from '../../../http/sse.ts'
+import { EventStream, formatEvent } from '../../../http/responses/sse.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { hashToken } from '../../../lib/tokens.ts'
 

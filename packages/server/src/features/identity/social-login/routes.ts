@@ -1,5 +1,5 @@
-import { userOf } from '../../../http/authentication.ts'
-import { acceptForms } from '../../../http/body.ts'
+import { userOf } from '../../../http/access/authentication.ts'
+import { acceptForms } from '../../../http/requests/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { clientOf } from '../accounts/index.ts'

@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { addressKey } from '../../../http/client-address.ts'
-import type { UserIdentity } from '../../../http/identity.ts'
-import { sendPage } from '../../../http/send-page.ts'
+import type { UserIdentity } from '../../../http/access/identity.ts'
+import { addressKey } from '../../../http/requests/client-address.ts'
+import { sendPage } from '../../../http/responses/send-page.ts'
 import { createPage, escapeHtml } from '../../../lib/page.ts'
 import { hashToken } from '../../../lib/tokens.ts'
 import {

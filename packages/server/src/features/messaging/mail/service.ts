@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { isEmailAddress } from '../../../lib/email-address.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { recordAudit } from '../../operations/audit/index.ts'

@@ -1,5 +1,5 @@
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { hashToken } from '../../../lib/tokens.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import * as devices from './devices.ts'

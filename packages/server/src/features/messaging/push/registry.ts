@@ -5,7 +5,7 @@ import type { Notifications, WatchHandle } from '../../../database/notifications
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { Outbound } from '../../../http/outbound.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { recordAudit } from '../../operations/audit/index.ts'

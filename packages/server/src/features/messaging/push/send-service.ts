@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { parseInstant } from '../../../lib/instant.ts'
 import { recordAudit } from '../../operations/audit/index.ts'

@@ -1,5 +1,5 @@
-import { userOf } from '../../../http/authentication.ts'
-import { originOf } from '../../../http/request-origin.ts'
+import { userOf } from '../../../http/access/authentication.ts'
+import { originOf } from '../../../http/requests/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { adminSchemas, ownLimit, ownSchemas } from './schemas.ts'
 import type { SmsService } from './service.ts'

@@ -1,5 +1,5 @@
-import { acceptRaw } from '../../../http/body.ts'
-import { readForm } from '../../../http/multipart.ts'
+import { acceptRaw } from '../../../http/requests/body.ts'
+import { readForm } from '../../../http/requests/multipart.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { isSameSignature } from '../../../lib/signatures.ts'
 import { supportErrors } from './errors.ts'

@@ -1,5 +1,5 @@
-import { adminOf } from '../../../http/authentication.ts'
-import { originOf } from '../../../http/request-origin.ts'
+import { adminOf } from '../../../http/access/authentication.ts'
+import { originOf } from '../../../http/requests/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { signInSchema, signOutSchema, statusSchema } from './schemas.ts'
 import type { AdminService } from './service.ts'

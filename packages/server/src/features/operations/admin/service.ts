@@ -1,4 +1,4 @@
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { hashToken } from '../../../lib/tokens.ts'
 import { recordAudit } from '../audit/index.ts'
 import type { AdminDeps } from './context.ts'

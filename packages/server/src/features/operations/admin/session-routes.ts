@@ -3,11 +3,11 @@ import {
   clearAdminCookie,
   requireOwnPage,
   setAdminCookie,
-} from '../../../http/admin-cookie.ts'
-import { adminOf } from '../../../http/authentication.ts'
-import { httpErrors } from '../../../http/errors.ts'
-import type { Origins } from '../../../http/origins.ts'
-import { originOf } from '../../../http/request-origin.ts'
+} from '../../../http/access/admin-cookie.ts'
+import { adminOf } from '../../../http/access/authentication.ts'
+import type { Origins } from '../../../http/access/origins.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
+import { originOf } from '../../../http/requests/request-origin.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { endSessionSchema, sessionSchema, startSessionSchema } from './schemas.ts'
 import type { AdminService } from './service.ts'

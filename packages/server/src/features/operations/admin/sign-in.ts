@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { hashToken } from '../../../lib/tokens.ts'
 import { type AttemptLimit, requireAllowed } from '../throttle/index.ts'

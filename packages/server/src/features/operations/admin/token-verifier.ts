@@ -1,5 +1,5 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { type TokenVerifier, unattributed, type Verdict } from '../../../http/identity.ts'
+import { type TokenVerifier, unattributed, type Verdict } from '../../../http/access/identity.ts'
 import { Lru } from '../../../lib/lru.ts'
 import { hashToken, isToken } from '../../../lib/tokens.ts'
 import { findSession, moveIdleEnd } from './queries.ts'

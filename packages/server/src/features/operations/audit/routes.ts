@@ -1,5 +1,5 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { readChoice, readOffset, readTimeRange, readUuid } from '../../../http/filters.ts'
+import { readChoice, readOffset, readTimeRange, readUuid } from '../../../http/requests/filters.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { type AuditFilter, type AuditRow, listAudit } from './queries.ts'
 import { auditLimit, listAuditSchema } from './schemas.ts'

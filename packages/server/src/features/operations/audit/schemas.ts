@@ -1,4 +1,4 @@
-import { limitParameter, offsetSchema } from '../../../http/filters.ts'
+import { limitParameter, offsetSchema } from '../../../http/requests/filters.ts'
 import { bearerSecurity, offsetPageOf, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 

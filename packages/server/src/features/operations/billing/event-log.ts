@@ -7,7 +7,7 @@ import {
   readTimeRange,
   readUuid,
   type TimeRange,
-} from '../../../http/filters.ts'
+} from '../../../http/requests/filters.ts'
 import { bearerSecurity, offsetPageOf, responses } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { Type } from '../../../lib/type.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { extname } from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { sendPage } from '../../../http/send-page.ts'
+import { sendPage } from '../../../http/responses/send-page.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { DashboardFiles } from './files.ts'
 import { pagePolicy } from './policy.ts'

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Config } from '../../../config/schema.ts'
 import { WriteBehind } from '../../../database/write-behind.ts'
-import type { Metrics } from '../../../http/metrics.ts'
+import type { Metrics } from '../../../http/observation/metrics.ts'
 import { postJson } from '../../../http/post-json.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { toOtlpAttributes, toOtlpTime } from '../../../lib/otlp.ts'

@@ -1,6 +1,6 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { httpErrors } from '../../../http/errors.ts'
-import { readChoice, readTimeRange, readUuid } from '../../../http/filters.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
+import { readChoice, readTimeRange, readUuid } from '../../../http/requests/filters.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { Clock } from '../../../lib/clock.ts'

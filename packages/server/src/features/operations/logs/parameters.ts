@@ -1,5 +1,5 @@
-import { httpErrors } from '../../../http/errors.ts'
-import { readChoice, readTimeRange, readUuid } from '../../../http/filters.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
+import { readChoice, readTimeRange, readUuid } from '../../../http/requests/filters.ts'
 import { levelNames, levels } from './entry.ts'
 import { logErrors } from './errors.ts'
 import type { LogFilter, LogPosition, RequestFilter, StatusRange } from './queries.ts'

@@ -1,5 +1,5 @@
-import { BinaryRows } from '../../../database/binary-rows.ts'
-import type { AnsweredRequest } from '../../../http/request-observer.ts'
+import { BinaryRows } from '../../../database/connection/binary-rows.ts'
+import type { AnsweredRequest } from '../../../http/observation/request-observer.ts'
 import { storable } from './entry.ts'
 
 /** Characters of a path that are kept. */

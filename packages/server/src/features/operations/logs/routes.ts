@@ -1,6 +1,6 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { readChoice, readOffset, readTimeRange } from '../../../http/filters.ts'
-import type { Metrics } from '../../../http/metrics.ts'
+import type { Metrics } from '../../../http/observation/metrics.ts'
+import { readChoice, readOffset, readTimeRange } from '../../../http/requests/filters.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { readCursor, readLogFilter, readRequestFilter, writeCursor } from './parameters.ts'
 import { listLogs, listRequests, takeSnapshot } from './queries.ts'

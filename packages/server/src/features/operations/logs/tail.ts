@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { EventStream, formatEvent } from '../../../http/sse.ts'
+import { EventStream, formatEvent } from '../../../http/responses/sse.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { type LogFilter, listLogsSince } from './queries.ts'
 import { showEntry } from './show.ts'

@@ -1,4 +1,4 @@
-import { httpErrors } from '../../../http/errors.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
 import type { AppError } from '../../../lib/errors.ts'
 
 /** Runs work of one key a few at a time, in the order it came. */

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { defaultAppId } from '../../../http/identity.ts'
-import type { AnsweredRequest, OpenedStream, RequestObserver } from '../../../http/request-observer.ts'
+import { defaultAppId } from '../../../http/access/identity.ts'
+import type {
+  AnsweredRequest,
+  OpenedStream,
+  RequestObserver,
+} from '../../../http/observation/request-observer.ts'
 import type { JobQueue, JobType } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'

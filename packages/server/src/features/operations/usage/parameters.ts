@@ -1,4 +1,4 @@
-import { httpErrors } from '../../../http/errors.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { usageErrors } from './errors.ts'
 import {

@@ -1,4 +1,4 @@
-import { anonymousRole, callerRole } from '../../../database/caller-scope.ts'
+import { anonymousRole, callerRole } from '../../../database/caller/caller-scope.ts'
 import { structureErrors } from '../errors.ts'
 import type { ChangeOf, TemplateInput } from './schema.ts'
 import { expression, type Named, name, names, qualified } from './text.ts'

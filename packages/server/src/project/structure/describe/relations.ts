@@ -1,4 +1,4 @@
-import { anonymousRole, callerRole } from '../../../database/caller-scope.ts'
+import { anonymousRole, callerRole } from '../../../database/caller/caller-scope.ts'
 import { naturally } from '../../../database/natural-order.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'

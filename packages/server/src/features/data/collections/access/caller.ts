@@ -1,4 +1,4 @@
-import type { CallerScope, Origin } from '../../../../database/caller-scope.ts'
+import type { CallerScope, Origin } from '../../../../database/caller/caller-scope.ts'
 import type { IdempotencyKey } from '../../idempotency/index.ts'
 
 /** Identity of a request, and whether its client has disconnected. */

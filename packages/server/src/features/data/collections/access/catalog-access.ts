@@ -1,9 +1,12 @@
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
-import { mayBlameOldDefinitions, translateDatabaseFailure } from '../../../../database/error-translation.ts'
-import { databaseErrors } from '../../../../database/errors.ts'
-import { StatementFailed } from '../../../../database/message.ts'
-import { tokenRequired } from '../../../../http/grants.ts'
+import { StatementFailed } from '../../../../database/connection/message.ts'
+import {
+  mayBlameOldDefinitions,
+  translateDatabaseFailure,
+} from '../../../../database/errors/error-translation.ts'
+import { databaseErrors } from '../../../../database/errors/errors.ts'
+import { tokenRequired } from '../../../../http/access/grants.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import { collectionErrors } from '../errors.ts'
 import { privilegesOf, type Reader } from '../plan/reader.ts'

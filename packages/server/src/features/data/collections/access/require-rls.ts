@@ -1,4 +1,4 @@
-import { callerRole } from '../../../../database/caller-scope.ts'
+import { callerRole } from '../../../../database/caller/caller-scope.ts'
 import type { Relation, RlsGap } from '../../../../database/catalog/model.ts'
 import { quoteIdentifier } from '../../../../database/sql.ts'
 import { collectionErrors } from '../errors.ts'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { adminOf } from '../../../../http/authentication.ts'
-import { originOf } from '../../../../http/request-origin.ts'
+import { adminOf } from '../../../../http/access/authentication.ts'
+import { originOf } from '../../../../http/requests/request-origin.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import type { Viewer } from '../../view-as/index.ts'
 import { readParameters } from '../parse/parameters.ts'

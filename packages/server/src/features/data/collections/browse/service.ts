@@ -1,6 +1,6 @@
-import type { CallerScope } from '../../../../database/caller-scope.ts'
+import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import type { Catalog, Column, Relation } from '../../../../database/catalog/model.ts'
-import type { Answer } from '../../../../database/message.ts'
+import type { Answer } from '../../../../database/connection/message.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { ViewAs, Viewer } from '../../view-as/index.ts'
 import type { Caller } from '../access/caller.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
-import type { StatementFailed } from '../../../../database/message.ts'
+import type { StatementFailed } from '../../../../database/connection/message.ts'
 import { quoteIdentifier, Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { RecordPlan } from '../plan/record.ts'
 import type { SlotValues } from '../statement-cache.ts'

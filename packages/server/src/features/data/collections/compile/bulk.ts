@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
-import type { StatementFailed } from '../../../../database/message.ts'
+import type { StatementFailed } from '../../../../database/connection/message.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
 import type { BulkPlan } from '../plan/bulk.ts'
 import type { RecordPlan } from '../plan/record.ts'

@@ -1,5 +1,5 @@
 import type { Column, ColumnType } from '../../../../database/catalog/model.ts'
-import type { RowFrame } from '../../../../database/copied-rows.ts'
+import type { RowFrame } from '../../../../database/connection/copied-rows.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { ExportPlan } from '../plan/export.ts'
 import { compileJsonValue } from './json-value.ts'

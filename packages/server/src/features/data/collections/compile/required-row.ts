@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Relation } from '../../../../database/catalog/model.ts'
 import type { ChangeAction } from '../../../../database/change-log.ts'
-import type { StatementFailed } from '../../../../database/message.ts'
+import type { StatementFailed } from '../../../../database/connection/message.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import { compileIdentity } from './identity.ts'
 import { compileRegclass } from './look-up.ts'

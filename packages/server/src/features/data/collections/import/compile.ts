@@ -1,4 +1,4 @@
-import { anonymousRole, callerRole } from '../../../../database/caller-scope.ts'
+import { anonymousRole, callerRole } from '../../../../database/caller/caller-scope.ts'
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'

@@ -1,5 +1,5 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
-import type { StatementFailed } from '../../../../database/message.ts'
+import type { StatementFailed } from '../../../../database/connection/message.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import { compileBodyTypes, compileBodyValue } from '../compile/body.ts'
 import { compileComparison } from '../compile/comparison.ts'

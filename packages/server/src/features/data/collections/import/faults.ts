@@ -1,12 +1,12 @@
 import type { Column } from '../../../../database/catalog/model.ts'
+import { StatementFailed } from '../../../../database/connection/message.ts'
 import {
   hasUnstorableCharacter,
   isDefinitionFault,
   isRaised,
   translateDatabaseFailure,
-} from '../../../../database/error-translation.ts'
-import { StatementFailed } from '../../../../database/message.ts'
-import { conflictCodes } from '../../../../database/retry.ts'
+} from '../../../../database/errors/error-translation.ts'
+import { conflictCodes } from '../../../../database/errors/retry.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
 import { fill, type StatementCache } from '../statement-cache.ts'

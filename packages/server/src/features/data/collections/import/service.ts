@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Relation } from '../../../../database/catalog/model.ts'
-import { requireTable } from '../../../../http/grants.ts'
+import { requireTable } from '../../../../http/access/grants.ts'
 import { createSlots } from '../../../operations/throttle/index.ts'
 import { withBody } from '../../idempotency/index.ts'
 import type { Caller } from '../access/caller.ts'

@@ -1,5 +1,5 @@
-import { httpErrors } from '../../../../http/errors.ts'
-import { parseQuery } from '../../../../http/query-string.ts'
+import { httpErrors } from '../../../../http/errors/errors.ts'
+import { parseQuery } from '../../../../http/requests/query-string.ts'
 import { suggestion } from '../../../../lib/suggestion.ts'
 import { collectionErrors } from '../errors.ts'
 

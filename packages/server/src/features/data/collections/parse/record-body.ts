@@ -1,5 +1,5 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
-import { httpErrors } from '../../../../http/errors.ts'
+import { httpErrors } from '../../../../http/errors/errors.ts'
 import { collectionErrors } from '../errors.ts'
 import { requireFittingValue } from './values.ts'
 

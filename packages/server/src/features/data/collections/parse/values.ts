@@ -1,5 +1,5 @@
 import type { Column, ColumnType } from '../../../../database/catalog/model.ts'
-import { databaseErrors } from '../../../../database/errors.ts'
+import { databaseErrors } from '../../../../database/errors/errors.ts'
 import { collectionErrors } from '../errors.ts'
 import { findGeometryFault } from './geojson.ts'
 import { findTimeZone } from './time-zone.ts'

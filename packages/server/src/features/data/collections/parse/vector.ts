@@ -1,4 +1,4 @@
-import { decodeParameter } from '../../../../http/query-string.ts'
+import { decodeParameter } from '../../../../http/requests/query-string.ts'
 import { collectionErrors } from '../errors.ts'
 import { type Parameters, parseFlag } from './parameters.ts'
 

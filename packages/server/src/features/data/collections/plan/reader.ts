@@ -1,5 +1,5 @@
 import type { Column, Privileges, Relation } from '../../../../database/catalog/model.ts'
-import { databaseErrors } from '../../../../database/errors.ts'
+import { databaseErrors } from '../../../../database/errors/errors.ts'
 
 /**
  * Whose privileges decide which columns and relations are shown: `caller` works as `basalt_authenticated`, `anonymous`

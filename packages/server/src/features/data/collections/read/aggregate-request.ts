@@ -1,5 +1,5 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
-import { isUnplacedDataFault } from '../../../../database/error-translation.ts'
+import { isUnplacedDataFault } from '../../../../database/errors/error-translation.ts'
 import { compileAggregate } from '../compile/aggregate.ts'
 import { collectionErrors } from '../errors.ts'
 import type { AggregateListQuery } from '../parse/list-query.ts'

@@ -1,4 +1,4 @@
-import { requireTable } from '../../../../http/grants.ts'
+import { requireTable } from '../../../../http/access/grants.ts'
 import type { Caller } from '../access/caller.ts'
 import { requireRelation } from '../access/catalog-access.ts'
 import { compileFacetSearch } from '../compile/facet-search.ts'

@@ -1,5 +1,5 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
-import type { Answer, Call, StatementFailed } from '../../../../database/message.ts'
+import type { Answer, Call, StatementFailed } from '../../../../database/connection/message.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import type { Caller } from '../access/caller.ts'
 import type { ReadLimits } from '../plan/list.ts'

@@ -1,5 +1,5 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
-import { requireTable } from '../../../../http/grants.ts'
+import { requireTable } from '../../../../http/access/grants.ts'
 import type { Caller } from '../access/caller.ts'
 import { requireRelation } from '../access/catalog-access.ts'
 import { type AggregateListQuery, type ListQuery, parseListQuery } from '../parse/list-query.ts'

@@ -1,5 +1,5 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
-import type { Answer } from '../../../../database/message.ts'
+import type { Answer } from '../../../../database/connection/message.ts'
 import type { Caller } from '../access/caller.ts'
 import { compileNearest } from '../compile/nearest.ts'
 import { compileVectorSettings, vectorSlots } from '../compile/vector.ts'

@@ -1,4 +1,4 @@
-import type { Answer } from '../../../../database/message.ts'
+import type { Answer } from '../../../../database/connection/message.ts'
 import type { Sql } from '../../../../database/sql.ts'
 import { compileCursorPage, compileEstimate, compileOffsetPage } from '../compile/list.ts'
 import { type Cursor, formatCursor } from '../parse/cursor.ts'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { type ChangeLog, changedRows } from '../../../../database/change-log.ts'
-import { statement } from '../../../../database/message.ts'
+import { statement } from '../../../../database/connection/message.ts'
 import { render, sql } from '../../../../database/sql.ts'
 
 let app: TestApp

@@ -3,7 +3,7 @@ import { faultsOf } from '../../../../../test/faults.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import type { ChangeLog } from '../../../../database/change-log.ts'
-import { statement } from '../../../../database/message.ts'
+import { statement } from '../../../../database/connection/message.ts'
 
 /** Types whose operators no search path leads to: those of extensions that have a schema of their own. */
 

@@ -5,7 +5,7 @@ import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { type ChangeLog, changedRows } from '../../../../database/change-log.ts'
-import { statement } from '../../../../database/message.ts'
+import { statement } from '../../../../database/connection/message.ts'
 import { render, sql } from '../../../../database/sql.ts'
 
 let app: TestApp

@@ -10,7 +10,7 @@ import {
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { createWireProxy, type Traffic, type WireProxy } from '../../../../../test/wire-proxy.ts'
 import type { ChangeLog } from '../../../../database/change-log.ts'
-import { statement } from '../../../../database/message.ts'
+import { statement } from '../../../../database/connection/message.ts'
 
 let database: TestDatabase
 let proxy: WireProxy

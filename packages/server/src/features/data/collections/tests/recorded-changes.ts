@@ -1,6 +1,6 @@
 import type { TestApp } from '../../../../../test/test-app.ts'
 import { type ChangeLog, changedRows } from '../../../../database/change-log.ts'
-import { statement } from '../../../../database/message.ts'
+import { statement } from '../../../../database/connection/message.ts'
 import { render, sql } from '../../../../database/sql.ts'
 
 /** A change log for tests: writes what it is handed into a table that callers have no right to. */

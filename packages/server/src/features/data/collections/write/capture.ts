@@ -1,4 +1,4 @@
-import type { Step } from '../../../../database/caller-steps.ts'
+import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Capture, ChangeForm, ChangeLog, WriteAction } from '../../../../database/change-log.ts'
 import { compileWholeRows, type Written } from '../compile/whole-rows.ts'

@@ -1,5 +1,5 @@
 import type { ChangeAction } from '../../../../database/change-log.ts'
-import type { StatementFailed } from '../../../../database/message.ts'
+import type { StatementFailed } from '../../../../database/connection/message.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import { isChangeDiscarded } from '../compile/required-row.ts'
 import { collectionErrors } from '../errors.ts'

@@ -1,6 +1,6 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Capture } from '../../../../database/change-log.ts'
-import type { Answer, Call } from '../../../../database/message.ts'
+import type { Answer, Call } from '../../../../database/connection/message.ts'
 import { compileGetConflicting, compileUpsert } from '../compile/upsert.ts'
 import { writeSlots } from '../compile/write.ts'
 import { collectionErrors } from '../errors.ts'

@@ -1,6 +1,6 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import { type Capture, type ChangeAction, withCapture } from '../../../../database/change-log.ts'
-import { type Answer, type Call, StatementFailed } from '../../../../database/message.ts'
+import { type Answer, type Call, StatementFailed } from '../../../../database/connection/message.ts'
 import type { WritesOnce } from '../../idempotency/index.ts'
 import type { Caller } from '../access/caller.ts'
 import { bulkSlots, compileBulk, readUnexpectedCount } from '../compile/bulk.ts'

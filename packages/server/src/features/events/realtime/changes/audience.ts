@@ -1,4 +1,4 @@
-import type { CallerScope } from '../../../../database/caller-scope.ts'
+import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import type { Filter } from './filter.ts'
 
 /** The tables that a stream subscribes to, each with a filter or whole. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
-import type { Connection } from '../../../../database/connection.ts'
+import type { Connection } from '../../../../database/connection/connection.ts'
 import type { Notifications } from '../../../../database/notifications/notifications.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Connection } from '../../../../database/connection.ts'
+import type { Connection } from '../../../../database/connection/connection.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 
 /** Connections at most: the current snapshot, the next one, and those that slow policies still need. */

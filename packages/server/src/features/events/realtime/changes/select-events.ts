@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { CallerScope } from '../../../../database/caller-scope.ts'
+import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Column, Relation } from '../../../../database/catalog/model.ts'
 import { sql } from '../../../../database/sql.ts'

@@ -1,6 +1,6 @@
-import type { CallerScope } from '../../../../database/caller-scope.ts'
+import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
-import { requireTable } from '../../../../http/grants.ts'
+import { requireTable } from '../../../../http/access/grants.ts'
 import type { Condition } from './parse-filter.ts'
 
 /** The table of files of users: no collection, but its policies are the operator's and its changes are logged. */

@@ -1,4 +1,4 @@
-import type { CallerScope } from '../../../../database/caller-scope.ts'
+import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'

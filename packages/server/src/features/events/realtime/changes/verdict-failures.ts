@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { StatementFailed } from '../../../../database/message.ts'
+import { StatementFailed } from '../../../../database/connection/message.ts'
 import { codeOf } from '../../../../lib/errors.ts'
 
 /** What is not decided after this time ends the streams concerned; their clients resume. */

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type WebSocket, WebSocketServer } from 'ws'
-import type { UpgradeOffer } from '../../../../http/upgrade.ts'
+import type { UpgradeOffer } from '../../../../http/requests/upgrade.ts'
 import { realtimeErrors } from '../errors.ts'
 
 /** The opening handshake (RFC 6455 §4.2). */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
-import { drained } from '../../../../http/sse.ts'
+import { drained } from '../../../../http/responses/sse.ts'
 import { type Ending, gapMessage, type Transport } from '../stream.ts'
 
 /** How long a client has to answer the end of the conversation. */

@@ -1,5 +1,5 @@
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
 import type { JobQueue } from '../../../../job-queue.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'

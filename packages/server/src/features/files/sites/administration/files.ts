@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { translateDatabaseFailure } from '../../../../database/error-translation.ts'
+import { translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import { contentTypeOf } from '../content-type.ts'

@@ -1,4 +1,4 @@
-import { readForm } from '../../../../http/multipart.ts'
+import { readForm } from '../../../../http/requests/multipart.ts'
 import { siteErrors } from '../errors.ts'
 import { readFilePath } from './file-path.ts'
 

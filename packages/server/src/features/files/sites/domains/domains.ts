@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
 import { type PageRequest, readPage } from '../../../../http/schemas.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'

@@ -1,4 +1,4 @@
-import { originOf } from '../../../../http/request-origin.ts'
+import { originOf } from '../../../../http/requests/request-origin.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import { siteErrors } from '../errors.ts'
 import type { DomainService } from './domains.ts'

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { chooseCoding, codings } from '../../../../http/content-coding.ts'
-import { matchesStrongTag, matchesTag, readRange } from '../../../../http/partial-content.ts'
+import { chooseCoding, codings } from '../../../../http/responses/content-coding.ts'
+import { matchesStrongTag, matchesTag, readRange } from '../../../../http/responses/partial-content.ts'
 import { headersFor } from '../rules/headers.ts'
 import type { BlobCache } from './blob-cache.ts'
 import { readRequestPath } from './file-name.ts'

@@ -1,6 +1,6 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
-import type { Coding } from '../../../../http/content-coding.ts'
+import type { Coding } from '../../../../http/responses/content-coding.ts'
 import type { StoredFile } from './find-file.ts'
 
 /** A site with a live deploy. */

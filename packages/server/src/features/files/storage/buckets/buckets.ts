@@ -1,5 +1,5 @@
 import type { SystemDatabase } from '../../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { storageErrors } from '../errors.ts'
 import { readBucketName } from '../names.ts'

@@ -1,6 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { contentDisposition, isSafeInline } from '../../../../http/disposition.ts'
-import { matchesStrongTag, matchesTag, readHttpDate, readRange } from '../../../../http/partial-content.ts'
+import { contentDisposition, isSafeInline } from '../../../../http/responses/disposition.ts'
+import {
+  matchesStrongTag,
+  matchesTag,
+  readHttpDate,
+  readRange,
+} from '../../../../http/responses/partial-content.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import type { StoredObject } from '../objects/object-queries.ts'

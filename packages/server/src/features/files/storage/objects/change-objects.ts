@@ -1,5 +1,5 @@
-import type { Step } from '../../../../database/caller-steps.ts'
-import type { Answer } from '../../../../database/message.ts'
+import type { Step } from '../../../../database/caller/caller-steps.ts'
+import type { Answer } from '../../../../database/connection/message.ts'
 import type { IdempotencyKey, WritesOnce } from '../../../data/idempotency/index.ts'
 import type { Actor } from '../actor.ts'
 import { storageErrors } from '../errors.ts'

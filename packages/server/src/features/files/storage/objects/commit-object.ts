@@ -1,4 +1,4 @@
-import type { Step } from '../../../../database/caller-steps.ts'
+import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { UserDatabase } from '../../../../database/user-database.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import type { IdempotencyKey, WritesOnce } from '../../../data/idempotency/index.ts'

@@ -1,4 +1,4 @@
-import { StatementFailed } from '../../../../database/message.ts'
+import { StatementFailed } from '../../../../database/connection/message.ts'
 import { codeOf } from '../../../../lib/errors.ts'
 import { storageErrors } from '../errors.ts'
 

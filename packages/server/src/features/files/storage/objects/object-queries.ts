@@ -1,6 +1,6 @@
 import { arrayLiteral } from '../../../../database/array-literal.ts'
-import type { Step } from '../../../../database/caller-steps.ts'
-import { type Answer, statement } from '../../../../database/message.ts'
+import type { Step } from '../../../../database/caller/caller-steps.ts'
+import { type Answer, statement } from '../../../../database/connection/message.ts'
 import { render, type Sql, sql } from '../../../../database/sql.ts'
 import type { ObjectRow } from '../show.ts'
 

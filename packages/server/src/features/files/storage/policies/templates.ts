@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { anonymousRole, callerRole } from '../../../../database/caller-scope.ts'
+import { anonymousRole, callerRole } from '../../../../database/caller/caller-scope.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
 import { takeTransactionLock } from '../../../../database/transaction-lock.ts'
-import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { storageErrors } from '../errors.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { storageErrors } from '../errors.ts'
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { httpErrors } from '../../../../http/errors.ts'
+import { httpErrors } from '../../../../http/errors/errors.ts'
 import { storageErrors } from '../errors.ts'
 import { readObjectName } from '../names.ts'
 import { declaredTypeOf } from '../objects/content-type.ts'

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { identityOf } from '../../../../http/authentication.ts'
-import { isBodyAwaited } from '../../../../http/expectation.ts'
+import { identityOf } from '../../../../http/access/authentication.ts'
+import { isBodyAwaited } from '../../../../http/requests/expectation.ts'
+import { openSlowBody } from '../../../../http/requests/slow-body.ts'
 import type { HttpServer } from '../../../../http/server.ts'
-import { openSlowBody } from '../../../../http/slow-body.ts'
 import { actorOf, requireBucket } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
 import {

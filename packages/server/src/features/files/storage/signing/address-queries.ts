@@ -1,4 +1,4 @@
-import type { CallerScope } from '../../../../database/caller-scope.ts'
+import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { readObject, type StoredObject, storedJson } from '../objects/object-queries.ts'

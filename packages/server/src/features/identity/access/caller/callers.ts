@@ -1,8 +1,8 @@
-import type { CallerScope } from '../../../../database/caller-scope.ts'
+import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
-import { httpErrors } from '../../../../http/errors.ts'
-import type { UserIdentity } from '../../../../http/identity.ts'
+import type { UserIdentity } from '../../../../http/access/identity.ts'
+import { httpErrors } from '../../../../http/errors/errors.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import {

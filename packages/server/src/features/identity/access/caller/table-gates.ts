@@ -1,5 +1,5 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
-import { requireTable, requireWriteScope, tokenRequired } from '../../../../http/grants.ts'
+import { requireTable, requireWriteScope, tokenRequired } from '../../../../http/access/grants.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import { privilegesOf, requireRelation, requireWritable } from '../../../data/collections/index.ts'
 import type { Action } from '../evaluation/stages.ts'

@@ -1,4 +1,4 @@
-import { anonymousRole, callerRole } from '../../../../database/caller-scope.ts'
+import { anonymousRole, callerRole } from '../../../../database/caller/caller-scope.ts'
 import type { Policy, Relation } from '../../../../database/catalog/model.ts'
 import { type Expression, sql } from '../../../../database/sql.ts'
 import { accessErrors } from '../errors.ts'

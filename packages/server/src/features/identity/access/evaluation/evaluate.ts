@@ -1,6 +1,6 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
-import type { Call } from '../../../../database/message.ts'
-import { StatementFailed } from '../../../../database/message.ts'
+import type { Call } from '../../../../database/connection/message.ts'
+import { StatementFailed } from '../../../../database/connection/message.ts'
 import { type Expression, type Sql, sql } from '../../../../database/sql.ts'
 import { clauseOf, compileRecords, compileStoredRows, placeColumn } from '../../../data/policies/index.ts'
 import { type Rehearsal, TimeIsUp, toCall } from '../rehearsal/rehearsal.ts'

@@ -1,4 +1,4 @@
-import { describeContext } from '../../../../database/caller-context.ts'
+import { describeContext } from '../../../../database/caller/caller-context.ts'
 import type { Relation } from '../../../../database/catalog/model.ts'
 import { clauseOf } from '../../../data/policies/index.ts'
 import type { ExaminedCaller } from '../caller/callers.ts'

@@ -1,5 +1,5 @@
-import { describeContext } from '../../../../database/caller-context.ts'
-import type { CallerScope } from '../../../../database/caller-scope.ts'
+import { describeContext } from '../../../../database/caller/caller-context.ts'
+import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import { quoteLiteral } from '../../../../database/sql.ts'
 import type { SentStatement } from '../rehearsal/run-request.ts'
 

@@ -1,4 +1,4 @@
-import { describeContext } from '../../../../database/caller-context.ts'
+import { describeContext } from '../../../../database/caller/caller-context.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { ExaminedCaller } from '../caller/callers.ts'
 import { gate } from '../caller/gate.ts'

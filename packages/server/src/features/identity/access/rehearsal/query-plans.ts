@@ -1,4 +1,4 @@
-import { type Call, statement } from '../../../../database/message.ts'
+import { type Call, statement } from '../../../../database/connection/message.ts'
 import { describeFailure } from '../evaluation/evaluate.ts'
 import type { Rehearsal } from './rehearsal.ts'
 import type { SentStatement } from './run-request.ts'

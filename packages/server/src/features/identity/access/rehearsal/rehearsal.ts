@@ -1,8 +1,13 @@
 import { arrayLiteral } from '../../../../database/array-literal.ts'
-import type { CallerScope } from '../../../../database/caller-scope.ts'
-import { ServerStepFailed, type Step } from '../../../../database/caller-steps.ts'
-import { ConnectionLost } from '../../../../database/failures.ts'
-import { type Answer, type Call, StatementFailed, statement } from '../../../../database/message.ts'
+import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
+import { ServerStepFailed, type Step } from '../../../../database/caller/caller-steps.ts'
+import {
+  type Answer,
+  type Call,
+  StatementFailed,
+  statement,
+} from '../../../../database/connection/message.ts'
+import { ConnectionLost } from '../../../../database/errors/failures.ts'
 import type { Database } from '../../../../database/open.ts'
 import { render, type Sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApiKey } from '../../../../../test/api-keys.ts'
 import { createClient } from '../../../../../test/oauth.ts'
 import { envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
-import { defaultAppId } from '../../../../http/identity.ts'
+import { defaultAppId } from '../../../../http/access/identity.ts'
 import { ada, anonymous, asAda, asBen, ask, ben, createProjectApp, matrixOf, stopsOf } from './projects.ts'
 
 const more = `

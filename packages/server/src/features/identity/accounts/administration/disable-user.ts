@@ -1,5 +1,5 @@
 import { sql } from '../../../../database/sql.ts'
-import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import type { AccountContext } from '../context.ts'
 import { requireUser } from '../users.ts'

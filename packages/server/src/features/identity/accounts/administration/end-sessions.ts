@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../../database/system-database.ts'
-import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import type { AccountContext } from '../context.ts'

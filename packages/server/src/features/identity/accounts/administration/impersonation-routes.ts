@@ -1,5 +1,5 @@
-import { adminOf } from '../../../../http/authentication.ts'
-import { originOf } from '../../../../http/request-origin.ts'
+import { adminOf } from '../../../../http/access/authentication.ts'
+import { originOf } from '../../../../http/requests/request-origin.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import type { AccountContext } from '../context.ts'
 import { endImpersonation, impersonate, listImpersonations } from './impersonation.ts'

@@ -1,6 +1,6 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
-import { readChoice, readTimePosition, writeTimePosition } from '../../../../http/filters.ts'
+import { readChoice, readTimePosition, writeTimePosition } from '../../../../http/requests/filters.ts'
 import { readPage } from '../../../../http/schemas.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { accountErrors } from '../errors.ts'

@@ -1,5 +1,5 @@
-import { httpErrors } from '../../../../http/errors.ts'
-import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import { httpErrors } from '../../../../http/errors/errors.ts'
+import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import type { AccountContext } from '../context.ts'
 import { requireText } from '../credentials.ts'

@@ -1,4 +1,4 @@
-import type { UserIdentity } from '../../../../http/identity.ts'
+import type { UserIdentity } from '../../../../http/access/identity.ts'
 import type { AccountContext } from '../context.ts'
 import { requireEmail, requireNewPassword } from '../credentials.ts'
 import { accountErrors } from '../errors.ts'

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { alice } from '../../../../../test/fixtures.ts'
 import { base64Url, forgeJwt } from '../../../../../test/jwt.ts'
 import { testSecret } from '../../../../../test/test-config.ts'
-import { unattributed, type Verdict } from '../../../../http/identity.ts'
+import { unattributed, type Verdict } from '../../../../http/access/identity.ts'
 import { createAccessTokenVerifier, signAccessToken } from './access-token.ts'
 
 const now = new Date('2026-03-04T05:06:07.500Z')

@@ -4,7 +4,7 @@ import {
   type UserIdentity,
   unattributed,
   type Verdict,
-} from '../../../../http/identity.ts'
+} from '../../../../http/access/identity.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { Lru } from '../../../../lib/lru.ts'
 

@@ -1,7 +1,12 @@
 import type { Notifications, WatchHandle } from '../../../../database/notifications/notifications.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
-import type { PendingIdentity, TokenVerifier, UserIdentity, Verdict } from '../../../../http/identity.ts'
+import type {
+  PendingIdentity,
+  TokenVerifier,
+  UserIdentity,
+  Verdict,
+} from '../../../../http/access/identity.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 

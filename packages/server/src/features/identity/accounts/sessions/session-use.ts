@@ -1,4 +1,4 @@
-import type { UserIdentity } from '../../../../http/identity.ts'
+import type { UserIdentity } from '../../../../http/access/identity.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import type { AccountContext } from '../context.ts'
 import { requireText } from '../credentials.ts'

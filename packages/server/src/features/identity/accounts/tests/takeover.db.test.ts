@@ -29,7 +29,7 @@ import { exchangeRaw, openRaw, parseRaw } from '../../../../../test/raw-http.ts'
 import { enrollTotp, everySecondFactor, totpCode } from '../../../../../test/second-factors.ts'
 import { envelope } from '../../../../../test/test-app.ts'
 import { testSecret } from '../../../../../test/test-config.ts'
-import { defaultAppId } from '../../../../http/identity.ts'
+import { defaultAppId } from '../../../../http/access/identity.ts'
 import { sealToken } from '../../../../lib/tokens.ts'
 
 let nodes: AccountNodes

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApplication } from '../../../../../test/api-keys.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp } from '../../../../../test/test-app.ts'
-import { defaultAppId } from '../../../../http/identity.ts'
+import { defaultAppId } from '../../../../http/access/identity.ts'
 
 let app: TestApp
 let admin: string

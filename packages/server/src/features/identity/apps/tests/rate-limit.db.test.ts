@@ -11,7 +11,7 @@ import {
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { openWebSocket } from '../../../../../test/websocket-client.ts'
-import { defaultAppId } from '../../../../http/identity.ts'
+import { defaultAppId } from '../../../../http/access/identity.ts'
 
 let first: TestApp
 let second: TestApp

@@ -1,6 +1,6 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
-import type { UserIdentity } from '../../../../http/identity.ts'
+import type { UserIdentity } from '../../../../http/access/identity.ts'
 import { createToken, hashToken } from '../../../../lib/tokens.ts'
 import type { Scope } from '../../opaque-tokens/index.ts'
 import type { OAuthContext } from '../context.ts'

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { userOf } from '../../../../http/authentication.ts'
-import { addressKey } from '../../../../http/client-address.ts'
+import { userOf } from '../../../../http/access/authentication.ts'
+import { addressKey } from '../../../../http/requests/client-address.ts'
 import type { OAuthContext } from '../context.ts'
 import { ProtocolError } from '../protocol-error.ts'
 import { approve, issueConsented } from './consent.ts'

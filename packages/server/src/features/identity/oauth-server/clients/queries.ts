@@ -1,6 +1,6 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
-import { defaultAppId } from '../../../../http/identity.ts'
+import { defaultAppId } from '../../../../http/access/identity.ts'
 import { codeOf } from '../../../../lib/errors.ts'
 
 /** A row of `basalt.oauth_clients`. */

@@ -1,5 +1,5 @@
-import { defaultAppId } from '../../../../http/identity.ts'
-import type { RequestOrigin } from '../../../../http/request-origin.ts'
+import { defaultAppId } from '../../../../http/access/identity.ts'
+import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
 import { createToken, hashToken } from '../../../../lib/tokens.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { requireAttempt } from '../../accounts/index.ts'

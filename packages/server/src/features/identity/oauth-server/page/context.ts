@@ -1,4 +1,4 @@
-import type { TokenVerifier } from '../../../../http/identity.ts'
+import type { TokenVerifier } from '../../../../http/access/identity.ts'
 import type { PasskeyContext } from '../../passkeys/index.ts'
 import type { SocialLogin } from '../../social-login/index.ts'
 import type { OAuthContext } from '../context.ts'

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { acceptForms } from '../../../../http/body.ts'
+import { acceptForms } from '../../../../http/requests/body.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import type { ReturnToPage } from '../../social-login/index.ts'
 import { requireEnabled } from '../context.ts'

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import { translateDatabaseFailure } from '../../../../database/error-translation.ts'
-import { sendPage } from '../../../../http/send-page.ts'
+import { translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
+import { sendPage } from '../../../../http/responses/send-page.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import { createPage, submitOnceScript } from '../../../../lib/page.ts'
 import { passkeyScript } from './passkey-script.ts'

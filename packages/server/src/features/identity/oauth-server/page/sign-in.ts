@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { addressKey } from '../../../../http/client-address.ts'
-import { httpErrors } from '../../../../http/errors.ts'
-import type { PendingIdentity } from '../../../../http/identity.ts'
+import type { PendingIdentity } from '../../../../http/access/identity.ts'
+import { httpErrors } from '../../../../http/errors/errors.ts'
+import { addressKey } from '../../../../http/requests/client-address.ts'
 import {
   type AuthenticationResponse,
   clientOf,

@@ -1,5 +1,5 @@
-import { userOf } from '../../../../http/authentication.ts'
-import { readOffset, readUuid } from '../../../../http/filters.ts'
+import { userOf } from '../../../../http/access/authentication.ts'
+import { readOffset, readUuid } from '../../../../http/requests/filters.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import { listSchema, sendSchema, sentLimit } from './schemas.ts'
 import type { UserMail } from './service.ts'

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { httpErrors } from '../../../../http/errors.ts'
+import { httpErrors } from '../../../../http/errors/errors.ts'
 import { isSmsStatus, type SmsStatus } from '../statuses.ts'
 
 /** A callback as it arrived; nothing of it has been read yet. */

@@ -10,7 +10,7 @@ import {
   userToken,
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import type { AnsweredRequest } from '../../../../http/request-observer.ts'
+import type { AnsweredRequest } from '../../../../http/observation/request-observer.ts'
 import { systemClock } from '../../../../lib/clock.ts'
 import { TaskQueue } from '../../../../lib/task-queue.ts'
 import { Meter } from '../meter.ts'

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../../../../database/system-database.ts'
-import type { UserIdentity } from '../../../../../http/identity.ts'
+import type { UserIdentity } from '../../../../../http/access/identity.ts'
 import type { AccountContext } from '../../context.ts'
 import { requireText } from '../../credentials.ts'
 import { accountErrors } from '../../errors.ts'

@@ -1,4 +1,4 @@
-import { httpErrors } from '../../../../../http/errors.ts'
+import { httpErrors } from '../../../../../http/errors/errors.ts'
 import type { AccountContext } from '../../context.ts'
 import { requireText } from '../../credentials.ts'
 import { accountErrors } from '../../errors.ts'

@@ -1,4 +1,4 @@
-import { httpErrors } from '../../../../../http/errors.ts'
+import { httpErrors } from '../../../../../http/errors/errors.ts'
 import { JobRefused, type JobType } from '../../../../../job-queue.ts'
 import {
   isCountryAllowed,

@@ -1,0 +1,269 @@
+import { createHash } from 'node:crypto'
+import type { Socket } from 'node:net'
+import pg from 'pg'
+import { parseIntoClientConfig } from 'pg-connection-string'
+import { ConnectionLost } from '../errors/failures.ts'
+import { type RenderedSql, render, type Sql } from '../sql.ts'
+import { type BoundedAnswer, BoundedFetch, type BoundedQuery } from './bounded-fetch.ts'
+import { CopiedRows, type CopiedRowsOptions } from './copied-rows.ts'
+import { CopyIn, type RowSource } from './copy-in.ts'
+import { CopyOut } from './copy-out.ts'
+import { type Answer, type Call, Message, type Receiver } from './message.ts'
+import { ScriptStatement } from './script-statement.ts'
+
+/** How to reach a database and what every session starts with. */
+export interface ConnectionTarget {
+  /** A `postgresql://` URL, or the parts of one for a socket. */
+  readonly url?: string
+  readonly socket?: {
+    readonly directory: string
+    /** Names the socket's file. */
+    readonly port: number
+    readonly user: string
+    readonly database: string
+  }
+  readonly applicationName: string
+  /** Settings given at connect; left out behind a transaction pooler, which shares sessions. */
+  readonly settings: Readonly<Record<string, string>>
+  /** Whether named prepared statements survive between messages. */
+  readonly prepare: boolean
+  readonly connectTimeoutMs: number
+  /** Another role than the URL's or the socket's. */
+  readonly login?: { readonly user: string; readonly password: string }
+  /** Whether to speak to a WAL sender, which makes base backups (PostgreSQL, Streaming Replication Protocol). */
+  readonly replication?: boolean
+}
+
+/** What PostgreSQL says beside the answer (PostgreSQL, Error and Notice Message Fields). */
+export interface Notice {
+  readonly severity?: string | undefined
+  readonly detail?: string | undefined
+  readonly hint?: string | undefined
+}
+
+/** What node-postgres has and its types do not list. */
+interface ClientInternals {
+  /** From BackendKeyData. */
+  readonly processID: number
+  /** Whether the last thing Postgres sent was ReadyForQuery. */
+  readonly readyForQuery: boolean
+  /** As of the last ReadyForQuery: idle, in a transaction, in one that failed. */
+  getTransactionStatus(): 'I' | 'T' | 'E' | null
+  readonly connection: { readonly stream: Socket }
+}
+
+/** How what is in flight ends: with ReadyForQuery and nothing queued, or with the connection. */
+const settlingEvents = ['drain', 'error', 'end'] as const
+
+/** Time for a goodbye; a half-open connection never answers it. */
+const closeTimeoutMs = 2000
+
+/** One connection to Postgres that does one thing at a time. */
+export class Connection {
+  readonly #client: pg.Client
+  readonly #prepare: boolean
+  readonly #closeListeners: (() => void)[] = []
+  #closed = false
+
+  private constructor(client: pg.Client, prepare: boolean) {
+    this.#client = client
+    this.#prepare = prepare
+    const markClosed = () => {
+      if (this.#closed) return
+      this.#closed = true
+      for (const listener of this.#closeListeners) listener()
+    }
+    // Without a listener an error of an idle connection (Postgres restarts) would end the process.
+    client.on('error', markClosed)
+    client.on('end', markClosed)
+  }
+
+  /** @throws ConnectionLost when Postgres cannot be reached; its `cause` tells why. */
+  static async open(target: ConnectionTarget): Promise<Connection> {
+    const client = new pg.Client(clientConfig(target))
+    const connection = new Connection(client, target.prepare)
+    try {
+      await client.connect()
+    } catch (cause) {
+      connection.destroy()
+      throw new ConnectionLost('cannot connect to the database', { cause })
+    }
+    return connection
+  }
+
+  get isOpen(): boolean {
+    return !this.#closed
+  }
+
+  /** Process id of the backend as it reported at connect; a transaction pooler invents one. */
+  get backendPid(): number {
+    return this.#internals.processID
+  }
+
+  /**
+   * Whether nothing is in flight. After an error the rest of the message is still to come, and after a fatal one
+   * (the backend was terminated) the end of the connection.
+   */
+  get isReady(): boolean {
+    return this.#closed || this.#internals.readyForQuery
+  }
+
+  /** Resolves when nothing is in flight, or the connection is closed. */
+  async whenReady(): Promise<void> {
+    if (this.isReady) return
+    await new Promise<void>((resolve) => {
+      const client = this.#client
+      const finish = () => {
+        for (const event of settlingEvents) client.off(event, finish)
+        resolve()
+      }
+      for (const event of settlingEvents) client.on(event, finish)
+    })
+  }
+
+  /** Bytes read and written so far. */
+  get traffic(): number {
+    const { bytesRead, bytesWritten } = this.#internals.connection.stream
+    return bytesRead + bytesWritten
+  }
+
+  onClose(listener: () => void): void {
+    this.#closeListeners.push(listener)
+  }
+
+  /** Of the channels that the session listens to (PostgreSQL, LISTEN). */
+  onNotification(
+    listener: (notification: { readonly payload: string; readonly processId: number }) => void,
+  ): void {
+    this.#client.on('notification', ({ payload = '', processId }) => listener({ payload, processId }))
+  }
+
+  onNotice(listener: (message: string, notice: Notice) => void): void {
+    this.#client.on('notice', (notice) => listener(notice.message ?? '', notice))
+  }
+
+  /** Runs the calls in one message and one transaction. */
+  send(calls: readonly Call[]): Promise<readonly Answer[]> {
+    return new Promise((receive, fail) => this.sendEach([{ calls, receive, fail }]))
+  }
+
+  /** Runs several messages, sent together and answered one after the other, each in its own transaction. */
+  sendEach(outgoing: readonly (Receiver & { readonly calls: readonly Call[] })[]): void {
+    const [first, ...followers] = outgoing.map((each) => new Message(each.calls, this.#prepare, each))
+    if (first === undefined) return
+    if (followers.length > 0) first.leads(followers, (next) => void this.#client.query(next))
+    this.#client.query(first)
+  }
+
+  /** Runs one statement of our own and answers its rows, parsed by type. */
+  async query<Row extends pg.QueryResultRow>(statement: Sql | RenderedSql): Promise<pg.QueryResult<Row>> {
+    const { text, values, isPrepared = false } = 'text' in statement ? statement : render(statement)
+    const config = { text, values: [...values] }
+    if (!isPrepared || !this.#prepare) return await this.#reportLoss(() => this.#client.query<Row>(config))
+    const name = `s${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`
+    return await this.#reportLoss(() => this.#client.query<Row>({ name, ...config }))
+  }
+
+  /**
+   * Runs a script of several statements without parameters: a migration, or a file of `basalt sql`.
+   *
+   * @param types how to read values; rows then come as arrays
+   */
+  async script(text: string, types?: pg.CustomTypesConfig): Promise<pg.QueryResult[]> {
+    const config = types === undefined ? { text } : ({ text, types, rowMode: 'array' } as const)
+    const results: pg.QueryResult | pg.QueryResult[] = await this.#reportLoss(() =>
+      this.#client.query(config),
+    )
+    // With several statements node-postgres answers an array, which its types leave out.
+    return Array.isArray(results) ? results : [results]
+  }
+
+  /** Ends a transaction that failed. A connection on which that fails is in an unknown state, and is closed. */
+  async rollback(): Promise<void> {
+    await this.script('rollback').catch(() => this.destroy())
+  }
+
+  /**
+   * Runs one statement by the extended query protocol, which refuses a second one: where a text is split depends on
+   * settings that the text itself can change (PostgreSQL, standard_conforming_strings).
+   */
+  async statement(text: string): Promise<void> {
+    await this.#reportLoss(() => this.#client.query(new ScriptStatement(text)).ended)
+  }
+
+  /** Runs a command that answers by the copy protocol; the stream has its messages. */
+  copyOut(command: string): CopyOut {
+    return this.#client.query(new CopyOut(command))
+  }
+
+  /** Runs a COPY to the client and what ends its transaction; the stream has the rows. */
+  copyRows(command: string, options: CopiedRowsOptions): CopiedRows {
+    return this.#client.query(new CopiedRows(command, options))
+  }
+
+  /** Runs a `copy … from stdin` with the rows of the source. @throws what {@link CopyIn.ended} does */
+  async copyIn(command: string, source: RowSource): Promise<void> {
+    await this.#client.query(new CopyIn(command, source)).ended
+  }
+
+  /** Runs one statement up to a number of rows. @throws pg.DatabaseError, ConnectionLost */
+  async fetch(query: BoundedQuery): Promise<BoundedAnswer> {
+    return await this.#client.query(new BoundedFetch(query)).answered
+  }
+
+  /** Whether the session is in a transaction block; as of the last answer. */
+  get isInTransaction(): boolean {
+    return this.#internals.getTransactionStatus() !== 'I'
+  }
+
+  /** Says goodbye and waits until the socket is closed. */
+  async close(): Promise<void> {
+    const timer = setTimeout(() => this.destroy(), closeTimeoutMs)
+    await this.#client.end().catch(() => undefined)
+    clearTimeout(timer)
+  }
+
+  /** Cuts the socket; what is in flight fails with {@link ConnectionLost}. */
+  destroy(): void {
+    this.#internals.connection.stream.destroy(new Error('connection destroyed'))
+  }
+
+  get #internals(): ClientInternals {
+    return this.#client as unknown as ClientInternals
+  }
+
+  async #reportLoss<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof pg.DatabaseError) throw error
+      throw new ConnectionLost('the database connection broke during a statement', { cause: error })
+    }
+  }
+}
+
+function clientConfig(target: ConnectionTarget): pg.ClientConfig {
+  const settings = Object.entries(target.settings).map(([name, value]) => `-c ${name}=${escapeOption(value)}`)
+  const common: pg.ClientConfig = {
+    application_name: target.applicationName,
+    connectionTimeoutMillis: target.connectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    // The driver passes it on; its types do not list it.
+    ...(target.replication === true ? { replication: 'true' } : {}),
+  }
+  if (target.socket !== undefined) {
+    const { directory, port, user, database } = target.socket
+    // Whatever is left out or empty would come from PGPORT, PGSSLMODE and PGOPTIONS, which mean another server.
+    const options = settings.join(' ') || ' '
+    return { ...common, host: directory, user, database, port, ssl: false, options, ...target.login }
+  }
+  const server = parseIntoClientConfig(target.url ?? '')
+  const options = [server.options ?? '', ...settings].join(' ').trim()
+  return { ...common, ...server, ...(options === '' ? {} : { options }), ...target.login }
+}
+
+/** Blanks and backslashes are escaped by a backslash in the startup packet's `options`. */
+function escapeOption(value: string): string {
+  return value.replace(/[\\\s]/g, (character) => `\\${character}`)
+}

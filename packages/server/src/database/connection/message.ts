@@ -1,0 +1,207 @@
+import { createHash } from 'node:crypto'
+import type { Submittable, Connection as WireConnection } from 'pg'
+import pg from 'pg'
+import { serialize } from 'pg-protocol'
+import { ConnectionLost } from '../errors/failures.ts'
+import { PreparedNames } from './prepared-names.ts'
+
+/** A statement by text; the name under which a connection prepares it follows from the text and the version. */
+export interface Statement {
+  readonly text: string
+  readonly name: string
+  /** The first relation, or function that answers rows, it names. What locks or slows one statement on it does so to all of them. */
+  readonly subject: string | undefined
+}
+
+/** A statement with the values of one execution, all in Postgres' text form. */
+export interface Call {
+  readonly statement: Statement
+  readonly values: readonly (string | null)[]
+}
+
+/** What one call answered: its rows as text, and the number of rows it returned or changed. */
+export interface Answer {
+  readonly rows: readonly (readonly (string | null)[])[]
+  readonly count: number
+}
+
+/** Learns how a message ended; exactly one of the two is called, once. */
+export interface Receiver {
+  readonly receive: (answers: readonly Answer[]) => void
+  /** @param error a StatementFailed or a ConnectionLost */
+  readonly fail: (error: unknown) => void
+}
+
+/** @param version of the definitions that the text names, where what is prepared depends on them */
+export function statement(text: string, version = ''): Statement {
+  const name = `b${createHash('sha256').update(`${version} ${text}`).digest('base64url').slice(0, 22)}`
+  const [, subject] = /\b(?:from|into|update|lateral) ("(?:[^"]|"")+"\."(?:[^"]|"")+")/.exec(text) ?? []
+  return { text, name, subject }
+}
+
+/** Our statements are conditional by themselves; a stricter default of the database would only make them fail. */
+export const begin: Call = { statement: statement('begin isolation level read committed'), values: [] }
+export const commit: Call = { statement: statement('commit'), values: [] }
+
+/** What the calls are about: the subject of the first that has one. */
+export function subjectOf(calls: readonly Call[]): string | undefined {
+  for (const { statement } of calls) if (statement.subject !== undefined) return statement.subject
+  return undefined
+}
+
+/** Prepared statements kept per connection; one costs Postgres some ten kilobytes. */
+const preparedLimit = 200
+
+const preparedNames = new WeakMap<WireConnection, PreparedNames>()
+
+/** SQLSTATE of a prepared statement that does not exist: its Parse failed, or another client shares the session. */
+export const missingStatement = '26000'
+
+const executeBytes = serialize.execute({})
+const syncBytes = serialize.sync()
+
+/**
+ * Several statements in one message with one Sync: one round trip and one implicit transaction, in which an
+ * error of any part undoes all of it (PostgreSQL, Extended Query, Pipelining). Submitted to an ordinary client.
+ */
+export class Message implements Submittable {
+  readonly #calls: readonly Call[]
+  readonly #prepare: boolean
+  readonly #parsed: { name: string; index: number }[] = []
+  readonly #finished: Answer[] = []
+  readonly #receiver: Receiver
+  #rows: (string | null)[][] = []
+  #isSent = false
+  #followers: readonly Message[] = []
+  #submitNext: ((next: Message) => void) | undefined
+
+  /** @param prepare false where named statements do not survive, as behind a transaction pooler. */
+  constructor(calls: readonly Call[], prepare: boolean, receiver: Receiver) {
+    this.#calls = calls
+    this.#prepare = prepare
+    this.#receiver = receiver
+  }
+
+  /**
+   * Lets other messages travel with this one: all are written at once, and Postgres answers one after the other,
+   * each in a transaction of its own.
+   *
+   * @param submitNext hands the next message to the client, synchronously, when its answer is due
+   */
+  leads(followers: readonly Message[], submitNext: (next: Message) => void): void {
+    const chain = [this, ...followers]
+    chain.forEach((message, index) => {
+      message.#followers = chain.slice(index + 1)
+      message.#submitNext = submitNext
+    })
+  }
+
+  submit(wire: WireConnection): undefined {
+    if (this.#isSent) return undefined
+    const prepared = preparedNamesOf(wire)
+    // At the head of the packet, where no error can make Postgres skip them.
+    const parts = prepared.takeSurplus().map(closeStatement)
+    for (const message of [this, ...this.#followers]) message.#write(prepared, parts)
+    wire.stream.write(Buffer.concat(parts))
+    return undefined
+  }
+
+  #write(prepared: PreparedNames, parts: Buffer[]): void {
+    this.#isSent = true
+    this.#calls.forEach(({ statement, values }, index) => {
+      const name = this.#prepare ? statement.name : ''
+      if (!prepared.has(name)) {
+        if (this.#prepare) {
+          // It exists when its Parse went well and the Bind after it failed. Closing a statement that does not
+          // exist is no error.
+          parts.push(closeStatement(name))
+          prepared.add(name)
+          this.#parsed.push({ name, index })
+        }
+        parts.push(serialize.parse({ name, text: statement.text }))
+      }
+      // The serializer only reads the values.
+      parts.push(serialize.bind({ statement: name, values: values as (string | null)[] }), executeBytes)
+    })
+    parts.push(syncBytes)
+  }
+
+  handleRowDescription(): void {}
+  handlePortalSuspended(): void {}
+  handleCopyInResponse(): void {}
+  handleCopyData(): void {}
+
+  handleDataRow(row: { fields: (string | null)[] }): void {
+    this.#rows.push(row.fields)
+  }
+
+  handleEmptyQuery(): void {
+    this.#finish(0)
+  }
+
+  handleCommandComplete(completed: { text: string }): void {
+    this.#finish(Number(/\d+$/.exec(completed.text)?.[0] ?? 0))
+  }
+
+  handleError(error: unknown, wire: WireConnection): void {
+    const index = this.#finished.length
+    if (!(error instanceof pg.DatabaseError)) {
+      for (const message of [this, ...this.#followers]) {
+        message.#receiver.fail(
+          new ConnectionLost('the database connection broke during a statement', { cause: error }),
+        )
+      }
+      return
+    }
+    // What was parsed before the error stays prepared; the rest was skipped up to the Sync.
+    const prepared = preparedNamesOf(wire)
+    for (const parsed of this.#parsed) if (parsed.index >= index) prepared.invalidate(parsed.name)
+    if (error.code === missingStatement) prepared.invalidate(this.#calls[index]?.statement.name ?? '')
+    this.#receiver.fail(new StatementFailed(error, index))
+    this.#expectNext()
+  }
+
+  handleReadyForQuery(): void {
+    // Only now has the transaction committed: a deferred constraint fails after the last CommandComplete.
+    this.#receiver.receive(this.#finished)
+    this.#expectNext()
+  }
+
+  /** The answer of the next message may be in the same packet, so the client must know it before it reads on. */
+  #expectNext(): void {
+    const [next] = this.#followers
+    if (next !== undefined) this.#submitNext?.(next)
+  }
+
+  #finish(count: number): void {
+    this.#finished.push({ rows: this.#rows, count })
+    this.#rows = []
+  }
+}
+
+/** An error of Postgres, with the place in the message where it happened. */
+export class StatementFailed extends Error {
+  override readonly name = 'StatementFailed'
+  readonly error: pg.DatabaseError
+  /** Index of the call that failed; the number of calls when the commit did. */
+  readonly index: number
+
+  constructor(error: pg.DatabaseError, index: number) {
+    super(error.message, { cause: error })
+    this.error = error
+    this.index = index
+  }
+}
+
+function preparedNamesOf(wire: WireConnection): PreparedNames {
+  let names = preparedNames.get(wire)
+  if (names === undefined) {
+    names = new PreparedNames(preparedLimit)
+    preparedNames.set(wire, names)
+  }
+  return names
+}
+
+function closeStatement(name: string): Buffer {
+  return serialize.close({ type: 'S', name })
+}

@@ -1,0 +1,48 @@
+import pg from 'pg'
+import type { SqlStatement } from '../../lib/sql-statements.ts'
+import type { Connection } from '../connection/connection.ts'
+
+/** A statement of a script that PostgreSQL refused. */
+export class ScriptFailure extends Error {
+  override readonly name = 'ScriptFailure'
+  /** SQLSTATE. */
+  readonly code: string | undefined
+  /** Of the script, from 1. */
+  readonly line: number
+  readonly statement: SqlStatement
+
+  constructor(error: pg.DatabaseError, statement: SqlStatement) {
+    const hints = [error.detail, error.hint].filter((text) => text !== undefined)
+    super([error.message, ...hints].join('; ').replace(/\s*\n\s*/g, ' '), { cause: error })
+    this.code = error.code
+    this.line = statement.line + lineAt(statement.text, Number(error.position ?? 1)) - 1
+    this.statement = statement
+  }
+}
+
+/** The line, from 1, of a position that PostgreSQL names. */
+export function lineAt(text: string, position: number): number {
+  return text.slice(0, offsetAt(text, position)).split('\n').length
+}
+
+/**
+ * UTF-16 units before a position that PostgreSQL names: it counts code points.
+ *
+ * @param position from 1, of the part of the text that begins at `start`
+ */
+export function offsetAt(text: string, position: number, start = 0): number {
+  let offset = start
+  for (let left = position - 1; left > 0 && offset < text.length; left -= 1) {
+    offset += (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1
+  }
+  return offset
+}
+
+/** @throws ScriptFailure, ConnectionLost */
+export async function runStatement(connection: Connection, statement: SqlStatement): Promise<void> {
+  try {
+    await connection.statement(statement.text)
+  } catch (error) {
+    throw error instanceof pg.DatabaseError ? new ScriptFailure(error, statement) : error
+  }
+}

@@ -1,0 +1,130 @@
+import type { Connection } from '../connection/connection.ts'
+
+export interface CheckoutOptions {
+  /** Milliseconds after which work that has not answered is given up and its connection cut. */
+  readonly workTimeoutMs: number
+  /** Stops the statement that runs on a connection whose caller has disconnected; never rejects. */
+  readonly cancel: (connection: Connection) => Promise<void>
+  /** Of connections that have been silent for seconds, those that will never answer; never rejects. */
+  readonly findDead: (silent: readonly Connection[]) => Promise<readonly Connection[]>
+}
+
+/** A connection in use. */
+export interface Checkout {
+  readonly connection: Connection
+  readonly since: number
+  readonly isAbandoned: (() => boolean) | undefined
+  /** While the statement is being cancelled; the connection is reused only after that call returned. */
+  cancelled: Promise<void> | undefined
+  /** Bytes the connection had carried at the last check; undefined before the first. */
+  traffic: number | undefined
+  /** When it last carried any, or was known to be alive although it did not. */
+  knownAliveAt: number
+}
+
+/** Silence of a connection in use after which it is checked. */
+const silenceMs = 3000
+const sweepMs = 250
+
+/** The connections in use. What takes too long, has lost its caller or cannot end is ended. */
+export class Checkouts {
+  readonly #options: CheckoutOptions
+  /**
+   * In the order in which they began. Not a Set: V8 replaces the table of one that changes constantly, and the replaced
+   * tables, in the old generation, keep alive through scavenges what they held: every answer was copied twice.
+   */
+  readonly #inUse: Checkout[] = []
+  readonly #sweeper: NodeJS.Timeout
+  #isChecking = false
+
+  constructor(options: CheckoutOptions) {
+    this.#options = options
+    this.#sweeper = setInterval(() => this.#sweep(), sweepMs).unref()
+  }
+
+  get count(): number {
+    return this.#inUse.length
+  }
+
+  /** @param since as of `performance.now()` */
+  countBegunSince(since: number): number {
+    const older = this.#inUse.findIndex((checkout) => checkout.since >= since)
+    return older === -1 ? 0 : this.#inUse.length - older
+  }
+
+  begin(connection: Connection, isAbandoned: (() => boolean) | undefined): Checkout {
+    const now = performance.now()
+    const checkout: Checkout = {
+      connection,
+      since: now,
+      isAbandoned,
+      cancelled: undefined,
+      traffic: undefined,
+      knownAliveAt: now,
+    }
+    this.#inUse.push(checkout)
+    return checkout
+  }
+
+  /** What to wait for before the connection can serve another caller; mostly nothing. */
+  settling(checkout: Checkout): Promise<void> | undefined {
+    return checkout.connection.isReady && checkout.cancelled === undefined
+      ? undefined
+      : this.#settle(checkout)
+  }
+
+  end(checkout: Checkout): void {
+    const index = this.#inUse.indexOf(checkout)
+    if (index !== -1) this.#inUse.splice(index, 1)
+  }
+
+  /** Ends all work with its connection. */
+  disconnect(): void {
+    for (const { connection } of this.#inUse) connection.destroy()
+  }
+
+  /** Ends the checks; for when nothing is in flight any longer. */
+  close(): void {
+    clearInterval(this.#sweeper)
+  }
+
+  async #settle(checkout: Checkout): Promise<void> {
+    // After an error the end of the message is still to come, or that of the connection.
+    await checkout.connection.whenReady()
+    await checkout.cancelled
+  }
+
+  #sweep(): void {
+    const now = performance.now()
+    const silent: Checkout[] = []
+    for (const checkout of this.#inUse) {
+      const { connection } = checkout
+      if (now - checkout.since > this.#options.workTimeoutMs) connection.destroy()
+      else if (checkout.isAbandoned?.() === true) this.#cancel(checkout)
+      const { traffic } = connection
+      if (traffic !== checkout.traffic || connection.isReady)
+        Object.assign(checkout, { traffic, knownAliveAt: now })
+      if (now - checkout.knownAliveAt > silenceMs) silent.push(checkout)
+    }
+    if (silent.length > 0 && !this.#isChecking) void this.#checkSilent(silent)
+  }
+
+  /** Again at each sweep: Postgres ignores what arrives before it has begun the statement. */
+  #cancel(checkout: Checkout): void {
+    checkout.cancelled ??= this.#options.cancel(checkout.connection).finally(() => {
+      checkout.cancelled = undefined
+    })
+  }
+
+  async #checkSilent(silent: readonly Checkout[]): Promise<void> {
+    this.#isChecking = true
+    const dead = new Set(await this.#options.findDead(silent.map(({ connection }) => connection)))
+    this.#isChecking = false
+    for (const checkout of silent) {
+      // It may have answered in the meantime and serve another caller.
+      if (!this.#inUse.includes(checkout)) continue
+      if (dead.has(checkout.connection)) checkout.connection.destroy()
+      else checkout.knownAliveAt = performance.now()
+    }
+  }
+}

@@ -1,0 +1,316 @@
+import type { Connection } from '../connection/connection.ts'
+import { ConnectionLost, PoolExhausted } from '../errors/failures.ts'
+import { type Checkout, type CheckoutOptions, Checkouts } from './checkouts.ts'
+import { longestWorkMs, PoolMeter } from './pool-sizing.ts'
+import { SubjectQuotas } from './subject-quotas.ts'
+
+export interface PoolOptions extends CheckoutOptions {
+  readonly open: () => Promise<Connection>
+  /** Connections at most. */
+  readonly size: number
+  /** Milliseconds a caller waits for a connection. */
+  readonly acquireTimeoutMs: number
+  /** Callers that may wait; further ones are refused at once. */
+  readonly waitingLimit: number
+  /** Processors of the database's machine, where they are known. */
+  readonly cores?: number | undefined
+}
+
+export interface Work<Result> {
+  /** @param assign names what the connection works on from now on, where `subject` does not */
+  readonly run: (connection: Connection, assign: (subject: string | undefined) => void) => Promise<Result>
+  /** What the work is about, a relation, or for what it is done: its connections are limited to a quota. */
+  readonly subject?: string | undefined
+  /** Whether the caller has disconnected; asked while the work waits and runs. */
+  readonly isAbandoned?: (() => boolean) | undefined
+}
+
+interface Waiter {
+  readonly since: number
+  readonly subject: string | undefined
+  readonly isAbandoned: (() => boolean) | undefined
+  readonly resolve: (checkout: Checkout) => void
+  readonly reject: (error: Error) => void
+  readonly timer: NodeJS.Timeout
+}
+
+/** A new connection that does not answer within this time is cut. */
+const measureTimeoutMs = 3000
+const roundTripsPerOpening = 3
+
+/** While some connections work, a new one that could not be opened is not tried again at once. */
+const openAgainMs = 100
+
+/**
+ * A bounded set of connections. Unlike a general pool it fails fast: waiting is bounded in number and time, a
+ * database that is unavailable fails all callers at once, and a caller that disconnects gives its slot back.
+ */
+export class Pool {
+  readonly #options: PoolOptions
+  /** Last in, first out: few connections stay warm, the rest may idle out at the server. */
+  readonly #idle: Connection[] = []
+  readonly #checkouts: Checkouts
+  readonly #waiting: Waiter[] = []
+  readonly #quotas: SubjectQuotas
+  readonly #meter: PoolMeter
+  #opening = 0
+  #openFailedAt = Number.NEGATIVE_INFINITY
+  /** When a connection was opened or given back. */
+  #answeredAt = Number.NEGATIVE_INFINITY
+  #growTimer: NodeJS.Timeout | undefined
+  #closing: Promise<void> | undefined
+  #drained: (() => void) | undefined
+
+  constructor(options: PoolOptions) {
+    this.#options = options
+    this.#quotas = new SubjectQuotas(options.size)
+    this.#checkouts = new Checkouts(options)
+    this.#meter = new PoolMeter(options.size, options.cores)
+  }
+
+  get limits(): Pick<PoolOptions, 'waitingLimit' | 'acquireTimeoutMs'> {
+    return this.#options
+  }
+
+  /** Milliseconds to the database and back, without any work there; 0 on this machine. */
+  get networkMs(): number {
+    return this.#meter.networkMs
+  }
+
+  /** Which connections work on what. */
+  get quotas(): Pick<SubjectQuotas, 'admits' | 'isAnyExhausted' | 'onCapacity'> {
+    return this.#quotas
+  }
+
+  get stats(): { readonly busy: number; readonly idle: number; readonly waiting: number } {
+    return { busy: this.#checkouts.count, idle: this.#idle.length, waiting: this.#waiting.length }
+  }
+
+  /**
+   * Runs the work on a connection of its own.
+   *
+   * @throws PoolExhausted when none became free in time
+   * @throws ConnectionLost when Postgres is unavailable
+   */
+  async use<Result>({ run, subject, isAbandoned }: Work<Result>): Promise<Result> {
+    const idle = this.#quotas.admits(subject) && this.#hasCapacity() ? this.#takeIdle() : undefined
+    const checkout =
+      idle === undefined ? await this.#wait(subject, isAbandoned) : this.#begin(idle, subject, isAbandoned)
+    let assigned = subject
+    const assign = (next: string | undefined): void => {
+      if (next === assigned) return
+      this.#quotas.acquire(next)
+      this.#quotas.release(assigned)
+      assigned = next
+      this.#scheduleGrowth()
+    }
+    try {
+      return await run(checkout.connection, assign)
+    } finally {
+      const settling = this.#checkouts.settling(checkout)
+      if (settling !== undefined) await settling
+      this.#checkouts.end(checkout)
+      this.#meter.addWork(performance.now() - checkout.since)
+      this.#quotas.release(assigned)
+      this.#release(checkout.connection)
+    }
+  }
+
+  /** Lets the work in flight finish, then closes every connection. */
+  close(): Promise<void> {
+    this.#closing ??= this.#drain()
+    return this.#closing
+  }
+
+  /** Fails what waits and what is in flight, and admits nothing more: for a database that does not answer. */
+  disconnect(): void {
+    void this.close()
+    for (const { timer, reject } of this.#waiting.splice(0)) {
+      clearTimeout(timer)
+      reject(new ConnectionLost('the server is stopping'))
+    }
+    this.#checkouts.disconnect()
+    for (const connection of [...this.#idle]) connection.destroy()
+    this.#noticeUnused()
+  }
+
+  async #drain(): Promise<void> {
+    if (!this.#isUnused()) {
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve
+      })
+    }
+    this.#checkouts.close()
+    await Promise.all(this.#idle.splice(0).map((connection) => connection.close()))
+  }
+
+  #isFull(): boolean {
+    return this.#checkouts.count + this.#idle.length + this.#opening >= this.#options.size
+  }
+
+  #isUnused(): boolean {
+    return this.#checkouts.count === 0 && this.#waiting.length === 0 && this.#opening === 0
+  }
+
+  #takeIdle(): Connection | undefined {
+    for (let connection = this.#idle.pop(); connection !== undefined; connection = this.#idle.pop()) {
+      if (connection.isOpen) return connection
+    }
+    return undefined
+  }
+
+  #begin(
+    connection: Connection,
+    subject: string | undefined,
+    isAbandoned: (() => boolean) | undefined,
+  ): Checkout {
+    this.#quotas.acquire(subject)
+    return this.#checkouts.begin(connection, isAbandoned)
+  }
+
+  #wait(subject: string | undefined, isAbandoned: (() => boolean) | undefined): Promise<Checkout> {
+    if (this.#closing !== undefined) return Promise.reject(new ConnectionLost('the server is stopping'))
+    if (this.#waiting.length >= this.#options.waitingLimit) {
+      return Promise.reject(new PoolExhausted('too many requests wait for the database'))
+    }
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
+        reject(this.#timeOut(waiter))
+        this.#noticeUnused()
+      }, this.#options.acquireTimeoutMs)
+      const waiter: Waiter = { since: performance.now(), subject, isAbandoned, resolve, reject, timer }
+      this.#waiting.push(waiter)
+      if (this.#quotas.admits(subject) && this.#hasCapacity(this.#opening)) this.#grow()
+      else this.#scheduleGrowth()
+    })
+  }
+
+  /** A database that has accepted no connection during the whole wait is unavailable, any other one is busy. */
+  #timeOut({ since }: Waiter): Error {
+    return this.#opening > 0 && this.#answeredAt < since
+      ? new ConnectionLost('the database accepted no connection in time')
+      : new PoolExhausted('no database connection became free in time')
+  }
+
+  /** While a waiter could be served by another connection. */
+  #scheduleGrowth(): void {
+    if (this.#growTimer !== undefined || !this.#waiting.some(this.#isAdmitted)) return
+    if (this.#idle.length === 0 && this.#isFull()) return
+    const isTooSoon = this.#checkouts.count > 0 && performance.now() - this.#openFailedAt < openAgainMs
+    const delayMs = isTooSoon && this.#idle.length === 0 ? openAgainMs : this.#meter.sizing.growDelayMs
+    this.#growTimer = setTimeout(() => this.#growForOverdue(), delayMs)
+  }
+
+  /** Waiters beyond the grow delay get another connection each, idle or new. */
+  #growForOverdue(): void {
+    this.#growTimer = undefined
+    const now = performance.now()
+    const { growDelayMs } = this.#meter.sizing
+    const overdue = this.#waiting.filter(
+      (waiter) => now - waiter.since >= growDelayMs && this.#isAdmitted(waiter),
+    ).length
+    for (let count = 0; count < overdue; count += 1) {
+      const idle = this.#takeIdle()
+      if (idle !== undefined) this.#release(idle)
+      else if (!this.#grow()) break
+    }
+    this.#scheduleGrowth()
+  }
+
+  readonly #isAdmitted = ({ subject }: Waiter): boolean => this.#quotas.admits(subject)
+
+  /** Opens a connection for the waiters, within the size and as long as they outnumber those being opened. */
+  #grow(): boolean {
+    if (this.#opening >= this.#waiting.length) return false
+    if (this.#isFull()) return false
+    if (this.#checkouts.count > 0 && performance.now() - this.#openFailedAt < openAgainMs) return false
+    this.#opening += 1
+    this.#options.open().then(
+      async (connection) => {
+        await this.#measureRoundTrip(connection)
+        this.#opening -= 1
+        connection.onClose(() => this.#forget(connection))
+        this.#release(connection)
+      },
+      (error) => {
+        this.#opening -= 1
+        this.#openFailedAt = performance.now()
+        // While other connections work, this may be a momentary limit: the waiters may get one of them.
+        if (this.#checkouts.count > 0) {
+          this.#scheduleGrowth()
+          return
+        }
+        for (const waiter of this.#waiting.splice(0)) {
+          clearTimeout(waiter.timer)
+          waiter.reject(error)
+        }
+        this.#noticeUnused()
+      },
+    )
+    return true
+  }
+
+  /** Sends empty messages, a Sync alone; the first one also starts the session's process. */
+  async #measureRoundTrip(connection: Connection): Promise<void> {
+    const timer = setTimeout(() => connection.destroy(), measureTimeoutMs)
+    try {
+      for (let count = 0; count < roundTripsPerOpening; count += 1) {
+        const startedAt = performance.now()
+        await connection.send([])
+        this.#meter.addRoundTrip(performance.now() - startedAt)
+      }
+    } catch {
+      // The connection is lost, and a closed one is replaced when it is released.
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #release(connection: Connection): void {
+    if (!connection.isOpen) {
+      this.#grow()
+    } else {
+      this.#answeredAt = performance.now()
+      const waiter = this.#hasCapacity() || this.#isOverdue(this.#waiting[0]) ? this.#nextWaiter() : undefined
+      if (waiter !== undefined) {
+        waiter.resolve(this.#begin(connection, waiter.subject, waiter.isAbandoned))
+      } else {
+        this.#idle.push(connection)
+        if (this.#waiting.length > 0) this.#scheduleGrowth()
+      }
+    }
+    this.#noticeUnused()
+  }
+
+  #noticeUnused(): void {
+    if (this.#isUnused()) this.#drained?.()
+  }
+
+  /** Whether the database has processors for the work of another connection. */
+  #hasCapacity(opening = 0): boolean {
+    const computing = this.#checkouts.countBegunSince(performance.now() - longestWorkMs)
+    return computing < this.#meter.sizing.eagerSize - opening
+  }
+
+  #isOverdue(waiter: Waiter | undefined): boolean {
+    return waiter !== undefined && performance.now() - waiter.since >= this.#meter.sizing.growDelayMs
+  }
+
+  #nextWaiter(): Waiter | undefined {
+    for (;;) {
+      const index = this.#waiting.findIndex(this.#isAdmitted)
+      const waiter = this.#waiting[index]
+      if (waiter === undefined) return undefined
+      this.#waiting.splice(index, 1)
+      clearTimeout(waiter.timer)
+      if (waiter.isAbandoned?.() !== true) return waiter
+      waiter.reject(new ConnectionLost('the caller has disconnected'))
+    }
+  }
+
+  #forget(connection: Connection): void {
+    const index = this.#idle.indexOf(connection)
+    if (index >= 0) this.#idle.splice(index, 1)
+  }
+}

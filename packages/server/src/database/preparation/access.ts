@@ -1,0 +1,178 @@
+import pg from 'pg'
+import { OperatorError } from '../../lib/errors.ts'
+import { anonymousRole, callerRole } from '../caller/caller-scope.ts'
+import type { Connection } from '../connection/connection.ts'
+import { type Sql, sql } from '../sql.ts'
+import type { Queryable } from '../system-database.ts'
+import { inPreparation } from './preparation.ts'
+
+/**
+ * Makes the roles that requests work as, and opens each newly exposed schema to the one of callers with a token: usage,
+ * and reading and writing of its present tables and of those the login role creates later. What each caller sees of
+ * them is up to the policies. Once per schema: what the operator revokes afterwards stays revoked. The role of requests
+ * without a token is granted nothing.
+ *
+ * @throws OperatorError with the statements an administrator has to run when the login role may not
+ */
+export async function prepareAccess(connection: Connection, schemas: readonly string[]): Promise<void> {
+  await inPreparation(connection, async (transaction) => {
+    await keepSystemSchemaOffPath(transaction)
+    await ensureRoles(transaction)
+    await grantSearch(transaction)
+    await grantStorage(transaction)
+    for (const schema of schemas) {
+      const { exists } = await transaction.one<{ exists: boolean }>(
+        sql`select exists (select from pg_namespace where nspname = ${schema})`,
+      )
+      if (!exists) throw new OperatorError(`the schema "${schema}" of database.schemas does not exist`)
+      const isNew = await transaction.count(
+        sql`insert into basalt.opened_schemas (schema_name) values (${schema}) on conflict do nothing`,
+      )
+      if (isNew > 0) await openSchema(transaction, schema)
+    }
+  })
+}
+
+/**
+ * A login role named `basalt` would find the system schema of that name first (`"$user"` in `search_path`): its
+ * `create table` would make system tables. Its sessions in this database search the rest of the path only.
+ */
+async function keepSystemSchemaOffPath(transaction: Queryable): Promise<void> {
+  const found = await transaction.maybeOne<{ path: string; database: string }>(sql`
+    select replace(replace(current_setting('search_path'), '"$user", ', ''), '"$user"', 'public') as path,
+      current_database() as database
+    where current_user = 'basalt' and current_setting('search_path') like '%"$user"%'`)
+  if (found === undefined) return
+  const path = sql.join(found.path.split(', ').map((schema) => sql.id(schema.replace(/^"|"$/g, ''))))
+  await transaction.count(
+    sql`alter role current_user in database ${sql.id(found.database)} set search_path to ${path}`,
+  )
+}
+
+/**
+ * Without the role of requests without a token those are refused, as they are wherever nothing is granted to it.
+ *
+ * @throws OperatorError when the login role cannot act as the one of callers
+ */
+async function ensureRoles(transaction: Queryable): Promise<void> {
+  const isReady = await ensureRole(transaction, callerRole)
+  await ensureRole(transaction, anonymousRole)
+  if (isReady) return
+  const { login, exists } = await transaction.one<{ login: string; exists: boolean }>(sql`
+    select quote_ident(current_user) as login, to_regrole(${callerRole}) is not null as exists`)
+  throw new OperatorError(
+    `the login role cannot act as ${callerRole}; have an administrator run: ` +
+      `${exists ? '' : `create role ${callerRole} nologin; `}grant ${callerRole} to ${login};`,
+  )
+}
+
+/** Whether the login role can act as the role, which is made where it does not exist. */
+async function ensureRole(transaction: Queryable, name: string): Promise<boolean> {
+  const role = sql.id(name)
+  const found = await transaction.maybeOne<{ rolsuper: boolean; rolbypassrls: boolean }>(
+    sql`select rolsuper, rolbypassrls from pg_roles where rolname = ${name}`,
+  )
+  if (found?.rolsuper === true || found?.rolbypassrls === true) {
+    throw new OperatorError(
+      `the role ${name} bypasses row-level security: alter role ${name} nosuperuser nobypassrls`,
+    )
+  }
+  if (found === undefined) {
+    const failure = await attempt(transaction, sql`create role ${role} nologin noinherit`)
+    // 42710, 23505: a node of another database was quicker. 42501: the check below says what to do.
+    if (failure !== undefined && !['42710', '23505', '42501'].includes(failure.code ?? '')) throw failure
+  }
+  const become = sql`set local role ${role}`
+  let failure = await attempt(transaction, become)
+  if (failure !== undefined) {
+    // It may fail because a node of another database grants the same: only whether the role is usable counts.
+    await attempt(transaction, sql`grant ${role} to current_user`)
+    failure = await attempt(transaction, become)
+  }
+  if (failure === undefined) await transaction.count(sql`reset role`)
+  return failure === undefined
+}
+
+/**
+ * What searches call. Granted only where it is missing: a grant is a change of the catalogue. Without a token none reads
+ * an index past the policies.
+ */
+async function grantSearch(transaction: Queryable): Promise<void> {
+  const withoutToken = await transaction.maybeOne<{ granted: boolean }>(sql`
+    select has_function_privilege(oid, 'basalt.search_query(regconfig, text, jsonb)', 'execute') as granted
+    from pg_roles where rolname = ${anonymousRole}`)
+  if (withoutToken?.granted === false) {
+    await transaction.count(sql`
+      grant execute on function basalt.search_query(regconfig, text, jsonb) to ${sql.id(anonymousRole)}`)
+  }
+  const missing = await transaction.many<{ name: string }>(sql`
+    select oid::regprocedure::text as name from pg_proc
+    where pronamespace = 'basalt'::regnamespace
+      and proname in ('search_query', 'search_rows', 'similar_rows', 'nearby_rows')
+      and not has_function_privilege(${callerRole}, oid, 'execute')`)
+  if (missing.length === 0) return
+  await transaction.count(sql`
+    grant execute on function basalt.search_query(regconfig, text, jsonb), basalt.search_rows(regclass, tsquery),
+      basalt.similar_rows(regclass, text, real), basalt.nearby_rows(regclass, name, text, text, double precision)
+    to ${sql.id(callerRole)}`)
+}
+
+/** Objects of storage: callers work on the columns that are theirs to see, as far as policies let them. */
+async function grantStorage(transaction: Queryable): Promise<void> {
+  const { granted } = await transaction.one<{ granted: boolean }>(
+    sql`select has_column_privilege(${callerRole}, 'basalt.objects', 'name', 'select') as granted`,
+  )
+  if (granted) return
+  const role = sql.id(callerRole)
+  await transaction.count(sql`
+    grant select (id, bucket, name, size, content_type, user_id, created_at, updated_at, etag),
+      insert (bucket, name, size, content_type, user_id, app_id, key),
+      update (bucket, name, size, content_type, updated_at, key),
+      delete
+    on basalt.objects to ${role}`)
+}
+
+/** Runs a statement that may fail without failing the transaction; answers why it failed. */
+async function attempt(transaction: Queryable, statement: Sql): Promise<pg.DatabaseError | undefined> {
+  await transaction.count(sql`savepoint attempt`)
+  try {
+    await transaction.count(statement)
+    await transaction.count(sql`release savepoint attempt`)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error
+    await transaction.count(sql`rollback to savepoint attempt`)
+    return error
+  }
+}
+
+async function openSchema(transaction: Queryable, schema: string): Promise<void> {
+  const role = sql.id(callerRole)
+  const namespace = sql.id(schema)
+  const { may_open } = await transaction.one<{ may_open: boolean }>(
+    sql`select has_schema_privilege(current_user, ${schema}, 'usage with grant option') as may_open`,
+  )
+  if (may_open) await transaction.count(sql`grant usage on schema ${namespace} to ${role}`)
+  // Only an owner may grant; tables of other owners are opened by them.
+  const relations = await transaction.many<{ name: string; is_sequence: boolean; is_extension: boolean }>(sql`
+    select relname as name, relkind = 'S' as is_sequence, exists (
+        select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e'
+      ) as is_extension
+    from pg_class
+    where relnamespace = (select oid from pg_namespace where nspname = ${schema})
+      and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+      and pg_has_role(relowner, 'usage')`)
+  for (const { name, is_sequence, is_extension } of relations) {
+    const relation = sql.id(schema, name)
+    if (is_sequence) await transaction.count(sql`grant usage, select on sequence ${relation} to ${role}`)
+    // What an extension works with, such as spatial_ref_sys of PostGIS, is not for callers to change.
+    else if (is_extension) await transaction.count(sql`grant select on table ${relation} to ${role}`)
+    else await transaction.count(sql`grant select, insert, update, delete on table ${relation} to ${role}`)
+  }
+  await transaction.count(sql`
+    alter default privileges in schema ${namespace}
+    grant select, insert, update, delete on tables to ${role}`)
+  await transaction.count(sql`
+    alter default privileges in schema ${namespace}
+    grant usage, select on sequences to ${role}`)
+}

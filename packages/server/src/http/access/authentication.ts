@@ -1,0 +1,322 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../../lib/errors.ts'
+import { httpErrors } from '../errors/errors.ts'
+import type { AdmitsAnonymous, Guard, ProgramAccess } from '../route-config.ts'
+import { adminCookieOf, judgeCookieUse } from './admin-cookie.ts'
+import { insufficientScope, refuseWrite } from './grants.ts'
+import {
+  type AdminIdentity,
+  anonymousIdentity,
+  type Identity,
+  openIdentity,
+  type PendingIdentity,
+  type TokenVerifier,
+  type UserIdentity,
+  type Verdict,
+} from './identity.ts'
+import type { Origins } from './origins.ts'
+
+export interface AuthenticationOptions {
+  /** False while `auth.enabled` is false. */
+  readonly isRequired: boolean
+  /** Asked in order; the first that recognizes a token decides. */
+  readonly verifiers: readonly TokenVerifier[]
+  readonly limiter: RequestLimiter
+  /** Where programs learn how to get tokens (RFC 9728); undefined while they cannot. */
+  readonly resourceMetadataUrl?: (() => string) | undefined
+}
+
+/** Limits the requests of apps. */
+export interface RequestLimiter {
+  /**
+   * Counts a request of an app with a limit. Answers at once where it can: this is on the path of every request.
+   *
+   * @returns why the request may not pass
+   */
+  admit(identity: UserIdentity): AppError | undefined | Promise<AppError | undefined>
+}
+
+/**
+ * Gives every route its guard, which runs before the body is read. A route without one does not start.
+ *
+ * @param origins whose pages the administrator's cookie may speak for
+ */
+export function addAuthentication(
+  app: FastifyInstance,
+  options: AuthenticationOptions,
+  origins: Origins,
+): void {
+  app.decorateRequest('identity', undefined)
+  app.decorateRequest('pending', undefined)
+  app.decorateRequest('token', undefined)
+  app.addHook('onRoute', (route) => {
+    const { guard, operation, programs, admitsAnonymous } = route.config ?? {}
+    if (guard === undefined || operation === undefined) {
+      throw new Error(`route ${String(route.method)} ${route.url} must declare its guard and operation`)
+    }
+    if (guard === 'public') return
+    const hooks = route.onRequest ?? []
+    const guardHook = createGuard({ guard, programs, admitsAnonymous }, options, origins)
+    route.onRequest = [guardHook, ...(Array.isArray(hooks) ? hooks : [hooks])]
+  })
+}
+
+/** The caller of a route that is not public. */
+export function identityOf(request: FastifyRequest): Identity {
+  if (request.identity === undefined) throw new Error('the route has no guard')
+  return request.identity
+}
+
+/** The caller of a route with the guard `bearer`. */
+export function userOf(request: FastifyRequest): UserIdentity {
+  const identity = identityOf(request)
+  if (identity.kind !== 'user') throw new Error('the route is not guarded for users')
+  return identity
+}
+
+/** The caller of a route with the guard `mfa`. */
+export function pendingOf({ pending }: FastifyRequest): PendingIdentity {
+  if (pending === undefined) throw new Error('the route is not guarded for pending sign-ins')
+  return pending
+}
+
+/** The caller of a route with the guard `optional`, if it is a signed-in user. */
+export function optionalUserOf({ identity }: FastifyRequest): UserIdentity | undefined {
+  return identity?.kind === 'user' ? identity : undefined
+}
+
+/** The caller of a route with the guard `admin`. */
+export function adminOf(request: FastifyRequest): AdminIdentity {
+  const identity = identityOf(request)
+  if (identity.kind !== 'admin') throw new Error('the route is not guarded for administrators')
+  return identity
+}
+
+type Done = (error?: Error) => void
+type GuardHook = (request: FastifyRequest, reply: FastifyReply, done: Done) => void
+
+interface Entrance {
+  readonly guard: Exclude<Guard, 'public'>
+  readonly programs: ProgramAccess | undefined
+  readonly admitsAnonymous: AdmitsAnonymous | undefined
+}
+
+function createGuard(
+  { guard, programs, admitsAnonymous }: Entrance,
+  { isRequired, verifiers, limiter, resourceMetadataUrl }: AuthenticationOptions,
+  origins: Origins,
+): GuardHook {
+  const metadataUrl = programs === undefined ? undefined : resourceMetadataUrl
+  const challenge = createChallenge(metadataUrl)
+  // RFC 6750 §3.1: the answer to a request without a token has no error code.
+  const challengeToken = createChallenge(metadataUrl, 'invalid_token')
+  return (request, reply, done) => {
+    reply.header('cache-control', 'no-store')
+    const settle = (verdict: Verdict, isInCookie = false) => {
+      const refusal = isInCookie
+        ? judgeCookieSession(guard, verdict, challenge)
+        : judge(guard, programs, verdict, challengeToken)
+      if (refusal !== undefined) {
+        done(refusal)
+        return
+      }
+      if ('identity' in verdict) request.identity = verdict.identity
+      if ('pending' in verdict) request.pending = verdict.pending
+      countRequest(request, limiter, done)
+    }
+    if (openGuards.has(guard) && !isRequired) {
+      if (origins.mayCallWithoutToken(request)) settle({ identity: openIdentity })
+      else done(httpErrors.foreignPage())
+      return
+    }
+    const cookie = isWithoutToken(guard, request) ? adminCookieOf(request) : undefined
+    const use = cookie === undefined ? false : judgeCookieUse(request, origins)
+    if (use instanceof AppError) {
+      done(use)
+      return
+    }
+    const enterWith = (token: string, isInCookie: boolean) => {
+      const verdict = verifyToken(verifiers, token)
+      request.token = token
+      // The common token is verified without waiting; a promise would cost every request a turn.
+      if (verdict instanceof Promise) verdict.then((known) => settle(known, isInCookie), done)
+      else settle(verdict, isInCookie)
+    }
+    if (cookie !== undefined && use) {
+      enterWith(cookie, true)
+      return
+    }
+    if (needsNoToken(guard, request)) {
+      done()
+      return
+    }
+    const missingToken = () => challenge((missing[guard] ?? httpErrors.missingAuthorization)())
+    if (admitsAnonymous !== undefined && isWithoutToken(guard, request)) {
+      enterAnonymously(request, admitsAnonymous(request), missingToken, done)
+      return
+    }
+    const token = guard === 'stream' ? streamTokenOf(request) : headerTokenOf(request)
+    if (token === undefined) {
+      const isUnproved = guard === 'admin' && cookie !== undefined
+      done(isUnproved ? httpErrors.dashboardHeaderRequired() : missingToken())
+      return
+    }
+    enterWith(token, false)
+  }
+}
+
+/** Counts a request of an app with a limit. */
+function countRequest({ identity }: FastifyRequest, limiter: RequestLimiter, done: Done): void {
+  if (identity?.kind !== 'user' || identity.appLimit === undefined) {
+    done()
+    return
+  }
+  const refusal = limiter.admit(identity)
+  if (refusal instanceof Promise) refusal.then(done, done)
+  else done(refusal)
+}
+
+/** Lets a request without a token in where something is granted to it. */
+function enterAnonymously(
+  request: FastifyRequest,
+  admission: boolean | Promise<boolean>,
+  missingToken: () => AppError,
+  done: Done,
+): void {
+  const enter = (isAdmitted: boolean) => {
+    if (isAdmitted) request.identity = anonymousIdentity
+    done(isAdmitted ? undefined : missingToken())
+  }
+  if (admission instanceof Promise) admission.then(enter, done)
+  else enter(admission)
+}
+
+/** What a token turns out to be, whatever its kind. */
+export function verifyToken(verifiers: readonly TokenVerifier[], token: string): Verdict | Promise<Verdict> {
+  const verifier = verifiers.find((candidate) => candidate.recognizes(token))
+  return verifier?.verify(token) ?? { refusal: 'invalid' }
+}
+
+/** While `auth.enabled` is false everybody is the same caller to these. */
+const openGuards: ReadonlySet<Guard> = new Set(['data', 'stream', 'optional'])
+
+/** What a route says to a caller without a token. */
+const missing: Partial<Record<Guard, () => AppError>> = {
+  admin: httpErrors.adminRequired,
+  mfa: httpErrors.noPendingMfa,
+  stream: httpErrors.authenticationRequired,
+}
+
+function judge(
+  guard: Exclude<Guard, 'public'>,
+  programs: ProgramAccess | undefined,
+  verdict: Verdict,
+  challenge: Challenge,
+): AppError | undefined {
+  if ('refusal' in verdict) {
+    const isPending = verdict.refusal === 'pending' && verdict.pending !== undefined
+    if (isPending && (guard === 'mfa' || guard === 'bearerOrMfa')) return undefined
+    if (guard === 'admin') return challenge(httpErrors.adminRequired())
+    if (guard === 'mfa') return challenge(httpErrors.noPendingMfa())
+    return challenge(verdict.refusal === 'pending' ? httpErrors.mfaRequired() : httpErrors.invalidToken())
+  }
+  const { identity } = verdict
+  if (identity.kind === 'user' && identity.scope.grant !== undefined) {
+    const refusal = judgeProgram(programs, identity)
+    if (refusal !== undefined) return refusal
+  }
+  // An administrator acts as the user on data and files, where programs may; never on the account itself.
+  if (identity.kind === 'user' && identity.impersonator !== undefined && programs === undefined) {
+    return httpErrors.impersonationRefused()
+  }
+  if (guard === 'mfa') return challenge(httpErrors.noPendingMfa())
+  if (guard === 'admin') return identity.kind === 'admin' ? undefined : challenge(httpErrors.adminRequired())
+  if (guard === 'data' || guard === 'optional') return undefined
+  if (guard === 'stream' && identity.kind === 'open') return undefined
+  if (identity.kind !== 'user') return challenge(httpErrors.invalidToken())
+  return guard === 'aal2' && identity.aal !== 'aal2' ? httpErrors.insufficientAal() : undefined
+}
+
+/** The cookie holds the administrator's token and no other. */
+function judgeCookieSession(
+  guard: Exclude<Guard, 'public'>,
+  verdict: Verdict,
+  challenge: Challenge,
+): AppError | undefined {
+  const isAdministrator = 'identity' in verdict && verdict.identity.kind === 'admin'
+  return judge(guard, undefined, isAdministrator ? verdict : { refusal: 'invalid' }, challenge)
+}
+
+/** Why a program may not call a route. */
+function judgeProgram(
+  programs: ProgramAccess | undefined,
+  { scope }: Pick<UserIdentity, 'scope'>,
+): AppError | undefined {
+  if (programs === undefined) return insufficientScope('scope does not permit access to this endpoint')
+  return programs === 'write' ? refuseWrite(scope) : undefined
+}
+
+/** Whether a stream is asked for that waits for a sign-in: it has no token yet and carries no data. */
+export function isSignInStream({ query }: FastifyRequest): boolean {
+  return (query as { oauth?: unknown }).oauth === 'true'
+}
+
+/** Whether the route takes a request that presents no token as it is. */
+function needsNoToken(guard: Guard, request: FastifyRequest): boolean {
+  if (guard === 'optional') return request.headers.authorization === undefined
+  return guard === 'stream' && isSignInStream(request)
+}
+
+/** Whether none is sent, not even one that cannot be read. */
+function isWithoutToken(guard: Guard, { headers, query }: FastifyRequest): boolean {
+  if (headers.authorization !== undefined) return false
+  return guard !== 'stream' || (query as { token?: unknown }).token === undefined
+}
+
+/** The token a stream is asked for with: browsers cannot set headers on an `EventSource` or a `WebSocket`. */
+export function streamTokenOf(request: FastifyRequest): string | undefined {
+  return request.headers.authorization === undefined ? tokenParameter(request.query) : headerTokenOf(request)
+}
+
+function headerTokenOf({ raw, headers }: FastifyRequest): string | undefined {
+  return hasOneAuthorization(raw.rawHeaders) ? bearerToken(headers.authorization) : undefined
+}
+
+function tokenParameter(query: unknown): string | undefined {
+  const { token } = query as { token?: unknown }
+  return typeof token === 'string' && token !== '' ? token : undefined
+}
+
+/** RFC 6750 §2.1; the scheme is matched case-sensitively. */
+function bearerToken(header: string | undefined): string | undefined {
+  if (header === undefined || !header.startsWith('Bearer ')) return undefined
+  const token = header.slice('Bearer '.length).trim()
+  return token === '' ? undefined : token
+}
+
+/** Of two headers a proxy before us may have judged the other one (RFC 9110 §5.3: only lists may repeat). */
+function hasOneAuthorization(rawHeaders: readonly string[]): boolean {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === 13 && name.toLowerCase() === 'authorization') count += 1
+  }
+  return count === 1
+}
+
+/** Names the scheme of a 401 (RFC 9110 §11.6.1). */
+type Challenge = (error: AppError) => AppError
+
+/**
+ * @param resourceMetadataUrl of a route that programs may call (RFC 9728 §5.1)
+ * @param code what is wrong with the token (RFC 6750 §3.1)
+ */
+function createChallenge(resourceMetadataUrl: (() => string) | undefined, code?: string): Challenge {
+  return (error) => {
+    const parameters = [
+      ...(code === undefined ? [] : [`error="${code}"`]),
+      ...(resourceMetadataUrl === undefined ? [] : [`resource_metadata="${resourceMetadataUrl()}"`]),
+    ]
+    return error.with({ headers: { 'www-authenticate': `Bearer ${parameters.join(', ')}`.trimEnd() } })
+  }
+}

@@ -1,0 +1,153 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { translateDatabaseFailure } from '../../database/errors/error-translation.ts'
+import { AppError, codeOf } from '../../lib/errors.ts'
+import { isBodyAwaited } from '../requests/expectation.ts'
+import { hasDisconnected } from '../responses/disconnection.ts'
+import { sendEarly } from '../responses/linger.ts'
+import { httpErrors } from './errors.ts'
+import type { FailureLog } from './failure-log.ts'
+
+export interface ErrorHandlerOptions {
+  readonly failures: FailureLog
+  /** Base of `doc_url`; the server's own error reference. */
+  readonly referenceUrl: () => string
+  readonly bodyLimit: number
+  /** Methods that the path of a request has, for 405. */
+  readonly allowedMethods: (path: string) => readonly string[]
+}
+
+/** The error envelope of every response. */
+export interface ErrorEnvelope {
+  readonly code: number
+  readonly message: string
+  /** Stable slug. */
+  readonly error: string
+  readonly data?: Readonly<Record<string, unknown>>
+  readonly doc_url?: string
+}
+
+/** The one place where anything thrown becomes a response. */
+export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOptions): void {
+  app.setErrorHandler((thrown: FastifyError, request, reply) => {
+    // Fastify asks for the content type of a QUERY before it looks whether there is a route for it.
+    if (request.is404 && codeOf(thrown) === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE') {
+      answerUnrouted(request, reply, options)
+      return
+    }
+    const error = toAppError(thrown, {
+      bodyLimit: request.routeOptions.bodyLimit ?? options.bodyLimit,
+      acceptedType: request.server.acceptedType,
+    })
+    // Without a client the statement was cancelled, and fails like one of a database that is unavailable.
+    const isCancelled = error.status !== 500 && hasDisconnected(reply)
+    if (error.status >= 500 && !isCancelled) options.failures.add(request, error, thrown)
+    sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
+  })
+  // Fastify reads a body before it looks whether there is a route for it.
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    if (request.is404 && isBodyAwaited(request.raw)) answerUnrouted(request, reply, options)
+    else done(null, payload)
+  })
+  app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, options))
+}
+
+/** Of a path that no route has, or not with this method; or whose handler found nothing. */
+function answerUnrouted(request: FastifyRequest, reply: FastifyReply, options: ErrorHandlerOptions): void {
+  const [path = ''] = request.url.split('?', 1)
+  const allowed = options.allowedMethods(path)
+  if (request.method === 'OPTIONS' && allowed.length > 0) {
+    // RFC 9110 §9.3.7.
+    void reply
+      .code(204)
+      .header('allow', [...allowed, 'OPTIONS'].join(', '))
+      .send()
+    return
+  }
+  const error =
+    allowed.length === 0 || allowed.includes(request.method)
+      ? httpErrors.routeNotFound(request.method, path)
+      : httpErrors
+          .methodNotAllowed(request.method, allowed.join(', '))
+          .with({ headers: { allow: allowed.join(', ') } })
+  sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
+}
+
+export function errorEnvelope(error: AppError, referenceUrl: string): ErrorEnvelope {
+  return {
+    code: error.status,
+    message: shorten(error.message),
+    error: error.kind,
+    ...(error.extras.data === undefined ? {} : { data: error.extras.data }),
+    ...error.extras.members,
+    doc_url: `${referenceUrl}#${error.kind}`,
+  }
+}
+
+/** A message may quote what the client sent, and that may be long. */
+function shorten(message: string): string {
+  return message.length <= messageLimit ? message : `${message.slice(0, messageLimit)}…`
+}
+
+const messageLimit = 1000
+
+export interface ErrorReply {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly referenceUrl: string
+  readonly bodyLimit: number
+}
+
+export function sendError(error: AppError, { request, reply, referenceUrl, bodyLimit }: ErrorReply): void {
+  void reply
+    .code(error.status)
+    .headers(error.extras.headers ?? {})
+    .header('content-type', 'application/json; charset=utf-8')
+  sendEarly(request, reply, JSON.stringify(errorEnvelope(error, referenceUrl)), bodyLimit)
+}
+
+interface BodyRules {
+  /** Bytes that the route takes. */
+  readonly bodyLimit: number
+  /** The content type that it takes. */
+  readonly acceptedType: string
+}
+
+function toAppError(thrown: FastifyError, { bodyLimit, acceptedType }: BodyRules): AppError {
+  if (thrown instanceof AppError) return thrown
+  const database = translateDatabaseFailure(thrown)
+  if (database !== undefined) return database
+  if (thrown.validation !== undefined) return httpErrors.invalidRequest(describeValidation(thrown))
+  switch (codeOf(thrown)) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return httpErrors.unsupportedMediaType(acceptedType)
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return httpErrors.bodyTooLarge(bodyLimit)
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+    case 'FST_ERR_BAD_URL':
+    case 'ECONNRESET':
+      return httpErrors.malformedRequest()
+    default:
+      return httpErrors.internalError().with({ cause: thrown })
+  }
+}
+
+/** `email: must be string` — the field by its name, the body itself by its part of the request. */
+export function describeValidation({
+  validation = [],
+  validationContext,
+}: Pick<FastifyError, 'validation' | 'validationContext'>): string {
+  const [first] = validation
+  const path = first?.instancePath ?? ''
+  const field = path.slice(1).replaceAll('/', '.')
+  // Of a choice there is an error for each of its texts.
+  const texts = validation
+    .filter(({ keyword, instancePath }) => keyword === 'const' && instancePath === path)
+    .map(({ params }) => params.allowedValue)
+  const problem =
+    first?.keyword === 'boolean'
+      ? 'is not a known member'
+      : texts.length > 0
+        ? `expected one of ${texts.join(', ')}`
+        : (first?.message ?? 'is not valid')
+  return field === '' ? `${validationContext ?? 'request'} ${problem}` : `${field}: ${problem}`
+}

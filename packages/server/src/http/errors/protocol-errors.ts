@@ -1,0 +1,102 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { AppError } from '../../lib/errors.ts'
+import { hasSlowBody } from '../requests/slow-body.ts'
+import { errorEnvelope } from './error-handler.ts'
+import { httpErrors } from './errors.ts'
+
+/**
+ * Answers what Node's parser refuses and what therefore never becomes a request, in the same envelope as
+ * everything else: written by hand, because there is no response object.
+ */
+export function answerClientError(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  headers: Readonly<Record<string, string>>,
+  referenceUrl: string,
+): void {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && hasSlowBody(socket)) return
+  if (error.code === 'ECONNRESET' || !socket.writable || hasBegunToAnswer(socket)) {
+    socket.destroy()
+    return
+  }
+  refuse(socket, clientErrors[error.code ?? ''] ?? httpErrors.malformedRequest(), headers, referenceUrl)
+}
+
+const clientErrors: Readonly<Record<string, AppError>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: httpErrors.requestTimeout(),
+  HPE_HEADER_OVERFLOW: httpErrors.headersTooLarge(),
+}
+
+/** Words in the middle of a response would be taken for a part of it. */
+function hasBegunToAnswer(socket: Socket): boolean {
+  // Node's own answer to a client error looks at the same member, which its types do not list.
+  const { _httpMessage: response } = socket as { _httpMessage?: ServerResponse | null }
+  return response?.headersSent === true
+}
+
+/** Takes over what Node would answer without a body, or not at all. */
+export function addProtocolErrors(
+  app: FastifyInstance,
+  headers: Readonly<Record<string, string>>,
+  referenceUrl: () => string,
+): void {
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    done(hasOneHost(raw) && isCodedInChunksAlone(raw) ? undefined : httpErrors.malformedRequest())
+  })
+  // RFC 9110 §10.1.1: an expectation we do not know may be ignored.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  app.server.on('connect', (_request, socket: Socket) =>
+    refuse(socket, httpErrors.malformedRequest(), headers, referenceUrl()),
+  )
+}
+
+/**
+ * RFC 9112 §3.2: a request of HTTP/1.1 without Host is refused, and so is any with what is no host, or with two, of which a
+ * proxy may have read the other one. Needs `requireHostHeader: false` of Node.
+ */
+function hasOneHost({ rawHeaders, headers, httpVersion }: IncomingMessage): boolean {
+  const hosts = countHosts(rawHeaders)
+  return (hosts === 1 || (hosts === 0 && httpVersion !== '1.1')) && hostPattern.test(headers.host ?? '')
+}
+
+/** A name or an address, and perhaps a port (RFC 3986 §3.2); a name may be empty. */
+const hostPattern = /^(\[[\w:.%]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/
+
+/** Node takes the chunks apart and leaves every other transfer coding as it is (RFC 9112 §6.1). */
+function isCodedInChunksAlone({ headers }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding']
+  return coding === undefined || coding.toLowerCase() === 'chunked'
+}
+
+/** @param rawHeaders names and values by turns */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === 4 && name.toLowerCase() === 'host') count += 1
+  }
+  return count
+}
+
+function refuse(
+  socket: Socket,
+  refusal: AppError,
+  headers: Readonly<Record<string, string>>,
+  referenceUrl: string,
+): void {
+  const body = JSON.stringify(errorEnvelope(refusal, referenceUrl))
+  const fields = Object.entries({
+    'x-request-id': crypto.randomUUID(),
+    ...headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  })
+  const head = [
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
+    ...fields.map(([name, value]) => `${name}: ${value}`),
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}

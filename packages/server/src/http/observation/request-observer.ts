@@ -1,0 +1,124 @@
+import type { EventEmitter } from 'node:events'
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import { unattributed } from '../access/identity.ts'
+
+/** A request that was answered. Never the query string or a header: both can carry secrets. */
+export interface AnsweredRequest {
+  readonly at: Date
+  readonly requestId: string
+  readonly method: string
+  readonly path: string
+  /** Pattern of the route, `/api/collections/:table`; undefined when no route matched. */
+  readonly route: string | undefined
+  readonly operation: string | undefined
+  readonly status: number
+  readonly durationMs: number
+  readonly appId: string
+  readonly keyId: string | undefined
+  readonly userId: string | undefined
+  /** The administrator who acted as the user. */
+  readonly impersonator: string | undefined
+  readonly address: string | undefined
+  /** Bytes of the connection since its request before. */
+  readonly bytesIn: number
+  readonly bytesOut: number
+}
+
+/** A connection that has become a stream. */
+export interface OpenedStream {
+  readonly appId: string
+  readonly operation: string | undefined
+  /** Bytes since this was called before. */
+  takeTraffic(): Traffic
+  onClose(listener: () => void): void
+}
+
+export interface Traffic {
+  readonly bytesIn: number
+  readonly bytesOut: number
+}
+
+/** Learns what was served. Called on the path of every request: it must neither wait nor throw. */
+export interface RequestObserver {
+  onAnswer?(request: AnsweredRequest): void
+  onStream?(stream: OpenedStream): void
+}
+
+const observersOf = new WeakMap<Server, readonly RequestObserver[]>()
+
+/** What of a connection was counted already. */
+const counted = new WeakMap<Socket, { bytesIn: number; bytesOut: number }>()
+
+function takeTraffic(socket: Socket): Traffic {
+  let before = counted.get(socket)
+  if (before === undefined) {
+    before = { bytesIn: 0, bytesOut: 0 }
+    counted.set(socket, before)
+  }
+  const bytesIn = socket.bytesRead - before.bytesIn
+  const bytesOut = socket.bytesWritten - before.bytesOut
+  before.bytesIn += bytesIn
+  before.bytesOut += bytesOut
+  return { bytesIn, bytesOut }
+}
+
+/** Hands every answered request to the observers. */
+export function addRequestObservers(
+  app: FastifyInstance,
+  observers: readonly RequestObserver[],
+  clock: Clock = systemClock,
+): void {
+  if (observers.length === 0) return
+  observersOf.set(app.server, observers)
+  app.addHook('onResponse', (request, reply, done) => {
+    const { identity } = request
+    const { appId, keyId } = identity ?? unattributed
+    // Made at each access.
+    const { url, config } = request.routeOptions
+    const user = identity?.kind === 'user' ? identity : undefined
+    const { bytesIn, bytesOut } = takeTraffic(request.raw.socket)
+    const answered = {
+      at: clock.now(),
+      requestId: request.id,
+      method: request.method,
+      path: pathOf(request),
+      route: url,
+      operation: config.operation,
+      status: reply.statusCode,
+      durationMs: reply.elapsedTime,
+      appId,
+      keyId,
+      userId: user === undefined ? request.pending?.userId : user.userId,
+      impersonator: user?.impersonator,
+      address: request.ip,
+      bytesIn,
+      bytesOut,
+    }
+    for (const observer of observers) observer.onAnswer?.(answered)
+    done()
+  })
+}
+
+/**
+ * To be called when a request's connection has become a stream.
+ *
+ * @param carrier closes when the stream does
+ */
+export function noteStream(request: FastifyRequest, carrier: EventEmitter): void {
+  const { raw } = request
+  const observers = observersOf.get(request.server.server) ?? []
+  const stream: OpenedStream = {
+    appId: (request.identity ?? unattributed).appId,
+    operation: request.routeOptions.config.operation,
+    takeTraffic: () => takeTraffic(raw.socket),
+    onClose: (listener) => carrier.once('close', listener),
+  }
+  for (const observer of observers) observer.onStream?.(stream)
+}
+
+export function pathOf({ url }: FastifyRequest): string {
+  return url.split('?', 1)[0] ?? ''
+}

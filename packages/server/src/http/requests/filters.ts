@@ -1,0 +1,102 @@
+import { parseDay, parseInstant } from '../../lib/instant.ts'
+import { Type } from '../../lib/type.ts'
+import { isUuid } from '../../lib/uuid.ts'
+import { httpErrors } from '../errors/errors.ts'
+
+/** Parameters of lists and reports. They are read by hand, for the messages. */
+
+/** @throws AppError invalid_list_parameter */
+export function readLimit(text: string | undefined, fallback: number, most: number): number {
+  if (text === undefined) return fallback
+  if (!/^\d{1,15}$/.test(text) || Number(text) === 0) throw httpErrors.invalidListParameter('limit', '')
+  return Math.min(Number(text), most)
+}
+
+/** The parameter `limit` of a route: what the API document says of it, and how it is read. */
+export function limitParameter(fallback: number, most: number) {
+  const description = `An integer; ${fallback} unless given, ${most} at most.`
+  return {
+    schema: Type.Optional(Type.String({ description })),
+    /** @throws AppError invalid_list_parameter */
+    read: (text: string | undefined) => readLimit(text, fallback, most),
+  }
+}
+
+/** The parameter `offset`, as {@link readOffset} reads it. */
+export const offsetSchema = Type.Optional(Type.String({ description: 'An integer; 0 unless given.' }))
+
+/** @throws AppError invalid_list_parameter */
+export function readOffset(text = '0'): number {
+  if (!/^\d{1,15}$/.test(text)) throw httpErrors.invalidListParameter('offset', '')
+  return Number(text)
+}
+
+/** One of the options. @throws AppError invalid_list_parameter */
+export function readChoice<const Option extends string>(
+  name: string,
+  text: string,
+  options: readonly Option[],
+): Option {
+  const found = options.find((option) => option === text)
+  if (found === undefined)
+    throw httpErrors.invalidListParameter(name, `must be one of: ${options.join(', ')}`)
+  return found
+}
+
+/** In lower case, as ids are stored. @throws AppError invalid_list_parameter */
+export function readUuid(name: string, text: string): string {
+  if (!isUuid(text)) throw httpErrors.invalidListParameter(name, 'must be a UUID')
+  return text.toLowerCase()
+}
+
+/** A place in a list that is ordered by time and id. */
+export interface TimePosition {
+  /** Since 1970: as exact as PostgreSQL keeps it. */
+  readonly microseconds: string
+  readonly id: string
+}
+
+/** The `nextCursor` that {@link readTimePosition} reads. */
+export function writeTimePosition({ microseconds, id }: TimePosition): string {
+  return `${microseconds}_${id}`
+}
+
+/** @throws AppError invalid_list_parameter */
+export function readTimePosition(cursor: string): TimePosition {
+  const [, microseconds = '', id = ''] = /^(\d{1,16})_(.+)$/.exec(cursor) ?? []
+  if (!isUuid(id)) throw httpErrors.invalidListParameter('cursor', 'expected nextCursor of the page before')
+  return { microseconds, id }
+}
+
+const dayMs = 24 * 3600 * 1000
+
+export interface TimeRange {
+  readonly from: Date | undefined
+  /** Exclusive. */
+  readonly to: Date | undefined
+}
+
+/**
+ * A range of time: RFC 3339, or dates in UTC, of which the last one is included.
+ *
+ * @throws AppError invalid_list_parameter, reversed_time_range
+ */
+export function readTimeRange(
+  range: { readonly from: string | undefined; readonly to: string | undefined },
+  names: readonly [from: string, to: string] = ['from', 'to'],
+): TimeRange {
+  const from = range.from === undefined ? undefined : readInstant(names[0], range.from)
+  const to = range.to === undefined ? undefined : readInstant(names[1], range.to)
+  if (from !== undefined && to !== undefined && to.getTime() < from.getTime())
+    throw httpErrors.reversedTimeRange(names[1], names[0])
+  const isDay = range.to !== undefined && parseDay(range.to) !== undefined
+  // A moment itself is included too: what is stored is exact to the microsecond.
+  return { from, to: to === undefined ? undefined : new Date(to.getTime() + (isDay ? dayMs : 1)) }
+}
+
+function readInstant(name: string, text: string): Date {
+  const instant = parseDay(text) ?? parseInstant(text)
+  if (instant === undefined)
+    throw httpErrors.invalidListParameter(`${name} filter`, 'expected RFC3339 or YYYY-MM-DD')
+  return instant
+}

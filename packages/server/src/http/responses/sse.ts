@@ -1,0 +1,72 @@
+import type { ServerResponse } from 'node:http'
+import type { Writable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import { noteStream } from '../observation/request-observer.ts'
+
+/** How long a client has to read the last bytes of a stream. */
+const drainTimeoutMs = 2000
+
+/** Server-sent events (HTML Standard, Server-sent events) on the connection of a request. */
+export class EventStream {
+  readonly #response: ServerResponse
+
+  /** Takes the reply over and sends the head; headers set before stay. */
+  constructor(reply: FastifyReply) {
+    reply.hijack()
+    this.#response = reply.raw
+    // What a client does to its connection ends the stream and nothing else.
+    this.#response.on('error', () => undefined)
+    this.#response.writeHead(200, {
+      ...(reply.getHeaders() as Record<string, string>),
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store, no-transform',
+      // Proxies that collect answers would keep events back.
+      'x-accel-buffering': 'no',
+    })
+    noteStream(reply.request, this.#response)
+  }
+
+  onClose(listener: () => void): void {
+    this.#response.once('close', listener)
+  }
+
+  /** Sends frames, or parts of them. */
+  write(text: string): void {
+    if (!this.#response.writableEnded) this.#response.write(text)
+  }
+
+  get pendingBytes(): number {
+    return this.#response.writableLength
+  }
+
+  drained(): Promise<void> {
+    return drained(this.#response)
+  }
+
+  /** Sends the last words and ends; a client that does not take them in time is cut off. */
+  end(text: string): void {
+    this.#response.end(text)
+    const timer = setTimeout(() => this.#response.destroy(), drainTimeoutMs).unref()
+    this.#response.once('close', () => clearTimeout(timer))
+  }
+}
+
+/** Resolves when the client has taken everything, or is gone. */
+export function drained(writable: Writable): Promise<void> {
+  if (!writable.writableNeedDrain || writable.destroyed) return Promise.resolve()
+  return new Promise((resolve) => {
+    const settle = () => {
+      writable.off('drain', settle)
+      writable.off('close', settle)
+      resolve()
+    }
+    writable.once('drain', settle).once('close', settle)
+  })
+}
+
+/** One event. Data is one line. */
+export function formatEvent(event: { id?: string | undefined; name?: string; data: string }): string {
+  const id = event.id === undefined ? '' : `id: ${event.id}\n`
+  const name = event.name === undefined ? '' : `event: ${event.name}\n`
+  return `${id}${name}data: ${event.data}\n\n`
+}
