@@ -23,8 +23,8 @@ export interface CopiedRowsOptions {
   readonly stallMs: number
   /** Whether the reader has disconnected. */
   readonly isAbandoned: () => boolean
-  /** The error of the stream, in place of what it fails with; by default that itself. */
-  readonly explain?: (failure: Error) => Promise<Error>
+  /** The error of the stream, in place of a statement that failed; by default that itself. */
+  readonly explain?: (failure: StatementFailed) => Promise<Error>
   /** Called once, when the connection is no longer needed; with true when its statement is still in flight. */
   readonly release: (isInFlight: boolean) => void
 }
@@ -63,6 +63,7 @@ export class CopiedRows extends Readable implements Submittable {
   #count = 0
   #isPaused = false
   #isReleased = false
+  #hasFailed = false
   readonly #startedAt = performance.now()
   #movedAt = performance.now()
   #begin: (() => void) | undefined
@@ -107,16 +108,21 @@ export class CopiedRows extends Readable implements Submittable {
   }
 
   handleError(error: Error): void {
-    const isOfPostgres = error instanceof pg.DatabaseError
-    this.destroy(
-      isOfPostgres
-        ? new StatementFailed(error, 0)
-        : new ConnectionLost('the database connection broke during a statement', { cause: error }),
-    )
+    this.#hasFailed = true
+    const fail = (failure: Error) => this.destroy(failure)
+    if (!(error instanceof pg.DatabaseError)) {
+      fail(new ConnectionLost('the database connection broke during a statement', { cause: error }))
+      return
+    }
+    const failure = new StatementFailed(error, 0)
+    const { explain } = this.#options
+    // Before the end: who takes the stream over after it is told what it was destroyed with.
+    if (explain === undefined) fail(failure)
+    else explain(failure).then(fail, fail)
   }
 
   handleReadyForQuery(): void {
-    if (this.destroyed) return
+    if (this.destroyed || this.#hasFailed) return
     this.#append(Buffer.from(this.#options.frame.after))
     this.#flush()
     this.push(null)
@@ -142,9 +148,7 @@ export class CopiedRows extends Readable implements Submittable {
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     if (!this.#isReleased) this.#release(true)
-    const { explain } = this.#options
-    if (error === null || explain === undefined) callback(error)
-    else explain(error).then(callback, callback)
+    callback(error)
   }
 
   #release(isInFlight: boolean): void {

@@ -1,4 +1,10 @@
-import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  noContent,
+  requiredByHandler,
+  responses,
+  uuidByHandler,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { idempotencyHeaders } from '../../data/idempotency/index.ts'
 
@@ -222,7 +228,7 @@ const quota = Type.Object({
   quota_bytes: Type.Integer({ description: '0: no limit.' }),
   quota_mb: Type.Union([Type.Integer(), Type.Null()], { description: 'null: as configured.' }),
 })
-const userParams = Type.Object({ id: Type.String({ description: 'UUID of the user.' }) })
+const userParams = Type.Object({ id: uuidByHandler({ description: 'Of the user.' }) })
 
 export const getQuotaSchema = {
   tags,

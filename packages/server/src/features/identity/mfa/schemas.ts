@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, noContent, responses, uuidByHandler } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { authenticationSchema, messageSchema } from '../accounts/index.ts'
 
@@ -93,6 +93,7 @@ export const factorsSchema = {
   response: responses({ 200: Type.Object({ factors: Type.Array(factor) }) }),
 }
 const params = Type.Object({ id: Type.String() })
+const userParams = Type.Object({ id: uuidByHandler() })
 export const factorSchema = {
   ...common,
   summary: 'A factor of the user',
@@ -109,20 +110,20 @@ export const adminFactorsSchema = {
   ...factorsSchema,
   tags: ['admin'],
   summary: 'The factors of a user',
-  params,
+  params: userParams,
 }
 export const adminRemoveSchema = {
   ...common,
   tags: ['admin'],
   summary: 'Remove a second factor of a user',
   description: 'With the last one the backup codes go too.',
-  params: Type.Object({ id: Type.String(), factorId: Type.String() }),
+  params: Type.Object({ id: uuidByHandler(), factorId: Type.String() }),
   response: responses({ 204: noContent }),
 }
 export const adminResetSchema = {
   ...common,
   tags: ['admin'],
   summary: 'Remove all second factors of a user',
-  params,
+  params: userParams,
   response: responses({ 204: noContent }),
 }

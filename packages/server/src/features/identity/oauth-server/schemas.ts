@@ -5,6 +5,7 @@ import {
   pageOf,
   pageQuery,
   responses,
+  uuidByHandler,
 } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
@@ -278,7 +279,7 @@ export const userGrantsSchema = {
   tags: ['admin'],
   summary: 'Programs that a user lets in',
   security: bearerSecurity,
-  params: Type.Object({ id: Type.String() }),
+  params: Type.Object({ id: uuidByHandler() }),
   response: responses({ 200: Type.Array(grantOfUser) }),
 }
 export const clientGrantsSchema = {
@@ -293,7 +294,7 @@ export const revokeUserGrantSchema = {
   summary: 'Let a program of a user in no longer',
   description: 'Its tokens end on every node within a second.',
   security: bearerSecurity,
-  params: Type.Object({ id: Type.String(), grantId: Type.String() }),
+  params: Type.Object({ id: uuidByHandler(), grantId: Type.String() }),
   response: responses({ 204: noContent }),
 }
 export const revokeGrantSchema = {

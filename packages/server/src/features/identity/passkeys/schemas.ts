@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, noContent, responses, uuidByHandler } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { authenticationSchema, messageSchema } from '../accounts/index.ts'
 
@@ -127,7 +127,7 @@ export const adminListSchema = {
   ...common,
   tags: ['admin'],
   summary: 'The passkeys of a user',
-  params: Type.Object({ id: Type.String() }),
+  params: Type.Object({ id: uuidByHandler() }),
   response: listSchema.response,
 }
 export const adminRemoveSchema = {
@@ -135,7 +135,7 @@ export const adminRemoveSchema = {
   tags: ['admin'],
   summary: 'Remove a passkey of a user',
   description: 'With the last one the factor goes, and with the last factor the backup codes.',
-  params: Type.Object({ id: Type.String(), credential_id: Type.String() }),
+  params: Type.Object({ id: uuidByHandler(), credential_id: Type.String() }),
   response: responses({ 204: noContent }),
 }
 const params = Type.Object({ credential_id: Type.String() })

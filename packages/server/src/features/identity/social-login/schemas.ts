@@ -1,4 +1,10 @@
-import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  noContent,
+  requiredByHandler,
+  responses,
+  uuidByHandler,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { authenticationOrPendingSchema, authenticationSchema } from '../accounts/index.ts'
 
@@ -95,7 +101,7 @@ export const identitiesOfUserSchema = {
   ...identitiesSchema,
   tags: ['admin'],
   summary: "A user's identities at providers",
-  params: Type.Object({ id: Type.String() }),
+  params: Type.Object({ id: uuidByHandler() }),
 }
 
 export const removeIdentitySchema = {
@@ -103,7 +109,7 @@ export const removeIdentitySchema = {
   security: bearerSecurity,
   summary: 'Unlink a provider from a user',
   description: 'Also the last way to sign in.',
-  params: Type.Object({ id: Type.String(), provider }),
+  params: Type.Object({ id: uuidByHandler(), provider }),
   response: responses({ 204: noContent }),
 }
 
@@ -168,7 +174,7 @@ export const testProviderSchema = {
 export const tokensSchema = {
   ...admin,
   summary: "A user's tokens of providers",
-  params: Type.Object({ id: Type.String() }),
+  params: Type.Object({ id: uuidByHandler() }),
   response: responses({
     200: Type.Array(
       Type.Object({
@@ -191,6 +197,6 @@ export const tokensSchema = {
 export const forgetTokensSchema = {
   ...admin,
   summary: "Remove a user's tokens of a provider",
-  params: Type.Object({ id: Type.String(), provider }),
+  params: Type.Object({ id: uuidByHandler(), provider }),
   response: responses({ 204: noContent }),
 }

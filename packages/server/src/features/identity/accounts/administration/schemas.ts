@@ -10,7 +10,7 @@ import { Type } from '../../../../lib/type.ts'
 import { session, userObject } from '../schemas.ts'
 
 const common = { tags: ['admin'], security: bearerSecurity }
-const params = Type.Object({ id: Type.String() })
+const params = Type.Object({ id: uuidByHandler() })
 const nullable = Type.Union([Type.String(), Type.Null()])
 
 const user = Type.Object({
@@ -125,7 +125,7 @@ export const userSessionsSchema = {
 export const endUserSessionSchema = {
   ...common,
   summary: 'End a session of a user',
-  params: Type.Object({ id: Type.String(), sessionId: uuidByHandler() }),
+  params: Type.Object({ id: uuidByHandler(), sessionId: uuidByHandler() }),
   response: responses({ 204: noContent }),
 }
 
