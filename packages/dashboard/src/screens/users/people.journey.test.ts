@@ -138,7 +138,10 @@ journeys('people', () => {
     await dashboard.open('/sign-in-settings')
     // Another administrator opens another one, which the page does not know.
     const token = await app.adminToken()
-    await app.request('PATCH', '/api/admin/auth-settings', { token, body: { totp_enabled: true } })
+    await app.request('PATCH', '/api/admin/auth-settings', {
+      token,
+      body: { sms_enabled: true, totp_enabled: true },
+    })
     await page.getByRole('switch', { name: 'Passkeys' }).check()
     const stored = () =>
       app.sql(`select value -> 'webauthn_enabled' as on, value -> 'totp_enabled' as other
