@@ -9,13 +9,14 @@ import { waitFor } from '../../../../../test/wait-for.ts'
  */
 
 const token = userToken({ sub: alice })
+const connections = 4
 /** More than there are connections, so that each of them takes part. */
-const crowd = 12
+const crowd = 6
 
 let warm: TestApp
 
 beforeAll(async () => {
-  warm = await createTestApp()
+  warm = await createTestApp({ config: { 'database.max_conns': String(connections) } })
 })
 afterAll(() => warm[Symbol.asyncDispose]())
 
