@@ -130,9 +130,10 @@ function judge({ attempts }: AttemptLimit, refused: Window | undefined): Attempt
  */
 export function requireAllowed(verdict: AttemptVerdict, error = httpErrors.tooManyRequests()): void {
   if (verdict.isAllowed) return
-  throw error.with({
+  const refusal = error.retryAfter(verdict.retryAfterSeconds)
+  throw refusal.with({
     headers: {
-      'retry-after': String(verdict.retryAfterSeconds),
+      ...refusal.extras.headers,
       'x-ratelimit-limit': String(verdict.attempts),
       'x-ratelimit-remaining': '0',
       'x-ratelimit-reset': String(verdict.endsAt),
