@@ -2,7 +2,6 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { readChoice, readTimePosition, writeTimePosition } from '../../../../http/requests/filters.ts'
 import { readPage } from '../../../../http/schemas.ts'
-import { isUuid } from '../../../../lib/uuid.ts'
 import { accountErrors } from '../errors.ts'
 import { describeUser, type User, userColumns } from '../users.ts'
 
@@ -55,7 +54,7 @@ export async function listUsers(database: Queryable, query: UserListQuery) {
 
 /** @throws AppError user_not_found */
 export async function getListedUser(database: Queryable, id: string) {
-  const [user] = isUuid(id) ? await selectUsers(database, sql`u.id = ${id}`, { limit: 1, offset: 0 }) : []
+  const [user] = await selectUsers(database, sql`u.id = ${id}`, { limit: 1, offset: 0 })
   if (user === undefined) throw accountErrors.userNotFound()
   return describeListed(user)
 }
