@@ -10,15 +10,10 @@ const toleratedMs = 1000
  * node dates or judges is then right on a machine whose clock is wrong.
  */
 export class DatabaseClock implements Clock {
-  readonly #local: Clock
   #differenceMs = 0
 
-  constructor(local: Clock = systemClock) {
-    this.#local = local
-  }
-
   now(): Date {
-    return new Date(this.#local.now().getTime() + this.#differenceMs)
+    return new Date(systemClock.now().getTime() + this.#differenceMs)
   }
 
   /**
@@ -26,7 +21,7 @@ export class DatabaseClock implements Clock {
    * @param tookMs how long the answer took that has just arrived
    */
   adjust(readMs: number, tookMs: number): void {
-    const measuredMs = readMs - (this.#local.now().getTime() - tookMs / 2)
+    const measuredMs = readMs - (systemClock.now().getTime() - tookMs / 2)
     if (Math.abs(measuredMs - this.#differenceMs) <= toleratedMs + tookMs / 2) return
     this.#differenceMs = Math.abs(measuredMs) <= toleratedMs ? 0 : measuredMs
   }
