@@ -78,7 +78,7 @@ export interface App {
   /** The given log, which is also stored. */
   readonly log: Logger
   /** Stored alone: for what is shown in another way. */
-  readonly silentLog: Logger
+  readonly storedLog: Logger
   readonly database: Database
   readonly catalog: LiveCatalog
   /** What to show once, when this start made the administrator's password. */
@@ -161,7 +161,7 @@ async function wire(
     { config, database, metrics, clock, version, measureStorage: measureFiles(config, system) },
     output,
   )
-  const { log, silentLog } = observation
+  const { log, storedLog } = observation
   const notifications = new Notifications({
     database: system,
     openListener,
@@ -285,7 +285,7 @@ async function wire(
   return {
     http,
     log,
-    silentLog,
+    storedLog,
     database,
     catalog,
     firstSignIn,

@@ -32,7 +32,7 @@ export function announce({ terminal, app, config, log, startupMs }: Announcement
   const { firstSignIn } = app
   if (terminal.stdout.isTTY === true && config.logging.format !== 'json') {
     terminal.stdout.write(`${describe(facts, config).join('\n')}\n`)
-    app.silentLog.info(facts, 'listening')
+    app.storedLog.info(facts, 'listening')
     if (firstSignIn !== undefined) {
       terminal.stdout.write(`
   Administrator, shown only this once:

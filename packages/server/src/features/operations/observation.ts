@@ -13,7 +13,7 @@ export interface Observation {
   /** Writes to the process's output and, if configured, to the database. */
   readonly log: Logger
   /** Writes to the database alone. */
-  readonly silentLog: Logger
+  readonly storedLog: Logger
   readonly observers: readonly RequestObserver[]
   /** @returns the same queue, whose runs count as usage */
   observeJobs(queue: JobQueue): JobQueue
@@ -47,14 +47,14 @@ export async function openObservation(
     log: output,
     serviceName: config.telemetry.service_name,
   })
-  const { log, silentLog, node } = store
+  const { log, storedLog, node } = store
   const meter = new Meter({ database: system, lane, clock, log, measureStorage })
   const { plans, enforce } = config.usage
   const quotas = enforce ? new Quotas({ database: system, plans, clock, log }) : undefined
   const telemetry = await openTelemetry()
   return {
     log,
-    silentLog,
+    storedLog,
     observers: [store, meter, ...(quotas === undefined ? [] : [quotas])],
     observeJobs: (queue) => countJobRuns(queue, meter),
     features(queue, notifications) {

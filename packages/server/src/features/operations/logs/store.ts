@@ -41,7 +41,7 @@ export class LogStore implements RequestObserver {
   /** What it is given is written as before, and kept. */
   readonly log: Logger
   /** What it is given is kept alone. */
-  readonly silentLog: Logger
+  readonly storedLog: Logger
   readonly #logs: WriteBehind<LogEntry> | undefined
   readonly #requests: WriteBehind<AnsweredRequest, RequestRows> | undefined
   readonly #drains: readonly LogDrain[]
@@ -78,7 +78,7 @@ export class LogStore implements RequestObserver {
     this.#drains = createDrains({ drains, serviceName, node: this.node, metrics, log })
     const isTapped = this.#logs !== undefined || this.#drains.length > 0
     this.log = isTapped ? tapLog(log, (line) => this.#keep(line)) : log
-    this.silentLog = divertLog(log, (line) => this.#keep(line))
+    this.storedLog = divertLog(log, (line) => this.#keep(line))
     metrics.watchDropped('log', () => this.#logs?.dropped ?? 0)
     metrics.watchDropped('requests', () => this.#requests?.dropped ?? 0)
   }
