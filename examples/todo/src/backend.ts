@@ -8,7 +8,7 @@ declare module '@basaltdb/react' {
   }
 }
 
-// Until the build is told where the server is, Vite passes /api on to it.
+// A build takes the server's address from VITE_SERVER; while developing, Vite passes /api on to it.
 const url: string = import.meta.env.VITE_SERVER ?? location.origin
 export const auth = createAuth({ url, storage: localSession() })
 export const client = createClient<Database>({ url, auth })

@@ -77,7 +77,7 @@ export function localSession(name = 'basalt.session'): SessionStorage {
         kept = session
         removeOutdated(name)
       }
-      // Pages are not told of what they store themselves.
+      // A page gets no storage event for what it stores itself.
       globalThis.dispatchEvent?.(new Event(name))
     },
     watch(changed) {

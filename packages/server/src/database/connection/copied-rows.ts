@@ -116,7 +116,7 @@ export class CopiedRows extends Readable implements Submittable {
     }
     const failure = new StatementFailed(error, 0)
     const { explain } = this.#options
-    // Before the end: who takes the stream over after it is told what it was destroyed with.
+    // Before the stream is destroyed: a pipe that is attached later sees the error that it was destroyed with.
     if (explain === undefined) fail(failure)
     else explain(failure).then(fail, fail)
   }
