@@ -11,8 +11,12 @@ export type ChangeAction = 'create' | 'update' | 'delete'
  * message and transaction, as the login role, and finds the changes in {@link changedRows}.
  */
 export interface ChangeLog {
-  /** Undefined without a listener: the write then costs nothing extra. Answered from memory. */
-  capture(relation: Relation, action: ChangeAction, form: ChangeForm): Call | undefined
+  /**
+   * Undefined without a listener: the write then costs nothing extra. Answered from memory.
+   *
+   * @param isPartial whether the records lack columns, which the caller may not read
+   */
+  capture(relation: Relation, action: ChangeAction, form: ChangeForm, isPartial: boolean): Call | undefined
   /** After the commit of a write that was captured. */
   committed(): void
 }
@@ -31,26 +35,25 @@ export type ChangeForm = 'record' | 'array' | 'upsert'
 export const silentChangeLog: ChangeLog = { capture: () => undefined, committed: () => undefined }
 
 const changesSetting = 'basalt.changed_rows'
-const rowBeforeSetting = 'basalt.row_before'
-/** Which write leaves its changes; what triggers of `basalt events capture` need not log again. */
-const writeSetting = 'basalt.captured_write'
 
-/** Begins the names of the triggers that log what plain SQL changes; `insert` and so on follows. */
+/** Begins the names of the triggers that log changes; `insert` and so on follows. */
 export const captureTriggerPrefix = 'basalt_capture_'
 
-export const operations = { create: 'INSERT', update: 'UPDATE', delete: 'DELETE', upsert: 'UPSERT' } as const
+const operations = { create: 'insert', update: 'update', delete: 'delete' } as const
+
+/** Name of the trigger that logs an action. */
+export function captureTriggerName(action: ChangeAction): string {
+  return `${captureTriggerPrefix}${operations[action]}`
+}
 
 /**
  * In a write: leaves the changes for the capturing call.
  *
  * @param changes JSON of a {@link ChangeForm}
  */
-export function leaveChanges({ schema, name }: Relation, action: WriteAction, changes: Sql): Sql {
-  const write = sql.literal(`${operations[action]} ${schema}.${name}`)
-  // Both settings are made: neither is ever null. The answer is short, unlike the rows.
-  return sql`(
-    ${leave(changesSetting, sql`${changes}::text`)} is null or ${leave(writeSetting, write)} is null
-  )`
+export function leaveChanges(changes: Sql): Sql {
+  // The answer is short, unlike the rows.
+  return sql`(${leave(changesSetting, sql`${changes}::text`)} is null)`
 }
 
 /** One change as JSON, of expressions for JSON. @param oldRecord the record before an update */
@@ -64,14 +67,6 @@ export function changedRow(record: Sql, oldRecord?: Sql): Sql {
 export function replaceChanges(changes: Sql): Sql {
   return sql`select ${leave(changesSetting, sql`${changes}::text`)} is null`
 }
-
-/** Before a write: leaves the row it is about to change. @param row an expression for JSON; null without one */
-export function leaveRowBefore(row: Sql): Sql {
-  return sql`select ${leave(rowBeforeSetting, sql`coalesce(${row}::text, '')`)} is null`
-}
-
-/** What {@link leaveRowBefore} left, as `json`. */
-export const takeRowBefore: Sql = sql`nullif(current_setting(${sql.literal(rowBeforeSetting)}, true), '')::json`
 
 /** What the write before has left, as `json` of a {@link ChangeForm}. */
 export const takeChanges: Sql = sql`current_setting(${sql.literal(changesSetting)})::json`
@@ -95,18 +90,16 @@ export function changedRows(action: ChangeAction, form: ChangeForm): Sql {
   return sql`(select ${takeChanges} as record offset 0) c`
 }
 
-/** What surrounds a write that is captured. */
+/** What follows a write that is captured. */
 export interface Capture {
-  /** Calls of the caller and of the login role that come before the write. */
-  readonly before: readonly Step[]
   readonly after: readonly Call[]
   readonly committed: () => void
 }
 
-/** The write and what surrounds it. */
+/** The write and what follows it. */
 export function withCapture(write: Call, capture: Capture | undefined): readonly Step[] {
   if (capture === undefined) return [write]
-  return [...capture.before, write, ...capture.after.map((call) => ({ ...call, asLogin: true }))]
+  return [write, ...capture.after.map((call) => ({ ...call, asLogin: true }))]
 }
 
 function leave(setting: string, value: Sql): Sql {

@@ -105,7 +105,7 @@ export function createCollectionService({
 }: CollectionDeps): CollectionService {
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live)
-  const findCapture = createCaptureFinder(changes, statements)
+  const findCapture = createCaptureFinder(changes)
   const explainFailure = createFailureExplainer({ database, statements, isDevelopment })
   const reading: Reading = { database, statements, withCatalog, searches, explainFailure, limits }
   const exporter = createExporter({ ...reading, aside, exportLimits, log })

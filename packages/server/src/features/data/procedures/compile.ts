@@ -26,7 +26,7 @@ const rowsAsJson = sql`coalesce(json_agg(r.*), '[]')`
 
 function leaveRows(notification: Notification | undefined, rows: Sql): Sql {
   if (notification === undefined) return sql.empty
-  return sql`, ${leaveChanges(notification.relation, notification.action, rows)}`
+  return sql`, ${leaveChanges(rows)}`
 }
 
 /** One row: the result as JSON; of a function that returns nothing, what PostgreSQL shows of it. */

@@ -2,9 +2,8 @@ import type { CallerScope } from '../../../database/caller/caller-scope.ts'
 import type { Catalog, DatabaseFunction, Relation } from '../../../database/catalog/model.ts'
 import {
   type ChangeAction,
-  captureTriggerPrefix,
+  captureTriggerName,
   changedRow,
-  operations,
   replaceChanges,
   takeChanges,
 } from '../../../database/change-log.ts'
@@ -50,6 +49,8 @@ export function findNotification(
   if (relation.kind !== 'table' && relation.kind !== 'partitioned_table') return undefined
   if (scope.kind === 'caller' && scope.grant?.tables?.has(table) === false) return undefined
   if (reader !== 'unrestricted' && relation.rlsGap !== undefined) return undefined
+  // Policies may hide a row that is still there from the caller, and no one else is asked about it.
+  if (action === 'delete' && reader !== 'unrestricted' && relation.rlsEnabled) return undefined
   const mayDo = privilegesOf(relation, reader)
   if (!mayDo[privileges[action]] || !mayDo.select || relation.primaryKey.length === 0) return undefined
   const isNamed = relation.primaryKey.every(
@@ -82,7 +83,7 @@ export function compileNotification({ relation, action }: Notification, reader: 
       : sql`select json_agg(${action === 'update' ? changedRow(current, sql`null::json`) : current} order by c.ordinal)
           ${returnedRows(relation)} join ${table} on ${condition}`
   const qualified = sql.literal(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`)
-  const trigger = sql.literal(`${captureTriggerPrefix}${operations[action].toLowerCase()}`)
+  const trigger = sql.literal(captureTriggerName(action))
   return replaceChanges(sql`coalesce((
     select (${changes})
     where not exists (select from pg_trigger where tgrelid = ${qualified}::regclass and tgname = ${trigger})

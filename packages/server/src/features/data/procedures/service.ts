@@ -10,6 +10,7 @@ import {
   fill,
   formatPage,
   type ListPlan,
+  lacksColumns,
   type PlanContext,
   parseListQuery,
   planList,
@@ -106,15 +107,19 @@ export function createProcedureService(deps: ProcedureDeps): ProcedureService {
   async function run(catalog: Catalog, request: Request): Promise<string | undefined> {
     const { caller, target, isReadOnly, notification } = request
     const plan = compile(catalog, request)
-    const capture = notification && changes.capture(notification.relation, notification.action, 'array')
+    const capture =
+      notification &&
+      changes.capture(
+        notification.relation,
+        notification.action,
+        'array',
+        lacksColumns(notification.relation, readerOf(caller)),
+      )
     const steps = [
       fill(plan.template, { [argumentsSlot]: request.json }),
       ...(capture === undefined || plan.notification === undefined
         ? []
-        : [
-            { ...fill(plan.notification, {}), asLogin: notification?.action === 'delete' },
-            { ...capture, asLogin: true },
-          ]),
+        : [fill(plan.notification, {}), { ...capture, asLogin: true }]),
     ]
     try {
       const { scope, key, isAbandoned } = caller

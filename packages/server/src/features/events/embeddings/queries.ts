@@ -83,8 +83,12 @@ export async function queueChanges(database: Queryable, ids: readonly string[]):
       -- One row of the log: a limit keeps the planner from reading all of it for a join.
       cross join lateral (select * from basalt.outbox where id = event.id limit 1) o
       join basalt.embeddings e on e.table_name = o.table_name
-      where o.record_key is not null and (o.action = 'create' or o.action = 'update' and exists (
-        select from unnest(e.columns) c where (o.record -> c)::text is distinct from (o.old_record -> c)::text
+      where o.record_key is not null and (o.action = 'create' or o.action = 'update' and (
+        -- It may lack the text.
+        o.is_partial is true
+        or exists (
+          select from unnest(e.columns) c where (o.record -> c)::text is distinct from (o.old_record -> c)::text
+        )
       ))
       on conflict (embedding, record_hash) do update set version = q.version + 1, error = null
       returning embedding

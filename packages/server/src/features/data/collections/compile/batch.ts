@@ -29,7 +29,7 @@ export function compileCreates(record: RecordPlan, columns: readonly Column[], i
     select string_agg(
         '{"index":' || (n.ordinal - 1 + ${new Slot(firstIndexSlot)}::int) || ',"status":201,"body":' || n.record || '}',
         ',' order by n.ordinal)
-      ${isCaptured ? sql`, ${leaveChanges(record.relation, 'create', sql`json_agg(${changedRow(sql`n.record`)} order by n.ordinal)`)}` : sql.empty}
+      ${isCaptured ? sql`, ${leaveChanges(sql`json_agg(${changedRow(sql`n.record`)} order by n.ordinal)`)}` : sql.empty}
     from n`
 }
 

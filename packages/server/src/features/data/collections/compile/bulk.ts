@@ -41,7 +41,7 @@ export function compileBulk(plan: BulkPlan, isCaptured: boolean): Sql {
   return sql`
     with w as (${write})
     select c.count, c.answers, ${failWhen(sql`c.count <> ${expectSlot}::bigint`, sql`c.count`)}
-      ${isCaptured ? sql`, ${leaveChanges(record.relation, action, sql`c.changes`)}` : sql.empty}
+      ${isCaptured ? sql`, ${leaveChanges(sql`c.changes`)}` : sql.empty}
     from (
       select count(*) filter (where x.excess is null) as count,
         ${answer === undefined ? sql`null` : sql`coalesce(json_agg(x.answer), '[]')`} as answers

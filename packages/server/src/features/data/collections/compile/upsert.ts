@@ -73,7 +73,7 @@ export function compileUpsert(
   const changes = sql`coalesce(json_agg(${change}), '[]')`
   return sql`
     with w as (${write})
-    select c.answer, c.created ${required(sql`c.answer`)}, ${leaveChanges(record.relation, 'upsert', sql`c.changes`)}
+    select c.answer, c.created ${required(sql`c.answer`)}, ${leaveChanges(sql`c.changes`)}
     from (
       select (array_agg(${shown}))[1] as answer, ${conflicting} is null as created, ${changes} as changes from w
     ) c`

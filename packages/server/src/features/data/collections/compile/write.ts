@@ -214,13 +214,13 @@ function compileAnswer(
     const rows = sql`json_agg(${changedRow(sql`t.record`, old && sql`t.old_record`)})`
     return sql`
       with w as (${write})
-      select c.answer, ${failWithout(sql`c.answer`, reason)}, ${leaveChanges(of, action, sql`c.changes`)}
+      select c.answer, ${failWithout(sql`c.answer`, reason)}, ${leaveChanges(sql`c.changes`)}
       from (select (array_agg(${shown}))[1] as answer, ${rows} as changes from ${touched}) c`
   }
   return sql`
     with w as (${write})
     select ${shown}, ${failWithout(sql`t.record`, reason)}
-      ${isCaptured ? sql`, ${leaveChanges(of, action, sql`t.record`)}` : sql.empty}
+      ${isCaptured ? sql`, ${leaveChanges(sql`t.record`)}` : sql.empty}
     from (select) one left join ${touched} on true
     limit 1`
 }

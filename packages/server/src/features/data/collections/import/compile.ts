@@ -92,8 +92,8 @@ export function compileInsertRange(
       ${isUpserting ? sql`, ${takeOldRecord} as old_record, ${leaveOldRecord(sql`''`)} as none` : sql.empty}`
   if (!isCaptured) return sql`with w as (${insert}) select count(*) from w`
   const changes = isUpserting
-    ? leaveChanges(relation, 'upsert', compileArray(changedRow(sql`n.record`, sql`n.old_record::json`)))
-    : leaveChanges(relation, 'create', compileArray(sql`n.record`))
+    ? leaveChanges(compileArray(changedRow(sql`n.record`, sql`n.old_record::json`)))
+    : leaveChanges(compileArray(sql`n.record`))
   return sql`
     with w as (${insert}), n as (select w.*, row_number() over () as ordinal from w)
     select count(*), ${changes} from n`

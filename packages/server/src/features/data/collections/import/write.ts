@@ -54,14 +54,12 @@ const attempts = 5
 export function createRowWriter(deps: RowWriterDeps): WriteRows {
   const { database, writesOnce, changes, timeoutSeconds } = deps
   const statements = new StatementCache()
-  const findCapture = createCaptureFinder(changes, statements)
+  const findCapture = createCaptureFinder(changes)
 
   /** What hands on the changes of each insert, in the message of the insert. */
-  function captureSteps({ caller, catalog, relation }: ReceivedRows, isUpserting: boolean): readonly Step[] {
+  function captureSteps({ caller, relation }: ReceivedRows, isUpserting: boolean): readonly Step[] {
     const [action, form] = isUpserting ? (['upsert', 'upsert'] as const) : (['create', 'array'] as const)
-    const reader = caller.scope.kind
-    // What comes before a write is for one row, whose key is known.
-    const after = findCapture({ catalog, relation, action, form, reader, slots: {} })?.after ?? []
+    const after = findCapture({ relation, action, form, reader: caller.scope.kind })?.after ?? []
     return after.map((step) => ({ ...step, asLogin: true }))
   }
 

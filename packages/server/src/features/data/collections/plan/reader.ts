@@ -55,6 +55,11 @@ export function visibleColumns(relation: Relation, reader: Reader): readonly Col
   return visible.length === 0 ? relation.columns : visible
 }
 
+/** Whether a record, as the reader sees it, lacks columns of the row. */
+export function lacksColumns(relation: Relation, reader: Reader): boolean {
+  return visibleColumns(relation, reader).length < relation.columns.length
+}
+
 /**
  * Whether an index may be asked for rows past the policies, which then decide about those alone. The login role has to
  * bypass them, and the statement has to see the system columns it names. A request without a token reads no index past the

@@ -209,8 +209,8 @@ describe.each([
         ? [
             [
               {
-                record: { code: 'b', note: 'x', hidden: 'h2' },
-                oldRecord: { code: 'b', note: 'two', hidden: 'h2' },
+                record: { code: 'b', note: 'x' },
+                oldRecord: { code: 'b', note: 'two' },
               },
             ],
           ]
@@ -233,7 +233,7 @@ describe.each([
     expect(notes.map(({ note }) => note)).toEqual(['x', 'x', 'x', 'two'])
   })
 
-  test('hands whole rows on where the caller may not read all columns', async () => {
+  test('hands on the columns that the caller may read', async () => {
     const updated = await send(
       'PATCH',
       'part_seen',
@@ -257,19 +257,19 @@ describe.each([
               action: 'update',
               rows: [
                 {
-                  record: { id: 1, shown: 'x', hidden: 'h1' },
-                  oldRecord: { id: 1, shown: 'one', hidden: 'h1' },
+                  record: { id: 1, shown: 'x' },
+                  oldRecord: { id: 1, shown: 'one' },
                 },
                 {
-                  record: { id: 2, shown: 'x', hidden: 'h2' },
-                  oldRecord: { id: 2, shown: 'two', hidden: 'h2' },
+                  record: { id: 2, shown: 'x' },
+                  oldRecord: { id: 2, shown: 'two' },
                 },
               ],
             },
             {
               table: 'part_seen',
               action: 'delete',
-              rows: [{ record: { id: 3, shown: 'three', hidden: 'h3' } }],
+              rows: [{ record: { id: 3, shown: 'three' } }],
             },
           ]
         : [],

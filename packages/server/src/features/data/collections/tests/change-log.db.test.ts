@@ -6,8 +6,6 @@ import { statement } from '../../../../database/connection/message.ts'
 import { render, sql } from '../../../../database/sql.ts'
 
 let app: TestApp
-/** The role the server logs in as. */
-let login: unknown
 const token = userToken({ sub: alice })
 
 /** Table and action of what is listened to: `item create`. */
@@ -15,7 +13,7 @@ const interests = new Set<string>()
 
 let commits = 0
 
-/** Writes what it hears into a table that callers have no right to. */
+/** Writes what it hears into a table, and whether the role of the caller was left for it. */
 const changes: ChangeLog = {
   committed() {
     commits += 1
@@ -23,8 +21,8 @@ const changes: ChangeLog = {
   capture({ collection }, action, form) {
     if (!interests.has(`${collection} ${action}`)) return undefined
     const { text, values } = render(sql`
-      insert into captured.change (login, caller, collection, action, rows)
-      select current_user, current_setting('basalt.user_id', true), ${collection}, ${action},
+      insert into captured.change (is_login, caller, collection, action, rows)
+      select current_user = session_user, current_setting('basalt.user_id', true), ${collection}, ${action},
         json_agg(${
           action === 'update'
             ? sql`json_build_object('record', c.record, 'oldRecord', c."oldRecord")`
@@ -38,9 +36,11 @@ const changes: ChangeLog = {
 
 const tables = `
 create schema captured;
+grant usage on schema captured to public;
 create table captured.change (
-  id int generated always as identity, login text, caller text, collection text, action text, rows json
+  id int generated always as identity, is_login bool, caller text, collection text, action text, rows json
 );
+grant insert on captured.change to public;
 create table item (id bigint primary key, name text unique, price numeric, secret text default 'hush');
 create table place (room text, number int, label text, primary key (room, number));
 create table mine (
@@ -65,7 +65,6 @@ create constraint trigger tell_role after insert on late deferrable initially de
 
 beforeAll(async () => {
   app = await createTestApp({ setup: tables, changes })
-  login = (await app.sql('select current_user as login'))[0]?.login
 })
 beforeEach(async () => {
   interests.clear()
@@ -89,12 +88,12 @@ function send(method: string, path: string, body?: unknown, as = token) {
 }
 
 async function capturedChanges() {
-  return await app.sql('select login, caller, collection, action, rows from captured.change order by id')
+  return await app.sql('select is_login, caller, collection, action, rows from captured.change order by id')
 }
 
 /** What was captured of a write by Alice. */
 function by(collection: string, action: string, ...rows: readonly unknown[]) {
-  return { login, caller: alice, collection, action, rows }
+  return { is_login: true, caller: alice, collection, action, rows }
 }
 
 const one = { id: 1, name: 'one', price: 1.5, secret: 'hush' }

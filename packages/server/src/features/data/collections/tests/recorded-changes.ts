@@ -3,7 +3,7 @@ import { type ChangeLog, changedRows } from '../../../../database/change-log.ts'
 import { statement } from '../../../../database/connection/message.ts'
 import { render, sql } from '../../../../database/sql.ts'
 
-/** A change log for tests: writes what it is handed into a table that callers have no right to. */
+/** A change log for tests: writes what it is handed into a table. */
 
 /** Table and action of what has a listener: `item create`. */
 export const recordedChanges = new Set<string>()
@@ -26,7 +26,9 @@ export const recording: ChangeLog = {
 
 export const recordingTables = `
 create schema captured;
-create table captured.change (id int generated always as identity, collection text, action text, rows json);`
+grant usage on schema captured to public;
+create table captured.change (id int generated always as identity, collection text, action text, rows json);
+grant insert on captured.change to public;`
 
 export interface RecordedEvent {
   readonly table: string

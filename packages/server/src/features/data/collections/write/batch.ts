@@ -43,7 +43,7 @@ export type RunBatch = (
 interface RunStep {
   readonly step: Step
   readonly run: BatchRun
-  /** Whether the step does the run's work, rather than what surrounds it. */
+  /** Whether the step does the run's work, rather than what follows it. */
   readonly isWork: boolean
   /** Of a step that does nothing but compare its version. */
   readonly compared?: BatchOperation
@@ -69,7 +69,7 @@ export function createBatchRunner({
     if (upsert !== undefined) return compileUpsertRun(catalog, reader, run, upsert)
     const slots = slotsOf(run)
     const form = isJoined(run) ? 'array' : changeForm(method)
-    const capture = findCapture({ catalog, relation, action: method, form, reader, slots })
+    const capture = findCapture({ relation, action: method, form, reader })
     const isCaptured = capture !== undefined
     const positions = columns.map(({ position }) => position).join()
     const key = `batch ${isJoined(run)} ${method} ${reader} ${isCaptured} ${positions} ${relation.collection}`
@@ -81,7 +81,7 @@ export function createBatchRunner({
           : compileWrite(method, record, columns, { isCaptured }),
       )
     })
-    return surround(run, fill(template, slots), capture)
+    return follow(run, fill(template, slots), capture)
   }
 
   /** A statement for each: one that inserts several rows may not update a row twice. */
@@ -91,16 +91,16 @@ export function createBatchRunner({
     const shared = { catalog, reader, relation, body, plan, requiresRow: true, shape: '' }
     const { write, capture, read } = upsertSteps({ statements, findCapture }, shared)
     return [
-      ...surround(run, write, capture),
+      ...follow(run, write, capture),
       ...read.map((step): RunStep => ({ step, run, isWork: true, committed: undefined })),
     ]
   }
 
-  function surround(run: BatchRun, write: Call, capture: Capture | undefined): RunStep[] {
+  function follow(run: BatchRun, write: Call, capture: Capture | undefined): RunStep[] {
     return withCapture(write, capture).map((step, index) => ({
       step,
       run,
-      isWork: index === (capture?.before.length ?? 0),
+      isWork: index === 0,
       committed: capture?.committed,
     }))
   }

@@ -39,10 +39,7 @@ export function upsertSteps(
 ): UpsertSteps {
   const slots = writeSlots(body.json, [])
   const names = plan.key.map(({ name }) => `${name.length} ${name}`).join()
-  const capture = findCapture({
-    ...{ catalog, relation, action: 'upsert', form: 'upsert', reader, slots },
-    ...{ written: { kind: 'key', key: plan.key }, shape: names },
-  })
+  const capture = findCapture({ relation, action: 'upsert', form: 'upsert', reader })
   const isCaptured = capture !== undefined
   const positions = body.columns.map(({ position }) => position).join()
   const { collection } = relation

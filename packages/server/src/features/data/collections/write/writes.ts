@@ -76,7 +76,7 @@ export const nothingWritten: RecordBody = { json: '', columns: [] }
 export function createWrites(deps: WriteDeps): Writes {
   const { statements, writesOnce, isAudited, findCapture, explainFailure } = deps
 
-  /** Runs the write with what surrounds it, then the further calls. @param read gets the answers of these two */
+  /** Runs the write with what follows it, then the further calls. @param read gets the answers of these two */
   async function run<Result>(
     { caller }: WriteContext,
     work: Work,
@@ -93,7 +93,7 @@ export function createWrites(deps: WriteDeps): Writes {
     }
     try {
       const result = await writesOnce.run({ key, scope, steps, options }, (answers) =>
-        read([answers[capture?.before.length ?? 0], ...answers.slice(steps.length - further.length)]),
+        read([answers[0], ...answers.slice(steps.length - further.length)]),
       )
       capture?.committed()
       return result
@@ -113,7 +113,7 @@ export function createWrites(deps: WriteDeps): Writes {
     async write(context, { action, relation, body, id, answer }, read) {
       const { catalog, reader } = context
       const slots = writeSlots(body.json, id)
-      const capture = findCapture({ catalog, relation, action, form: changeForm(action), reader, slots })
+      const capture = findCapture({ relation, action, form: changeForm(action), reader })
       const isCaptured = capture !== undefined
       const template = statements.remember(
         catalog,
@@ -154,14 +154,11 @@ export function createWrites(deps: WriteDeps): Writes {
     },
 
     async bulk(context, plan, json, expect) {
-      const { catalog, reader, shape } = context
+      const { catalog, reader } = context
       const { action, rows, columns } = plan
       const { relation } = rows
       const slots = bulkSlots(json, expect)
-      const capture = findCapture({
-        ...{ catalog, relation, action, form: 'array', reader, slots },
-        ...{ written: { kind: 'rows', rows, limit: plan.limit }, shape },
-      })
+      const capture = findCapture({ relation, action, form: 'array', reader })
       const isCaptured = capture !== undefined
       const body = { json, columns }
       const template = statements.remember(
@@ -190,7 +187,7 @@ export function createWrites(deps: WriteDeps): Writes {
   }
 }
 
-/** A write, what surrounds it, and what follows. */
+/** A write, its capture, and what follows. */
 interface Run {
   readonly write: Call
   readonly capture: Capture | undefined

@@ -4,6 +4,7 @@ import { basaltHere } from '../../../../../test/terminal.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { testSecret } from '../../../../../test/test-config.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
+import { captureTable } from '../index.ts'
 
 let app: TestApp
 const token = userToken({ sub: alice })
@@ -20,6 +21,7 @@ create table mine (
 alter table mine enable row level security;
 create policy own on mine using (owner_id = nullif(current_setting('basalt.user_id', true), '')::uuid);
 create table keyless (name text);
+create table bare (id int primary key, name text, secret text default 'hush');
 create table parent (id int primary key);
 create table child (id int primary key, parent_id int references parent on delete cascade);
 create table "Odd %s ""t""" (" id%I" int primary key, "a'b" text, at timestamptz, data bytea);
@@ -39,13 +41,19 @@ beforeAll(async () => {
   app = await createTestApp({ setup: tables, config: { 'webhooks.deliver': 'false' } })
   // The schema was opened to callers at the start; some columns are closed now.
   await app.sql(`
-    revoke select on hidden, pair, mine from basalt_authenticated;
+    revoke select on hidden, pair, mine, bare from basalt_authenticated;
     grant select (id, name, derived) on hidden to basalt_authenticated;
+    grant select (id, name) on bare to basalt_authenticated;
     grant select (room, number, label) on pair to basalt_authenticated;
     grant select (id, owner_id, body) on mine to basalt_authenticated`)
   await app.sql(`
     insert into basalt.webhooks (id, url, events, tables, enabled)
     values (gen_random_uuid(), 'http://127.0.0.1:9/', '{create,update,delete}', '{}', true)`)
+  for (const table of ['hidden', 'pair', 'mine']) {
+    const relation = app.app.catalog.current.relations.get(table)
+    if (relation === undefined) throw new Error(`no table ${table}`)
+    await app.app.database.system.transaction((transaction) => captureTable(transaction, relation))
+  }
   // Both the columns and the webhook are known everywhere within a second or two.
   await waitFor('the columns to be closed', async () => {
     const { json } = await app.request('GET', '/api/collections/mine', { token })
@@ -55,7 +63,7 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]())
 beforeEach(() =>
   app.sql(`
-    truncate open, hidden, pair, mine, keyless, parent, child, part, echo, "Odd %s ""t""";
+    truncate bare, open, hidden, pair, mine, keyless, parent, child, part, echo, "Odd %s ""t""";
     insert into hidden (id, name) values (1, 'one'), (2, 'two');
     insert into pair values ('north', 1, 'N1', 'x');
     insert into mine values (1, '${alice}', 'hers', 'x'), (2, '${bob}', 'his', 'y');
@@ -173,6 +181,22 @@ describe('a change by a caller who may not read every column', () => {
     expect([batch.status, batch.json.operation]).toEqual([400, { index: 0, method: operations[0]?.method }])
     expect(await logged()).toEqual([])
   })
+})
+
+test('a change by a caller who may not read every column is logged as partial where there are no triggers', async () => {
+  for (const [method, path, body] of [
+    ['POST', 'bare', { id: 1, name: 'one' }],
+    ['PATCH', 'bare/1', { name: 'uno' }],
+    ['DELETE', 'bare/1', undefined],
+  ] as const) {
+    expect((await send(method, path, body)).status).toBeLessThan(300)
+  }
+  expect(await logged()).toEqual([
+    event('create', 'bare', '[1]', { id: 1, name: 'one' }),
+    event('update', 'bare', '[1]', { id: 1, name: 'uno' }, { record: { id: 1, name: 'one' } }),
+    event('delete', 'bare', '[1]', { id: 1, name: 'uno' }),
+  ])
+  expect(await app.sql('select distinct is_partial from basalt.outbox')).toEqual([{ is_partial: true }])
 })
 
 test('a table without a key is logged without one', async () => {

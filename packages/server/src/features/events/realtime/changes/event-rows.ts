@@ -8,7 +8,9 @@ export interface Row {
   readonly json: string
 }
 
+/** Empty for an event that is a gap. */
 export function rowsOf(event: LogEvent): readonly Row[] {
+  if (event.isGap) return []
   const row = { event, isOld: event.action === 'delete', json: wholeRow(event) }
   if (event.oldRecord === null) return [row]
   return [row, { event, isOld: true, json: withMembers(event.oldRecord, event.oldHidden) }]

@@ -9,12 +9,14 @@ export interface LogEvent {
   /** Of `basalt.outbox`. */
   readonly id: string
   readonly transactionId: string
-  readonly action: 'create' | 'update' | 'delete'
+  readonly action: 'create' | 'update' | 'delete' | 'truncate'
   readonly table: string
   /** JSON of the whole row: as it is now, or as it was deleted. */
   readonly record: string
   /** JSON of the row before an update. */
   readonly oldRecord: string | null
+  /** It cannot be decided who may receive it: the record lacks columns, or all records are gone. Streams receive a gap. */
+  readonly isGap: boolean
   /** JSON of columns that policies may name and no receiver is sent; null where the record holds all columns. */
   readonly hidden: string | null
   /** The same of the row before an update. */
@@ -28,6 +30,7 @@ export interface LogEvent {
 const columns = sql`
   o.transaction_id::text as "transactionId", o.action, o.table_name as "table",
   o.record::text as record, o.old_record::text as "oldRecord",
+  (o.is_partial is true or o.action = 'truncate') as "isGap",
   o.hidden::text as hidden, o.old_hidden::text as "oldHidden",
   (select array_agg(k) from json_array_elements_text(o.record_key::json) k) as key,
   (select array_agg(k) from json_array_elements_text(o.old_record_key::json) k) as "oldKey"`

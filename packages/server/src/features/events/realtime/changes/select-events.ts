@@ -36,6 +36,8 @@ export interface Candidates {
   /** By the index of the event. */
   readonly rows: readonly (readonly Row[])[]
   readonly byTable: ReadonlyMap<string, readonly Row[]>
+  /** Tables with events of which it cannot be decided who may receive them. */
+  readonly undecidable: ReadonlySet<string>
   readonly passing: Passing
   /** The state before the events; undefined when it cannot be read. */
   readonly before: HeldSnapshot | undefined
@@ -59,7 +61,7 @@ export interface EventSelectorDeps {
  * snapshot before the events, as what made the row visible may have been deleted with it or after it.
  *
  * What a filter or policy fails on is not delivered, nor what only the state before could decide when it can no longer
- * be read; the audience receives a gap.
+ * be read, nor a record that lacks columns; the audience receives a gap.
  */
 export class EventSelector {
   readonly #deps: EventSelectorDeps
@@ -80,7 +82,8 @@ export class EventSelector {
     const rows = events.map(rowsOf)
     const byTable = Map.groupBy(rows.flat(), ({ event }) => event.table)
     const passing = findPassing({ live, database: system, log }, byTable, audiences)
-    return { rows, byTable, passing, before }
+    const undecidable = new Set(events.filter(({ isGap }) => isGap).map(({ table }) => table))
+    return { rows, byTable, undecidable, passing, before }
   }
 
   /**
@@ -97,7 +100,7 @@ export class EventSelector {
     const catalog = this.#deps.live.current
     const taken = await Promise.all(audiences.map((audience) => takenBy(audience, catalog, candidates)))
     const concerned = new Set(taken.flatMap(({ rows }) => [...rows].map(({ event }) => event)))
-    const undecided = new Set<string>()
+    const undecided = new Set(candidates.undecidable)
     const bodies = new Map<Row, string>()
     await Promise.all(
       [...candidates.byTable].map(async ([table, all]) => {
