@@ -57,7 +57,12 @@ export async function startFarServer(
     proxy.stdout.once('data', (data) => resolve(String(data))),
   )
   const url = `postgresql://postgres@127.0.0.1:${port.trim()}/basalt`
-  const far = await startServer(directory, { ...env, BASALT_DATABASE_URL: url })
+  const far = await startServer(directory, {
+    ...env,
+    BASALT_DATABASE_URL: url,
+    // Its tables are those of the near server.
+    BASALT_DATABASE_REQUIRE_RLS: 'false',
+  })
   return {
     ...far,
     socketDirectory,

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
-import { isDevelopment } from './config/development.ts'
+import { isDevelopment, requiresRls } from './config/development.ts'
 import type { Config } from './config/schema.ts'
+import { reportClosedRelations } from './database/catalog/first-start.ts'
 import { LiveCatalog } from './database/catalog/live-catalog.ts'
 import type { ChangeLog } from './database/change-log.ts'
 import { isReachable } from './database/connection/half-open.ts'
@@ -117,7 +118,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     const opening = LiveCatalog.open({
       database: database.system,
       schemas: config.database.schemas,
-      requireRls: config.database.require_rls,
+      requireRls: requiresRls(config),
       clock,
       onChange: createSchemaLog({
         log,
@@ -126,6 +127,11 @@ export async function createApp(options: AppOptions): Promise<App> {
       }),
     })
     const catalog = await untilAborted(signal, opening)
+    if (options.rehearsal === undefined && requiresRls(config)) {
+      await reportClosedRelations(database.system, catalog.current, (detail, message) =>
+        log.warn(detail, message),
+      )
+    }
     return await untilAborted(signal, wire(options, clock, database, catalog))
   } catch (error) {
     await database.close(signal?.aborted)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask } from './ask.ts'
 import { alice } from './fixtures.ts'
-import { type ServerProcess, startServer } from './server-process.ts'
+import { failToStart, runCommand, type ServerProcess, startServer } from './server-process.ts'
 import { userToken } from './test-app.ts'
 import { testAdminPassword } from './test-config.ts'
 import { startThrowAwayCluster, type ThrowAwayCluster } from './throw-away-cluster.ts'
@@ -9,9 +9,11 @@ import { waitFor } from './wait-for.ts'
 
 const token = userToken({ sub: alice })
 let cluster: ThrowAwayCluster
+let config: Readonly<Record<string, string>>
 
 beforeAll(async () => {
   cluster = await startThrowAwayCluster()
+  config = { 'database.url': `postgresql://app@127.0.0.1:${cluster.port}/shop` }
   await cluster.sql('postgres', 'create role app login createrole; create role "Sales" login')
   await cluster.sql('postgres', 'create database shop owner app')
   await cluster.sql('shop', 'create schema "Sales" authorization "Sales"')
@@ -35,9 +37,8 @@ beforeAll(async () => {
 })
 afterAll(() => cluster[Symbol.asyncDispose]())
 
-function start(schemas: string): Promise<ServerProcess> {
-  const url = `postgresql://app@127.0.0.1:${cluster.port}/shop`
-  return startServer({ config: { 'database.url': url, 'database.schemas': schemas } })
+function start(schemas: string, others: Readonly<Record<string, string>> = {}): Promise<ServerProcess> {
+  return startServer({ config: { ...config, 'database.schemas': schemas, ...others } })
 }
 
 function warnings(server: ServerProcess): readonly Readonly<Record<string, unknown>>[] {
@@ -58,40 +59,152 @@ async function statuses(
 
 describe('an existing database whose tables belong to another role', () => {
   const collections = ['invoice', 'Line%20item', 'report', 'Sales.lead']
+  let admin: string
 
-  test('is served after the statement that the start names, and the next start names nothing', async () => {
+  async function signIn({ url }: ServerProcess): Promise<string> {
+    const response = await ask('POST', `${url}/api/admin/auth`, { body: { password: testAdminPassword } })
+    return response.json.token
+  }
+
+  test('opens to Basalt by one statement that the start names, and to callers table by table', async () => {
     await using server = await start('public,Sales')
+    const toCallers = (name: string, before = '', sequence = '') => ({
+      as: 'Sales',
+      table: name,
+      statement: `${before}${sequence}grant select, insert, update, delete on table ${name} to basalt_authenticated;`,
+    })
+    const enable = (name: string) => `alter table ${name} enable row level security; `
     expect(warnings(server)).toEqual([
       expect.objectContaining({
-        msg: 'tables of other owners are not served: have the owner, or a superuser, run the statement',
+        msg: 'tables of other owners are not served, not even to administrators: have the owner, or a superuser, run the statement',
         tables: ['"Sales".lead', 'public."Line item"', 'public.invoice', 'public.report'],
         run: [
           {
             as: 'Sales',
             statement:
-              'grant usage on schema "Sales" to basalt_authenticated, app; ' +
-              'grant usage, select on sequence public.invoice_id_seq to basalt_authenticated, app; ' +
+              'grant usage on schema "Sales" to app; ' +
+              'grant usage, select on sequence public.invoice_id_seq to app; ' +
               'grant select, insert, update, delete on table "Sales".lead, public."Line item", public.invoice, ' +
-              'public.report to basalt_authenticated, app;',
+              'public.report to app;',
           },
+        ],
+      }),
+      expect.objectContaining({
+        msg: expect.stringMatching(/^tables of other owners are closed to callers: for each one/),
+        tables: ['"Sales".lead', '"Sales".shared', 'public."Line item"', 'public.invoice', 'public.report'],
+        run: [
+          toCallers(
+            '"Sales".lead',
+            enable('"Sales".lead'),
+            'grant usage on schema "Sales" to basalt_authenticated; ',
+          ),
+          toCallers(
+            '"Sales".shared',
+            enable('"Sales".shared'),
+            'grant usage on schema "Sales" to basalt_authenticated; ',
+          ),
+          toCallers('public."Line item"', enable('public."Line item"')),
+          toCallers(
+            'public.invoice',
+            enable('public.invoice'),
+            'grant usage, select on sequence public.invoice_id_seq to basalt_authenticated; ',
+          ),
+          toCallers('public.report', 'alter view public.report set (security_invoker = true); '),
         ],
       }),
     ])
     expect(await statuses(server, collections)).toEqual([403, 403, 403, 403])
+    admin = await signIn(server)
+    const refused = await ask('GET', `${server.url}/api/collections/invoice`, { token: admin })
+    expect([refused.status, refused.json]).toMatchObject([
+      403,
+      {
+        message:
+          'insufficient permissions: permission denied for table invoice; have "Sales" or a superuser run: ' +
+          'grant select, insert, update, delete on table public.invoice to app;',
+        data: { statement: 'grant select, insert, update, delete on table public.invoice to app;' },
+      },
+    ])
 
-    const [{ run } = {}] = warnings(server)
-    const [{ statement }] = run as [{ statement: string }]
-    await cluster.sql('shop', statement, 'Sales')
+    const [toBasalt, closed] = warnings(server).map(
+      ({ run }) => run as { table?: string; statement: string }[],
+    )
+    await cluster.sql('shop', toBasalt?.[0]?.statement ?? '', 'Sales')
+    await waitFor('the tables', async () =>
+      (await statuses(server, collections, admin)).every((one) => one === 200),
+    )
+    expect(await statuses(server, collections)).toEqual([403, 403, 403, 403])
 
-    await waitFor('the tables', async () => (await statuses(server, collections)).every((one) => one === 200))
+    const invoice = closed?.find(({ table }) => table === 'public.invoice')
+    await cluster.sql('shop', invoice?.statement ?? '', 'Sales')
+    const listed = () => ask('GET', `${server.url}/api/collections/invoice`, { token })
+    await waitFor('the table', async () => (await listed()).status === 200)
+    // Without a policy nothing is open.
+    expect((await listed()).json.items).toEqual([])
+    await cluster.sql('shop', 'create policy everybody on invoice using (true)', 'Sales')
+    expect((await listed()).json.items).toEqual([{ id: 1, total: 7 }])
     const created = await ask('POST', `${server.url}/api/collections/invoice`, { token, body: { total: 8 } })
     expect([created.status, created.json]).toMatchObject([201, { id: 2, total: 8 }])
-    const signIn = await ask('POST', `${server.url}/api/admin/auth`, {
-      body: { password: testAdminPassword },
-    })
-    expect(await statuses(server, collections, signIn.json.token)).toEqual([200, 200, 200, 200])
+    expect(await statuses(server, collections)).toEqual([200, 403, 403, 403])
 
     await using next = await start('public,Sales')
+    expect(warnings(next)).toEqual([])
+  })
+
+  test('names the statement that lifts each refusal of PostgreSQL for administrators', async () => {
+    await using server = await start('public,Sales')
+    const { url } = server
+    const membership = 'have a superuser run: grant "Sales" to app;'
+    const runs = await ask('POST', `${url}/api/admin/sql`, {
+      token: admin,
+      body: { query: 'alter table invoice add note text', mode: 'write' },
+    })
+    expect(runs.json).toMatchObject({
+      message: 'must be owner of table invoice',
+      data: { hint: membership },
+    })
+    const script = await runCommand(['sql', 'create index on invoice (total)'], { config })
+    expect([script.code, script.stderr]).toEqual([
+      1,
+      `basalt: must be owner of table invoice; ${membership}\n`,
+    ])
+    const list = await ask('GET', `${url}/api/collections/invoice`, { token: admin })
+    expect([list.status, list.json.message]).toEqual([
+      403,
+      'insufficient permissions: query would be affected by row-level security policy for table "invoice"; ' +
+        membership,
+    ])
+
+    await cluster.sql('shop', list.json.data.statement)
+    expect((await ask('GET', `${url}/api/collections/invoice`, { token: admin })).json.totalItems).toBe(2)
+    expect((await runCommand(['sql', 'create index on invoice (total)'], { config })).code).toBe(0)
+  })
+
+  test('refuses the start with the statement, where the login may not create its schema', async () => {
+    await cluster.sql('postgres', 'create database bare')
+    const url = `postgresql://app@127.0.0.1:${cluster.port}/bare`
+    const refused = await failToStart({ config: { 'database.url': url } })
+    expect(refused.stdout + refused.stderr).toContain(
+      'permission denied for database bare; have "postgres" or a superuser run: grant create on database bare to app;',
+    )
+  })
+
+  test('closes by default what has no row-level security, and the first start lists it, once', async () => {
+    await cluster.sql('shop', 'create table bare (id int primary key)', 'app')
+    await using server = await start('public,Sales', { 'database.require_rls': 'auto' })
+    const list = warnings(server).filter(({ msg }) => String(msg).startsWith('database.require_rls is on'))
+    expect(list).toMatchObject([{ tables: ['bare', 'own'] }])
+    const refused = await ask('GET', `${server.url}/api/collections/bare`, { token })
+    expect([refused.status, refused.json]).toMatchObject([
+      403,
+      {
+        error: 'rls_required',
+        message:
+          '"bare" is not protected by row-level security: alter table "public"."bare" enable row level security',
+      },
+    ])
+    expect(await statuses(server, ['bare', 'Sales.shared', 'invoice'], admin)).toEqual([200, 200, 200])
+    await using next = await start('public,Sales', { 'database.require_rls': 'auto' })
     expect(warnings(next)).toEqual([])
   })
 

@@ -187,6 +187,8 @@ export function configVariables(config: Readonly<Record<string, string>> = {}): 
     'admin.password': testAdminPassword,
     // Each start would look whether the dashboard's sources have changed.
     'admin.build': 'false',
+    // What an external database closes by default; the tests of that set it to auto.
+    ...(config['database.url'] ? { 'database.require_rls': 'false' } : {}),
     ...config,
   }
   return Object.fromEntries(

@@ -110,7 +110,8 @@ describe('a start is refused in one line and without a password', () => {
     url.username = 'newcomer'
     expect(await refusal(withUrl(url.href))).toBe(
       `cannot prepare the database at ${address.host}${url.pathname}: ` +
-        `permission denied for database ${url.pathname.slice(1)}`,
+        `permission denied for database ${url.pathname.slice(1)}; have "postgres" or a superuser run: ` +
+        `grant create on database ${url.pathname.slice(1)} to newcomer;`,
     )
   })
 

@@ -13,6 +13,8 @@ export function testConfig(overrides: Readonly<Record<string, string>>): Config 
     'auth.jwt_secret': testSecret,
     'admin.password': testAdminPassword,
     'logging.level': 'error',
+    // Test databases are external ones; tests of what that closes set it.
+    'database.require_rls': 'false',
     'database.max_conns': '10',
     // What a busy machine makes late is not refused; tests of these limits set their own.
     'database.acquire_timeout_ms': '60000',

@@ -66,6 +66,7 @@ ${facts.dashboard === undefined ? '' : `    or open    ${signInLink(facts.dashbo
 const nothingToAdvise: Advisories = {
   tablesWithoutRls: [],
   publicTablesWithoutRls: [],
+  closedWithoutRls: [],
   definersWithoutSearchPath: [],
   functionsOfPublic: [],
 }
@@ -106,6 +107,7 @@ function describeProtection(facts: Facts, config: Config): string[] {
   return [
     ...warn('without row-level security, open to every signed-in caller', facts.tablesWithoutRls),
     ...warn('without row-level security, open without a token', facts.publicTablesWithoutRls),
+    ...warn('without row-level security, so closed to callers', facts.closedWithoutRls),
     ...warn('security definer without a search_path of its own', facts.definersWithoutSearchPath),
     ...warn('functions that PUBLIC, so every signed-in caller, may call', facts.functionsOfPublic),
   ]

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { valueInForce } from '../config/effective.ts'
 import { listSettings, settingOf } from '../config/schema.ts'
 import { loadServerConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
 import { formatTable } from './table.ts'
@@ -10,11 +11,13 @@ export function configCommand(terminal: Terminal): Command {
   return withConfigFlags(command).action((options: { json?: boolean }) => {
     const { config, sources } = loadServerConfig(terminal, command)
     const entries = listSettings().map(({ key, secret }) => {
-      const value = settingOf(config, key)
+      const given = settingOf(config, key)
+      const value = valueInForce(config, key)
+      const source = sources.get(key) ?? 'default'
       return {
         key,
         value: secret && value !== '' ? '[redacted]' : value,
-        source: sources.get(key) ?? 'default',
+        source: value === given ? source : `${source} (auto)`,
       }
     })
     if (options.json === true) {

@@ -3,7 +3,9 @@ import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { Command } from 'commander'
 import pg from 'pg'
+import { requiresRls } from '../config/development.ts'
 import type { Connection } from '../database/connection/connection.ts'
+import { findRemedyBy } from '../database/errors/denials.ts'
 import { lineAt } from '../database/errors/script-failure.ts'
 import { jsonReader } from '../database/json-values.ts'
 import { openConnection } from '../database/open.ts'
@@ -41,7 +43,7 @@ export function sqlCommand(terminal: Terminal): Command {
       if (config.database.url === '') await holdFirstStart(connection)
       connection.onNotice((message) => terminal.stderr.write(`notice: ${showControls(message)}\n`))
       const findOpened = config.auth.enabled
-        ? await watchUnguarded(connection, config.database.schemas)
+        ? await watchUnguarded(connection, config.database.schemas, requiresRls(config))
         : async () => undefined
       const results = await connection.script(script, options.json === true ? jsonTypes : textTypes)
       print(terminal, options.json === true ? formatJson(results.at(-1)) : results.map(formatResult).join(''))
@@ -49,7 +51,7 @@ export function sqlCommand(terminal: Terminal): Command {
       if (opened !== undefined) terminal.stderr.write(`warning: ${showControls(opened)}\n`)
     } catch (error) {
       throw error instanceof pg.DatabaseError
-        ? new OperatorError(describeFailure(error, script, options))
+        ? new OperatorError(describeFailure(error, script, options, await findRemedyBy(connection, error)))
         : error
     } finally {
       await close()
@@ -116,11 +118,16 @@ const textTypes: pg.CustomTypesConfig = { getTypeParser: () => (text: string) =>
 const jsonTypes: pg.CustomTypesConfig = { getTypeParser: jsonReader }
 
 /** `chinook.sql:31: relation "album" already exists` */
-function describeFailure(error: pg.DatabaseError, script: string, { file }: SqlOptions): string {
+function describeFailure(
+  error: pg.DatabaseError,
+  script: string,
+  { file }: SqlOptions,
+  remedy: string | undefined,
+): string {
   const line = error.position === undefined ? '' : `:${lineAt(script, Number(error.position))}`
   const place = file === undefined ? '' : `${file}${line}: `
   const isUnprepared = error.code === '3F000' && error.message.includes('"basalt"')
   const unprepared = isUnprepared ? 'the first start of the server makes it' : undefined
-  const hints = [error.detail, error.hint, unprepared].filter((text) => text !== undefined)
+  const hints = [error.detail, error.hint, unprepared, remedy].filter((text) => text !== undefined)
   return [place + error.message, ...hints].join('; ').replace(/\s*\n\s*/g, ' ')
 }

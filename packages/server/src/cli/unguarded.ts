@@ -9,17 +9,26 @@ import type { Connection } from '../database/connection/connection.ts'
 /** Names in one warning. */
 const shownNames = 12
 
-/** Notes which relations no policy guards; the answer says which a script has added to them. */
+/**
+ * Notes which relations no policy guards; the answer says which a script has added to them.
+ *
+ * @param isClosed whether `database.require_rls` keeps those from callers
+ */
 export async function watchUnguarded(
   connection: Connection,
   schemas: readonly string[],
+  isClosed: boolean,
 ): Promise<() => Promise<string | undefined>> {
   const find = async () => {
     const opened = await findOpenedSchemas(connection)
     return (await connection.query<UnguardedRow>(unguardedQuery(schemas, opened))).rows
   }
   const known = new Set((await find()).map(({ oid }) => oid))
-  return async () => describeUnguarded((await find()).filter(({ oid }) => !known.has(oid)))
+  return async () =>
+    describeUnguarded(
+      (await find()).filter(({ oid }) => !known.has(oid)),
+      isClosed,
+    )
 }
 
 /** Those whose relations a start has granted to callers; none before the first start. */
@@ -30,16 +39,19 @@ export async function findOpenedSchemas(connection: Connection): Promise<string[
   return opened.rows.map(({ schema_name }) => schema_name)
 }
 
-/** One line with the statement that closes what is open; undefined when nothing is. */
-function describeUnguarded(relations: readonly UnguardedRow[]): string | undefined {
+/** One line with the statement that has policies guard them; undefined when there are none. */
+function describeUnguarded(relations: readonly UnguardedRow[], isClosed: boolean): string | undefined {
   const [first, ...others] = relations
   if (first === undefined) return undefined
   const remedy = closeStatement(first)
-  if (others.length === 0) return `${first.name} is open to every signed-in caller: ${remedy}`
+  const state = isClosed
+    ? 'closed to callers until policies guard their rows'
+    : 'open to every signed-in caller'
+  if (others.length === 0) return `${first.name} is ${state.replace('their', 'its')}: ${remedy}`
   const names = relations.slice(0, shownNames).map(({ name }) => name)
   const more = relations.length - names.length
   return (
-    `${relations.length} relations are open to every signed-in caller ` +
+    `${relations.length} relations are ${state} ` +
     `(${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}): ${remedy} and likewise for the others`
   )
 }

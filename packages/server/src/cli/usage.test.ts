@@ -130,6 +130,14 @@ describe('basalt config', () => {
     expect(line('server.trusted_proxies')).toMatch(/\[\] +default$/)
     expect(line('auth.jwt_secret')).toMatch(/"\[redacted\]" +environment BASALT_AUTH_JWT_SECRET$/)
     expect(line('metrics.token')).toMatch(/"" +default$/)
+    // An external database, of which the environment has the URL.
+    expect(line('database.require_rls')).toMatch(/true +default \(auto\)$/)
+    const without = await run('config', '--database-url', '')
+    expect(without.stdout).toMatch(/^database\.require_rls +false +default \(auto\)$/m)
+    const open = await run('config', '--auth-enabled', 'false')
+    expect(open.stdout).toMatch(/^database\.require_rls +false +default \(auto\)$/m)
+    const chosen = await run('config', '--database-require-rls', 'false')
+    expect(chosen.stdout).toMatch(/^database\.require_rls +false +flag --database-require-rls$/m)
 
     const json = JSON.parse((await run('config', '--json')).stdout)
     expect(json['server.port']).toEqual({ value: 9000, source: 'file basalt.toml' })

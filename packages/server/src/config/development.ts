@@ -9,6 +9,14 @@ export function isDevelopment({ database, server }: Config): boolean {
   return database.url === '' && isReachedAtLoopback(server)
 }
 
+/**
+ * Whether relations without row-level security are kept from callers: by default beside an external database, which had
+ * tables before callers had tokens.
+ */
+export function requiresRls({ auth, database: { require_rls, url } }: Config): boolean {
+  return require_rls === 'auto' ? auth.enabled && url !== '' : require_rls
+}
+
 /** Whether requests may go to private addresses that users name. */
 export function allowsPrivateTargets({ server, webhooks: { allow_private_targets } }: Config): boolean {
   return allow_private_targets === 'auto' ? isReachedAtLoopback(server) : allow_private_targets

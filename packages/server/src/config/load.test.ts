@@ -66,7 +66,7 @@ describe('without anything', () => {
         statement_timeout_ms: 30_000,
         schemas: ['public'],
         embedded_port: 0,
-        require_rls: false,
+        require_rls: 'auto',
       },
       auth: {
         enabled: true,

@@ -143,7 +143,7 @@ function openDataNeedsLoopback({ auth, server }: Config): RuleViolation | undefi
 
 /** Without auth no request is subject to policies: an installation that requires them would have none. */
 function requiredPoliciesNeedAuth({ auth, database }: Config): RuleViolation | undefined {
-  if (auth.enabled || !database.require_rls) return undefined
+  if (auth.enabled || database.require_rls !== true) return undefined
   return {
     key: 'database.require_rls',
     problem: 'true contradicts auth.enabled = false, which serves every request without policies',

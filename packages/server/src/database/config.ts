@@ -1,4 +1,4 @@
-import { flag, integer, list, text } from '../config/keys.ts'
+import { automatic, integer, list, text } from '../config/keys.ts'
 import { Type } from '../lib/type.ts'
 
 /** `database`: which PostgreSQL, and how it is used. */
@@ -39,8 +39,7 @@ export const databaseConfig = Type.Object({
     0,
     65535,
   ),
-  require_rls: flag(
-    false,
-    'Whether tables and views without row-level security are kept from everybody but administrators.',
+  require_rls: automatic(
+    'Whether tables and views without row-level security are kept from everybody but administrators. auto: beside an external database, unless auth.enabled is false.',
   ),
 })

@@ -5,7 +5,8 @@ import type { Config } from '../config/schema.ts'
 import { untilAborted } from '../lib/abort.ts'
 import { isLoopback } from '../lib/addresses.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
-import { findMissingGrants, type MissingGrant } from './caller/missing-grants.ts'
+import { findMissingGrants, type MissingGrants } from './caller/missing-grants.ts'
+import { reportMissingGrants } from './caller/report-grants.ts'
 import { Connection, type ConnectionTarget } from './connection/connection.ts'
 import { findDead } from './connection/half-open.ts'
 import { type EngineProbe, probeEngine } from './connection/probe.ts'
@@ -14,6 +15,7 @@ import { embeddedDatabase } from './embedded/cluster.ts'
 import type { ClusterSettings } from './embedded/cluster-settings.ts'
 import { EmbeddedPostgres } from './embedded/embedded-postgres.ts'
 import type { TcpPassword } from './embedded/tcp-access.ts'
+import { findRemedyBy } from './errors/denials.ts'
 import { ConnectionLost } from './errors/failures.ts'
 import { Pool } from './pool/pool.ts'
 import { prepareAccess } from './preparation/access.ts'
@@ -111,16 +113,8 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       prepare: false,
     }
     const first = await untilAborted(options.signal, openFirst(bare, config))
-    const { engine, migrated, missing } = await untilAborted(options.signal, prepare(first, config))
-    if (missing.length > 0 && options.asServer !== false) {
-      options.log(
-        'tables of other owners are not served: have the owner, or a superuser, run the statement',
-        {
-          tables: missing.flatMap(({ tables }) => tables),
-          run: missing.map(({ owner, statement }) => ({ as: owner, statement })),
-        },
-      )
-    }
+    const { engine, migrated, missing } = await untilAborted(options.signal, prepare(first, config, options))
+    if (missing !== undefined) reportMissingGrants(missing, options.log)
     const settings = sessionSettings(config.database)
     const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
     const pools = createPools(target, config.database, engine, knownCores(config.database.url, engine))
@@ -186,24 +180,25 @@ function openListenerOf(
 async function prepare(
   connection: Connection,
   config: Config,
+  { asServer = true }: OpenOptions,
 ): Promise<{
   engine: EngineProbe
   migrated: readonly string[]
-  missing: readonly MissingGrant[]
+  missing: MissingGrants | undefined
 }> {
   try {
     const engine = await probeEngine(connection)
     const migrated = await migrate(connection)
     await prepareAccess(connection, config.database.schemas)
-    const missing = await findMissingGrants(connection, config.database.schemas)
+    const missing = asServer ? await findMissingGrants(connection, config.database.schemas) : undefined
     return { engine, migrated, missing }
   } catch (error) {
     // What the database says no to is the operator's to mend: rights, space.
     const refusal = error instanceof ConnectionLost ? error.cause : error
     if (!(error instanceof ConnectionLost || error instanceof pg.DatabaseError)) throw error
-    throw new OperatorError(`cannot prepare the database at ${locate(config)}: ${messageOf(refusal)}`, {
-      cause: error,
-    })
+    const remedy = await findRemedyBy(connection, error)
+    const problem = [messageOf(refusal), remedy].filter((text) => text !== undefined).join('; ')
+    throw new OperatorError(`cannot prepare the database at ${locate(config)}: ${problem}`, { cause: error })
   } finally {
     await connection.close()
   }

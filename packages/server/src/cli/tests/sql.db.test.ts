@@ -16,7 +16,11 @@ beforeAll(async () => {
   database = await createTestDatabase()
   await database.sql(library)
   directory = mkdtempSync(join(tmpdir(), 'basalt-cli-'))
-  env = { BASALT_DATABASE_URL: database.url, BASALT_AUTH_JWT_SECRET: testSecret }
+  env = {
+    BASALT_DATABASE_URL: database.url,
+    BASALT_DATABASE_REQUIRE_RLS: 'false',
+    BASALT_AUTH_JWT_SECRET: testSecret,
+  }
 })
 afterAll(async () => {
   rmSync(directory, { recursive: true })
@@ -211,6 +215,15 @@ describe('basalt sql › warning of relations that no policy guards', () => {
       'warning: copied is open to every signed-in caller: revoke all on copied from basalt_authenticated;\n',
     )
     expect(await run('sql', 'revoke all on copied from basalt_authenticated')).toEqual(done('REVOKE\n'))
+  })
+
+  test('says with database.require_rls that what no policy guards is closed', async () => {
+    const closed = { ...env, BASALT_DATABASE_REQUIRE_RLS: 'auto' }
+    expect(await basaltHere(['sql', 'create table closed ()'], { directory, env: closed })).toEqual(
+      warned(
+        'closed is closed to callers until policies guard its rows: alter table closed enable row level security;',
+      ),
+    )
   })
 
   test('is silent about what callers cannot reach', async () => {

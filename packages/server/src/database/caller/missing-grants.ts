@@ -1,8 +1,8 @@
 import type { Connection } from '../connection/connection.ts'
-import { sql } from '../sql.ts'
+import { type Sql, sql } from '../sql.ts'
 import { callerRole } from './caller-scope.ts'
 
-/** What a role of the operator's has to grant before its tables can be served. */
+/** What the owner of tables has to grant before Basalt itself, and so administrators, can work on them. */
 export interface MissingGrant {
   /** Who may run the statement; a superuser may, too. */
   readonly owner: string
@@ -11,31 +11,73 @@ export interface MissingGrant {
   readonly statement: string
 }
 
+/** A table of another owner that callers cannot use. */
+export interface ClosedTable {
+  readonly owner: string
+  readonly table: string
+  /** Enables row-level security, where it is not, and then grants. Undefined where policies cannot guard the rows. */
+  readonly statement: string | undefined
+}
+
+/** What belongs to roles whose rights the login role does not have: what it could grant itself was left out by the operator. */
+export interface MissingGrants {
+  readonly toBasalt: readonly MissingGrant[]
+  /** By table, since each needs policies before callers may reach it. */
+  readonly toCallers: readonly ClosedTable[]
+}
+
 /**
- * Finds what the login role cannot read, or callers cannot use, of the exposed schemas because it belongs to a role
- * whose rights the login role does not have. What it could grant itself was left out by the operator.
+ * Finds what the login role cannot read, and what callers cannot use, of the exposed schemas. Many tables are closed to
+ * callers for good: they are found by the first start that has one more of them.
  */
 export async function findMissingGrants(
   connection: Connection,
   schemas: readonly string[],
-): Promise<MissingGrant[]> {
-  const { rows } = await connection.query<{
-    owner: string
-    tables: string[]
-    statement: string
-  }>(sql`
-    with exposed as (
+): Promise<MissingGrants> {
+  const { rows } = await connection.query<{ owner: string; tables: string[]; statement: string }>(
+    grantsToBasalt(schemas),
+  )
+  const closed = await connection.query<{ owner: string; table: string; statement: string | null }>(
+    grantsToCallers(schemas),
+  )
+  const toCallers = closed.rows.map(({ statement, ...table }) => ({
+    ...table,
+    statement: statement ?? undefined,
+  }))
+  const names = toCallers.map(({ table }) => table)
+  const known = await connection.query<{ names: string[] | null }>(replaceKnown(names))
+  const said = new Set(known.rows[0]?.names ?? [])
+  return {
+    toBasalt: rows.map(({ tables, ...grant }) => ({ ...grant, tables: tables.flat() })),
+    toCallers: names.every((name) => said.has(name)) ? [] : toCallers,
+  }
+}
+
+/** Answers the closed tables of the last start. */
+function replaceKnown(names: readonly string[]): Sql {
+  const value = JSON.stringify(names)
+  return sql`
+    with before as (
+      select value from basalt.settings where key = 'tables_closed_to_callers'
+    ),
+    replaced as (
+      insert into basalt.settings as s (key, value) values ('tables_closed_to_callers', ${value}::jsonb)
+      on conflict (key) do update set value = excluded.value, updated_at = now() where s.value <> excluded.value
+    )
+    select (select array(select jsonb_array_elements_text(value)) from before) as names`
+}
+
+/** Relations of other owners, as `other`, and the sequences of their serial columns; identity columns need no privilege. */
+function withOthers(schemas: readonly string[]): Sql {
+  return sql`
+    exposed as (
       select oid, nspname, nspowner
       from pg_namespace
       where nspname = any (${schemas})
     ),
-    missing as (
-      select oid as object, nspowner as owner, 'schema' as kind, quote_ident(nspname) as name
-      from exposed
-      where not has_schema_privilege(oid, 'usage with grant option')
-        and not (has_schema_privilege(oid, 'usage') and has_schema_privilege(${callerRole}, oid, 'usage'))
-      union all
-      select c.oid, c.relowner, 'table', format('%I.%I', nspname, relname)
+    other as (
+      select c.oid, relowner as owner, format('%I.%I', nspname, relname) as name, relkind, relrowsecurity, reloptions,
+        relnamespace, nspname
       from pg_class c
       join exposed on exposed.oid = relnamespace
       where relkind in ('r', 'p', 'v', 'm', 'f')
@@ -43,25 +85,30 @@ export async function findMissingGrants(
         and not exists (
           select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e'
         )
-        and not (
-          has_any_column_privilege(c.oid, 'select')
-          and (
-            has_any_column_privilege(${callerRole}, c.oid, 'select, insert, update')
-            or has_table_privilege(${callerRole}, c.oid, 'delete')
-          )
-        )
     ),
-    granted as (
-      select owner, kind, name from missing
-      union all
-      -- The sequences of serial columns; those of identity columns need no privilege.
-      select owner, 'sequence', format('%I.%I', nspname, relname)
-      from missing
-      join pg_depend on refclassid = 'pg_class'::regclass and refobjid = object and deptype = 'a'
+    sequences as (
+      select refobjid as relation, format('%I.%I', n.nspname, relname) as name
+      from other
+      join pg_depend on refclassid = 'pg_class'::regclass and refobjid = other.oid and deptype = 'a'
         and classid = 'pg_class'::regclass
-      join pg_class c on c.oid = objid and relkind = 'S'
-      join pg_namespace n on n.oid = relnamespace
-      where kind = 'table'
+      join pg_class c on c.oid = objid and c.relkind = 'S'
+      join pg_namespace n on n.oid = c.relnamespace
+    )`
+}
+
+function grantsToBasalt(schemas: readonly string[]): Sql {
+  return sql`
+    with ${withOthers(schemas)},
+    granted as (
+      select nspowner as owner, 'schema' as kind, quote_ident(nspname) as name
+      from exposed
+      where not has_schema_privilege(oid, 'usage')
+      union all
+      select owner, 'table', name from other where not has_any_column_privilege(oid, 'select')
+      union all
+      select owner, 'sequence', sequences.name
+      from other join sequences on relation = oid
+      where not has_any_column_privilege(oid, 'select')
     ),
     grouped as (
       select owner, kind, array_agg(name order by name) as names
@@ -72,18 +119,49 @@ export async function findMissingGrants(
       coalesce((array_agg(names) filter (where kind = 'table'))[1:1], '{}') as tables,
       string_agg(
         format(
-          'grant %s on %s %s to %I, %I;',
+          'grant %s on %s %s to %I;',
           case kind
             when 'schema' then 'usage'
             when 'table' then 'select, insert, update, delete'
             else 'usage, select'
           end,
-          kind, array_to_string(names, ', '), ${callerRole}::text, current_user
+          kind, array_to_string(names, ', '), current_user
         ),
         ' ' order by kind
       ) as statement
     from grouped
     group by owner
-    order by 1`)
-  return rows.map(({ tables, ...grant }) => ({ ...grant, tables: tables.flat() }))
+    order by 1`
+}
+
+/** Views work with the rights of their reader first: those of their owner pass the policies of what they read. */
+function grantsToCallers(schemas: readonly string[]): Sql {
+  return sql`
+    with ${withOthers(schemas)}
+    select pg_get_userbyid(owner) as owner,
+      other.name as table,
+      case when relkind in ('r', 'p', 'v') then concat(
+        case
+          when relkind in ('r', 'p') and not relrowsecurity
+            then format('alter table %s enable row level security; ', other.name)
+          when relkind = 'v' and not exists (
+            select from pg_options_to_table(reloptions)
+            where option_name = 'security_invoker' and option_value::boolean
+          ) then format('alter view %s set (security_invoker = true); ', other.name)
+        end,
+        case when not has_schema_privilege(${callerRole}, relnamespace, 'usage')
+          then format('grant usage on schema %I to %I; ', nspname, ${callerRole}::text) end,
+        (select string_agg(format('grant usage, select on sequence %s to %I; ', s.name, ${callerRole}::text), '')
+         from sequences s where s.relation = other.oid),
+        format('grant select, insert, update, delete on table %s to %I;', other.name, ${callerRole}::text)
+      ) end as statement
+    from other
+    where not (
+      has_schema_privilege(${callerRole}, relnamespace, 'usage')
+      and (
+        has_any_column_privilege(${callerRole}, oid, 'select, insert, update')
+        or has_table_privilege(${callerRole}, oid, 'delete')
+      )
+    )
+    order by 2`
 }

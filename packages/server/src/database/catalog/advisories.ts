@@ -1,4 +1,4 @@
-import { isUnguarded } from './changes.ts'
+import { isClosed, isUnguarded } from './changes.ts'
 import type { Catalog, DatabaseFunction, Relation } from './model.ts'
 
 /** What of the exposed schemas an operator may not mean to be as open as it is. Names as the API addresses things. */
@@ -7,6 +7,8 @@ export interface Advisories {
   readonly tablesWithoutRls: readonly string[]
   /** Tables that requests without a token reach past policies. */
   readonly publicTablesWithoutRls: readonly string[]
+  /** Relations that `database.require_rls` keeps from callers. */
+  readonly closedWithoutRls: readonly string[]
   /**
    * Functions with the rights of their owner that find names by the search path of their callers (PostgreSQL, CREATE
    * FUNCTION, Writing SECURITY DEFINER Functions Safely).
@@ -22,6 +24,7 @@ export function advise(catalog: Catalog): Advisories {
   return {
     tablesWithoutRls: namesOf(unguardedTables(catalog, 'callers')),
     publicTablesWithoutRls: namesOf(unguardedTables(catalog, 'anonymous')),
+    closedWithoutRls: namesOf(closedRelations(catalog)),
     definersWithoutSearchPath: procedureNames(openDefiners(catalog)),
     functionsOfPublic: procedureNames(functionsOfPublic(catalog)),
   }
@@ -29,6 +32,10 @@ export function advise(catalog: Catalog): Advisories {
 
 export function unguardedTables({ relations }: Catalog, from: 'callers' | 'anonymous'): Relation[] {
   return [...relations.values()].filter((table) => isUnguarded(table, from))
+}
+
+export function closedRelations({ relations }: Catalog): Relation[] {
+  return [...relations.values()].filter(isClosed)
 }
 
 export function openDefiners({ functions }: Catalog): DatabaseFunction[] {

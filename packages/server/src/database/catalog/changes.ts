@@ -56,9 +56,15 @@ function describe({ column: _, relationships: __, ...own }: Relation): string {
  * of what it reads.
  */
 export function isUnguarded(
-  { kind, rlsEnabled, ...privileges }: Relation,
+  { kind, rlsEnabled, rlsGap, ...privileges }: Relation,
   from: 'callers' | 'anonymous',
 ): boolean {
   const isTable = kind === 'table' || kind === 'partitioned_table'
-  return isTable && !rlsEnabled && Object.values(privileges[from]).some(Boolean)
+  return isTable && !rlsEnabled && rlsGap === undefined && Object.values(privileges[from]).some(Boolean)
+}
+
+/** Whether callers have grants on it and `database.require_rls` keeps it from them. */
+export function isClosed({ rlsGap, callers, anonymous, isOfExtension }: Relation): boolean {
+  if (rlsGap === undefined || isOfExtension) return false
+  return [callers, anonymous].some((privileges) => Object.values(privileges).some(Boolean))
 }

@@ -80,7 +80,8 @@ export const databaseErrorTable = {
   },
   insufficientPermissions: {
     status: 403,
-    message: 'insufficient permissions',
+    message: (problem?: string) =>
+      problem === undefined ? 'insufficient permissions' : `insufficient permissions: ${problem}`,
     help: 'A grant or a row-level security policy forbids it. Creating and updating answer the record, so they also need a policy that lets the caller read it.',
   },
   conflict: {

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import type { SqlStatement } from '../../lib/sql-statements.ts'
 import type { Connection } from '../connection/connection.ts'
+import { findRemedyBy } from './denials.ts'
 
 /** A statement of a script that PostgreSQL refused. */
 export class ScriptFailure extends Error {
@@ -11,13 +12,21 @@ export class ScriptFailure extends Error {
   readonly line: number
   readonly statement: SqlStatement
 
-  constructor(error: pg.DatabaseError, statement: SqlStatement) {
-    const hints = [error.detail, error.hint].filter((text) => text !== undefined)
+  /** @param remedy for the operator, where there is one */
+  constructor(error: pg.DatabaseError, statement: SqlStatement, remedy?: string) {
+    const hints = [error.detail, error.hint, remedy].filter((text) => text !== undefined)
     super([error.message, ...hints].join('; ').replace(/\s*\n\s*/g, ' '), { cause: error })
     this.code = error.code
     this.line = statement.line + lineAt(statement.text, Number(error.position ?? 1)) - 1
     this.statement = statement
   }
+}
+
+/** Adds the statement that gives the login role a right it lacked. The transaction of the script has ended. */
+export async function withRemedy(connection: Connection, failure: unknown): Promise<unknown> {
+  if (!(failure instanceof ScriptFailure && failure.cause instanceof pg.DatabaseError)) return failure
+  const remedy = await findRemedyBy(connection, failure.cause)
+  return remedy === undefined ? failure : new ScriptFailure(failure.cause, failure.statement, remedy)
 }
 
 /** The line, from 1, of a position that PostgreSQL names. */

@@ -1,5 +1,5 @@
 import type { Connection } from '../../database/connection/connection.ts'
-import { runStatement } from '../../database/errors/script-failure.ts'
+import { runStatement, withRemedy } from '../../database/errors/script-failure.ts'
 import type { Database } from '../../database/open.ts'
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
@@ -109,7 +109,12 @@ async function attemptNext(
     })
   } catch (error) {
     if (current === undefined) throw error
-    await pauseOrFail(error, current, { number: attempt, isRepeatable: true, settings, onRetry })
+    await pauseOrFail(await withRemedy(connection, error), current, {
+      number: attempt,
+      isRepeatable: true,
+      settings,
+      onRetry,
+    })
     return 'retry'
   }
 }

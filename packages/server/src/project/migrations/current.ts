@@ -1,5 +1,5 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
-import { runStatement, ScriptFailure } from '../../database/errors/script-failure.ts'
+import { runStatement, ScriptFailure, withRemedy } from '../../database/errors/script-failure.ts'
 import type { Database } from '../../database/open.ts'
 import { messageOf, OperatorError } from '../../lib/errors.ts'
 import { splitStatements } from '../../lib/sql-statements.ts'
@@ -57,8 +57,9 @@ export async function applyCurrent({ aside }: Pick<Database, 'aside'>, path: str
     })
     return statements.length
   } catch (error) {
-    if (!(error instanceof ScriptFailure)) throw error
-    throw new OperatorError(`${name}:${error.line}: ${error.message}`, { cause: error })
+    const failure = await withRemedy(connection, error)
+    if (!(failure instanceof ScriptFailure)) throw failure
+    throw new OperatorError(`${name}:${failure.line}: ${failure.message}`, { cause: failure })
   } finally {
     await connection.close()
   }

@@ -1,5 +1,5 @@
 import type { Connection } from '../../database/connection/connection.ts'
-import { runStatement } from '../../database/errors/script-failure.ts'
+import { runStatement, withRemedy } from '../../database/errors/script-failure.ts'
 import { sql } from '../../database/sql.ts'
 import { inTransaction, type Queryable, queryableOn } from '../../database/system-database.ts'
 import { OperatorError } from '../../lib/errors.ts'
@@ -141,7 +141,12 @@ async function runWithRetries(
       await runStatement(connection, statement)
       return
     } catch (error) {
-      await pauseOrFail(error, file, { number, isRepeatable, settings, onRetry })
+      await pauseOrFail(await withRemedy(connection, error), file, {
+        number,
+        isRepeatable,
+        settings,
+        onRetry,
+      })
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Connection } from '../../database/connection/connection.ts'
-import { ScriptFailure } from '../../database/errors/script-failure.ts'
+import { ScriptFailure, withRemedy } from '../../database/errors/script-failure.ts'
 import type { Database } from '../../database/open.ts'
 import { inTransaction, type Queryable, queryableOn } from '../../database/system-database.ts'
 import { cutText } from '../../lib/cut-text.ts'
@@ -113,7 +113,12 @@ async function attemptScript(
   } catch (error) {
     written?.remove()
     if (file === undefined) throw error
-    await pauseOrFail(error, file, { number: attempt, isRepeatable: true, settings, onRetry: undefined })
+    await pauseOrFail(await withRemedy(connection, error), file, {
+      number: attempt,
+      isRepeatable: true,
+      settings,
+      onRetry: undefined,
+    })
     return 'retry'
   }
 }

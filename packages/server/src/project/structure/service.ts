@@ -1,5 +1,5 @@
 import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
-import { ScriptFailure } from '../../database/errors/script-failure.ts'
+import { ScriptFailure, withRemedy } from '../../database/errors/script-failure.ts'
 import type { Database } from '../../database/open.ts'
 import { redactStatement } from '../../features/data/sql-runner/index.ts'
 import { recordAudit } from '../../features/operations/audit/index.ts'
@@ -94,7 +94,8 @@ export function createStructureService(deps: StructureDeps): StructureService {
       return await rehearseHere(connection, file)
     } catch (error) {
       // With its SQL, to be mended.
-      throw error instanceof ScriptFailure ? refuseStatement(error, { sql }) : error
+      const failure = await withRemedy(connection, error)
+      throw failure instanceof ScriptFailure ? refuseStatement(failure, { sql }) : failure
     } finally {
       await connection.close()
     }

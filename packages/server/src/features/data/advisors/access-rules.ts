@@ -1,5 +1,10 @@
 import { callerRole } from '../../../database/caller/caller-scope.ts'
-import { functionsOfPublic, openDefiners, unguardedTables } from '../../../database/catalog/advisories.ts'
+import {
+  closedRelations,
+  functionsOfPublic,
+  openDefiners,
+  unguardedTables,
+} from '../../../database/catalog/advisories.ts'
 import type { Catalog, Column, DatabaseFunction, Policy, Relation } from '../../../database/catalog/model.ts'
 import { type Expression, type Sql, sql } from '../../../database/sql.ts'
 import { type Finding, type Rule, write } from './advice.ts'
@@ -19,6 +24,13 @@ const rules = {
     title: 'Open to every signed-in caller',
     explanation:
       'Without row-level security every signed-in caller reads and writes every row that the grants of the table permit.',
+  },
+  closed: {
+    name: 'rls_required',
+    group: 'access',
+    title: 'Closed for want of row-level security',
+    explanation:
+      'Callers have grants on it, and database.require_rls keeps from them what no policy guards: requests answer 403.',
   },
   withoutPolicy: {
     name: 'rls_without_policy',
@@ -56,6 +68,7 @@ export function findAccess(catalog: Catalog): Finding[] {
   return [
     ...unguardedTables(catalog, 'anonymous').map((table) => adviseRls(table, rules.openToAnyone)),
     ...unguardedTables(catalog, 'callers').map((table) => adviseRls(table, rules.openToCallers)),
+    ...closedRelations(catalog).map(adviseClosed),
     ...relations.filter(lacksPolicy).map(advisePolicy),
     ...relations.flatMap((relation) => relation.policies.flatMap((policy) => adviseCalls(relation, policy))),
     ...openDefiners(catalog).map(adviseSearchPath),
@@ -70,6 +83,18 @@ function adviseRls(table: Relation, rule: Rule): Finding {
     object: nameOf(table),
     statement: write(sql`alter table ${idOf(table)} enable row level security`),
   }
+}
+
+/** What lacks row-level security may be a relation that a view reads. */
+function adviseClosed(relation: Relation): Finding {
+  const gap = relation.rlsGap ?? relation
+  const statement =
+    gap.kind === 'table' || gap.kind === 'partitioned_table'
+      ? sql`alter table ${idOf(gap)} enable row level security`
+      : gap.kind === 'view'
+        ? sql`alter view ${idOf(gap)} set (security_invoker = true)`
+        : sql`revoke all on ${idOf(gap)} from ${sql.id(callerRole)}`
+  return { rule: rules.closed, severity: 'warning', object: nameOf(relation), statement: write(statement) }
 }
 
 function lacksPolicy({ rlsEnabled, policies, callers, isOfExtension }: Relation): boolean {

@@ -1,5 +1,6 @@
 import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { StatementFailed } from '../../../database/connection/message.ts'
+import { explainMissingRight } from '../../../database/errors/denials.ts'
 import {
   definitionError,
   hasUnstorableCharacter,
@@ -63,9 +64,21 @@ export function createFailureExplainer({
     return columns.find((column) => isTooLong(column, json))
   }
 
+  /** Of an existing database the login role need not be an owner. */
+  function missingRight(caller: Caller, failure: StatementFailed): Promise<AppError | undefined> {
+    return explainMissingRight(failure, async (query) => {
+      const [answer] = await database.run(caller.scope, [statements.call(query)], { isRead: true })
+      return (answer?.rows ?? []).map(([statement, runner]) => ({
+        statement: statement ?? '',
+        runner: runner ?? '',
+      }))
+    })
+  }
+
   return async (caller, failure, work) => {
     if (!(failure instanceof StatementFailed)) return undefined
     const { error } = failure
+    if (isLogin(caller) && error.code === '42501') return await missingRight(caller, failure)
     const faultOfDefinition = () =>
       definitionError(error, work.relations[0]?.collection ?? '', isDevelopment || caller.isAdministrator)
     if (isDefinitionFault(error)) return faultOfDefinition()
@@ -79,6 +92,11 @@ export function createFailureExplainer({
     if (assignmentCodes.has(error.code ?? '') || work.relations.some(convertsValues)) return undefined
     return isDefined ? faultOfDefinition() : undefined
   }
+}
+
+/** Whether the rights of the login role are at fault, which only an administrator learns. */
+function isLogin({ scope, isAdministrator }: Caller): boolean {
+  return isAdministrator && scope.kind === 'unrestricted'
 }
 
 interface WriteWork extends Work {

@@ -1,4 +1,5 @@
 import type { Connection } from '../../../database/connection/connection.ts'
+import { explainMissingRight, type RemedyRow } from '../../../database/errors/denials.ts'
 import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
@@ -64,7 +65,9 @@ export function createRefresher(deps: RefreshDeps): Refresher {
         return run(row, signal)
       })
     } catch (error) {
-      const failure = toRefreshError(error, signal)
+      const failure =
+        (await explainMissingRight(error, (query) => database.many<RemedyRow>(query))) ??
+        toRefreshError(error, signal)
       // What was refused has changed nothing, and what another refresh tells is not overwritten.
       if (failure.status === 409 || failure.status === 404) throw failure
       const reason = String(failure.extras.data?.reason ?? failure.message)

@@ -1,5 +1,10 @@
 import type { Logger } from 'pino'
-import { compareCatalogs, isUnguarded, type RelationChange } from '../../../database/catalog/changes.ts'
+import {
+  compareCatalogs,
+  isClosed,
+  isUnguarded,
+  type RelationChange,
+} from '../../../database/catalog/changes.ts'
 import type { Catalog } from '../../../database/catalog/model.ts'
 
 export interface SchemaLogOptions {
@@ -33,5 +38,7 @@ export function createSchemaLog({ log, isForPeople, isAuthEnabled }: SchemaLogOp
 function describe({ change, relation }: RelationChange, isOpen: boolean): string {
   const what = `${relation.kind.replaceAll('_', ' ')} ${relation.collection} ${change}`
   if (isOpen) return `${what}, open to every signed-in caller: enable row-level security on it`
+  if (change !== 'dropped' && isClosed(relation))
+    return `${what}, closed to callers until it has row-level security`
   return relation.rlsEnabled && change !== 'dropped' ? `${what}, with row-level security` : what
 }

@@ -1,5 +1,6 @@
 import type { Relation } from '../../../database/catalog/model.ts'
 import type { Connection } from '../../../database/connection/connection.ts'
+import { explainMissingRight, type RemedyRow } from '../../../database/errors/denials.ts'
 import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
@@ -73,6 +74,12 @@ export function createIndexer({ aside, engine }: Pick<Database, 'aside' | 'engin
         await worker.query(sql`select set_config('statement_timeout', ${String(buildTimeoutMs)}, false)`)
       }
       return await work(worker)
+    } catch (error) {
+      const missing = await explainMissingRight(
+        error,
+        async (query) => (await worker.query<RemedyRow>(query)).rows,
+      )
+      throw missing ?? error
     } finally {
       signal.removeEventListener('abort', cancel)
       await worker.close()

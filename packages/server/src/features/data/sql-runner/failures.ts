@@ -17,6 +17,8 @@ export interface FailurePlace {
   readonly index: number
   /** Characters that were put before the statement. */
   readonly prefix?: number
+  /** Who gives the right that was lacking, and how. */
+  readonly remedy?: string | undefined
 }
 
 type DatabaseError = NonNullable<ReturnType<typeof databaseErrorOf>>
@@ -38,7 +40,7 @@ export function describeSqlFailure(failure: unknown, place: FailurePlace): AppEr
       ...positionOf(error, place),
       ...present({
         detail,
-        hint: error.hint ?? hintOf(error, place),
+        hint: error.hint ?? hintOf(error, place) ?? place.remedy,
         where,
         schema,
         table,

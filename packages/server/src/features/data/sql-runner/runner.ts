@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { findRemedy, type RemedyRow } from '../../../database/errors/denials.ts'
 import type { Database } from '../../../database/open.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
@@ -120,7 +121,12 @@ export function createSqlRunner({ database, log }: SqlRunnerDeps): SqlRunner {
         emit({ type: 'end', outcome, durationMs: since(began) })
         return undefined
       } catch (error) {
-        return describeSqlFailure(watch.explain(error), { query, mode, runAs, statement, index })
+        const remedy =
+          runAs === 'administrator'
+            ? await findRemedy(error, (lookUp) => system.many<RemedyRow>(lookUp))
+            : undefined
+        const place = { query, mode, runAs, statement, index, remedy: remedy?.text }
+        return describeSqlFailure(watch.explain(error), place)
       }
     })().catch((error: unknown) => {
       log.warn({ err: error }, 'failed to run a statement of the SQL editor')

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Connection } from '../../../database/connection/connection.ts'
+import { explainMissingRight, type RemedyRow } from '../../../database/errors/denials.ts'
 import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
 import type { Database } from '../../../database/open.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
@@ -62,7 +63,8 @@ export function createIndexBuilder({
       await run(compileCreateIndex(definition))
     } catch (error) {
       await dropInvalid(definition).catch(() => undefined)
-      throw toBuildError(error, name)
+      const missing = await explainMissingRight(error, (query) => system.many<RemedyRow>(query))
+      throw missing ?? toBuildError(error, name)
     }
   }
 

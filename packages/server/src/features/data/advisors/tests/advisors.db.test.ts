@@ -318,7 +318,11 @@ describe('a dismissal of advice', () => {
 
 test('basalt advisors prints what is to be mended and exits 1 on an error', async () => {
   await app.sql('create table printed (id int primary key)')
-  const env = { BASALT_DATABASE_URL: app.database.url, BASALT_AUTH_JWT_SECRET: testSecret }
+  const env = {
+    BASALT_DATABASE_URL: app.database.url,
+    BASALT_DATABASE_REQUIRE_RLS: 'false',
+    BASALT_AUTH_JWT_SECRET: testSecret,
+  }
   const whole = await basaltHere(['advisors'], { env })
   expect(whole.code).toBe(1)
   expect(whole.stdout).toContain('error  public.printed: Open to every signed-in caller\n')
@@ -327,4 +331,8 @@ test('basalt advisors prints what is to be mended and exits 1 on an error', asyn
   expect(json.find(({ object }: Advice) => object === 'public.printed')).toEqual(
     await find('rls_disabled', 'public.printed'),
   )
+  // With database.require_rls it is closed, which is no error.
+  const closed = await basaltHere(['advisors'], { env: { ...env, BASALT_DATABASE_REQUIRE_RLS: 'true' } })
+  expect(closed.stdout).toContain('warning  public.printed: Closed for want of row-level security\n')
+  expect(closed.stdout).not.toContain('public.printed: Open')
 })

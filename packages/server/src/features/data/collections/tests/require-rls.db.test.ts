@@ -48,6 +48,16 @@ const createAcross = { operations: [{ table: 'bare', method: 'create', body: { i
 describe('database.require_rls', () => {
   test.each([
     ['GET', 'collections/bare', undefined],
+    ['GET', 'collections/bare?search=x', undefined],
+    ['GET', 'collections/bare?aggregate=count', undefined],
+    ['GET', 'collections/bare?facets=note', undefined],
+    ['GET', 'collections/bare/facets/note/search?q=x', undefined],
+    ['POST', 'collections/bare/query', {}],
+    ['GET', 'collections/bare/export.csv', undefined],
+    ['GET', 'collections/bare/export.json', undefined],
+    ['GET', 'collections/bare/export.ndjson', undefined],
+    ['POST', 'collections/bare/import', [{ id: 2 }]],
+    ['GET', "collections/safe?filter=bare.note='x'", undefined],
     ['GET', 'collections/bare/1', undefined],
     ['POST', 'collections/bare', { id: 2 }],
     ['PATCH', 'collections/bare/1', { note: 'y' }],
@@ -125,9 +135,14 @@ describe('database.require_rls', () => {
     await app.sql('delete from safe where id = 2')
   })
 
-  test('is false by default', async () => {
-    await using other = await createTestApp({ database: app.database })
-    expect((await other.request('GET', '/api/collections/bare', { token })).status).toBe(200)
+  test.each([
+    ['true beside an external database', {}, 403],
+    ['false while auth.enabled is', { 'auth.enabled': 'false' }, 200],
+  ])('is %s by default', async (_name, others, status) => {
+    const config = { 'database.require_rls': 'auto', ...others }
+    await using other = await createTestApp({ database: app.database, config })
+    const response = await other.request('GET', '/api/collections/bare', status === 403 ? { token } : {})
+    expect(response.status).toBe(status)
   })
 
   test('refuses the start without auth', async () => {

@@ -1,0 +1,33 @@
+import { sql } from '../sql.ts'
+import type { SystemDatabase } from '../system-database.ts'
+import { closedRelations } from './advisories.ts'
+import type { Catalog } from './model.ts'
+
+type Log = (detail: object, message: string) => void
+
+/** Runs the work in the first start that comes to it, of whichever node: at least once, and never again after it succeeded. */
+async function atFirst(database: SystemDatabase, key: string, work: () => void): Promise<void> {
+  await database.transaction(async (transaction) => {
+    const isFirst = await transaction.count(
+      sql`insert into basalt.settings (key, value) values (${key}, 'true') on conflict do nothing`,
+    )
+    if (isFirst > 0) work()
+  })
+}
+
+/** Lists, once for a database, the relations that `database.require_rls` closes to callers who have grants on them. */
+export async function reportClosedRelations(
+  database: SystemDatabase,
+  catalog: Catalog,
+  log: Log,
+): Promise<void> {
+  const closed = closedRelations(catalog).map(({ collection }) => collection)
+  await atFirst(database, 'reported_require_rls', () => {
+    if (closed.length === 0) return
+    log(
+      { tables: closed },
+      'database.require_rls is on: relations without row-level security are closed to callers, who had grants on ' +
+        'them. Enable row-level security on each and write its policies, or set database.require_rls = false',
+    )
+  })
+}
