@@ -4,7 +4,10 @@
 FROM node:24-slim AS package
 WORKDIR /src
 COPY . .
-RUN npm ci --no-audit --no-fund && npm pack --workspace basaltdb --pack-destination /package
+# npm pack writes into an existing folder only.
+RUN mkdir /package \
+  && npm ci --no-audit --no-fund \
+  && npm pack --workspace basaltdb --pack-destination /package
 
 FROM node:24-slim
 # The image brings Node 24 itself; --omit=optional would leave the embedded PostgreSQL out, too.
