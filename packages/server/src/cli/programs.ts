@@ -80,6 +80,7 @@ export function keysCommands(terminal: Terminal): Command {
     .requiredOption('--user <id>', 'user it acts as')
     .option('--scope <scope>', '*, readonly or readwrite', '*')
     .option('--tables <names>', 'collections it may touch, separated by commas; all unless given')
+    .option('--actions <names>', 'email:send, sms:send, push:send, separated by commas; none unless given')
     .option('--app <id>', 'app it belongs to')
     .option('--expires-at <timestamp>', 'when it expires, as in RFC 3339; never unless given')
   const rotate = createSubcommand(terminal, 'rotate')
@@ -98,10 +99,11 @@ export function keysCommands(terminal: Terminal): Command {
           key.keyPrefix,
           key.scope,
           key.allowedTables.join(', '),
+          key.actions.join(', '),
           key.lastUsedAt,
           key.revokedAt === null ? key.expiresAt : `revoked ${key.revokedAt}`,
         ])
-        const names = ['id', 'name', 'begins with', 'scope', 'tables', 'last used', 'ends']
+        const names = ['id', 'name', 'begins with', 'scope', 'tables', 'actions', 'last used', 'ends']
         return { json: items, text: formatTable(names, rows) }
       }),
     )
@@ -112,7 +114,8 @@ export function keysCommands(terminal: Terminal): Command {
             name,
             userId: options.user ?? '',
             scope: options.scope ?? '*',
-            allowedTables: (options.tables ?? '').split(',').flatMap((table) => table.trim() || []),
+            allowedTables: readNames(options.tables),
+            actions: readNames(options.actions),
             appId: options.app ?? null,
             expiresAt: options.expiresAt ?? null,
           },
@@ -179,6 +182,10 @@ async function readAll<Item>(
     items.push(...answer.items)
     if (page >= answer.totalPages) return items
   }
+}
+
+function readNames(text = ''): string[] {
+  return text.split(',').flatMap((name) => name.trim() || [])
 }
 
 function readInteger(flag: string, text = ''): number {

@@ -1,5 +1,6 @@
 import 'fastify'
 import type { FastifyRequest } from 'fastify'
+import type { Action } from './access/actions.ts'
 import type { Identity, PendingIdentity } from './access/identity.ts'
 
 /**
@@ -28,8 +29,11 @@ export type Guard =
   | 'data'
   | 'stream'
 
-/** What a program, which presents an API key or an OAuth token, may call a route for. Without it, routes are for people only. */
-export type ProgramAccess = 'read' | 'write'
+/**
+ * What a program, which presents an API key or an OAuth token, may call a route for: to read or write data, or an action
+ * that an administrator has granted to it. Without it, routes are for people only.
+ */
+export type ProgramAccess = 'read' | 'write' | Action
 
 /**
  * Whether a request without a token may come in, because the operator has granted its role what the route does there.

@@ -34,11 +34,18 @@ test('basalt apps and basalt keys › make what the server accepts, list it and 
     appId,
     '--tables',
     'item, other',
+    '--actions',
+    'sms:send, email:send',
   )
   const key = created.stdout.trim()
   expect(await statusOf(key)).toBe(200)
   const [listed] = JSON.parse((await run('keys', 'list', '--json')).stdout)
-  expect(listed).toMatchObject({ name: 'export', appId, allowedTables: ['item', 'other'] })
+  expect(listed).toMatchObject({
+    name: 'export',
+    appId,
+    allowedTables: ['item', 'other'],
+    actions: ['email:send', 'sms:send'],
+  })
   expect((await run('keys', 'list')).stdout).toContain(key.slice(0, 19))
   const rotated = await run('keys', 'rotate', listed.id, '--grace', '600')
   expect(await statusOf(rotated.stdout.trim())).toBe(200)
@@ -51,6 +58,11 @@ test('basalt apps and basalt keys › make what the server accepts, list it and 
 test.each([
   [['keys', 'revoke', alice], 1, 'api key not found'],
   [['keys', 'create', 'k', '--user', 'x'], 1, 'invalid userId format'],
+  [
+    ['keys', 'create', 'k', '--user', alice, '--actions', 'mail:send'],
+    1,
+    'actions: "mail:send" is not one of email:send, sms:send, push:send',
+  ],
   [['apps', 'delete', 'x'], 1, 'invalid app id format'],
   [['keys', 'rotate', alice, '--grace', '1h'], 2, '--grace: expected a non-negative integer'],
 ])('basalt %j › fails in one line', async (args, code, message) => {

@@ -6,9 +6,13 @@ export const anonymousRole = 'basalt_anonymous'
 
 /** What a program may do with the data of the user it acts for. */
 export interface Grant {
+  /** What the program presents, as refusals call it. */
+  readonly credential: 'api key' | 'access token'
   readonly mayWrite: boolean
   /** Collections it may touch; undefined: all. */
   readonly tables: ReadonlySet<string> | undefined
+  /** What it may do beside that, such as sending mail; of the actions that `http/access/actions.ts` lists. */
+  readonly actions: ReadonlySet<string>
 }
 
 /** On whose behalf data is read and written. */

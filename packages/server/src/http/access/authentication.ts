@@ -3,7 +3,7 @@ import { AppError } from '../../lib/errors.ts'
 import { httpErrors } from '../errors/errors.ts'
 import type { AdmitsAnonymous, Guard, ProgramAccess } from '../route-config.ts'
 import { adminCookieOf, judgeCookieUse } from './admin-cookie.ts'
-import { insufficientScope, refuseWrite } from './grants.ts'
+import { insufficientScope, refuseAction, refuseWrite } from './grants.ts'
 import {
   type AdminIdentity,
   anonymousIdentity,
@@ -252,8 +252,9 @@ function judgeProgram(
   programs: ProgramAccess | undefined,
   { scope }: Pick<UserIdentity, 'scope'>,
 ): AppError | undefined {
-  if (programs === undefined) return insufficientScope('scope does not permit access to this endpoint')
-  return programs === 'write' ? refuseWrite(scope) : undefined
+  if (programs === undefined) return insufficientScope(scope, 'scope does not permit access to this endpoint')
+  if (programs === 'read') return undefined
+  return programs === 'write' ? refuseWrite(scope) : refuseAction(scope, programs)
 }
 
 /** Whether a stream is asked for that waits for a sign-in: it has no token yet and carries no data. */

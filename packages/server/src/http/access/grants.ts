@@ -1,25 +1,32 @@
 import type { CallerScope } from '../../database/caller/caller-scope.ts'
 import type { AppError } from '../../lib/errors.ts'
 import { httpErrors } from '../errors/errors.ts'
+import type { Action } from './actions.ts'
 
-/** What a program is answered that may do less than it asks for, with the challenge of RFC 6750 §3.1. */
-export function insufficientScope(problem: string): AppError {
-  const headers = { 'www-authenticate': 'Bearer error="insufficient_scope"' }
-  return httpErrors.insufficientScope(problem).with({ headers })
+/**
+ * Returns what a program is answered that may do less than it asks for, with the challenge of RFC 6750 §3.1.
+ *
+ * @param needed the action that it lacks
+ */
+export function insufficientScope(scope: CallerScope, problem: string, needed?: Action): AppError {
+  const credential = (scope.kind === 'caller' ? scope.grant?.credential : undefined) ?? 'access token'
+  const parameter = needed === undefined ? '' : `, scope="${needed}"`
+  const headers = { 'www-authenticate': `Bearer error="insufficient_scope"${parameter}` }
+  return httpErrors.insufficientScope(`${credential} ${problem}`).with({ headers })
 }
 
 /** Makes sure that a program may touch a collection. @throws AppError insufficient_scope */
 export function requireTable(scope: CallerScope, collection: string): void {
   const tables = scope.kind === 'caller' ? scope.grant?.tables : undefined
   if (tables?.has(collection) === false)
-    throw insufficientScope(`does not have access to table: ${collection}`)
+    throw insufficientScope(scope, `does not have access to table: ${collection}`)
 }
 
 /** Makes sure that a program may call a function. @throws AppError insufficient_scope */
 export function requireProcedure(scope: CallerScope, procedure: string): void {
   const tables = scope.kind === 'caller' ? scope.grant?.tables : undefined
   if (tables?.has(`rpc:${procedure}`) === false)
-    throw insufficientScope(`does not have access to function: ${procedure}`)
+    throw insufficientScope(scope, `does not have access to function: ${procedure}`)
 }
 
 /** What a request without a token is answered where it may do nothing. RFC 9110 §11.6.1: a 401 names the scheme. */
@@ -36,5 +43,11 @@ export function requireWriteScope(scope: CallerScope): void {
 /** Why a program may not write. */
 export function refuseWrite(scope: CallerScope): AppError | undefined {
   const isReadOnly = scope.kind === 'caller' && scope.grant?.mayWrite === false
-  return isReadOnly ? insufficientScope('scope does not permit write operations') : undefined
+  return isReadOnly ? insufficientScope(scope, 'scope does not permit write operations') : undefined
+}
+
+/** Why a program may not take an action. */
+export function refuseAction(scope: CallerScope, action: Action): AppError | undefined {
+  const isRefused = scope.kind === 'caller' && scope.grant?.actions.has(action) === false
+  return isRefused ? insufficientScope(scope, `scope does not permit ${action}`, action) : undefined
 }

@@ -69,8 +69,8 @@ export const httpErrorTable = {
   },
   insufficientScope: {
     status: 403,
-    message: (problem: string) => `api key ${problem}`,
-    help: 'An API key or a token of an OAuth client reads and, unless its scope is `readonly`, writes the collections it allows. Accounts, keys and the administration are for people: sign in.',
+    message: (problem: string) => problem,
+    help: 'An API key or a token of an OAuth client reads and, unless its scope is `readonly`, writes the collections it allows; it sends mail, text messages and push notifications with the actions that an administrator has granted to it. Accounts, keys and the administration are for people: sign in.',
   },
   impersonationRefused: {
     status: 403,

@@ -97,8 +97,10 @@ const rows = {
   'procedure that reads': {
     '/api/rpc/:procedure': 'GET',
   },
-  'mail of users': {
+  'action of a program': {
     '/api/email/send': 'POST',
+    '/api/messaging/sms/send': 'POST',
+    '/api/push/send': 'POST',
   },
   stream: {
     '/api/realtime': 'GET',
@@ -142,7 +144,6 @@ const rows = {
     '/api/auth/verify/resend': 'POST',
     '/api/messaging/sms/messages': 'GET',
     '/api/messaging/sms/messages/:id': 'GET',
-    '/api/messaging/sms/send': 'POST',
     '/api/push/devices': 'GET POST',
     '/api/push/devices/:id': 'DELETE',
     '/api/push/web-push-key': 'GET',
@@ -377,9 +378,9 @@ const forWritingPrograms = {
   ...forPrograms,
   write: 'in',
   procedure: 'in',
-  'mail of users': 'in',
   storage: 'in',
 } as const
+const forActingPrograms = { ...forPrograms, 'action of a program': 'in' } as const
 const forPeople = everywhere('in', { ...forAdmins, aal2: 'insufficient_aal' })
 
 /** What each credential is answered. */
@@ -397,7 +398,10 @@ const expected = {
   user: forPeople,
   anonymous: forPeople,
   'user of two factors': everywhere('in', forAdmins),
-  'administrator who acts as a user': everywhere('impersonation_refused', forWritingPrograms),
+  'administrator who acts as a user': everywhere('impersonation_refused', {
+    ...forWritingPrograms,
+    'action of a program': 'in',
+  }),
   'mistyped key': everywhere('invalid_token', forAdmins),
   'revoked key': everywhere('invalid_token', forAdmins),
   'readonly key': everywhere('insufficient_scope', forPrograms),
@@ -405,14 +409,15 @@ const expected = {
   'key with tables': everywhere('insufficient_scope', {
     ...forPrograms,
     write: 'in',
-    'mail of users': 'in',
     'procedure that reads': 'insufficient_scope',
     'storage that reads': 'insufficient_scope',
   }),
   '* key': everywhere('insufficient_scope', forWritingPrograms),
+  'readonly key with actions': everywhere('insufficient_scope', forActingPrograms),
   'readonly token of a client': everywhere('insufficient_scope', forPrograms),
   'token of a client': everywhere('insufficient_scope', forWritingPrograms),
   'token of a client for itself': everywhere('insufficient_scope', forWritingPrograms),
+  'readonly token of a client with actions': everywhere('insufficient_scope', forActingPrograms),
   'revoked token of a client': everywhere('invalid_token', forAdmins),
   administrator: everywhere('invalid_token', {
     document: 'in',
@@ -452,16 +457,22 @@ beforeAll(async () => {
   await make('readwrite key', { scope: 'readwrite' })
   await make('key with tables', { allowedTables: ['note'] })
   await make('* key', {})
+  await make('readonly key with actions', {
+    scope: 'readonly',
+    actions: ['email:send', 'sms:send', 'push:send'],
+  })
   await app.sql('update basalt.api_keys set revoked_at = now() where id = $1', [
     await make('revoked key', {}),
   ])
-  const client = await createClient(app)
+  const scopes = ['*', 'email:send', 'sms:send', 'push:send']
+  const client = await createClient(app, { scopes })
   const obtain = async (credential: Credential, scope: string) => {
     const { access_token } = await obtainTokens(app, userToken({ sub: alice }), client, { scope })
     keys.set(credential, access_token)
   }
   await obtain('readonly token of a client', 'readonly')
   await obtain('token of a client', '*')
+  await obtain('readonly token of a client with actions', 'readonly email:send sms:send push:send')
   await obtain('revoked token of a client', '*')
   const body = `token=${keys.get('revoked token of a client')}`
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }

@@ -6,6 +6,11 @@ export const apiKeyErrorTable = {
     message: (problem: string) => problem,
     help: 'A member of the body is missing or has the wrong form, or names what does not exist; the message names it.',
   },
+  apiKeyHasActions: {
+    status: 403,
+    message: 'a key with actions can be rotated by an administrator only',
+    help: 'An administrator has granted the key actions such as `email:send`, which its user has not: rotate it by `POST /api/admin/api-keys/{id}/rotate`.',
+  },
   apiKeyNotFound: {
     status: 404,
     message: 'api key not found',

@@ -1,5 +1,6 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { Action } from '../../../http/access/actions.ts'
 import { defaultAppId } from '../../../http/access/identity.ts'
 import { codeOf } from '../../../lib/errors.ts'
 import type { OpenedProgram, Scope } from '../opaque-tokens/index.ts'
@@ -14,6 +15,7 @@ export interface ApiKeyRow {
   readonly key_prefix: string
   readonly scope: Scope
   readonly allowed_tables: readonly string[]
+  readonly actions: readonly string[]
   readonly last_used_at: Date | null
   readonly expires_at: Date | null
   readonly created_at: Date
@@ -27,10 +29,11 @@ export interface NewApiKey {
   readonly name: string
   readonly scope: Scope
   readonly allowedTables: readonly string[]
+  readonly actions: readonly Action[]
   readonly expiresAt: Date | undefined
 }
 
-const columns = sql`id, user_id, app_id, name, key_prefix, scope, allowed_tables, last_used_at, expires_at,
+const columns = sql`id, user_id, app_id, name, key_prefix, scope, allowed_tables, actions, last_used_at, expires_at,
   created_at, revoked_at`
 
 /** Of one user or of all. */
@@ -76,9 +79,9 @@ export async function insertApiKey(
   const expiresAt = key.expiresAt?.toISOString() ?? null
   const insert = database.maybeOne<ApiKeyRow>(sql`
     with created as (
-      insert into basalt.api_keys (user_id, app_id, name, key_prefix, scope, allowed_tables, expires_at)
+      insert into basalt.api_keys (user_id, app_id, name, key_prefix, scope, allowed_tables, actions, expires_at)
       select ${key.userId}::uuid, ${key.appId ?? null}::uuid, ${key.name}, ${keyPrefix}, ${key.scope},
-        ${key.allowedTables}::text[], ${expiresAt}::timestamptz
+        ${key.allowedTables}::text[], ${key.actions}::text[], ${expiresAt}::timestamptz
       where ${expiresAt}::timestamptz is null or ${expiresAt}::timestamptz > now()
       returning ${columns}
     ), secret as (
@@ -100,14 +103,20 @@ export async function revokeApiKey(database: Queryable, id: string, userId?: str
   return count > 0
 }
 
-export async function renameApiKey(
+/** What of a key may be changed; the rest stays. */
+export interface KeyChange {
+  readonly name?: string | undefined
+  readonly actions?: readonly Action[] | undefined
+}
+
+export async function updateApiKey(
   database: Queryable,
   id: string,
-  name: string,
+  { name = null, actions = null }: { readonly [Member in keyof KeyChange]: KeyChange[Member] | null },
   userId?: string,
 ): Promise<ApiKeyRow | undefined> {
   return await database.maybeOne<ApiKeyRow>(sql`
-    update basalt.api_keys set name = ${name}
+    update basalt.api_keys set name = coalesce(${name}, name), actions = coalesce(${actions}::text[], actions)
     where id = ${id} and ${isOf(userId)} and revoked_at is null
     returning ${columns}`)
 }
@@ -150,7 +159,7 @@ export interface OpenedKey extends OpenedProgram {
 
 /** What a key `k` of the user `u` and the app `a` opens. */
 const openedColumns = sql`
-  k.id, k.user_id, a.id as app_id, k.scope, k.allowed_tables,
+  k.id, k.user_id, a.id as app_id, k.scope, k.allowed_tables, k.actions,
   u.email, u.email_verified_at is not null as is_email_verified, u.is_anonymous,
   a.rate_limit, a.rate_limit_window_seconds`
 

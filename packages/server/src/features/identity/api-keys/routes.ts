@@ -32,10 +32,10 @@ export function apiKeyAdminRoutes(app: HttpServer, service: ApiKeyService): void
   )
   app.patch(
     `${path}/:id`,
-    { config: { guard: 'admin', operation: 'apiKeys.rename' }, schema: adminSchemas.rename },
+    { config: { guard: 'admin', operation: 'apiKeys.update' }, schema: adminSchemas.update },
     async (request, reply) => {
       const by = { actor: 'admin', origin: originOf(request) }
-      return reply.send(await service.rename(request.params.id, request.body.name, by))
+      return reply.send(await service.update(request.params.id, request.body, by))
     },
   )
   app.post(

@@ -19,6 +19,9 @@ const apiKey = Type.Object({
   keyPrefix: Type.String({ description: 'How the key begins.' }),
   scope: Type.String({ description: '`*`, `readonly` or `readwrite`.' }),
   allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
+  actions: Type.Array(Type.String(), {
+    description: 'What the key may do beside that: `email:send`, `sms:send`, `push:send`.',
+  }),
   appId: nullableText,
   lastUsedAt: nullableText,
   expiresAt: nullableText,
@@ -40,22 +43,20 @@ const settings = {
   expiresAt: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'RFC 3339.' })),
 }
 
+const actions = (description: string) =>
+  Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()], { description }))
+const grantedActions = actions('`email:send`, `sms:send`, `push:send`; none unless given. `*` includes none.')
+
 /** The schemas of an endpoint, for administrators or for users. */
 function schemasFor(tags: string[]) {
   const common = { tags, security: bearerSecurity }
   return {
     revoke: { ...common, summary: 'Revoke an API key', params, response: responses({ 204: noContent }) },
-    rename: {
-      ...common,
-      summary: 'Rename an API key',
-      params,
-      body: Type.Object({ name: settings.name }),
-      response: responses({ 200: apiKey }),
-    },
     rotate: {
       ...common,
       summary: 'Give an API key another secret',
-      description: 'Secrets before it stay valid for the grace period.',
+      description:
+        'Secrets before it stay valid for the grace period. A key with actions is rotated by an administrator only.',
       params,
       body: Type.Optional(
         Type.Object({
@@ -69,6 +70,17 @@ function schemasFor(tags: string[]) {
 
 export const adminSchemas = {
   ...schemasFor(['admin']),
+  update: {
+    tags: ['admin'],
+    summary: 'Change the name or the actions of an API key',
+    security: bearerSecurity,
+    params,
+    body: Type.Object({
+      name: Type.Optional(Type.String({ description: 'At most 200 characters.' })),
+      actions: grantedActions,
+    }),
+    response: responses({ 200: apiKey }),
+  },
   list: {
     tags: ['admin'],
     summary: 'API keys, the newest first, revoked ones too',
@@ -87,6 +99,7 @@ export const adminSchemas = {
     body: Type.Object({
       ...settings,
       userId: requiredByHandler(Type.String()),
+      actions: grantedActions,
       appId: Type.Optional(nullableText),
       orgId: Type.Optional(nullableText),
     }),
@@ -96,6 +109,14 @@ export const adminSchemas = {
 
 export const ownSchemas = {
   ...schemasFor(['accounts']),
+  rename: {
+    tags: ['accounts'],
+    summary: 'Rename an API key',
+    security: bearerSecurity,
+    params,
+    body: Type.Object({ name: settings.name }),
+    response: responses({ 200: apiKey }),
+  },
   list: {
     tags: ['accounts'],
     summary: "The caller's API keys, the newest first, revoked ones too",
@@ -106,7 +127,7 @@ export const ownSchemas = {
     tags: ['accounts'],
     summary: 'Make an API key that acts as the caller',
     security: bearerSecurity,
-    body: Type.Object(settings),
+    body: Type.Object({ ...settings, actions: actions('None: only an administrator grants actions.') }),
     response: responses({ 201: created }),
   },
 }

@@ -1,4 +1,5 @@
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import { type Action, actions, isAction, orderActions } from '../../../http/access/actions.ts'
 import { readUuid } from '../../../http/requests/filters.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { type PageRequest, readPage } from '../../../http/schemas.ts'
@@ -17,6 +18,7 @@ export interface ApiKeyInput {
   readonly name?: string
   readonly scope?: string
   readonly allowedTables?: readonly string[] | null
+  readonly actions?: readonly string[] | null
   readonly appId?: string | null
   readonly orgId?: string | null
   readonly expiresAt?: string | null
@@ -93,6 +95,9 @@ export class ApiKeyService {
     // Even null: the caller expects something of it.
     if ('appId' in input) throw apiKeyErrors.invalidApiKey('appId is not supported on this endpoint')
     if ('orgId' in input) throw apiKeyErrors.invalidApiKey('orgId is not supported on this endpoint')
+    if (input.actions != null && input.actions.length > 0) {
+      throw apiKeyErrors.invalidApiKey('actions: only an administrator grants actions to a key')
+    }
     return await this.#insert({ ...input, userId: by.userId, name }, by)
   }
 
@@ -105,18 +110,33 @@ export class ApiKeyService {
     })
   }
 
-  /** @throws AppError api_key_not_found, invalid_api_key */
+  /** Changes the name. @throws AppError api_key_not_found, invalid_api_key */
   async rename(id: string, given: string | undefined, by: Administrator) {
+    return await this.#update(id, { name: readName(given) }, 'api_keys.rename', by)
+  }
+
+  /** Changes the name, the actions or both. @throws AppError api_key_not_found, invalid_api_key */
+  async update(id: string, input: Pick<ApiKeyInput, 'name' | 'actions'>, by: Administrator) {
+    if (input.actions == null) return await this.rename(id, input.name, by)
+    const name = input.name === undefined ? undefined : readName(input.name)
+    return await this.#update(id, { name, actions: readActions(input.actions) }, 'api_keys.update', by)
+  }
+
+  async #update(id: string, change: queries.KeyChange, action: string, by: Administrator) {
     requireId(id)
-    const name = readName(given)
-    return await this.#change(by, 'api_keys.rename', async (transaction) => {
-      const key = await queries.renameApiKey(transaction, id, name, by.userId)
+    return await this.#change(by, action, async (transaction) => {
+      const key = await queries.updateApiKey(transaction, id, change, by.userId)
       if (key === undefined) throw apiKeyErrors.apiKeyNotFound()
-      return { id, result: describeApiKey(key) }
+      return { id, detail: { ...change }, result: describeApiKey(key) }
     })
   }
 
-  /** Another secret; those before it stay valid for the grace period. @throws AppError api_key_not_found */
+  /**
+   * Makes another secret; those before it stay valid for the grace period. A key with actions is rotated by an administrator
+   * alone: with the secret its user could take the actions.
+   *
+   * @throws AppError api_key_not_found, api_key_has_actions
+   */
   async rotate(id: string, graceSeconds: number, by: Administrator) {
     requireId(id)
     if (graceSeconds < 0 || graceSeconds > graceLimitSeconds) {
@@ -126,6 +146,7 @@ export class ApiKeyService {
     return await this.#change(by, 'api_keys.rotate', async (transaction) => {
       const key = await queries.rotateApiKey(transaction, { id, userId: by.userId, graceSeconds }, secret)
       if (key === undefined) throw apiKeyErrors.apiKeyNotFound()
+      if (by.userId !== undefined && key.actions.length > 0) throw apiKeyErrors.apiKeyHasActions()
       return { id, result: { key: secret.key, apiKey: describeApiKey(key) } }
     })
   }
@@ -140,6 +161,7 @@ export class ApiKeyService {
       appId: input.appId ?? undefined,
       scope: readScope(input.scope),
       allowedTables: readTables(input.allowedTables ?? []),
+      actions: readActions(input.actions ?? []),
       expiresAt: readEnd(input.expiresAt),
     }
     const secret = createSecret()
@@ -148,8 +170,8 @@ export class ApiKeyService {
       if (created === 'expiry') throw pastEnd()
       if (typeof created === 'string') throw apiKeyErrors.invalidApiKey(`${created} not found`)
       const apiKey = describeApiKey(created)
-      const { userId, appId, name, scope, allowedTables, expiresAt } = apiKey
-      const detail = { userId, appId, name, scope, allowedTables, expiresAt }
+      const { userId, appId, name, scope, allowedTables, actions, expiresAt } = apiKey
+      const detail = { userId, appId, name, scope, allowedTables, actions, expiresAt }
       return { id: created.id, detail, result: { key: secret.key, apiKey } }
     })
   }
@@ -185,6 +207,7 @@ function describeApiKey(key: ApiKeyRow) {
     keyPrefix: key.key_prefix,
     scope: key.scope,
     allowedTables: key.allowed_tables,
+    actions: key.actions,
     appId: key.app_id,
     lastUsedAt: key.last_used_at?.toISOString() ?? null,
     expiresAt: key.expires_at?.toISOString() ?? null,
@@ -214,6 +237,16 @@ function readScope(scope = '*'): Scope {
 
 function isScope(text: string): text is Scope {
   return scopes.includes(text)
+}
+
+function readActions(given: readonly string[]): readonly Action[] {
+  const unknown = given.find((action) => !isAction(action))
+  if (unknown !== undefined) {
+    throw apiKeyErrors.invalidApiKey(
+      `actions: ${JSON.stringify(unknown.slice(0, 100))} is not one of ${actions.join(', ')}`,
+    )
+  }
+  return orderActions(given)
 }
 
 /** Whether it is in the future, the database decides. */

@@ -6,12 +6,14 @@ import type { ClientRow } from './clients/queries.ts'
 import { accessTokenPrefix, issuerOf, type OAuthContext } from './context.ts'
 import type { Form } from './form.ts'
 import { ProtocolError } from './protocol-error.ts'
+import { formatPermission } from './scopes.ts'
 
 interface ActiveRow {
   readonly client_id: string
   readonly user_id: string | null
   readonly email: string | null
   readonly scope: string
+  readonly actions: readonly string[]
   readonly allowed_tables: readonly string[]
   readonly issued_at: number
   readonly expires_at: number
@@ -43,7 +45,7 @@ export async function introspectToken(
   const issuer = issuerOf(context)
   return {
     active: true,
-    scope: found.scope,
+    scope: formatPermission(found),
     client_id: found.client_id,
     ...(found.email === null ? {} : { username: found.email }),
     ...(isAccess ? { token_type: 'Bearer' } : {}),
@@ -69,7 +71,7 @@ const columns = sql`c.client_id, g.user_id, g.allowed_tables, g.generation,
 
 async function findAccessToken({ database }: OAuthContext, caller: ClientRow, token: string) {
   return await database.maybeOne<ActiveRow>(sql`
-    select ${columns}, t.scope, floor(extract(epoch from t.created_at))::float8 as issued_at,
+    select ${columns}, t.scope, t.actions, floor(extract(epoch from t.created_at))::float8 as issued_at,
       floor(extract(epoch from t.expires_at))::float8 as expires_at
     from basalt.oauth_access_tokens t
     join basalt.oauth_grants g on g.id = t.grant_id
@@ -81,7 +83,7 @@ async function findRefreshToken({ database, key }: OAuthContext, caller: ClientR
   const content = readRefreshToken(token, key)
   if (content === undefined) return undefined
   return await database.maybeOne<ActiveRow>(sql`
-    select ${columns}, g.scope, floor(extract(epoch from g.last_issued_at))::float8 as issued_at,
+    select ${columns}, g.scope, g.actions, floor(extract(epoch from g.last_issued_at))::float8 as issued_at,
       floor(extract(epoch from g.expires_at))::float8 as expires_at
     from basalt.oauth_grants g
     join basalt.oauth_clients c on c.id = g.client_id

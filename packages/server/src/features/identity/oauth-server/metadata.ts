@@ -1,5 +1,5 @@
 import { issuerOf, type OAuthContext } from './context.ts'
-import { scopes } from './scopes.ts'
+import { scopeTokens } from './scopes.ts'
 import { grantTypes } from './token/index.ts'
 
 /** Where the authorization server is and what it can do (RFC 8414). */
@@ -14,7 +14,7 @@ export function describeServer(context: OAuthContext) {
     introspection_endpoint: `${issuer}/api/auth/introspect`,
     ...(registers ? { registration_endpoint: `${issuer}/api/auth/clients` } : {}),
     ...(readsDocuments ? { client_id_metadata_document_supported: true } : {}),
-    scopes_supported: scopes,
+    scopes_supported: scopeTokens,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: grantTypes,
@@ -39,7 +39,7 @@ export function describeResource(context: OAuthContext) {
     resource: issuer,
     resource_name: context.appName,
     authorization_servers: [issuer],
-    scopes_supported: scopes,
+    scopes_supported: scopeTokens,
     bearer_methods_supported: ['header'],
     resource_documentation: `${issuer}/api/docs`,
   }

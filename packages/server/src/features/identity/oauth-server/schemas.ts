@@ -42,7 +42,12 @@ const clientParams = Type.Object({ clientId: Type.String() })
 const clientSettings = {
   name: Type.Optional(Type.String({ description: 'Shown to people; at most 200 characters.' })),
   redirectUris: Type.Optional(texts),
-  scopes: Type.Optional(Type.Array(Type.String(), { description: '`readonly`, `readwrite`, `*`.' })),
+  scopes: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        '`readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none.',
+    }),
+  ),
 }
 
 export const clientSchemas = {
@@ -111,7 +116,11 @@ const asked = {
   response_type: Type.Optional(Type.String({ description: '`code`.' })),
   client_id: Type.Optional(Type.String()),
   redirect_uri: Type.Optional(Type.String({ description: 'One of the client, character by character.' })),
-  scope: Type.Optional(Type.String({ description: 'One of `readonly`, `readwrite`, `*`.' })),
+  scope: Type.Optional(
+    Type.String({
+      description: 'One of `readonly`, `readwrite`, `*`, then actions: `readonly email:send`.',
+    }),
+  ),
   state: Type.Optional(Type.String({ description: 'Up to 2048 bytes, returned as they are.' })),
   code_challenge: Type.Optional(Type.String({ description: 'RFC 7636 §4.2.' })),
   code_challenge_method: Type.Optional(Type.String({ description: '`S256`.' })),
@@ -261,7 +270,7 @@ const grant = Type.Object({
   id: Type.String({ format: 'uuid' }),
   clientId: Type.String(),
   clientName: Type.String(),
-  scope: Type.String(),
+  scope: Type.String({ description: 'As tokens have it: `readonly email:send`.' }),
   allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
   createdAt: Type.String(),
   updatedAt: Type.String(),

@@ -1,8 +1,11 @@
+import { type Action, actions, isAction, orderActions } from '../../../http/access/actions.ts'
 import type { Scope } from '../opaque-tokens/index.ts'
 import { ProtocolError } from './protocol-error.ts'
 
-/** From the one that permits least. */
+/** Scopes of data, from the one that permits least. */
 export const scopes: readonly Scope[] = ['readonly', 'readwrite', '*']
+/** What a `scope` may name (RFC 6749 §3.3): one scope of data, and actions beside it. */
+export const scopeTokens: readonly string[] = [...scopes, ...actions]
 const tablesLimit = 1000
 const tableNameLimit = 200
 
@@ -10,9 +13,35 @@ export function isScope(text: string): text is Scope {
   return scopes.some((scope) => scope === text)
 }
 
-/** Whether a client may ask for a scope: one that it lists, or any if it lists `*`. */
-export function mayRequest(listed: readonly string[], scope: string): scope is Scope {
-  return isScope(scope) && (listed.includes(scope) || listed.includes('*'))
+/** What a client may do beside tables: a scope of data, and actions. */
+export interface Permission {
+  readonly scope: Scope
+  readonly actions: readonly Action[]
+}
+
+/** Reads a `scope` in any order (RFC 6749 §3.3). Returns undefined unless it names one scope of data and known actions. */
+export function parsePermission(text: string): Permission | undefined {
+  const tokens = new Set(text.split(' ').filter((token) => token !== ''))
+  const [scope, ...others] = [...tokens].filter((token) => !isAction(token))
+  if (scope === undefined || !isScope(scope) || others.length > 0) return undefined
+  return { scope, actions: orderActions(tokens) }
+}
+
+/** The `scope` of answers: the scope of data, then the actions. */
+export function formatPermission({ scope, actions }: { scope: string; actions: readonly string[] }): string {
+  return [scope, ...actions].join(' ')
+}
+
+/** Returns what a client asks for, if it may: a scope that it lists, or any if it lists `*`; actions that it lists. */
+export function permit(listed: readonly string[], text: string): Permission | undefined {
+  const asked = parsePermission(text)
+  if (asked === undefined) return undefined
+  const hasScope = listed.includes(asked.scope) || listed.includes('*')
+  return hasScope && includesAll(listed, asked.actions) ? asked : undefined
+}
+
+function includesAll(list: readonly string[], wanted: readonly string[]): boolean {
+  return wanted.every((each) => list.includes(each))
 }
 
 /** The scopes that permit at least as much. */
@@ -20,20 +49,21 @@ export function permitting(scope: Scope): readonly Scope[] {
   return scopes.slice(scopes.indexOf(scope))
 }
 
+/** Whether a permission includes another one. */
+export function permits(granted: Permission, asked: Permission): boolean {
+  return permitting(asked.scope).includes(granted.scope) && includesAll(granted.actions, asked.actions)
+}
+
 /** What a client may do, and with which collections; no tables means all. */
-export interface Access {
-  readonly scope: Scope
+export interface Access extends Permission {
   readonly allowedTables: readonly string[]
 }
 
 /** Whether what was consented to covers what is asked for. */
 export function covers(consented: Access, asked: Access): boolean {
-  if (scopes.indexOf(consented.scope) < scopes.indexOf(asked.scope)) return false
+  if (!permits(consented, asked)) return false
   if (consented.allowedTables.length === 0) return true
-  return (
-    asked.allowedTables.length > 0 &&
-    asked.allowedTables.every((name) => consented.allowedTables.includes(name))
-  )
+  return asked.allowedTables.length > 0 && includesAll(consented.allowedTables, asked.allowedTables)
 }
 
 /** Names of collections; a text may be a list with commas. @throws ProtocolError invalid_request */

@@ -49,7 +49,8 @@ export async function examineClient(
 ): Promise<ExaminedClient | undefined> {
   return await database.maybeOne<ExaminedClient>(sql`
     select '' as hash, ${userId}::uuid as user_id, c.id as client_id, a.id as app_id, c.name,
-      coalesce(g.scope, 'readonly') as scope, coalesce(g.allowed_tables, '{}') as allowed_tables,
+      coalesce(g.scope, 'readonly') as scope, coalesce(g.actions, '{}') as actions,
+      coalesce(g.allowed_tables, '{}') as allowed_tables,
       c.revoked_at is not null as is_revoked, g.id is not null as is_granted, null as expires_in_ms,
       u.email, u.disabled_at, coalesce(u.email_verified_at is not null and u.id is not null, false) as is_email_verified,
       coalesce(u.is_anonymous, false) as is_anonymous, a.rate_limit, a.rate_limit_window_seconds
@@ -57,7 +58,7 @@ export async function examineClient(
     join basalt.apps a on a.id = coalesce(c.app_id, ${defaultAppId}::uuid)
     left join basalt.users u on u.id = ${userId}::uuid
     left join lateral (
-      select id, scope, allowed_tables from basalt.oauth_grants
+      select id, scope, actions, allowed_tables from basalt.oauth_grants
       where client_id = c.id and user_id is not distinct from ${userId}::uuid
         and revoked_at is null and expires_at > now()
       order by created_at desc limit 1
@@ -71,7 +72,8 @@ async function openAccessTokens(
   hashes: readonly string[],
 ): Promise<OpenedClientToken[]> {
   return await database.many<OpenedClientToken>(sql`
-    select encode(t.token_hash, 'hex') as hash, g.user_id, c.id as client_id, a.id as app_id, t.scope, g.allowed_tables,
+    select encode(t.token_hash, 'hex') as hash, g.user_id, c.id as client_id, a.id as app_id, t.scope, t.actions,
+      g.allowed_tables,
       (extract(epoch from t.expires_at - now()) * 1000)::float8 as expires_in_ms,
       u.email, coalesce(u.email_verified_at is not null and u.id is not null, false) as is_email_verified,
       coalesce(u.is_anonymous, false) as is_anonymous, a.rate_limit, a.rate_limit_window_seconds

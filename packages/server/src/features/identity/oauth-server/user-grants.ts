@@ -4,6 +4,7 @@ import { recordAudit } from '../../operations/audit/index.ts'
 import type { Actor } from './clients/administration.ts'
 import type { OAuthContext } from './context.ts'
 import { oauthServerErrors } from './errors.ts'
+import { formatPermission } from './scopes.ts'
 
 interface ConsentRow {
   readonly id: string
@@ -12,6 +13,7 @@ interface ConsentRow {
   readonly client_id: string
   readonly name: string
   readonly scope: string
+  readonly actions: readonly string[]
   readonly allowed_tables: readonly string[]
   readonly created_at: Date
   readonly updated_at: Date
@@ -37,7 +39,7 @@ async function selectGrants({ database }: OAuthContext, of: GrantOwner): Promise
   const matching =
     'userId' in of ? sql`s.user_id = ${of.userId}::uuid` : sql`s.client_id = ${of.clientRowId}::uuid`
   return await database.many<ConsentRow>(sql`
-    select s.id, s.user_id, u.email, c.client_id, c.name, s.scope, s.allowed_tables, s.created_at, s.updated_at,
+    select s.id, s.user_id, u.email, c.client_id, c.name, s.scope, s.actions, s.allowed_tables, s.created_at, s.updated_at,
       (select max(g.last_issued_at) from basalt.oauth_grants g where g.consent_id = s.id) as last_issued_at
     from basalt.oauth_consents s join basalt.oauth_clients c on c.id = s.client_id and c.revoked_at is null
     join basalt.users u on u.id = s.user_id
@@ -50,7 +52,7 @@ function describeGrant(row: ConsentRow) {
     id: row.id,
     clientId: row.client_id,
     clientName: row.name,
-    scope: row.scope,
+    scope: formatPermission(row),
     allowedTables: row.allowed_tables,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),

@@ -10,6 +10,8 @@ export interface OpenedProgram extends OpenedToken {
   readonly app_id: string
   readonly scope: Scope
   readonly allowed_tables: readonly string[]
+  /** What it may do beside that; see `http/access/actions.ts`. */
+  readonly actions: readonly string[]
   /** Milliseconds left, by the clock of the database; null: it does not expire. */
   readonly expires_in_ms: number | null
   readonly email: string | null
@@ -46,8 +48,10 @@ export function describeProgram(program: OpenedProgram, keyId?: string): UserIde
       isAnonymous: program.is_anonymous,
       sessionId: '',
       grant: {
+        credential: keyId === undefined ? 'access token' : 'api key',
         mayWrite: scope !== 'readonly',
         tables: tables.length === 0 ? undefined : new Set(tables),
+        actions: new Set(program.actions),
       },
     },
     appLimit:

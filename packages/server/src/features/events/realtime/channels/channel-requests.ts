@@ -1,7 +1,6 @@
 import type { Config } from '../../../../config/schema.ts'
 import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
-import { requireWriteScope } from '../../../../http/access/grants.ts'
-import { httpErrors } from '../../../../http/errors/errors.ts'
+import { insufficientScope, requireWriteScope } from '../../../../http/access/grants.ts'
 import { realtimeErrors } from '../errors.ts'
 import type { Membership, Stream } from '../stream.ts'
 import { type ClientMessage, channelOf, eventOf } from '../websocket/client-messages.ts'
@@ -151,7 +150,7 @@ function requireMember(stream: Stream, channel: string): Membership {
 /** A program that may touch some tables joins no channels. @throws AppError insufficient_scope */
 export function requireChannelGrant(scope: CallerScope): void {
   if (scope.kind === 'caller' && scope.grant?.tables !== undefined)
-    throw httpErrors.insufficientScope('scope does not permit access to channels')
+    throw insufficientScope(scope, 'scope does not permit access to channels')
 }
 
 /** One that only reads does not send. */

@@ -53,6 +53,7 @@ describe('api keys › administration', () => {
       name: ' nightly ',
       scope: 'readonly',
       allowedTables: ['note', 'task', 'note'],
+      actions: ['sms:send', 'email:send', 'sms:send'],
       appId,
       expiresAt,
     })
@@ -66,6 +67,7 @@ describe('api keys › administration', () => {
       keyPrefix: key.slice(0, 'basalt_key_'.length + 8),
       scope: 'readonly',
       allowedTables: ['note', 'task'],
+      actions: ['email:send', 'sms:send'],
       appId,
       lastUsedAt: null,
       expiresAt,
@@ -88,9 +90,10 @@ describe('api keys › administration', () => {
       userId: alice,
       appId: null,
       allowedTables: null,
+      actions: null,
       expiresAt: null,
     })
-    expect(apiKey).toMatchObject({ scope: '*', allowedTables: [], appId: null, expiresAt: null })
+    expect(apiKey).toMatchObject({ scope: '*', allowedTables: [], actions: [], appId: null, expiresAt: null })
   })
 
   test.each([
@@ -110,6 +113,10 @@ describe('api keys › administration', () => {
     [{ userId: alice, name: 'n', appId: alice, orgId: alice }, 'appId and orgId are mutually exclusive'],
     [{ userId: alice, name: 'n', orgId: alice }, 'org not found'],
     [{ userId: alice, name: 'n', scope: 'all' }, 'invalid scope: must be *, readonly, or readwrite'],
+    [
+      { userId: alice, name: 'n', actions: ['*'] },
+      'actions: "*" is not one of email:send, sms:send, push:send',
+    ],
     [{ userId: alice, name: 'n', appId: unknownId }, 'app not found'],
     [{ userId: unknownId, name: 'n' }, 'user not found'],
     [{ userId: alice, name: 'n', allowedTables: [''] }, 'allowedTables: "" is not the name of a collection'],
@@ -158,6 +165,30 @@ describe('api keys › administration', () => {
     const renamed = await asAdmin('PATCH', `/${apiKey.id}`, { name: 'other' })
     expect([renamed.status, renamed.json]).toEqual([200, { ...apiKey, name: 'other' }])
     expect(envelope(await asAdmin('PATCH', `/${apiKey.id}`, {}))).toEqual(invalid('name is required'))
+  })
+
+  test('gives a key actions and takes them away, on every node, and a rotation keeps them', async () => {
+    await using other = await createTestApp({ database: app.database })
+    const { key, apiKey } = await createApiKey(app, { userId: alice })
+    const send = async (node: TestApp) =>
+      (await node.request('POST', '/api/email/send', { token: key, body: {} })).json.message
+    const refused = 'api key scope does not permit email:send'
+    expect([await send(app), await send(other)]).toEqual([refused, refused])
+    const changed = await asAdmin('PATCH', `/${apiKey.id}`, { actions: ['email:send'] })
+    expect([changed.status, changed.json]).toEqual([200, { ...apiKey, actions: ['email:send'] }])
+    for (const node of [app, other]) await expect.poll(() => send(node)).toBe('to is required')
+    const rotated = (await asAdmin('POST', `/${apiKey.id}/rotate`)).json.apiKey
+    expect(rotated.actions).toEqual(['email:send'])
+    expect((await asAdmin('PATCH', `/${apiKey.id}`, { name: 'n', actions: [] })).json.actions).toEqual([])
+    for (const node of [app, other]) await expect.poll(() => send(node)).toBe(refused)
+    const audit = await app.sql(
+      `select detail from basalt.audit where target = $1 and action = 'api_keys.update' order by happened_at`,
+      [apiKey.id],
+    )
+    expect(audit).toEqual([{ detail: { actions: ['email:send'] } }, { detail: { name: 'n', actions: [] } }])
+    expect(envelope(await asAdmin('PATCH', `/${apiKey.id}`, { actions: ['rpc:x'] }))).toEqual(
+      invalid('actions: "rpc:x" is not one of email:send, sms:send, push:send'),
+    )
   })
 
   test('rotates a key without a body, for an hour of grace', async () => {
@@ -263,8 +294,24 @@ describe('api keys › of a user', () => {
     [{ name: 'n', appId: null }, 'appId is not supported on this endpoint'],
     [{ name: 'n', orgId: null }, 'orgId is not supported on this endpoint'],
     [{ name: 'n', scope: '' }, 'invalid scope: must be *, readonly, or readwrite'],
+    [{ name: 'n', actions: ['email:send'] }, 'actions: only an administrator grants actions to a key'],
   ])('refuses %j: %s', async (body, message) => {
     expect(envelope(await asUser('POST', '', body))).toEqual(invalid(message))
+  })
+
+  test('with actions are not rotated by their user, who would have the actions with the secret', async () => {
+    const { key, apiKey } = await createApiKey(app, { userId: alice, actions: ['email:send'] })
+    expect(envelope(await asUser('POST', `/${apiKey.id}/rotate`, {}))).toEqual({
+      code: 403,
+      error: 'api_key_has_actions',
+      message: 'a key with actions can be rotated by an administrator only',
+    })
+    expect((await asUser('PATCH', `/${apiKey.id}`, { name: 'n', actions: [] })).json.actions).toEqual([
+      'email:send',
+    ])
+    expect((await asUser('GET')).json[0].keyPrefix).toBe(apiKey.keyPrefix)
+    expect((await get('/api/collections/note', key)).status).toBe(200)
+    expect((await asUser('DELETE', `/${apiKey.id}`)).status).toBe(204)
   })
 
   test('are not those of another user', async () => {

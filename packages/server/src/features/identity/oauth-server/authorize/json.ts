@@ -3,6 +3,7 @@ import { userOf } from '../../../../http/access/authentication.ts'
 import { addressKey } from '../../../../http/requests/client-address.ts'
 import type { OAuthContext } from '../context.ts'
 import { ProtocolError } from '../protocol-error.ts'
+import { formatPermission } from '../scopes.ts'
 import { approve, issueConsented } from './consent.ts'
 import { codeAddress, denied, errorAddress } from './redirect.ts'
 import { type AuthorizationRequest, checkRequest, type Parameters, readBody, readQuery } from './request.ts'
@@ -49,12 +50,13 @@ export async function answerConsent(
   return lead(request, reply, address)
 }
 
-function describe({ client, redirectUri, scope, state, codeChallenge, allowedTables }: AuthorizationRequest) {
+function describe(asked: AuthorizationRequest) {
+  const { client, redirectUri, state, codeChallenge, allowedTables } = asked
   return {
     client_id: client.client_id,
     client_name: client.name,
     redirect_uri: redirectUri,
-    scope,
+    scope: formatPermission(asked),
     state,
     code_challenge: codeChallenge,
     code_challenge_method: 'S256',

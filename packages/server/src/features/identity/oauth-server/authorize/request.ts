@@ -5,7 +5,7 @@ import { isRegistered } from '../clients/redirect-uri.ts'
 import type { OAuthContext } from '../context.ts'
 import { ProtocolError } from '../protocol-error.ts'
 import { requireOwnResource } from '../resource.ts'
-import { type Access, mayRequest, readTables } from '../scopes.ts'
+import { type Access, permit, readTables } from '../scopes.ts'
 
 const stateLimitBytes = 2048
 
@@ -112,7 +112,8 @@ export async function checkRequest(
   if (codeChallenge === '') throw fault('code_challenge is required')
   if (parameters.code_challenge_method !== 'S256') throw fault('code_challenge_method must be S256')
   const { client, redirectUri } = await requireTarget(context, parameters, address)
-  if (!mayRequest(client.scopes, scope)) {
+  const permission = permit(client.scopes, scope)
+  if (permission === undefined) {
     throw new ProtocolError('invalid_scope', 'requested scope is not allowed for this client')
   }
   if (Buffer.byteLength(state) > stateLimitBytes) throw fault(`state: at most ${stateLimitBytes} bytes`)
@@ -122,7 +123,7 @@ export async function checkRequest(
   requireOwnResource(context, parameters.resource)
   const allowedTables = readTables(parameters.allowed_tables)
   const encodedState = parameters.encodedState ?? ''
-  return { client, redirectUri, scope, state, encodedState, codeChallenge, allowedTables }
+  return { client, redirectUri, ...permission, state, encodedState, codeChallenge, allowedTables }
 }
 
 /** Who asks, and an address of theirs: only there may an error be sent (RFC 6749 §4.1.2.1). @throws ProtocolError */

@@ -1,4 +1,5 @@
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
+import { isAction } from '../../../../http/access/actions.ts'
 import { readUuid } from '../../../../http/requests/filters.ts'
 import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
 import { type PageRequest, readPage } from '../../../../http/schemas.ts'
@@ -9,7 +10,7 @@ import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { clientIdPrefix, clientSecretPrefix } from '../context.ts'
 import { oauthServerErrors } from '../errors.ts'
-import { isScope } from '../scopes.ts'
+import { scopes as dataScopes, isScope, scopeTokens } from '../scopes.ts'
 import type { ClientRow, CountedClientRow } from './queries.ts'
 import * as queries from './queries.ts'
 import { findRedirectUriProblem } from './redirect-uri.ts'
@@ -95,6 +96,9 @@ export class ClientAdministration {
     const name = readName(input.name)
     const redirect_uris = readRedirectUris(input.redirectUris)
     const scopes = readScopes(input.scopes)
+    if (source !== 'administrator' && scopes.some(isAction)) {
+      throw invalid('scopes: actions are for clients that an administrator has registered')
+    }
     await this.#change(by, 'oauth_clients.update', async (transaction) => {
       const values = { name, redirect_uris, scopes }
       const updated = await queries.updateClient(transaction, clientId, values)
@@ -198,9 +202,10 @@ function readRedirectUris(given: readonly string[] = []): string[] {
 
 function readScopes(given: readonly string[] = []): string[] {
   if (given.length === 0) throw invalid('at least one scope is required')
-  const unknown = given.find((scope) => !isScope(scope))
+  const unknown = given.find((scope) => !scopeTokens.includes(scope))
   if (unknown !== undefined) {
-    throw invalid(`invalid scope: ${unknown} (must be one of: readonly, readwrite, *)`)
+    throw invalid(`invalid scope: ${unknown} (must be one of: ${scopeTokens.join(', ')})`)
   }
+  if (!given.some(isScope)) throw invalid(`scopes: expected one of ${dataScopes.join(', ')} beside actions`)
   return [...new Set(given)]
 }

@@ -1,3 +1,4 @@
+import type { Action } from '../../../../http/access/actions.ts'
 import { escapeHtml } from '../../../../lib/page.ts'
 import type { AuthorizationRequest } from '../authorize/request.ts'
 
@@ -151,16 +152,29 @@ function unchecked({ request, appName }: Asked): string {
   return `<p id="unchecked" class="bad">${origin} ${escapeHtml(appName)} has not checked who made it: allow it only if you came from it.</p>\n`
 }
 
+/** What an action means to the person who is asked. */
+const actionWords: Readonly<Record<Action, string>> = {
+  'email:send': 'send mail on your behalf',
+  'sms:send': 'send text messages on your behalf',
+  'push:send': 'send push notifications to users of the app',
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+function inWords(words: readonly string[]): string {
+  const last = words.at(-1) ?? ''
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`
+}
+
 export function consentView(asked: Asked, account: string): string {
   const { request, query } = asked
-  const { scope, allowedTables, redirectUri } = request
+  const { scope, actions, allowedTables, redirectUri } = request
   const what = scope === 'readonly' ? 'read' : 'read and change'
   const tables =
     allowedTables.length === 0
       ? 'all your data'
       : `your data in ${allowedTables.map((name) => `<code>${escapeHtml(name)}</code>`).join(', ')}`
   return `<p>${who(asked)} wants to <b>${what}</b> ${tables}${account === '' ? '' : ` as ${escapeHtml(account)}`}.</p>
-${unchecked(asked)}<p class="soft">It cannot see your password or change how you sign in. You continue to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
+${actions.length === 0 ? '' : `<p id="actions">It also wants to <b>${inWords(actions.map((action) => actionWords[action]))}</b>.</p>\n`}${unchecked(asked)}<p class="soft">It cannot see your password or change how you sign in. You continue to <b>${escapeHtml(new URL(redirectUri).host)}</b>.</p>
 <form id="consent" method="post" action="/oauth/authorize">
 ${hidden('request', query)}${hidden('step', 'consent')}<p class="row"><button name="decision" value="approve">Allow</button>
 <button class="plain" name="decision" value="deny">Deny</button></p>

@@ -89,7 +89,14 @@ describe('oauth server › clients', () => {
     ],
     [{ name: 'n', scopes: ['*'] }, 'at least one redirect URI is required'],
     [{ name: 'n', redirectUris: [callback] }, 'at least one scope is required'],
-    [{ ...uri(callback), scopes: ['read'] }, 'invalid scope: read (must be one of: readonly, readwrite, *)'],
+    [
+      { ...uri(callback), scopes: ['read'] },
+      'invalid scope: read (must be one of: readonly, readwrite, *, email:send, sms:send, push:send)',
+    ],
+    [
+      { ...uri(callback), scopes: ['email:send'] },
+      'scopes: expected one of readonly, readwrite, * beside actions',
+    ],
     [uri('callback'), 'invalid redirect URI: callback'],
     [uri(`${callback}?a=b`), `redirect URI must not contain query parameters: ${callback}?a=b`],
     [uri(`${callback}#a`), `redirect URI must not contain fragment: ${callback}#a`],

@@ -45,7 +45,7 @@ const statusOf = async (node: TestApp, token: string) =>
   (await node.request('GET', '/api/collections/note', { token })).status
 const scopeError = (problem: string) => ({
   code: 403,
-  message: `api key ${problem}`,
+  message: `access token ${problem}`,
   error: 'insufficient_scope',
 })
 

@@ -113,6 +113,24 @@ describe('oauth server › page', () => {
     expect(sessions).toHaveLength(1)
   })
 
+  test('says what the client wants to do beside that', async () => {
+    const { user } = await accounts.register()
+    const acting = await createClient(accounts.app, {
+      appId: await appOf(user.id),
+      scopes: ['readonly', 'email:send', 'sms:send'],
+    })
+    const asked = { state, scope: 'sms:send email:send readonly' }
+    const browser = await new Browser().open(String(new URLSearchParams(askWith(acting, proof, asked))))
+    await browser.submit('password', { email: user.email, password: goodPassword })
+    expect(browser.html).toContain(
+      '<p id="actions">It also wants to <b>send mail on your behalf and send text messages on your behalf</b>.</p>',
+    )
+    await browser.submit('consent', { decision: 'approve' })
+    const code = browser.location.searchParams.get('code') ?? ''
+    expect((await redeem(accounts.app, acting, proof, code)).json.scope).toBe('readonly email:send sms:send')
+    expect((await signIn(user)).html).not.toContain('id="actions"')
+  })
+
   test('says of a client that no administrator has registered that it was not checked', async () => {
     const { user } = await accounts.register()
     expect((await signIn(user)).html).not.toContain('id="unchecked"')

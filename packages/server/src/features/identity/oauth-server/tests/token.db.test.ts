@@ -293,7 +293,7 @@ describe('oauth server › refresh', () => {
       token: narrow.access_token,
       body: {},
     })
-    expect(write.json.message).toBe('api key scope does not permit write operations')
+    expect(write.json.message).toBe('access token scope does not permit write operations')
     expect((await refresh(app, client, narrow.refresh_token)).json.scope).toBe('readwrite')
   })
 

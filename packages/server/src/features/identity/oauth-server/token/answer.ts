@@ -1,5 +1,6 @@
 import { createRefreshToken } from '../../accounts/index.ts'
 import { accessTokenOf, type OAuthContext } from '../context.ts'
+import { formatPermission } from '../scopes.ts'
 import type { GrantRow } from './grants.ts'
 
 /** RFC 6749 §5.1. */
@@ -26,7 +27,7 @@ export function describeTokens(
     ...(generation === 0
       ? {}
       : { refresh_token: createRefreshToken({ sessionId: grant.id, generation }, context.key) }),
-    scope: grant.scope,
+    scope: formatPermission(grant),
     ...(grant.allowed_tables.length === 0 ? {} : { allowed_tables: grant.allowed_tables }),
   }
 }

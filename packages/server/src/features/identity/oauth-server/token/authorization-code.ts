@@ -24,7 +24,7 @@ export async function redeemAuthorizationCode(
   if (!isProof(verifier, code.code_challenge)) throw refuse('PKCE verification failed')
   const id = randomUUID()
   const accessTokenHash = hashToken(accessTokenOf(context, id, 1))
-  const used = { hash, clientRowId: client.id, scope: code.scope }
+  const used = { hash, clientRowId: client.id, permission: code }
   const grant = await redeemCode(database, used, { id, accessTokenHash }, config)
   if (grant === undefined) {
     // Of several at once this one came later, or the consent ended meanwhile, or the user is disabled, or the client has

@@ -4,7 +4,7 @@ import type { ClientRow } from '../clients/queries.ts'
 import { accessTokenOf, type OAuthContext } from '../context.ts'
 import type { Form } from '../form.ts'
 import { ProtocolError } from '../protocol-error.ts'
-import { mayRequest, readTables } from '../scopes.ts'
+import { permit, readTables } from '../scopes.ts'
 import { describeTokens, type TokenAnswer } from './answer.ts'
 import { insertClientGrant } from './grants.ts'
 
@@ -28,9 +28,10 @@ export async function grantClientCredentials(
   }
   const scope = form.get('scope') ?? ''
   if (scope === '') throw new ProtocolError('invalid_scope', 'scope is required')
-  if (!mayRequest(client.scopes, scope)) throw notAllowed()
+  const permission = permit(client.scopes, scope)
+  if (permission === undefined) throw notAllowed()
   const id = randomUUID()
-  const grant = { id, scope, allowed_tables: readTables(form.all('allowed_tables')) }
+  const grant = { id, ...permission, allowed_tables: readTables(form.all('allowed_tables')) }
   const accessTokenHash = hashToken(accessTokenOf(context, id, 0))
   const { database, config } = context
   const inserted = { ...grant, clientRowId: client.id, accessTokenHash }

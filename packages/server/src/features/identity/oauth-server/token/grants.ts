@@ -1,20 +1,17 @@
-import { sql } from '../../../../database/sql.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
-import type { Scope } from '../../opaque-tokens/index.ts'
 import { deleteUnusedClients } from '../clients/queries.ts'
-import { permitting } from '../scopes.ts'
+import { type Permission, permitting } from '../scopes.ts'
 
 /** What a grant gives. */
-export interface GrantRow {
+export interface GrantRow extends Permission {
   readonly id: string
-  readonly scope: Scope
   readonly allowed_tables: readonly string[]
   readonly [column: string]: unknown
 }
 
-export interface CodeRow {
+export interface CodeRow extends Permission {
   readonly client_id: string
-  readonly scope: Scope
   readonly redirect_uri: string
   readonly code_challenge: string
   readonly is_expired: boolean
@@ -36,7 +33,7 @@ const rememberedRotations = 16
 
 export async function findCode(database: Queryable, hash: Buffer): Promise<CodeRow | undefined> {
   return await database.maybeOne<CodeRow>(sql`
-    select client_id, scope, redirect_uri, code_challenge, grant_id, expires_at <= now() as is_expired,
+    select client_id, scope, actions, redirect_uri, code_challenge, grant_id, expires_at <= now() as is_expired,
       used_at is not null as is_used
     from basalt.oauth_codes where code_hash = ${hash}::bytea`)
 }
@@ -48,7 +45,7 @@ export async function findCode(database: Queryable, hash: Buffer): Promise<CodeR
  */
 export async function redeemCode(
   database: Queryable,
-  code: { readonly hash: Buffer; readonly clientRowId: string; readonly scope: Scope },
+  code: { readonly hash: Buffer; readonly clientRowId: string; readonly permission: Permission },
   grant: { readonly id: string; readonly accessTokenHash: Buffer },
   lifetimes: Lifetimes,
 ): Promise<GrantRow | undefined> {
@@ -57,7 +54,7 @@ export async function redeemCode(
       select c.code_hash
       from basalt.oauth_codes c join basalt.users u on u.id = c.user_id and u.disabled_at is null
       join basalt.oauth_consents s on s.id = c.consent_id
-      join basalt.oauth_clients l on l.id = c.client_id and l.scopes && ${permitting(code.scope)}::text[]
+      join basalt.oauth_clients l on l.id = c.client_id and ${stillPermits(sql`l.scopes`, code.permission)}
       where c.code_hash = ${code.hash}::bytea
       for share of l for key share of u for key share of s
     ), used as (
@@ -65,22 +62,28 @@ export async function redeemCode(
       from consented
       where c.code_hash = consented.code_hash and c.client_id = ${code.clientRowId}::uuid
         and c.used_at is null and c.expires_at > now()
-      returning c.client_id, c.user_id, c.consent_id, c.scope, c.allowed_tables
+      returning c.client_id, c.user_id, c.consent_id, c.scope, c.actions, c.allowed_tables
     ), granted as (
       insert into basalt.oauth_grants
-        (id, client_id, user_id, consent_id, scope, allowed_tables, generation, expires_at)
-      select ${grant.id}::uuid, used.client_id, used.user_id, used.consent_id, used.scope, used.allowed_tables, 1,
+        (id, client_id, user_id, consent_id, scope, actions, allowed_tables, generation, expires_at)
+      select ${grant.id}::uuid, used.client_id, used.user_id, used.consent_id, used.scope, used.actions,
+        used.allowed_tables, 1,
         now() + make_interval(secs => least(${lifetimes.grant_duration}::int,
           greatest(${lifetimes.refresh_token_duration}::int, ${lifetimes.access_token_duration}::int)))
       from used
-      returning id, scope, allowed_tables
+      returning id, scope, actions, allowed_tables
     ), issued as (
-      insert into basalt.oauth_access_tokens (token_hash, grant_id, scope, expires_at)
-      select ${grant.accessTokenHash}::bytea, id, scope,
+      insert into basalt.oauth_access_tokens (token_hash, grant_id, scope, actions, expires_at)
+      select ${grant.accessTokenHash}::bytea, id, scope, actions,
         now() + make_interval(secs => ${lifetimes.access_token_duration}::int)
       from granted
     )
-    select id, scope, allowed_tables from granted`)
+    select id, scope, actions, allowed_tables from granted`)
+}
+
+/** Whether a client still has what was asked for. */
+function stillPermits(listed: Sql, { scope, actions }: Permission): Sql {
+  return sql`${listed} && ${permitting(scope)}::text[] and ${listed} @> ${actions}::text[]`
 }
 
 /** Gives a client access for itself, and locks it as {@link redeemCode} does. @returns whether it still has the scope */
@@ -93,17 +96,17 @@ export async function insertClientGrant(
     sql.prepared(sql`
       with client as materialized (
         select id from basalt.oauth_clients
-        where id = ${grant.clientRowId}::uuid and scopes && ${permitting(grant.scope)}::text[]
+        where id = ${grant.clientRowId}::uuid and ${stillPermits(sql`scopes`, grant)}
         for share
       ), granted as (
-        insert into basalt.oauth_grants (id, client_id, scope, allowed_tables, expires_at)
-        select ${grant.id}::uuid, client.id, ${grant.scope}, ${grant.allowed_tables}::text[],
+        insert into basalt.oauth_grants (id, client_id, scope, actions, allowed_tables, expires_at)
+        select ${grant.id}::uuid, client.id, ${grant.scope}, ${grant.actions}::text[], ${grant.allowed_tables}::text[],
           now() + make_interval(secs => ${access_token_duration}::int)
         from client
-        returning id, scope, expires_at
+        returning id, scope, actions, expires_at
       )
-      insert into basalt.oauth_access_tokens (token_hash, grant_id, scope, expires_at)
-      select ${grant.accessTokenHash}::bytea, id, scope, expires_at from granted`),
+      insert into basalt.oauth_access_tokens (token_hash, grant_id, scope, actions, expires_at)
+      select ${grant.accessTokenHash}::bytea, id, scope, actions, expires_at from granted`),
   )
   return count > 0
 }
@@ -135,11 +138,13 @@ export async function refreshGrant(
     readonly clientRowId: string
     /** Of the next generation. */
     readonly accessTokenHash: Buffer
-    readonly scope: Scope | undefined
+    /** Undefined: that of the grant. */
+    readonly permission: Permission | undefined
   },
   { access_token_duration, refresh_token_duration, grant_duration }: Lifetimes,
 ): Promise<RefreshedGrantRow | undefined> {
-  const { grantId, generation, clientRowId, accessTokenHash, scope = null } = refresh
+  const { grantId, generation, clientRowId, accessTokenHash, permission } = refresh
+  const { scope = null, actions = null } = permission ?? {}
   const rotates = sql`g.generation = ${generation}::int`
   return await database.maybeOne<RefreshedGrantRow>(
     sql.prepared(sql`
@@ -158,30 +163,32 @@ export async function refreshGrant(
         where g.id = ${grantId}::uuid and g.client_id = ${clientRowId}::uuid
           and g.revoked_at is null and g.expires_at > now()
           and u.id = g.user_id and u.disabled_at is null
-          and (${scope}::text is null or g.scope = any(${scope === null ? [] : permitting(scope)}::text[]))
+          and (${scope}::text is null 
+            or g.scope = any(${scope === null ? [] : permitting(scope)}::text[]) and g.actions @> ${actions}::text[])
           and (${rotates}
             or g.generation > ${generation}::int
               and ${rotationOf(generation)} > now() - make_interval(secs => ${sql.integer(graceSeconds)}))
-        returning g.id, g.scope, g.allowed_tables, g.generation, g.last_issued_at
+        returning g.id, g.scope, g.actions, g.allowed_tables, g.generation, g.last_issued_at
       ), issued as (
-        insert into basalt.oauth_access_tokens (token_hash, grant_id, scope, expires_at)
-        select ${accessTokenHash}::bytea, id, coalesce(${scope}::text, scope),
+        insert into basalt.oauth_access_tokens (token_hash, grant_id, scope, actions, expires_at)
+        select ${accessTokenHash}::bytea, id, coalesce(${scope}::text, scope), coalesce(${actions}::text[], actions),
           now() + make_interval(secs => ${access_token_duration}::int)
         from refreshed where generation = ${generation}::int + 1 and last_issued_at = now()
         on conflict (token_hash) do nothing
-        returning scope
+        returning scope, actions
       )
-      select id, allowed_tables, generation,
-        coalesce((select scope from issued), (select t.scope from basalt.oauth_access_tokens t
-          where t.grant_id = refreshed.id order by t.created_at desc limit 1), scope) as scope,
+      select id, allowed_tables, generation, coalesce(i.scope, t.scope, r.scope) as scope,
+        coalesce(i.actions, t.actions, r.actions) as actions,
         greatest(0, ceil(extract(epoch from last_issued_at - now()) + ${access_token_duration}::int))::int as expires_in
-      from refreshed`),
+      from refreshed r left join issued i on true
+      left join lateral (
+        select scope, actions from basalt.oauth_access_tokens where grant_id = r.id order by created_at desc limit 1
+      ) t on true`),
   )
 }
 
-export interface GrantState {
+export interface GrantState extends Permission {
   readonly client_id: string
-  readonly scope: Scope
   readonly is_revoked: boolean
   readonly is_expired: boolean
   readonly generation: number | null
@@ -190,7 +197,7 @@ export interface GrantState {
 
 export async function findGrantState(database: Queryable, id: string): Promise<GrantState | undefined> {
   return await database.maybeOne<GrantState>(sql`
-    select client_id, scope, generation, revoked_at is not null as is_revoked, expires_at <= now() as is_expired
+    select client_id, scope, actions, generation, revoked_at is not null as is_revoked, expires_at <= now() as is_expired
     from basalt.oauth_grants where id = ${id}::uuid`)
 }
 

@@ -1,11 +1,10 @@
 import { hashToken } from '../../../../lib/tokens.ts'
 import { type RefreshTokenContent, readRefreshToken } from '../../accounts/index.ts'
-import type { Scope } from '../../opaque-tokens/index.ts'
 import type { ClientRow } from '../clients/queries.ts'
 import { accessTokenOf, type OAuthContext } from '../context.ts'
 import type { Form } from '../form.ts'
 import { ProtocolError } from '../protocol-error.ts'
-import { isScope, permitting } from '../scopes.ts'
+import { type Permission, parsePermission, permits } from '../scopes.ts'
 import { describeTokens, type TokenAnswer } from './answer.ts'
 import { findGrantState, refreshGrant, revokeReplayedGrant } from './grants.ts'
 
@@ -19,12 +18,13 @@ export async function refreshTokens(
   const content = readRefreshToken(form.require('refresh_token'), key)
   if (content === undefined) throw refuse('invalid refresh token')
   const scope = form.get('scope') || undefined
-  if (scope !== undefined && !isScope(scope)) throw beyondGrant()
+  const permission = scope === undefined ? undefined : parsePermission(scope)
+  if (scope !== undefined && permission === undefined) throw beyondGrant()
   const { sessionId: grantId, generation } = content
   const accessTokenHash = hashToken(accessTokenOf(context, grantId, generation + 1))
-  const refresh = { grantId, generation, clientRowId: client.id, accessTokenHash, scope }
+  const refresh = { grantId, generation, clientRowId: client.id, accessTokenHash, permission }
   const grant = await refreshGrant(database, refresh, config)
-  if (grant === undefined) throw await explain(context, client, content, scope)
+  if (grant === undefined) throw await explain(context, client, content, permission)
   return describeTokens(context, grant, { generation: grant.generation, expiresIn: grant.expires_in })
 }
 
@@ -33,7 +33,7 @@ async function explain(
   { database, onRevoke }: OAuthContext,
   client: ClientRow,
   { sessionId: grantId, generation }: RefreshTokenContent,
-  scope: Scope | undefined,
+  permission: Permission | undefined,
 ): Promise<ProtocolError> {
   const state = await findGrantState(database, grantId)
   if (state === undefined) return refuse('invalid refresh token')
@@ -44,7 +44,7 @@ async function explain(
     onRevoke()
     return revoked()
   }
-  if (scope !== undefined && !permitting(scope).includes(state.scope)) return beyondGrant()
+  if (permission !== undefined && !permits(state, permission)) return beyondGrant()
   return refuse('invalid refresh token')
 }
 
