@@ -197,6 +197,9 @@ describe('without anything', () => {
           retention_days: 30,
         },
       },
+      sms: {
+        policy: { senders: 'keys', messages_per_number_and_day: 10, messages_per_day: 1000 },
+      },
       jobs: { enabled: true, concurrency: 10, retention_days: 7 },
       webhooks: {
         allow_private_targets: 'auto',
@@ -232,6 +235,7 @@ describe('without anything', () => {
       push: {
         enabled: false,
         retention_days: 30,
+        policy: { sends_per_hour: 1000 },
         fcm: { credentials_file: '', base_url: '' },
         apns: {
           key_file: '',

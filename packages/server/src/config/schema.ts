@@ -17,7 +17,7 @@ import { passkeyKeys } from '../features/identity/passkeys/config.ts'
 import { socialLoginKeys } from '../features/identity/social-login/config.ts'
 import { emailConfig } from '../features/messaging/mail/config.ts'
 import { pushConfig } from '../features/messaging/push/config.ts'
-import { smsKeys } from '../features/messaging/sms/config.ts'
+import { smsConfig, smsKeys } from '../features/messaging/sms/config.ts'
 import { supportConfig } from '../features/messaging/support/config.ts'
 import { adminConfig } from '../features/operations/admin/config.ts'
 import { auditConfig } from '../features/operations/audit/config.ts'
@@ -48,6 +48,7 @@ const configSchema = Type.Object({
   }),
   api: apiConfig,
   email: emailConfig,
+  sms: smsConfig,
   push: pushConfig,
   support: supportConfig,
   storage: Type.Object({ ...storageKeys, cdn: cdnConfig }),

@@ -12,8 +12,11 @@ type LimitSettings = Pick<AccountContext, 'config' | 'isDevelopment'>
 /** In development one person is all clients; elsewhere an address may be that of a whole school. */
 const developmentFactor = 100
 
+/** Attempts that no window reaches; `integer` of PostgreSQL. */
+const unlimited = 2_147_483_647
+
 /** What callers may do how often; per account, address or number, on all nodes together. */
-export function accountLimits({ config: { limits }, isDevelopment }: LimitSettings) {
+export function accountLimits({ config: { limits, sms_daily_limit }, isDevelopment }: LimitSettings) {
   const perAddress = (attempts: number) => (isDevelopment ? attempts * developmentFactor : attempts)
   const limit = (name: string, attempts: number, windowSeconds: number): AttemptLimit => ({
     name: `accounts.${name}`,
@@ -36,6 +39,9 @@ export function accountLimits({ config: { limits }, isDevelopment }: LimitSettin
     mailTo: limit('mail_to', limits.mails_per_hour, hour),
     mailFromAddress: limit('mail_from_address', perAddress(limits.mail_requests_per_hour), hour),
     smsTo: limit('sms_to', limits.sms_per_hour, hour),
+    /** To enrol one number as a factor: apart, so that no stranger who asks for sign-in codes keeps its owner from it. */
+    smsToEnroll: limit('sms_to_enroll', limits.sms_per_hour, hour),
+    smsDaily: limit('sms_daily', sms_daily_limit === 0 ? unlimited : sms_daily_limit, 24 * hour),
     smsFromAddress: limit('sms_from_address', perAddress(limits.sms_requests_per_hour), hour),
     codeFromAddress: limit('code_from_address', perAddress(limits.login_failures_per_address), quarter),
   }

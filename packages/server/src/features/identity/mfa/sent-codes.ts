@@ -3,10 +3,11 @@ import type { PendingIdentity, UserIdentity } from '../../../http/access/identit
 import { JobRefused, type JobType } from '../../../job-queue.ts'
 import type { AppError } from '../../../lib/errors.ts'
 import { MailRefused } from '../../messaging/mail/index.ts'
-import { isCountryAllowed, parsePhone, parseTestNumbers, SmsRefused } from '../../messaging/sms/index.ts'
+import { isReachable, parsePhone, parseTestNumbers, SmsRefused } from '../../messaging/sms/index.ts'
 import { type AttemptLimit, requireAllowed } from '../../operations/throttle/index.ts'
 import {
   type AuthenticationResponse,
+  accountLimits,
   type Client,
   deriveJobCode,
   findUserById,
@@ -110,6 +111,7 @@ export async function enrollSentCode(
   const factor = await findFactor(context.accounts.database, user.id, method)
   if (factor?.confirmed_at != null) throw channel.enrolled()
   await requireSend(context, channel, user.id)
+  if (phone !== undefined) await requireEnrollmentSend(context, channel, phone)
   const { database, jobs } = context.accounts
   await database.transaction(async (transaction) => {
     await lockEnroller(transaction, identity)
@@ -279,6 +281,14 @@ async function requireSend(context: MfaContext, channel: Channel, userId: string
   requireAllowed(await context.accounts.throttle.attempt(channel.limit(context), userId), channel.limited())
 }
 
+/** Nobody has proved yet whose number it is: of all accounts together it gets a few messages. @throws AppError too many */
+async function requireEnrollmentSend({ accounts }: MfaContext, channel: Channel, phone: string) {
+  if (parseTestNumbers(accounts.config.sms_test_phone_numbers).has(phone)) return
+  const { smsToEnroll, smsDaily } = accountLimits(accounts)
+  requireAllowed(await accounts.throttle.attempt(smsToEnroll, phone), channel.limited())
+  requireAllowed(await accounts.throttle.attempt(smsDaily, 'all'), channel.limited())
+}
+
 function requireEnabled(context: MfaContext, method: SentMethod): Channel {
   const channel = channels[method]
   if (!channel.isEnabled(context)) throw channel.disabled()
@@ -291,7 +301,7 @@ function requirePhone({ accounts }: MfaContext, given: string | undefined): stri
   const testNumbers = parseTestNumbers(accounts.config.sms_test_phone_numbers)
   const phone = parsePhone(text, testNumbers)
   if (phone === undefined) throw mfaErrors.invalidPhone()
-  const isReachable = isCountryAllowed(phone.country, accounts.config.sms_allowed_countries)
-  if (!isReachable && !testNumbers.has(phone.number)) throw mfaErrors.invalidPhone()
+  const isAllowed = isReachable(phone, accounts.config.sms_allowed_countries)
+  if (!isAllowed && !testNumbers.has(phone.number)) throw mfaErrors.invalidPhone()
   return phone.number
 }

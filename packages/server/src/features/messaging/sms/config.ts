@@ -1,4 +1,28 @@
 import { choice, flag, integer, list, plain, secret, text, webAddress } from '../../../config/keys.ts'
+import { Type } from '../../../lib/type.ts'
+
+/** `sms`: text messages of users and programs. What sends them, and where to, are keys of `auth`. */
+export const smsConfig = Type.Object({
+  policy: Type.Object({
+    senders: choice(
+      'keys',
+      ['users', 'keys', 'none'],
+      'Who may send text messages by `/api/messaging/sms/send`: signed-in users and programs; API keys alone; or none. Programs need the action `sms:send`, which only an administrator grants.',
+    ),
+    messages_per_number_and_day: integer(
+      10,
+      'Text messages of users and programs to one number in 24 hours, whoever sends them.',
+      1,
+      100_000,
+    ),
+    messages_per_day: integer(
+      1000,
+      'Text messages of users and programs in 24 hours, all together; 0 means no limit.',
+      0,
+      10_000_000,
+    ),
+  }),
+})
 
 /** Of `auth`: codes sent to phones, and what sends them. */
 export const smsKeys = {
@@ -14,7 +38,12 @@ export const smsKeys = {
   sms_code_length: integer(6, 'Digits of a code sent to a phone.', 4, 8),
   sms_code_expiry: integer(300, 'Seconds a code sent to a phone is valid.', 60, 600),
   sms_max_attempts: integer(3, 'Wrong codes after which a code sent to a phone is void.', 1, 10),
-  sms_daily_limit: integer(1000, 'Text messages a day for signing in; 0 means no limit.', 0, 10_000_000),
+  sms_daily_limit: integer(
+    1000,
+    'Text messages a day for signing in and for enrolling a phone; 0 means no limit.',
+    0,
+    10_000_000,
+  ),
   sms_allowed_countries: list(['US', 'CA'], 'Countries that codes are sent to; empty means all.', {
     pattern: '^[A-Z]{2}$',
     expects: 'a list of two-letter country codes (ISO 3166-1)',

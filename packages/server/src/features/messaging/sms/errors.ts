@@ -9,7 +9,7 @@ export const smsErrorTable = {
   smsSenderNotPermitted: {
     status: 403,
     message: 'sending text messages is not permitted',
-    help: 'Anonymous users send none: anyone can have any number of such accounts, and messages cost money.',
+    help: '`sms.policy.senders` names who may send text messages, by default API keys with the action `sms:send` alone. Anonymous users never may.',
   },
   missingSmsField: {
     status: 400,
@@ -25,6 +25,11 @@ export const smsErrorTable = {
     status: 400,
     message: 'phone number country not allowed',
     help: 'The country of the number is not among `auth.sms_allowed_countries`.',
+  },
+  premiumNumberNotAllowed: {
+    status: 400,
+    message: 'premium phone number not allowed',
+    help: 'Messages to premium, shared-cost and personal numbers, and to numbers of no country such as satellite phones, cost their sender more.',
   },
   smsBodyTooLong: {
     status: 400,
@@ -44,12 +49,12 @@ export const smsErrorTable = {
   smsLimitReached: {
     status: 429,
     message: 'too many text messages',
-    help: 'The limit of the hour is used up: 1000 messages of the administration, `auth.limits.sms_messages_per_hour` of a user. Wait for the number of seconds in the `Retry-After` header.',
+    help: 'A limit is used up: 1000 messages of the administration in an hour; `auth.limits.sms_messages_per_hour` of a user, with all credentials together; `sms.policy.messages_per_number_and_day` to one number; `sms.policy.messages_per_day` of all users. Wait for the number of seconds in the `Retry-After` header.',
   },
   smsNotSent: {
     status: 500,
     message: 'failed to send text message',
-    help: 'The provider refused the message or could not be reached; `data.reason` says what it answered. Check `auth.sms_provider` and the keys of the provider.',
+    help: 'The provider refused the message or could not be reached; `data.reason` tells administrators what it answered. Check `auth.sms_provider` and the keys of the provider.',
   },
 } as const
 

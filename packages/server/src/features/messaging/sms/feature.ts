@@ -13,6 +13,7 @@ import type { StoredSms } from './store.ts'
 
 export interface SmsFeatureDeps {
   readonly config: Config['auth']
+  readonly policy: Config['sms']['policy']
   readonly database: SystemDatabase
   readonly sms: StoredSms
   readonly queue: JobQueue

@@ -1,6 +1,6 @@
 export { createSmsProvider, type SmsDeps } from './create-provider.ts'
 export { smsErrorTable } from './errors.ts'
 export { sms } from './feature.ts'
-export { isCountryAllowed, maskPhone, type ParsedPhone, parsePhone, parseTestNumbers } from './phone.ts'
+export { isReachable, maskPhone, type ParsedPhone, parsePhone, parseTestNumbers } from './phone.ts'
 export { type SmsProvider, SmsRefused, type TextMessage } from './provider.ts'
 export { StoredSms } from './store.ts'

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { getCountries, getExampleNumber } from 'libphonenumber-js/max'
 import examples from 'libphonenumber-js/mobile/examples'
 import { describe, expect, test } from 'vitest'
-import { isCountryAllowed, maskPhone, parsePhone, parseTestNumbers } from './index.ts'
+import { maskPhone, parsePhone, parseTestNumbers } from './index.ts'
+import { isCountryAllowed, isPremium } from './phone.ts'
 
 describe('a number', () => {
   test.each([
@@ -180,4 +181,22 @@ test.each([
   [undefined, [], true],
 ])('country %s among %j: %s', (country, allowed, isAllowed) => {
   expect(isCountryAllowed(country, allowed)).toBe(isAllowed)
+})
+
+test.each([
+  ['+14155550132', false],
+  ['+4915112345678', false],
+  ['+353152012345', false],
+  ['+18005550199', false],
+  ['+19002345678', true],
+  ['+449098790000', true],
+  ['+33899123456', true],
+  ['+491805123456', true],
+  ['+447012345678', true],
+  ['+979123456789', true],
+  ['+881612345678', true],
+  ['+883510012345', true],
+])('the number %s is of a premium range: %s', (text, expected) => {
+  const phone = parsePhone(text)
+  expect(phone && isPremium(phone)).toBe(expected)
 })

@@ -51,7 +51,31 @@ export function maskPhone(number: string): string {
   return plus + digits.slice(-4).padStart(digits.length, '*')
 }
 
-/** Whether codes may be sent to a country; an empty list allows all. */
+/**
+ * Types of numbers that cost their caller more, part of which may go to their owner, and those that no person reads
+ * messages at. Numbers of no country are satellite phones, international networks and the premium range +979.
+ */
+const premiumTypes: ReadonlySet<string | undefined> = new Set([
+  'PREMIUM_RATE',
+  'SHARED_COST',
+  'PERSONAL_NUMBER',
+  'UAN',
+  'PAGER',
+  'VOICEMAIL',
+])
+
+/** Whether a number is of a range that is used to earn money by messages. @param number in E.164 */
+export function isPremium({ number, country }: ParsedPhone): boolean {
+  if (country === undefined) return true
+  return premiumTypes.has(loadLibrary().parsePhoneNumberFromString(number)?.getType())
+}
+
+/** Whether messages may be sent to a number: of an allowed country, of no premium range. */
+export function isReachable(phone: ParsedPhone, allowed: readonly string[]): boolean {
+  return isCountryAllowed(phone.country, allowed) && !isPremium(phone)
+}
+
+/** Whether messages may be sent to a country; an empty list allows all. */
 export function isCountryAllowed(country: string | undefined, allowed: readonly string[]): boolean {
   return allowed.length === 0 || (country !== undefined && allowed.includes(country))
 }

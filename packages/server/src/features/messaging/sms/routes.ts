@@ -9,7 +9,7 @@ export function ownSmsRoutes(app: HttpServer, service: SmsService): void {
   const path = '/api/messaging/sms'
   app.post(
     `${path}/send`,
-    { config: { guard: 'bearer', operation: 'sms.sendOwn' }, schema: ownSchemas.send },
+    { config: { guard: 'bearer', operation: 'sms.sendOwn', programs: 'sms:send' }, schema: ownSchemas.send },
     async (request, reply) => reply.code(201).send(await service.sendAsUser(request.body, userOf(request))),
   )
   app.get(

@@ -77,6 +77,7 @@ export const ownSchemas = {
   send: {
     ...common,
     summary: 'Send a text message',
+    description: 'Who may is `sms.policy.senders`; programs need the action `sms:send`.',
     body: newMessage,
     response: responses({ 201: message }),
   },

@@ -11,11 +11,12 @@ import { recordAudit } from '../../operations/audit/index.ts'
 import { type AttemptLimit, requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
 import { smsErrors } from './errors.ts'
 import * as queries from './messages.ts'
-import { isCountryAllowed, parsePhone } from './phone.ts'
+import { isCountryAllowed, isPremium, parsePhone } from './phone.ts'
 import type { StoredSms } from './store.ts'
 
 export interface SmsServiceDeps {
   readonly config: Config['auth']
+  readonly policy: Config['sms']['policy']
   readonly database: SystemDatabase
   readonly sms: StoredSms
   readonly throttle: Throttle
@@ -30,6 +31,7 @@ interface Given {
 }
 
 const longestBody = 1600
+const day = 24 * 3600
 /** Ample for notices; a stolen token cannot send without end. */
 const adminLimit: AttemptLimit = { name: 'sms.send', attempts: 1000, windowSeconds: 3600 }
 /** Percent of delivered messages below which something is wrong. */
@@ -49,17 +51,23 @@ export class SmsService {
     // Before the message: what was sent must not go unrecorded.
     const { to } = message
     await recordAudit(this.#deps.database, { actor: 'admin', action: 'sms.send', target: to, origin })
-    const { id, message_id, status } = await this.#send(message)
+    const { id, message_id, status } = await this.#send(message).catch((error: unknown) => {
+      throw smsErrors.smsNotSent().with({ data: { reason: messageOf(error) }, cause: error })
+    })
     return { id, message_id, status, to }
   }
 
   /** @throws AppError sms_sender_not_permitted and those of a message */
-  async sendAsUser(given: Given, { userId, isAnonymous }: UserIdentity) {
+  async sendAsUser(given: Given, caller: UserIdentity) {
     const message = this.#requireMessage(given)
-    if (isAnonymous) throw smsErrors.smsSenderNotPermitted()
-    const limit = { attempts: this.#deps.config.limits.sms_messages_per_hour, windowSeconds: 3600 }
-    await this.#requireAttempt({ name: 'sms.user', ...limit }, userId)
-    return await this.#send(message, userId)
+    this.#requireSender(caller)
+    const { userId, appId } = caller
+    await this.#requireQuota(message.to, userId || appId)
+    const row = await this.#send(message, userId === '' ? undefined : userId).catch((error: unknown) => {
+      // What the provider said is for the operator.
+      throw smsErrors.smsNotSent().with({ cause: error })
+    })
+    return showOwn(row)
   }
 
   async list(request: PageRequest) {
@@ -73,13 +81,13 @@ export class SmsService {
   }
 
   async listOf(userId: string, limit: number) {
-    return (await queries.listMessages(this.#deps.database, { userId, limit, offset: 0 })).map(show)
+    return (await queries.listMessages(this.#deps.database, { userId, limit, offset: 0 })).map(showOwn)
   }
 
   async get(userId: string, id: string) {
     const row = isUuid(id) ? await queries.findMessageOf(this.#deps.database, userId, id) : undefined
     if (row === undefined) throw smsErrors.smsMessageNotFound()
-    return show(row)
+    return showOwn(row)
   }
 
   async health() {
@@ -107,25 +115,52 @@ export class SmsService {
     if (!isCountryAllowed(phone.country, this.#deps.config.sms_allowed_countries)) {
       throw smsErrors.phoneCountryNotAllowed()
     }
+    if (isPremium(phone)) throw smsErrors.premiumNumberNotAllowed()
     if (body.trim() === '') throw smsErrors.missingSmsField('body')
     if (Array.from(body).length > longestBody) throw smsErrors.smsBodyTooLong()
     if (!isStorableText(body)) throw smsErrors.invalidSmsBody()
     return { to: phone.number, body }
   }
 
+  #requireSender({ keyId, isAnonymous }: UserIdentity): void {
+    const { senders } = this.#deps.policy
+    if (senders === 'none' || isAnonymous || (senders === 'keys' && keyId === undefined)) {
+      throw smsErrors.smsSenderNotPermitted()
+    }
+  }
+
+  /**
+   * Counts a message of a user, whatever credential is presented, to its number, and among all. The user first: who is
+   * refused there takes nothing of what others may send.
+   */
+  async #requireQuota(to: string, sender: string): Promise<void> {
+    const { policy, config } = this.#deps
+    const { messages_per_number_and_day: perNumber, messages_per_day: perDay } = policy
+    const perHour = config.limits.sms_messages_per_hour
+    await this.#requireAttempt({ name: 'sms.user', attempts: perHour, windowSeconds: 3600 }, sender)
+    await this.#requireAttempt({ name: 'sms.number', attempts: perNumber, windowSeconds: day }, to)
+    if (perDay === 0) return
+    await this.#requireAttempt({ name: 'sms.day', attempts: perDay, windowSeconds: day }, 'all')
+  }
+
   async #requireAttempt(limit: AttemptLimit, key: string): Promise<void> {
     requireAllowed(await this.#deps.throttle.attempt(limit, key), smsErrors.smsLimitReached())
   }
 
+  /** @throws what the provider throws */
   async #send(message: { readonly to: string; readonly body: string }, userId?: string) {
     const row = await this.#deps.sms.send(message, userId).catch((error: unknown) => {
-      const reason = messageOf(error)
-      this.#deps.log.warn({ reason }, 'failed to send a text message')
-      throw smsErrors.smsNotSent().with({ data: { reason }, cause: error })
+      this.#deps.log.warn({ reason: messageOf(error) }, 'failed to send a text message')
+      throw error
     })
     if (row === undefined) throw new Error('a text message vanished while it was sent')
-    return show(row)
+    return row
   }
+}
+
+/** A message as its sender sees it: what the provider said of a failure is for the operator. */
+function showOwn(row: queries.MessageRow) {
+  return { ...show(row), error_message: row.error_message === null ? null : 'the message was not delivered' }
 }
 
 function show({ recipient, created_at, updated_at, ...row }: queries.MessageRow) {

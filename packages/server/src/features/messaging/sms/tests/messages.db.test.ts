@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createApiKey } from '../../../../../test/api-keys.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import { signTwilio } from '../../../../../test/sms-callbacks.ts'
 import { smsSettings } from '../../../../../test/sms-config.ts'
@@ -8,6 +9,7 @@ import { waitFor } from '../../../../../test/wait-for.ts'
 import { StoredSms } from '../index.ts'
 
 const to = '+14155550132'
+const carol = '33333333-3333-4333-8333-333333333333'
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 
@@ -22,10 +24,14 @@ beforeAll(async () => {
       ...smsSettings('twilio', twilio.url),
       'auth.sms_enabled': 'true',
       'auth.limits.sms_messages_per_hour': '3',
+      'auth.sms_allowed_countries': 'US,CA,GB',
+      'sms.policy.senders': 'users',
+      'sms.policy.messages_per_number_and_day': '5',
+      'sms.policy.messages_per_day': '6',
       'auth.sms_status_url': 'https://api.example.com/api/webhooks/sms/status',
     },
   })
-  await app.sql('insert into basalt.users (id) values ($1), ($2)', [alice, bob])
+  await app.sql('insert into basalt.users (id) values ($1), ($2), ($3)', [alice, bob, carol])
   admin = await app.adminToken()
 })
 beforeEach(async () => {
@@ -52,6 +58,12 @@ const invalid: [string, object, string, string][] = [
     { to: '+4915112345678', body: 'Hi' },
     'phone_country_not_allowed',
     'phone number country not allowed',
+  ],
+  [
+    'a premium number',
+    { to: '+1 900 234 5678', body: 'Hi' },
+    'premium_number_not_allowed',
+    'premium phone number not allowed',
   ],
   ['no body', { to }, 'missing_sms_field', 'body is required'],
   ['a blank body', { to, body: ' \n' }, 'missing_sms_field', 'body is required'],
@@ -248,9 +260,78 @@ describe('sms › messages of a user', () => {
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(twilio.requests).toHaveLength(3)
   })
+
+  test('are limited by user whatever the credential, by number and by day', async () => {
+    const send = async (token: string, number: string) =>
+      (await app.request('POST', '/api/messaging/sms/send', { token, body: { to: number, body: 'Hi' } }))
+        .status
+    const keys = await Promise.all(
+      [1, 2].map(() => createApiKey(app, { userId: alice, scope: 'readonly', actions: ['sms:send'] })),
+    )
+    const tokens = [userToken({ sub: alice }), ...keys.map(({ key }) => key)]
+    expect(await Promise.all(tokens.map((token) => send(token, to)))).toEqual([201, 201, 201])
+    for (const token of tokens) expect(await send(token, to)).toBe(429)
+    const other = userToken({ sub: bob })
+    expect([await send(other, to), await send(other, to), await send(other, to)]).toEqual([201, 201, 429])
+    const { key: ofCarol } = await createApiKey(app, { userId: carol, actions: ['sms:send'] })
+    expect(await send(ofCarol, '+14155550133')).toBe(201)
+    expect(await send(ofCarol, '+14155550134')).toBe(429)
+    expect(twilio.requests).toHaveLength(6)
+  })
+
+  test('say nothing of what the provider said', async () => {
+    twilio.answerWith(json(400, { code: 21211, message: 'The account AC123 is suspended' }))
+    const response = await as(alice, 'POST', '/send', { to, body: 'Hi' })
+    expect(envelope(response)).toEqual({
+      code: 500,
+      error: 'sms_not_sent',
+      message: 'failed to send text message',
+    })
+    const listed = await as(alice, 'GET', '/messages')
+    expect(listed.json).toMatchObject([
+      { status: 'failed', error_message: 'the message was not delivered', message_id: null },
+    ])
+    const one = await as(alice, 'GET', `/messages/${listed.json[0].id}`)
+    for (const { text } of [response, listed, one]) expect(text).not.toContain('suspended')
+  })
+
+  test('are sent by API keys with the action alone unless the operator says otherwise', async () => {
+    const config = { ...smsSettings('twilio', twilio.url), 'auth.sms_enabled': 'true' }
+    await using usual = await createTestApp({ config, database: app.database })
+    await using none = await createTestApp({
+      config: { ...config, 'sms.policy.senders': 'none' },
+      database: app.database,
+    })
+    const acting = await createApiKey(app, { userId: alice, actions: ['sms:send'] })
+    const plain = await createApiKey(app, { userId: alice, actions: ['email:send'] })
+    const send = async (node: TestApp, token: string) => {
+      const answer = await node.request('POST', '/api/messaging/sms/send', {
+        token,
+        body: { to, body: 'Hi' },
+      })
+      return [answer.status, answer.json.error]
+    }
+    const notPermitted = [403, 'sms_sender_not_permitted']
+    expect(await send(usual, userToken({ sub: alice }))).toEqual(notPermitted)
+    expect(await send(usual, plain.key)).toEqual([403, 'insufficient_scope'])
+    expect(await send(usual, acting.key)).toEqual([201, undefined])
+    expect(await send(none, acting.key)).toEqual(notPermitted)
+    expect(twilio.requests).toHaveLength(1)
+  })
 })
 
 describe('sms › codes', () => {
+  test('go to no premium number, and the answer does not say so', async () => {
+    for (const phone of ['+19002345678', '+447012345678']) {
+      const answer = await app.request('POST', '/api/auth/sms', { body: { phone } })
+      expect([answer.status, answer.json]).toEqual([
+        200,
+        { message: 'if valid, a verification code has been sent' },
+      ])
+    }
+    expect(await app.sql(`select 1 from basalt.jobs where type = 'accounts.send_sms_code'`)).toEqual([])
+  })
+
   test('are sent but not stored', async () => {
     await app.request('POST', '/api/auth/sms', { body: { phone: to } })
     const [message] = await waitFor('the message', async () => {

@@ -1,11 +1,6 @@
 import { httpErrors } from '../../../../../http/errors/errors.ts'
 import { JobRefused, type JobType } from '../../../../../job-queue.ts'
-import {
-  isCountryAllowed,
-  parsePhone,
-  parseTestNumbers,
-  SmsRefused,
-} from '../../../../messaging/sms/index.ts'
+import { isReachable, parsePhone, parseTestNumbers, SmsRefused } from '../../../../messaging/sms/index.ts'
 import type { AccountContext } from '../../context.ts'
 import { requireText } from '../../credentials.ts'
 import { accountErrors } from '../../errors.ts'
@@ -51,22 +46,16 @@ export async function requestSmsCode(
     await database.transaction((transaction) => issuePhoneCode(transaction, code))
     return
   }
-  if (!isCountryAllowed(phone.country, config.sms_allowed_countries)) {
+  if (!isReachable(phone, config.sms_allowed_countries)) {
     log.info(
       { country: phone.country },
-      'text message not sent: auth.sms_allowed_countries lacks the country',
+      'text message not sent: auth.sms_allowed_countries lacks the country, or the number is of a premium range',
     )
     return
   }
   if (!(await throttle.attempt(limits.smsTo, phone.number)).isAllowed) return
-  if (!(await isWithinDailyLimit(context))) return
+  if (!(await throttle.attempt(limits.smsDaily, 'all')).isAllowed) return
   await jobs.enqueue(jobName, { phone: phone.number } satisfies CodeRequest)
-}
-
-async function isWithinDailyLimit({ config, throttle }: AccountContext): Promise<boolean> {
-  if (config.sms_daily_limit === 0) return true
-  const limit = { name: 'accounts.sms_daily', attempts: config.sms_daily_limit, windowSeconds: 24 * 3600 }
-  return (await throttle.attempt(limit, 'all')).isAllowed
 }
 
 /** Makes the code when it is sent, so no queue holds it; every attempt makes the same one. */
