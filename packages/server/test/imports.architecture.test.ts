@@ -45,7 +45,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   passkeys: ['accounts', 'audit', 'mfa', 'throttle'],
   passwords: ['throttle'],
   procedures: ['collections', 'idempotency'],
-  push: ['audit'],
+  push: ['audit', 'throttle'],
   sms: ['audit', 'throttle'],
   'sql-runner': ['audit', 'collections'],
   support: ['audit', 'mail', 'throttle'],

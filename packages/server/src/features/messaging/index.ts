@@ -54,6 +54,7 @@ export function wireMessaging(
       sms({
         ...platform,
         config: config.auth,
+        policy: config.sms.policy,
         database: system,
         sms: messages,
         isEnabled: isSmsEnabled,

@@ -30,14 +30,19 @@ export const emailConfig = Type.Object({
     senders: choice(
       'users',
       ['users', 'keys', 'none'],
-      'Who may send mail by `/api/email/send`: signed-in users and programs, API keys alone, or none.',
+      'Who may send mail by `/api/email/send`: signed-in users and programs; API keys alone; or none. Programs need the action `email:send`, which only an administrator grants.',
     ),
     allowed_from_addresses: list([], 'Senders that `from` may name beside that of `email.from`.', {
       pattern: '^[^\\s@<>]+@[^\\s@<>]+$',
       expects: 'a list of addresses such as orders@example.com',
     }),
     max_recipients_per_request: integer(50, 'Recipients of one request.', 1, 1000),
-    send_rate_limit_per_key: integer(100, 'Mails of one API key or user in the window.', 1, 10_000_000),
+    send_rate_limit_per_key: integer(
+      100,
+      'Mails of one user in the window, by all sessions, API keys and tokens together; of programs that act for no user, by app.',
+      1,
+      10_000_000,
+    ),
     send_rate_limit_window: integer(3600, 'Seconds of the window.', 1, 31_536_000),
     retention_days: integer(30, 'Days that the log of these mails is kept.', 1, 3650),
   }),

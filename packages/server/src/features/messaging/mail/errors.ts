@@ -44,7 +44,12 @@ export const mailErrorTable = {
   mailSenderNotPermitted: {
     status: 403,
     message: 'email sending is not permitted',
-    help: '`email.policy.senders` names who may send mail; anonymous users never may.',
+    help: '`email.policy.senders` names who may send mail; anonymous users never may, and programs need the action `email:send`.',
+  },
+  systemTemplateNotPermitted: {
+    status: 403,
+    message: 'templates of the system are not sent by users',
+    help: 'Templates whose key begins with `auth.` are sent by the system and by administrators alone.',
   },
   fromAddressNotAllowed: {
     status: 403,
@@ -69,7 +74,7 @@ export const mailErrorTable = {
   mailLimitReached: {
     status: 429,
     message: 'email send rate limit exceeded',
-    help: 'The administration may send 1000 mails an hour, an API key or a user `email.policy.send_rate_limit_per_key` in the window. Wait for the number of seconds in the `Retry-After` header.',
+    help: 'The administration may send 1000 mails an hour; a user, with all sessions, keys and tokens together, `email.policy.send_rate_limit_per_key` in the window. Wait for the number of seconds in the `Retry-After` header.',
   },
   mailNotSent: {
     status: 500,

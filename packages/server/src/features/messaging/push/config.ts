@@ -5,6 +5,14 @@ import { Type } from '../../../lib/type.ts'
 export const pushConfig = Type.Object({
   enabled: flag(false, 'Whether messages are sent to devices. They are sent by jobs.'),
   retention_days: integer(30, 'Days that messages and their deliveries are kept.', 1, 3650),
+  policy: Type.Object({
+    sends_per_hour: integer(
+      1000,
+      'Messages that programs of one user may send per hour, by all keys and tokens together; of programs that act for no user, by app.',
+      1,
+      10_000_000,
+    ),
+  }),
   fcm: Type.Object({
     credentials_file: plain('File with the service account of Firebase Cloud Messaging (JSON).'),
     base_url: webAddress("Address of Firebase Cloud Messaging, when it is not Google's own (a stand-in)."),

@@ -11,6 +11,16 @@ export const pushErrorTable = {
     message: (problem: string) => problem,
     help: 'A member of the body or a parameter is missing or has the wrong form; the message names it.',
   },
+  pushSenderNotPermitted: {
+    status: 403,
+    message: 'sending push notifications is not permitted',
+    help: 'API keys and OAuth tokens with the action `push:send` send them, to devices of their own app; users do not.',
+  },
+  pushLimitReached: {
+    status: 429,
+    message: 'too many push notifications',
+    help: 'A user has used `push.policy.sends_per_hour`, with all keys and tokens together. Wait for the number of seconds in the `Retry-After` header.',
+  },
   invalidDeviceToken: {
     status: 400,
     message: 'invalid device token: device token is inactive',

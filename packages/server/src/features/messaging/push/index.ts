@@ -7,6 +7,7 @@ import type { Outbound } from '../../../http/outbound.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
+import { createThrottle } from '../../operations/throttle/index.ts'
 import { defineDeliveryJobs } from './delivery-job.ts'
 import { DeviceService } from './device-service.ts'
 import { pushErrors } from './errors.ts'
@@ -43,7 +44,7 @@ export function push(deps: PushDeps): Feature {
     ),
   )
   const devices = new DeviceService(database, (url) => !outbound.refuses(url))
-  const sends = new SendService(database, queue)
+  const sends = new SendService({ config, database, queue, throttle: createThrottle(database) })
   // While push is disabled nothing is asked of the providers, and jobs wait for a node that sends.
   const providers = config.enabled ? new PushProviders(deps) : undefined
   if (providers !== undefined) defineDeliveryJobs({ ...deps, providers })

@@ -24,8 +24,17 @@ export interface PushRoutes {
 /** Locks the caller's account until the transaction ends. @throws AppError invalid_token when its session has ended */
 export type LockCaller = (transaction: Queryable, caller: UserIdentity) => Promise<unknown>
 
-/** Devices of the caller. */
-export function ownPushRoutes(app: HttpServer, { devices, providers, lockCaller }: PushRoutes): void {
+/** Devices of the caller, and messages of programs. */
+export function ownPushRoutes(app: HttpServer, { devices, sends, providers, lockCaller }: PushRoutes): void {
+  app.post(
+    '/api/push/send',
+    {
+      config: { guard: 'bearer', operation: 'push.sendAsProgram', programs: 'push:send' },
+      schema: ownSchemas.send,
+    },
+    async (request, reply) =>
+      reply.send(await sends.sendAsProgram(request.body, userOf(request), originOf(request))),
+  )
   const path = '/api/push/devices'
   app.post(
     path,

@@ -127,6 +127,26 @@ const provider = Type.Object({
 const common = { tags, security: bearerSecurity }
 
 export const ownSchemas = {
+  send: {
+    ...common,
+    summary: 'Send a message to the devices of a user, or of a topic, as a program',
+    description:
+      'For API keys and OAuth tokens with the action `push:send`, to devices that are registered in their own app.',
+    body: Type.Object({
+      app_id: Type.Optional(Type.String({ description: 'The app of the program, if it is given.' })),
+      user_id: Type.Optional(Type.String()),
+      topic: Type.Optional(Type.String()),
+      ...message,
+    }),
+    response: responses({
+      200: Type.Object({
+        send_id: id,
+        count: Type.Integer({
+          description: 'Devices that the message goes to; 0 for a topic, before they are found.',
+        }),
+      }),
+    }),
+  },
   register: {
     ...common,
     summary: 'Register a device of the caller, or refresh its registration',

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
+import type { Config } from '../../../config/schema.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { UserIdentity } from '../../../http/access/identity.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { parseInstant } from '../../../lib/instant.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
+import { requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
 import * as deliveries from './deliveries.ts'
 import { addDeliveries, addFanOut } from './delivery-job.ts'
 import { findDevice } from './devices.ts'
@@ -32,14 +35,36 @@ export interface DeliveryListInput {
   readonly offset?: number
 }
 
+/** A user or a topic. */
+type ManyTarget = Exclude<sends.Target, { kind: 'device' }>
+
+/** Who sends, for the audit. */
+interface Sender {
+  readonly actor: 'admin' | 'program'
+  readonly origin: RequestOrigin
+  /** The program, and whom it acts for. */
+  readonly detail?: Readonly<Record<string, string | undefined>>
+}
+
+export interface SendServiceDeps {
+  readonly config: Config['push']
+  readonly database: SystemDatabase
+  readonly queue: JobQueue
+  readonly throttle: Throttle
+}
+
 /** Messages and their deliveries. */
 export class SendService {
+  readonly #config: Config['push']
   readonly #database: SystemDatabase
   readonly #queue: JobQueue
+  readonly #throttle: Throttle
 
-  constructor(database: SystemDatabase, queue: JobQueue) {
+  constructor({ config, database, queue, throttle }: SendServiceDeps) {
+    this.#config = config
     this.#database = database
     this.#queue = queue
+    this.#throttle = throttle
   }
 
   /**
@@ -49,14 +74,28 @@ export class SendService {
    */
   async send(input: SendInput, origin: RequestOrigin) {
     const appId = requireId('app_id', input.app_id)
-    const target = readTarget(input)
-    const { id, rows } = await this.#add(appId, target, input, origin, async (transaction) => {
-      await requireOwners(transaction, appId, target.kind === 'user' ? target.userId : undefined)
-      return target.kind === 'user'
-        ? await sends.findDevicesOfUser(transaction, appId, target.userId)
-        : undefined
-    })
+    const { id, rows } = await this.#addTo(appId, readTarget(input), input, { actor: 'admin', origin })
     return { send_id: id, deliveries: rows.map(showDelivery) }
+  }
+
+  /**
+   * Sends a message of a program to devices of its own app, as often as its user may, whatever credential is presented.
+   *
+   * @throws AppError push_sender_not_permitted, push_limit_reached, and those of {@link send}
+   */
+  async sendAsProgram(input: SendInput, caller: UserIdentity, origin: RequestOrigin) {
+    const { userId, appId, keyId, clientId, isAnonymous, scope } = caller
+    if (scope.grant === undefined || isAnonymous) throw pushErrors.pushSenderNotPermitted()
+    if (input.app_id !== undefined && requireId('app_id', input.app_id) !== appId) {
+      throw pushErrors.invalidPush('app_id: expected the app of the program')
+    }
+    const target = readTarget(input)
+    readMessage(input)
+    const limit = { name: 'push.user', attempts: this.#config.policy.sends_per_hour, windowSeconds: 3600 }
+    requireAllowed(await this.#throttle.attempt(limit, userId || appId), pushErrors.pushLimitReached())
+    const by: Sender = { actor: 'program', origin, detail: { userId, keyId, clientId } }
+    const { id, rows } = await this.#addTo(appId, target, input, by)
+    return { send_id: id, count: rows.length }
   }
 
   /** @throws AppError invalid_push, payload_too_large, push_token_not_found, invalid_device_token, push_key_reused */
@@ -67,7 +106,9 @@ export class SendService {
     readMessage(input)
     if (device === undefined) throw pushErrors.pushTokenNotFound()
     if (!device.is_active) throw pushErrors.invalidDeviceToken()
-    const { rows } = await this.#add(device.app_id, target, input, origin, async () => [device])
+    const { rows } = await this.#add(device.app_id, target, input, { actor: 'admin', origin }, async () => [
+      device,
+    ])
     const [delivery] = rows
     if (delivery === undefined) throw new Error('the delivery was not added')
     return showDelivery(delivery)
@@ -114,12 +155,21 @@ export class SendService {
     }
   }
 
+  async #addTo(appId: string, target: ManyTarget, input: SendInput, by: Sender) {
+    return await this.#add(appId, target, input, by, async (transaction) => {
+      await requireOwners(transaction, appId, target.kind === 'user' ? target.userId : undefined)
+      return target.kind === 'user'
+        ? await sends.findDevicesOfUser(transaction, appId, target.userId)
+        : undefined
+    })
+  }
+
   /** Message, deliveries and jobs in one transaction. @param find devices; undefined: those of the topic, by a job */
   async #add(
     appId: string,
     target: sends.Target,
     input: SendInput,
-    origin: RequestOrigin,
+    { detail: sender, ...by }: Sender,
     find: (transaction: Queryable) => Promise<readonly sends.Recipient[] | undefined>,
   ): Promise<{ readonly id: string; readonly rows: readonly deliveries.DeliveryRow[] }> {
     const message = readMessage(input)
@@ -142,14 +192,8 @@ export class SendService {
         return { id: await requireSameSend(transaction, appId, idempotencyKey ?? '', requestHash) }
       if (recipients === undefined) await addFanOut(this.#queue, transaction, added.id, sendAt)
       else await addDeliveries(this.#queue, transaction, added.id, recipients, sendAt)
-      const detail = { appId, ...target }
-      await recordAudit(transaction, {
-        actor: 'admin',
-        action: 'push.send',
-        target: added.id,
-        detail,
-        origin,
-      })
+      const detail = { appId, ...target, ...(sender === undefined ? {} : { sender }) }
+      await recordAudit(transaction, { ...by, action: 'push.send', target: added.id, detail })
       return added
     })
     const rows = await deliveries.listDeliveriesOf(this.#database, result.id)
@@ -170,7 +214,7 @@ async function requireSameSend(
   return known.id
 }
 
-function readTarget({ user_id: userId, topic }: SendInput): sends.Target {
+function readTarget({ user_id: userId, topic }: SendInput): ManyTarget {
   if (topic === undefined) return { kind: 'user', userId: requireId('user_id', userId) }
   if (userId !== undefined) throw pushErrors.invalidPush('expected either user_id or topic, not both')
   if (!topicForm.test(topic)) throw pushErrors.invalidPush(topicProblem('topic'))

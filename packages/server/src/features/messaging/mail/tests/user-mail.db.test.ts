@@ -54,9 +54,9 @@ describe('email › send', () => {
   test('is open to a program that acts for no user, and its mail is counted for its app', async () => {
     await app.sql('insert into basalt.users (id) values ($1)', [alice])
     const send = async () => {
-      const { clientId, clientSecret } = await createClient(app)
+      const { clientId, clientSecret } = await createClient(app, { scopes: ['*', 'email:send'] })
       const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-      const { json } = await askToken(app, { ...form, scope: 'readwrite' })
+      const { json } = await askToken(app, { ...form, scope: 'readonly email:send' })
       const to = Array.from({ length: 5 }, (_, index) => `${index}@example.com`)
       return await app.request('POST', path, { token: json.access_token, body: { ...mail, to } })
     }
@@ -190,7 +190,7 @@ describe('email › send', () => {
     ],
     [
       'with a template and a text',
-      { templateKey: 'auth.magic_link' },
+      { templateKey: 'shop.shipped' },
       'invalid_mail_field',
       'expected either templateKey or subject with html or text, not both',
     ],
@@ -263,22 +263,57 @@ describe('email › send', () => {
     expect((await log()).items).toHaveLength(8)
   })
 
-  test('of a key counts apart from its user, and names the key', async () => {
-    const { key, apiKey } = await createApiKey(app, { userId: ann })
-    const four = Array.from({ length: 4 }, (_, index) => `e${index}@example.com`)
-    for (const token of [key, userToken({ sub: ann })]) {
-      for (const _ of [1, 2]) {
-        expect((await app.request('POST', path, { token, body: { ...mail, to: four } })).status).toBe(200)
-      }
-      expect((await app.request('POST', path, { token, body: mail })).status).toBe(429)
-    }
-    const keys = (await log()).items.map(({ api_key_id: id }: { api_key_id: string }) => id)
-    expect(keys.filter((id: string) => id === apiKey.id)).toHaveLength(8)
-    const { key: readonly } = await createApiKey(app, { userId: ann, scope: 'readonly' })
-    expect((await app.request('POST', path, { token: readonly, body: mail })).json.error).toBe(
-      'insufficient_scope',
+  test('is limited by user, whatever the credential, and the log names the key', async () => {
+    const keys = await Promise.all(
+      ['readonly', '*'].map((scope) => createApiKey(app, { userId: ann, scope, actions: ['email:send'] })),
     )
+    const body = { ...mail, to: ['e1@example.com', 'e2@example.com', 'e3@example.com'] }
+    const tokens = [userToken({ sub: ann }), ...keys.map(({ key }) => key)]
+    const answers = []
+    for (const token of tokens) answers.push(await app.request('POST', path, { token, body }))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+    const ids = (await log()).items.map(({ api_key_id: id }: { api_key_id: string }) => id)
+    expect(ids.sort()).toEqual([...Array(3).fill(keys[0]?.apiKey.id), ...Array(3).fill(null)])
   })
+
+  test.each([
+    ['readonly', []],
+    ['readwrite', []],
+    ['*', []],
+    ['*', ['sms:send', 'push:send']],
+  ])(
+    'needs the action email:send of a key, which scope %s with actions %j does not include',
+    async (scope, actions) => {
+      const { key: token } = await createApiKey(app, { userId: ann, scope, actions })
+      const refused = await app.request('POST', path, { token, body: mail })
+      expect(envelope(refused)).toEqual({
+        code: 403,
+        error: 'insufficient_scope',
+        message: 'api key scope does not permit email:send',
+      })
+      expect(refused.headers.get('www-authenticate')).toBe(
+        'Bearer error="insufficient_scope", scope="email:send"',
+      )
+      expect((await log()).items).toEqual([])
+    },
+  )
+
+  test.each(['auth.magic_link', 'auth.password_reset', 'auth.email_verification', 'auth.own'])(
+    'never sends %s, a template of the system, for users and programs',
+    async (templateKey) => {
+      const { key } = await createApiKey(app, { userId: ann, actions: ['email:send'] })
+      const variables = { AppName: 'Basalt', ActionURL: 'https://evil.example/' }
+      for (const token of [userToken({ sub: ann }), key]) {
+        const body = { to: 'ben@example.com', templateKey, variables }
+        expect(envelope(await app.request('POST', path, { token, body }))).toEqual({
+          code: 403,
+          error: 'system_template_not_permitted',
+          message: 'templates of the system are not sent by users',
+        })
+      }
+      expect((await log()).items).toEqual([])
+    },
+  )
 
   const notPermitted = {
     code: 403,
@@ -292,13 +327,20 @@ describe('email › send', () => {
   })
 
   test('is for the users that the operator names', async () => {
-    const { key: token } = await createApiKey(app, { userId: ann })
+    const { key: token } = await createApiKey(app, { userId: ann, actions: ['email:send'] })
+    const own = await app.request('POST', '/api/auth/api-keys', {
+      token: userToken({ sub: ann }),
+      body: { name: 'own' },
+    })
     await using keys = await createTestApp({
       config: { ...config(), 'email.policy.senders': 'keys' },
       database: app.database,
     })
     expect(envelope(await as(ann, mail, keys))).toEqual(notPermitted)
     expect((await keys.request('POST', path, { token, body: mail })).status).toBe(200)
+    expect((await keys.request('POST', path, { token: own.json.key, body: mail })).json.error).toBe(
+      'insufficient_scope',
+    )
     await using closed = await createTestApp({
       config: { 'email.policy.senders': 'none' },
       database: app.database,

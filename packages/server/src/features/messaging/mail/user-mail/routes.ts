@@ -9,7 +9,7 @@ export function userMailRoutes(app: HttpServer, mail: UserMail, bodyLimit: numbe
   app.post(
     '/api/email/send',
     {
-      config: { guard: 'bearer', operation: 'mail.sendOwn', programs: 'write' },
+      config: { guard: 'bearer', operation: 'mail.sendOwn', programs: 'email:send' },
       schema: sendSchema,
       bodyLimit,
     },

@@ -9,7 +9,7 @@ export const sendSchema = {
   ...common,
   summary: 'Send a mail to one or several recipients',
   description:
-    'Each recipient gets a mail of its own. Either `templateKey` with `variables`, or `subject` with `html` or `text` or both.',
+    'Each recipient gets a mail of its own. Either `templateKey` with `variables`, or `subject` with `html` or `text` or both. Programs need the action `email:send`; templates of the system (`auth.…`) are refused.',
   body: Type.Object({
     to: requiredByHandler(
       Type.Union([Type.String(), Type.Array(Type.String())], {

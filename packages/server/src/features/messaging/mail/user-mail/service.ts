@@ -11,6 +11,7 @@ import { requireAllowed, type Throttle } from '../../../operations/throttle/inde
 import type { MailBackend } from '../backend.ts'
 import { mailErrors } from '../errors.ts'
 import { MailRefused } from '../refusal.ts'
+import { systemTemplatePrefix } from '../template-key.ts'
 import type { MailTemplates } from '../templates.ts'
 import { compose, type MailContent } from './compose.ts'
 import * as queries from './queries.ts'
@@ -51,20 +52,21 @@ export class UserMail {
   /**
    * Sends each recipient a mail of its own.
    *
-   * @throws AppError mail_sender_not_permitted, from_address_not_allowed, invalid_recipient, mail_not_configured,
+   * @throws AppError mail_sender_not_permitted, system_template_not_permitted, from_address_not_allowed, invalid_recipient, mail_not_configured,
    * too_many_recipients, mail_limit_reached and those of {@link compose}; what the backend does not take is in the answer
    */
   async send(request: UserMailRequest, caller: UserIdentity) {
     const { config, isDevelopment, templates, database } = this.#deps
     this.#requirePermitted(caller)
     requireKnownMembers(request)
+    requireOwnTemplate(request.templateKey)
     const recipients = readRecipients(request.to, config.policy.max_recipients_per_request)
     const from = this.#readFrom(request.from)
     const mail = await compose(request, templates)
     // The log shows mail to developers; elsewhere it would only be lost.
     if (config.backend === 'log' && !isDevelopment) throw mailErrors.mailNotConfigured()
-    // Programs of one app that act for no user share a limit.
-    await this.#requireAttempts(caller.keyId ?? (caller.userId || caller.appId), recipients.length)
+    // Whatever credential the user presents. Programs of one app that act for no user share a limit.
+    await this.#requireAttempts(caller.userId || caller.appId, recipients.length)
     const ids = recipients.map(() => randomUUID())
     // Before they are sent: no mail leaves without a row, whatever stops the process.
     await queries.insertMails(database, {
@@ -155,4 +157,9 @@ function requireKnownMembers(request: object): void {
   if (unknown !== undefined) {
     throw mailErrors.invalidMailField(`unknown member "${unknown}"${suggestion(unknown, members)}`)
   }
+}
+
+/** A mail of the system is believed: with an address of the sender's own in it, it would take accounts. */
+function requireOwnTemplate(key: string | undefined): void {
+  if (key?.startsWith(systemTemplatePrefix) === true) throw mailErrors.systemTemplateNotPermitted()
 }

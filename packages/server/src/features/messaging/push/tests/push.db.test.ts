@@ -607,3 +607,71 @@ test('push › disabled answers 503 to those who may call it, and 401 or 403 to 
   const { key } = await createApiKey(disabled, { userId: alice })
   expect((await disabled.request('GET', '/api/push/devices', { token: key })).status).toBe(403)
 })
+
+describe('push › sends of programs', () => {
+  const send = (token: string, body: object) => app.request('POST', '/api/push/send', { token, body })
+  const message = { title: 'Shipped', body: 'Order 7' }
+
+  test('go to the devices of their own app, and the audit names them', async () => {
+    const device = await register(bob)
+    const { key, apiKey } = await createApiKey(app, {
+      userId: alice,
+      appId: shop,
+      scope: 'readonly',
+      actions: ['push:send'],
+    })
+    const sent = await send(key, { user_id: bob, ...message })
+    expect([sent.status, sent.json]).toEqual([200, { send_id: uuid, count: expect.any(Number) }])
+    const { items } = (await asAdmin('GET', `/deliveries?send_id=${sent.json.send_id}`)).json
+    expect(sent.json.count).toBe(items.length)
+    expect(items).toContainEqual(expect.objectContaining({ device_token_id: device.id, title: 'Shipped' }))
+    const audit = await app.sql('select actor, action, detail from basalt.audit where target = $1', [
+      sent.json.send_id,
+    ])
+    const sender = { userId: alice, keyId: apiKey.id }
+    expect(audit).toEqual([
+      { actor: 'program', action: 'push.send', detail: { appId: shop, kind: 'user', userId: bob, sender } },
+    ])
+    const elsewhere = await createApplication(app, { ownerUserId: alice })
+    expect(envelope(await send(key, { app_id: elsewhere, user_id: bob, ...message }))).toEqual(
+      invalid('app_id: expected the app of the program'),
+    )
+    expect(envelope(await send(key, { user_id: bob }))).toEqual(invalid('title is required'))
+  })
+
+  test('need the action push:send, and are not for users', async () => {
+    const body = { user_id: bob, ...message }
+    const { key } = await createApiKey(app, { userId: alice, appId: shop, actions: ['email:send'] })
+    expect(envelope(await send(key, body))).toEqual({
+      code: 403,
+      error: 'insufficient_scope',
+      message: 'api key scope does not permit push:send',
+    })
+    expect(envelope(await send(userToken({ sub: alice }), body))).toEqual({
+      code: 403,
+      error: 'push_sender_not_permitted',
+      message: 'sending push notifications is not permitted',
+    })
+  })
+
+  test('are limited by user, whatever the credential', async () => {
+    await using limited = await createTestApp({
+      config: { 'push.enabled': 'true', 'push.policy.sends_per_hour': '3' },
+      database: app.database,
+    })
+    const make = () => createApiKey(app, { userId: bob, appId: shop, actions: ['push:send'] })
+    const keys = await Promise.all([make(), make()])
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        limited.request('POST', '/api/push/send', {
+          token: keys[index % 2]?.key,
+          body: { user_id: alice, ...message },
+        }),
+      ),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, ...Array(5).fill(429)])
+    const refused = answers.find(({ status }) => status === 429)
+    expect(refused?.json.error).toBe('push_limit_reached')
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+})
