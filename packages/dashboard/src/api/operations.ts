@@ -1013,6 +1013,8 @@ export interface Operations {
       /** RFC 3339. */
       readonly expiresAt?: string | null | undefined
       readonly userId: string
+      /** `email:send`, `sms:send`, `push:send`; none unless given. `*` includes none. */
+      readonly actions?: ReadonlyArray<string> | null | undefined
       readonly appId?: string | null | undefined
       readonly orgId?: string | null | undefined
     }
@@ -1029,6 +1031,8 @@ export interface Operations {
         readonly scope: string
         /** Empty: all. */
         readonly allowedTables: ReadonlyArray<string>
+        /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+        readonly actions: ReadonlyArray<string>
         readonly appId: string | null
         readonly lastUsedAt: string | null
         readonly expiresAt: string | null
@@ -1050,6 +1054,8 @@ export interface Operations {
       readonly allowedTables?: ReadonlyArray<string> | null | undefined
       /** RFC 3339. */
       readonly expiresAt?: string | null | undefined
+      /** None: only an administrator grants actions. */
+      readonly actions?: ReadonlyArray<string> | null | undefined
     }
     readonly answer: {
       /** To present as bearer token; shown this once. */
@@ -1064,6 +1070,8 @@ export interface Operations {
         readonly scope: string
         /** Empty: all. */
         readonly allowedTables: ReadonlyArray<string>
+        /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+        readonly actions: ReadonlyArray<string>
         readonly appId: string | null
         readonly lastUsedAt: string | null
         readonly expiresAt: string | null
@@ -1088,6 +1096,8 @@ export interface Operations {
         readonly scope: string
         /** Empty: all. */
         readonly allowedTables: ReadonlyArray<string>
+        /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+        readonly actions: ReadonlyArray<string>
         readonly appId: string | null
         readonly lastUsedAt: string | null
         readonly expiresAt: string | null
@@ -1115,37 +1125,14 @@ export interface Operations {
       readonly scope: string
       /** Empty: all. */
       readonly allowedTables: ReadonlyArray<string>
+      /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+      readonly actions: ReadonlyArray<string>
       readonly appId: string | null
       readonly lastUsedAt: string | null
       readonly expiresAt: string | null
       readonly createdAt: string
       readonly revokedAt: string | null
     }>
-  }
-  'apiKeys.rename': {
-    readonly method: 'PATCH'
-    readonly path: `admin/api-keys/${string}`
-    readonly query: never
-    readonly body: {
-      /** At most 200 characters. */
-      readonly name: string
-    }
-    readonly answer: {
-      readonly id: string
-      readonly userId: string
-      readonly name: string
-      /** How the key begins. */
-      readonly keyPrefix: string
-      /** `*`, `readonly` or `readwrite`. */
-      readonly scope: string
-      /** Empty: all. */
-      readonly allowedTables: ReadonlyArray<string>
-      readonly appId: string | null
-      readonly lastUsedAt: string | null
-      readonly expiresAt: string | null
-      readonly createdAt: string
-      readonly revokedAt: string | null
-    }
   }
   'apiKeys.renameOwn': {
     readonly method: 'PATCH'
@@ -1165,6 +1152,8 @@ export interface Operations {
       readonly scope: string
       /** Empty: all. */
       readonly allowedTables: ReadonlyArray<string>
+      /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+      readonly actions: ReadonlyArray<string>
       readonly appId: string | null
       readonly lastUsedAt: string | null
       readonly expiresAt: string | null
@@ -1207,6 +1196,8 @@ export interface Operations {
         readonly scope: string
         /** Empty: all. */
         readonly allowedTables: ReadonlyArray<string>
+        /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+        readonly actions: ReadonlyArray<string>
         readonly appId: string | null
         readonly lastUsedAt: string | null
         readonly expiresAt: string | null
@@ -1236,12 +1227,43 @@ export interface Operations {
         readonly scope: string
         /** Empty: all. */
         readonly allowedTables: ReadonlyArray<string>
+        /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+        readonly actions: ReadonlyArray<string>
         readonly appId: string | null
         readonly lastUsedAt: string | null
         readonly expiresAt: string | null
         readonly createdAt: string
         readonly revokedAt: string | null
       }
+    }
+  }
+  'apiKeys.update': {
+    readonly method: 'PATCH'
+    readonly path: `admin/api-keys/${string}`
+    readonly query: never
+    readonly body: {
+      /** At most 200 characters. */
+      readonly name?: string | undefined
+      /** `email:send`, `sms:send`, `push:send`; none unless given. `*` includes none. */
+      readonly actions?: ReadonlyArray<string> | null | undefined
+    }
+    readonly answer: {
+      readonly id: string
+      readonly userId: string
+      readonly name: string
+      /** How the key begins. */
+      readonly keyPrefix: string
+      /** `*`, `readonly` or `readwrite`. */
+      readonly scope: string
+      /** Empty: all. */
+      readonly allowedTables: ReadonlyArray<string>
+      /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+      readonly actions: ReadonlyArray<string>
+      readonly appId: string | null
+      readonly lastUsedAt: string | null
+      readonly expiresAt: string | null
+      readonly createdAt: string
+      readonly revokedAt: string | null
     }
   }
   'apps.create': {
@@ -3380,7 +3402,7 @@ export interface Operations {
       readonly client_id?: string | undefined
       /** One of the client, character by character. */
       readonly redirect_uri?: string | undefined
-      /** One of `readonly`, `readwrite`, `*`. */
+      /** One of `readonly`, `readwrite`, `*`, then actions: `readonly email:send`. */
       readonly scope?: string | undefined
       /** Up to 2048 bytes, returned as they are. */
       readonly state?: string | undefined
@@ -3436,6 +3458,7 @@ export interface Operations {
       readonly id: string
       readonly clientId: string
       readonly clientName: string
+      /** As tokens have it: `readonly email:send`. */
       readonly scope: string
       /** Empty: all. */
       readonly allowedTables: ReadonlyArray<string>
@@ -3527,7 +3550,7 @@ export interface Operations {
       /** Shown to people; at most 200 characters. */
       readonly name?: string | undefined
       readonly redirectUris?: ReadonlyArray<string> | undefined
-      /** `readonly`, `readwrite`, `*`. */
+      /** `readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none. */
       readonly scopes?: ReadonlyArray<string> | undefined
       readonly appId?: string | undefined
       /** `confidential` unless given, or `public`. */
@@ -3622,6 +3645,7 @@ export interface Operations {
       readonly id: string
       readonly clientId: string
       readonly clientName: string
+      /** As tokens have it: `readonly email:send`. */
       readonly scope: string
       /** Empty: all. */
       readonly allowedTables: ReadonlyArray<string>
@@ -3656,7 +3680,7 @@ export interface Operations {
       /** Shown to people; at most 200 characters. */
       readonly name?: string | undefined
       readonly redirectUris?: ReadonlyArray<string> | undefined
-      /** `readonly`, `readwrite`, `*`. */
+      /** `readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none. */
       readonly scopes?: ReadonlyArray<string> | undefined
     }
     readonly answer: {
@@ -4404,6 +4428,45 @@ export interface Operations {
         readonly created_at: string
         readonly updated_at: string
       }>
+    }
+  }
+  'push.sendAsProgram': {
+    readonly method: 'POST'
+    readonly path: 'push/send'
+    readonly query: never
+    readonly body: {
+      /** The app of the program, if it is given. */
+      readonly app_id?: string | undefined
+      readonly user_id?: string | undefined
+      readonly topic?: string | undefined
+      /** At most 256 characters. */
+      readonly title: string
+      /** At most 4096 characters. */
+      readonly body: string
+      /** Strings by name, for the app. */
+      readonly data?: {
+        readonly [name: string]: unknown
+      } | undefined
+      readonly options?: {
+        readonly badge?: number | undefined
+        readonly sound?: string | undefined
+        readonly ttl_seconds?: number | undefined
+        /** high unless given */
+        readonly priority?: 'high' | 'normal' | undefined
+        /** At most 64 bytes. */
+        readonly collapse_key?: string | undefined
+        /** An https URL. */
+        readonly image?: string | undefined
+      } | undefined
+      /** RFC 3339; now unless given. */
+      readonly send_at?: string | undefined
+      /** The same key of an app answers the first message again. */
+      readonly idempotency_key?: string | undefined
+    }
+    readonly answer: {
+      readonly send_id: string
+      /** Devices that the message goes to; 0 for a topic, before they are found. */
+      readonly count: number
     }
   }
   'push.sendToDevice': {
@@ -7512,6 +7575,7 @@ export interface Operations {
       readonly id: string
       readonly clientId: string
       readonly clientName: string
+      /** As tokens have it: `readonly email:send`. */
       readonly scope: string
       /** Empty: all. */
       readonly allowedTables: ReadonlyArray<string>

@@ -3,6 +3,7 @@ import { useAction } from '../../api/queries.ts'
 import { Select, TextField } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { UserPicker } from '../users/user-picker.tsx'
+import { ActionsField } from './actions-field.tsx'
 import { type CreatedKey, createKey, type KeyFilter, type NewKey } from './api.ts'
 
 const scopes = [
@@ -28,6 +29,7 @@ export function CreateKeyDialog({ userId: givenUser, appId, onClose, onCreated }
   const [name, setName] = useState('')
   const [userId, setUserId] = useState(givenUser ?? '')
   const [scope, setScope] = useState<(typeof scopes)[number]['value']>('readonly')
+  const [actions, setActions] = useState<readonly string[]>([])
   const [tables, setTables] = useState('')
   const [lifetime, setLifetime] = useState<(typeof lifetimes)[number]['value']>('90')
   const create = useAction((key: NewKey) => createKey(key), {
@@ -41,6 +43,7 @@ export function CreateKeyDialog({ userId: givenUser, appId, onClose, onCreated }
       name,
       scope,
       allowedTables: tables.split(/[\s,]+/).filter((table) => table !== ''),
+      actions: [...actions],
       ...(appId === undefined ? {} : { appId }),
       ...(lifetime === '' ? {} : { expiresAt: new Date(Date.now() + Number(lifetime) * day).toISOString() }),
     })
@@ -66,6 +69,7 @@ export function CreateKeyDialog({ userId: givenUser, appId, onClose, onCreated }
         onChange={setTables}
         isCode
       />
+      <ActionsField legend="It may also" value={actions} onChange={setActions} />
       <Select label="Expires after" value={lifetime} choices={lifetimes} onChange={setLifetime} />
     </FormDialog>
   )

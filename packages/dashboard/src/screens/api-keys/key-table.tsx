@@ -13,6 +13,7 @@ import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { type ApiKey, type KeyFilter, listKeys, revokeKey, rotateKey } from './api.ts'
 import { CreateKeyDialog } from './create-key-dialog.tsx'
+import { KeyActionsDialog } from './key-actions-dialog.tsx'
 
 const graces = [
   { value: '0', label: 'Nothing: it ends now' },
@@ -21,13 +22,15 @@ const graces = [
   { value: '604800', label: 'One week' },
 ] as const
 
+type KeyAction = 'grant' | 'rotate' | 'revoke'
+
 /** Keys of all, of a user or of an app, and what can be done with them. */
 export function KeyTable({ userId, appId }: KeyFilter) {
   const filter = { userId, appId }
   const keys = usePages(['api-keys', filter], (cursor, signal) => listKeys(filter, cursor, signal))
   const [isCreating, setCreating] = useState(false)
   const [secret, setSecret] = useState<string>()
-  const [chosen, setChosen] = useState<{ readonly apiKey: ApiKey; readonly action: 'rotate' | 'revoke' }>()
+  const [chosen, setChosen] = useState<{ readonly apiKey: ApiKey; readonly action: KeyAction }>()
   const [grace, setGrace] = useState<(typeof graces)[number]['value']>('3600')
   const invalidates = [['api-keys']]
   const rotate = useAction((id: string) => rotateKey(id, Number(grace)), {
@@ -76,7 +79,10 @@ export function KeyTable({ userId, appId }: KeyFilter) {
       {secret !== undefined && (
         <SecretDialog title="API key" label="API key" secret={secret} onClose={() => setSecret(undefined)} />
       )}
-      {chosen !== undefined && (
+      {chosen?.action === 'grant' && (
+        <KeyActionsDialog apiKey={chosen.apiKey} onClose={() => setChosen(undefined)} />
+      )}
+      {chosen !== undefined && chosen.action !== 'grant' && (
         <ConfirmDialog
           title={
             chosen.action === 'rotate' ? `Rotate ${chosen.apiKey.name}?` : `Revoke ${chosen.apiKey.name}?`
@@ -117,7 +123,12 @@ const columns: readonly Column<ApiKey>[] = [
     isMinor: true,
   },
   { key: 'state', title: 'State', cell: (key) => <KeyState apiKey={key} /> },
-  { key: 'scope', title: 'Scope', cell: ({ scope }) => (scope === '*' ? 'everything' : scope), isCut: true },
+  {
+    key: 'scope',
+    title: 'Scope',
+    cell: ({ scope, actions }) => [scope === '*' ? 'everything' : scope, ...actions].join(', '),
+    isCut: true,
+  },
   {
     key: 'tables',
     title: 'Tables',
@@ -136,7 +147,7 @@ const columns: readonly Column<ApiKey>[] = [
   { key: 'expires', title: 'Expires', cell: ({ expiresAt }) => <Time value={expiresAt} />, isMinor: true },
 ]
 
-const actionsOf = (choose: (apiKey: ApiKey, action: 'rotate' | 'revoke') => void): Column<ApiKey> => ({
+const actionsOf = (choose: (apiKey: ApiKey, action: KeyAction) => void): Column<ApiKey> => ({
   key: 'actions',
   title: 'Actions',
   align: 'end',
@@ -147,6 +158,7 @@ const actionsOf = (choose: (apiKey: ApiKey, action: 'rotate' | 'revoke') => void
         name={`Actions of ${apiKey.name}`}
         size="small"
         items={[
+          { label: 'Actions…', onSelect: () => choose(apiKey, 'grant') },
           { label: 'Rotate…', onSelect: () => choose(apiKey, 'rotate') },
           { label: 'Revoke…', isDangerous: true, onSelect: () => choose(apiKey, 'revoke') },
         ]}

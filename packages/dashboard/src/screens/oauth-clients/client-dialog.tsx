@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { useAction } from '../../api/queries.ts'
 import { Checkbox, Select, TextArea, TextField } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
+import { ActionsField } from '../api-keys/actions-field.tsx'
 import { defaultAppId } from '../apps/api.ts'
 import { createClient, type OAuthClient, updateClient } from './api.ts'
 
@@ -35,7 +36,11 @@ export function ClientDialog({ client, appId = defaultAppId, onClose, onSaved }:
     <FormDialog
       title={client === undefined ? 'Register OAuth client' : 'Edit OAuth client'}
       action="Save"
-      isDisabled={name.trim() === '' || settings.redirectUris.length === 0 || scopes.length === 0}
+      isDisabled={
+        name.trim() === '' ||
+        settings.redirectUris.length === 0 ||
+        !scopeNames.some((scope) => scopes.includes(scope))
+      }
       isPending={save.isPending}
       error={save.error}
       onSubmit={() => save.run()}
@@ -73,6 +78,9 @@ export function ClientDialog({ client, appId = defaultAppId, onClose, onSaved }:
           />
         ))}
       </fieldset>
+      {(client === undefined || client.source === 'administrator') && (
+        <ActionsField legend="It may also ask to" value={scopes} onChange={setScopes} />
+      )}
     </FormDialog>
   )
 }
