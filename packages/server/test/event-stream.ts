@@ -15,6 +15,8 @@ export interface EventStreamClient extends AsyncDisposable {
   readonly headers: IncomingMessage['headers']
   /** Everything dispatched so far. */
   readonly events: readonly StreamEvent[]
+  /** Why the stream was refused for now, if it was. */
+  readonly refusal: string | undefined
   /** Changes only. */
   readonly messages: readonly StreamEvent['data'][]
   /** What a browser would send as `Last-Event-ID` now. */
@@ -40,7 +42,7 @@ export interface EventStreamOptions {
   readonly path?: string
 }
 
-/** Resolves when the head has come, and `connected` with it unless the stream was refused. */
+/** Resolves when the head has come, and `connected` or `close` with it unless the stream was refused by its status. */
 export async function openEventStream(
   base: string,
   query: string,
@@ -91,6 +93,9 @@ export async function openEventStream(
     status: response.statusCode ?? 0,
     headers: response.headers,
     events,
+    get refusal() {
+      return events[0]?.name === 'close' ? events[0].data.reason : undefined
+    },
     get messages() {
       return events.filter((event) => event.name === 'message').map((event) => event.data)
     },
@@ -123,7 +128,7 @@ export async function openEventStream(
       response.destroy()
     },
   }
-  if (client.status === 200) await client.named('connected')
+  if (client.status === 200) await waitFor('the first event', () => events.length > 0)
   else await client.ended()
   return client
 }

@@ -24,7 +24,7 @@ export async function followStream(
     const nodes = urls()
     const url = nodes[Math.floor(Math.random() * nodes.length)] ?? ''
     const opened = await openEventStream(url, query, { token, lastEventId: last })
-    if (opened.status !== 200) throw new Error(`refused: ${opened.text}`)
+    if (opened.status !== 200 || opened.refusal !== undefined) throw new Error(`refused: ${opened.text}`)
     stream = opened
     connections += 1
   }

@@ -51,12 +51,12 @@ export async function followStream(
     let ending: unknown
     try {
       for await (const event of readStream(transport, { tables, filter, lastId }, signal)) {
-        failures = 0
-        if (event.id !== undefined) lastId = event.id
         if (event.name === 'close') {
           ending = readClose(event.data)
           break
         }
+        failures = 0
+        if (event.id !== undefined) lastId = event.id
         const said = describe(event, lastId ?? '')
         if (said !== undefined) deliver(said, onEvent)
       }
@@ -104,9 +104,21 @@ function describe({ name, data }: ServerSentEvent, id: string): StreamEvent | un
   return { type: 'change', id, change: parseExact(data) as Change }
 }
 
+/** Data of the event `close`. */
+interface Close {
+  readonly reason: string
+  readonly message: string
+  /** Undefined of servers before it was sent, and where another attempt is in vain. */
+  readonly retryMs?: number
+}
+
 function readClose(data: string): BasaltError {
-  const { reason, message } = JSON.parse(data) as { reason: string; message: string }
-  return new BasaltError(message, { error: `stream_${reason}`, status: 0 })
+  const { reason, message, retryMs } = JSON.parse(data) as Close
+  return new BasaltError(message, {
+    error: `stream_${reason}`,
+    status: 0,
+    ...(retryMs === undefined ? {} : { retryAfterSeconds: retryMs / 1000 }),
+  })
 }
 
 /** One event of a stream; one without data still carries its id. */

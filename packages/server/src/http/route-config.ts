@@ -50,6 +50,8 @@ declare module 'fastify' {
     operation?: string
     programs?: ProgramAccess
     admitsAnonymous?: AdmitsAnonymous
+    /** The route answers with server-sent events. */
+    eventStream?: boolean
     /** The route also takes requests for a WebSocket. */
     upgrade?: boolean
   }

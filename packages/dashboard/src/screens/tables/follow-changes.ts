@@ -16,6 +16,12 @@ export interface ChangeHandlers {
   onDisconnected(): void
 }
 
+/** Data of the event `close`. */
+interface Close {
+  readonly reason: string
+  readonly retryMs?: number
+}
+
 /** Follows the changes of a table by a stream of the administrator, which is resumed where it was, until the signal. */
 export async function followChanges(
   table: string,
@@ -29,7 +35,7 @@ export async function followChanges(
       const query = { tables: table }
       const ending = await inSession(async () => {
         for await (const event of readEvents('admin/realtime/stream', { signal, query, lastEventId })) {
-          if (event.name === 'close') return JSON.parse(event.data) as { readonly reason: string }
+          if (event.name === 'close') return JSON.parse(event.data) as Close
           const isFirst = event.name === 'connected' && lastEventId === undefined
           lastEventId = event.id ?? lastEventId
           if (event.name === 'connected') handlers.onFollowing()
@@ -38,6 +44,7 @@ export async function followChanges(
         return undefined
       }, signal)
       if (ending?.reason === 'disconnected') return handlers.onDisconnected()
+      pauseMs = ending?.retryMs ?? reconnectMs
     } catch (error) {
       // An unavailable server is shown by the page itself.
       if (isBasaltError(error) && error.status >= 400) pauseMs = refusedMs

@@ -4,6 +4,7 @@ import { AppError, codeOf } from '../../lib/errors.ts'
 import { isBodyAwaited } from '../requests/expectation.ts'
 import { hasDisconnected } from '../responses/disconnection.ts'
 import { sendEarly } from '../responses/linger.ts'
+import { refuseForNow } from '../responses/stream-refusal.ts'
 import { httpErrors } from './errors.ts'
 import type { FailureLog } from './failure-log.ts'
 
@@ -41,6 +42,7 @@ export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOpti
     // Without a client the statement was cancelled, and fails like one of a database that is unavailable.
     const isCancelled = error.status !== 500 && hasDisconnected(reply)
     if (error.status >= 500 && !isCancelled) options.failures.add(request, error, thrown)
+    if (refuseForNow(request, reply, error)) return
     sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
   })
   // Fastify reads a body before it looks whether there is a route for it.

@@ -51,6 +51,28 @@ export class EventStream {
   }
 }
 
+/** Why a stream ends, and when to reconnect. */
+export interface StreamClose {
+  readonly reason: string
+  readonly message: string
+  /** Milliseconds before another attempt; undefined where another one is in vain. */
+  readonly retryMs: number | undefined
+}
+
+/** Formats the last event of a stream. A browser's `EventSource` waits as `retry` says before it reconnects. */
+export function formatClose({ reason, message, retryMs }: StreamClose): string {
+  const retry = retryMs === undefined ? '' : `retry: ${retryMs}\n`
+  return `${retry}${formatEvent({ name: 'close', data: JSON.stringify({ reason, message, retryMs }) })}`
+}
+
+/** Longest time that is added to a wait: clients that were cut off together must not reconnect together. */
+const retryJitterMs = 2000
+
+/** Returns the milliseconds that a client of a stream waits before it reconnects. */
+export function reconnectAfter(seconds: number): number {
+  return Math.round(seconds * 1000 + Math.random() * retryJitterMs)
+}
+
 /** Resolves when the client has taken everything, or is gone. */
 export function drained(writable: Writable): Promise<void> {
   if (!writable.writableNeedDrain || writable.destroyed) return Promise.resolve()

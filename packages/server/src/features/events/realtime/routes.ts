@@ -34,6 +34,7 @@ export function realtimeRoutes(app: HttpServer, deps: RealtimeRoutesDeps): void 
         guard: 'stream',
         programs: 'read',
         operation: 'realtime.stream',
+        eventStream: true,
         admitsAnonymous: ({ query }) => {
           // Not validated yet.
           const { tables } = query as { tables?: unknown }
@@ -54,7 +55,7 @@ export function realtimeRoutes(app: HttpServer, deps: RealtimeRoutesDeps): void 
   app.get(
     '/api/admin/realtime/stream',
     {
-      config: { guard: 'admin', operation: 'realtime.adminStream' },
+      config: { guard: 'admin', operation: 'realtime.adminStream', eventStream: true },
       schema: adminStreamSchema,
       exposeHeadRoute: false,
     },

@@ -33,7 +33,9 @@ export const streamSchema = {
     'Server-sent events. First `connected` with `{"clientId"}`; then for each change an event without a name, ' +
     '`{"action","table","record"}`: the whole record after a create or update, the primary key as texts after a ' +
     'delete. A record that changes so that the caller may no longer read it is delivered as deleted. `gap` says that ' +
-    'events are missing, `close` why the stream ends. Every event has an id: sent back as `Last-Event-ID` it ' +
+    'events are missing, `close` with `{"reason","message","retryMs"}` why the stream ends and when to reconnect, if at ' +
+    'all. A request that accepts `text/event-stream` and is refused for the moment only, as while a node stops, is ' +
+    'answered by such a `close` alone; others by 503 or 429. Every event has an id: sent back as `Last-Event-ID` it ' +
     'resumes the stream after that event.',
   querystring: Type.Object({
     ...streamParameters,

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { EventStream, formatEvent } from '../../../http/responses/sse.ts'
+import { EventStream, formatClose, formatEvent, reconnectAfter } from '../../../http/responses/sse.ts'
 import { type Ending, gapMessage, type Transport } from './stream.ts'
 
 /** What a browser waits before it connects again. */
@@ -57,15 +57,17 @@ export class SseTransport implements Transport {
   }
 
   end(ending: Ending): void {
-    const data = JSON.stringify({ reason: ending, message: messages[ending] })
-    this.#events?.end(formatEvent({ name: 'close', data }))
+    const { message, isFinal } = endings[ending]
+    const retryMs = isFinal === true ? undefined : reconnectAfter(1)
+    this.#events?.end(formatClose({ reason: ending, message, retryMs }))
   }
 }
 
-const messages: Readonly<Record<Ending, string>> = {
-  slow_client: 'the client reads too slowly; reconnect with Last-Event-ID to resume',
-  session_ended: 'the token has expired or its session has ended',
-  server_shutdown: 'the server is shutting down; reconnect',
-  server_error: 'internal error; reconnect with Last-Event-ID to resume',
-  disconnected: 'disconnected by an administrator',
+/** After a final one the same request is refused, or was ended on purpose. */
+const endings: Readonly<Record<Ending, { readonly message: string; readonly isFinal?: true }>> = {
+  slow_client: { message: 'the client reads too slowly; reconnect with Last-Event-ID to resume' },
+  session_ended: { message: 'the token has expired or its session has ended', isFinal: true },
+  server_shutdown: { message: 'the server is shutting down; reconnect' },
+  server_error: { message: 'internal error; reconnect with Last-Event-ID to resume' },
+  disconnected: { message: 'disconnected by an administrator', isFinal: true },
 }

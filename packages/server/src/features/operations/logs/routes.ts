@@ -45,12 +45,13 @@ export function logRoutes(app: HttpServer, deps: LogRoutesDeps): void {
   app.get(
     '/api/admin/logs/tail',
     {
-      config: { guard: 'admin', operation: 'logs.tail' },
+      config: { guard: 'admin', operation: 'logs.tail', eventStream: true },
       schema: schemas.tailLogsSchema,
       // A HEAD request would open a stream without a reader.
       exposeHeadRoute: false,
     },
     async (request, reply) => {
+      tails.requireOpen()
       const filter = readLogFilter(request.query)
       const given = request.headers['last-event-id']
       const isSnapshot =

@@ -1,7 +1,8 @@
 import type { FastifyReply } from 'fastify'
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { EventStream, formatEvent } from '../../../http/responses/sse.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
+import { EventStream, formatClose, formatEvent, reconnectAfter } from '../../../http/responses/sse.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { type LogFilter, listLogsSince } from './queries.ts'
 import { showEntry } from './show.ts'
@@ -20,9 +21,15 @@ export interface TailOptions {
 export class LogTails {
   readonly #options: TailOptions
   readonly #open = new Set<() => void>()
+  #isDraining = false
 
   constructor(options: TailOptions) {
     this.#options = options
+  }
+
+  /** @throws AppError shutting_down */
+  requireOpen(): void {
+    if (this.#isDraining) throw httpErrors.shuttingDown().retryAfter(1)
   }
 
   /** @param snapshot where it begins; the id of every event continues there */
@@ -40,7 +47,13 @@ export class LogTails {
     }
     const end = () => {
       close()
-      stream.end('')
+      stream.end(
+        formatClose({
+          reason: 'server_shutdown',
+          message: 'the server is shutting down; reconnect',
+          retryMs: reconnectAfter(1),
+        }),
+      )
     }
     const send = (text: string) => {
       stream.write(text)
@@ -73,7 +86,9 @@ export class LogTails {
     void poll()
   }
 
+  /** Ends all tails and admits no more. */
   drain(): void {
+    this.#isDraining = true
     for (const end of [...this.#open]) end()
   }
 }

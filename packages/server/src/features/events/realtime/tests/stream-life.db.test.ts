@@ -161,6 +161,18 @@ describe('realtime › several nodes', () => {
     expect(idsOf(there)).toEqual([1, 2])
   })
 
+  test.each([
+    ['a limit that passes', 'tables=item', token, { status: 200, refusal: 'connection_limit_exceeded' }],
+    ['an unknown table', 'tables=nothing', token, { status: 400, refusal: undefined }],
+    ['a token that is not valid', 'tables=item', 'x', { status: 401, refusal: undefined }],
+  ])('answer an EventSource by a status only what stays refused: %s', async (_case, query, by, expected) => {
+    const streams = await Promise.all([open(), open(), open()])
+    await using refused = await openEventStream(other.url, query, { token: by })
+    expect({ status: refused.status, refusal: refused.refusal }).toEqual(expected)
+    if (refused.refusal !== undefined) expect(refused.events[0]?.data.retryMs).toBeGreaterThanOrEqual(5000)
+    for (const stream of streams) await stream[Symbol.asyncDispose]()
+  })
+
   test('count the streams of a user together', async () => {
     const streams = await Promise.all([open(), open('tables=item', undefined, other), open()])
     for (const node of [app, other]) {
@@ -174,13 +186,13 @@ describe('realtime › several nodes', () => {
       })
     }
     await using ofBob = await openEventStream(app.url, 'tables=item', { token: userToken({ sub: bob }) })
-    expect(ofBob.status).toBe(200)
+    expect(ofBob.refusal).toBeUndefined()
     await streams[1]?.[Symbol.asyncDispose]()
     await using next = await waitFor('room for one more', async () => {
       const stream = await openEventStream(app.url, 'tables=item', { token })
-      return stream.status === 200 ? stream : undefined
+      return stream.refusal === undefined ? stream : undefined
     })
-    expect(next.status).toBe(200)
+    expect(next.events[0]?.name).toBe('connected')
     for (const stream of streams) await stream[Symbol.asyncDispose]()
   })
 
@@ -191,7 +203,8 @@ describe('realtime › several nodes', () => {
         openEventStream((nodes[n % 2] ?? app).url, 'tables=item', { token }),
       ),
     )
-    expect(streams.map(({ status }) => status).sort()).toEqual([200, 200, 200, ...Array(9).fill(429)])
+    const refused = streams.filter(({ refusal }) => refusal === 'connection_limit_exceeded')
+    expect([streams.length, refused.length]).toEqual([12, 9])
     for (const stream of streams) await stream[Symbol.asyncDispose]()
   })
 
@@ -202,7 +215,7 @@ describe('realtime › several nodes', () => {
       select gen_random_uuid(), id, 'sse', '${alice}', '::1'
       from basalt.realtime_nodes, generate_series(1, 3) where seen_at < now() - interval '10 seconds'`)
     await using stream = await open()
-    expect(stream.status).toBe(200)
+    expect(stream.refusal).toBeUndefined()
     expect((await stats()).connections.total).toBe(1)
   })
 })
@@ -323,10 +336,24 @@ describe('realtime › a stream', () => {
       message: 'server is shutting down',
       error: 'shutting_down',
     })
-    expect((await stream.named('close')).data).toEqual({
+    await using refused = await open('tables=item', undefined, stopping)
+    const { headers, text, events } = refused
+    expect([headers['content-type'], headers['retry-after']]).toEqual([
+      'text/event-stream; charset=utf-8',
+      '1',
+    ])
+    const retryMs = events[0]?.data.retryMs
+    expect(retryMs).toBeGreaterThanOrEqual(1000)
+    expect(text).toBe(
+      `retry: ${retryMs}\nevent: close\ndata: {"reason":"shutting_down","message":"server is shutting down","retryMs":${retryMs}}\n\n`,
+    )
+    const { data } = await stream.named('close')
+    expect(data).toEqual({
       reason: 'server_shutdown',
       message: 'the server is shutting down; reconnect',
+      retryMs: expect.any(Number),
     })
+    expect(stream.text).toContain(`\nretry: ${data.retryMs}\nevent: close\n`)
     await stream.ended()
     await stopped
     await stopping[Symbol.asyncDispose]()
