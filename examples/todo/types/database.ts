@@ -34,8 +34,8 @@ export interface Database {
       }
       Key: [string]
       Relations: {
-        member: { table: 'member'; many: true }
-        todo: { table: 'todo'; many: true }
+        member: { table: 'member'; many: true } // member.list_id
+        todo: { table: 'todo'; many: true } // todo.list_id
       }
     }
     member: {
@@ -53,7 +53,7 @@ export interface Database {
       }
       Key: [string, string]
       Relations: {
-        list: { table: 'list'; many: false }
+        list: { table: 'list'; many: false } // list_id
       }
     }
     todo: {
@@ -78,7 +78,7 @@ export interface Database {
       }
       Key: [number]
       Relations: {
-        list: { table: 'list'; many: false }
+        list: { table: 'list'; many: false } // list_id
       }
     }
   }

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino'
 import { isDevelopment, requiresRls } from './config/development.ts'
 import type { Config } from './config/schema.ts'
-import { reportClosedRelations } from './database/catalog/first-start.ts'
+import { reportClosedRelations, reportRenamedRelations } from './database/catalog/first-start.ts'
 import { LiveCatalog } from './database/catalog/live-catalog.ts'
+import type { Catalog } from './database/catalog/model.ts'
 import type { ChangeLog } from './database/change-log.ts'
 import { isReachable } from './database/connection/half-open.ts'
 import { DatabaseClock, openDatabaseClock } from './database/database-clock.ts'
@@ -127,11 +128,7 @@ export async function createApp(options: AppOptions): Promise<App> {
       }),
     })
     const catalog = await untilAborted(signal, opening)
-    if (options.rehearsal === undefined && requiresRls(config)) {
-      await reportClosedRelations(database.system, catalog.current, (detail, message) =>
-        log.warn(detail, message),
-      )
-    }
+    if (options.rehearsal === undefined) await reportAtFirstStart(options, database, catalog.current)
     return await untilAborted(signal, wire(options, clock, database, catalog))
   } catch (error) {
     await database.close(signal?.aborted)
@@ -139,6 +136,13 @@ export async function createApp(options: AppOptions): Promise<App> {
     const failure = translateDatabaseFailure(error)
     throw failure?.status === 503 ? new OperatorError(`${failure.message}: ${messageOf(error)}`) : error
   }
+}
+
+/** Says once what this version means for a database that the version before has served. */
+async function reportAtFirstStart({ config, log }: AppOptions, { system }: Database, catalog: Catalog) {
+  const warn = (detail: object, message: string) => log.warn(detail, message)
+  await reportRenamedRelations(system, catalog, warn)
+  if (requiresRls(config)) await reportClosedRelations(system, catalog, warn)
 }
 
 async function wire(

@@ -50,6 +50,7 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
     on_update: ' ',
     on_delete: ' ',
     definition: '',
+    comment: null,
     is_inherited: false,
     has_period: false,
   } as const

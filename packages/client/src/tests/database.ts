@@ -40,8 +40,8 @@ export interface Database {
       }
       Key: [ExactInput]
       Relations: {
-        artist: { table: 'artist'; many: false }
-        task: { table: 'task'; many: true }
+        artist: { table: 'artist'; many: false } // artist_id
+        task: { table: 'task'; many: true } // task.album_id
       }
     }
     album_names: {
@@ -67,7 +67,7 @@ export interface Database {
       }
       Key: [number]
       Relations: {
-        album: { table: 'album'; many: true }
+        album: { table: 'album'; many: true } // album.artist_id
       }
     }
     constructor: {
@@ -130,7 +130,7 @@ export interface Database {
       }
       Key: [number]
       Relations: {
-        album: { table: 'album'; many: false }
+        album: { table: 'album'; many: false } // album_id
       }
     }
   }

@@ -29,7 +29,7 @@ export interface Database {
       }
       Key: [number]
       Relations: {
-        task: { table: 'task'; many: true }
+        task: { table: 'task'; many: true } // task.list_id
       }
     }
     task: {
@@ -54,7 +54,7 @@ export interface Database {
       }
       Key: [number]
       Relations: {
-        list: { table: 'list'; many: false }
+        list: { table: 'list'; many: false } // list_id
       }
     }
   }

@@ -103,11 +103,11 @@ interface CheckOptions extends JsonOption {
 function checkCommand(terminal: Terminal): Command {
   const command = createSubcommand(terminal, 'check')
     .description(
-      'run what is pending on a copy: which locks it takes, what it rewrites, and who may do more afterwards',
+      'run what is pending on a copy: which locks it takes, what it rewrites, which names of relations change, and who may do more',
     )
     .option('--allow-late', 'with migrations that are older than one that was applied')
     .option('--interrupt', 'end sessions in the database for the copy, as is always done in development')
-    .option('--json', 'print {"copy", "migrations", "access"}')
+    .option('--json', 'print {"copy", "migrations", "access", "relations"}')
   return withConfigFlags(command).action(async ({ allowLate, interrupt, json }: CheckOptions) => {
     const { config } = loadCommandConfig(terminal, command)
     const files = readMigrationFiles(config.project.migrations)

@@ -251,15 +251,19 @@ function foreignKeyEdges(
         constraint: row.name,
         from: {
           collection: collectionName(from),
+          schema: from.schema,
           table: from.name,
           columns: columnNames(from.oid, row.columns),
+          position: row.columns?.[0] ?? 0,
         },
         to: {
           collection: collectionName(to),
+          schema: to.schema,
           table: to.name,
           columns: columnNames(to.oid, row.referenced_columns),
         },
         isInherited: row.is_inherited,
+        comment: row.comment ?? undefined,
       },
     ]
   })

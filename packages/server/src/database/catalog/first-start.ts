@@ -2,6 +2,7 @@ import { sql } from '../sql.ts'
 import type { SystemDatabase } from '../system-database.ts'
 import { closedRelations } from './advisories.ts'
 import type { Catalog } from './model.ts'
+import { compareWithNamesByConstraint } from './relation-changes.ts'
 
 type Log = (detail: object, message: string) => void
 
@@ -28,6 +29,26 @@ export async function reportClosedRelations(
       { tables: closed },
       'database.require_rls is on: relations without row-level security are closed to callers, who had grants on ' +
         'them. Enable row-level security on each and write its policies, or set database.require_rls = false',
+    )
+  })
+}
+
+/**
+ * Lists, once for a database, the names of relations that mean something else since they follow the order of columns rather
+ * than the names of constraints.
+ */
+export async function reportRenamedRelations(
+  database: SystemDatabase,
+  catalog: Catalog,
+  log: Log,
+): Promise<void> {
+  const changes = compareWithNamesByConstraint(catalog)
+  await atFirst(database, 'reported_relation_names', () => {
+    if (changes.length === 0) return
+    log(
+      { relations: changes },
+      'names of relations (expand, filters) changed: of keys that want one name the one whose column stands first in its ' +
+        'table has it now. A comment on the constraint keeps the name of before',
     )
   })
 }

@@ -165,6 +165,8 @@ export interface Relationship {
   readonly name: string
   readonly kind: 'many-to-one' | 'one-to-many'
   readonly constraint: string
+  /** On the constraint; it may name the relation (`@name author`). */
+  readonly comment: string | undefined
   /** Collection at the other side; look it up in the same snapshot. */
   readonly target: string
   /** Pairs of (column here, column there). */

@@ -1,5 +1,6 @@
 import { isDevelopment } from '../../config/development.ts'
 import type { Config } from '../../config/schema.ts'
+import type { RelationChange } from '../../database/catalog/relation-changes.ts'
 import { type Database, openDatabase } from '../../database/open.ts'
 import { DatabaseInUse } from '../databases/copies.ts'
 import { openThrowAwayBranch, withReplayed } from '../databases/replay.ts'
@@ -20,6 +21,7 @@ export async function checkMigrations(
   files: readonly MigrationFile[],
   { allowLate, interrupt }: { readonly allowLate: boolean; readonly interrupt: boolean },
 ): Promise<Checked> {
+  const { schemas } = config.database
   const database = await openDatabase(config, {
     purpose: 'basalt migrate',
     asServer: false,
@@ -34,7 +36,7 @@ export async function checkMigrations(
     const options = { purpose: 'basalt check', asServer: false, log: () => undefined }
     const copy = await openDatabase(branch.config, options)
     try {
-      return { copy: 'database', ...(await rehearseOn(copy, plan.pending)) }
+      return { copy: 'database', ...(await rehearseOn(copy, plan.pending, schemas)) }
     } finally {
       await copy.close()
     }
@@ -44,24 +46,25 @@ export async function checkMigrations(
   const applied = files.filter((file) => !plan.pending.includes(file))
   return await withReplayed(config, applied, async (copy) => ({
     copy: 'migrations' as const,
-    ...(await rehearseOn(copy, plan.pending)),
+    ...(await rehearseOn(copy, plan.pending, schemas)),
   }))
 }
 
 async function rehearseOn(
   { aside }: Pick<Database, 'aside'>,
   files: readonly MigrationFile[],
+  schemas: readonly string[],
 ): Promise<Rehearsal> {
   const connection = await aside.open()
   try {
-    return await rehearse(connection, files)
+    return await rehearse(connection, files, schemas)
   } finally {
     await connection.close()
   }
 }
 
 /** For people. */
-export function describeChecked({ copy, migrations, access }: Checked): string {
+export function describeChecked({ copy, migrations, access, relations }: Checked): string {
   if (migrations.length === 0) return 'nothing is pending\n'
   const lines = migrations.flatMap(({ name, durationMs, locks, rewritten, breaks }) => [
     `${name} (${durationMs} ms)`,
@@ -80,6 +83,16 @@ export function describeChecked({ copy, migrations, access }: Checked): string {
       ? 'on a copy of the database'
       : 'on an empty database with the applied migrations, because the database is in use: times are those without rows',
     ...lines,
+    ...relations.flatMap(describeRelationChange),
     ...(access.length === 0 ? ['no role may do more or less than before'] : access.map(describeAccessChange)),
   ].join('\n')}\n`
+}
+
+function describeRelationChange({ collection, name, was, now, newName, keep }: RelationChange): string[] {
+  const means = now === null ? 'is no relation any more' : `follows ${now} from then on`
+  const instead = newName === null ? '' : `, which is ${newName} then`
+  return [
+    `warning: ${name} of ${collection} (expand, filters) ${means}, not ${was}${instead}`,
+    ...(keep === null ? [] : [`  to keep it, add to the migration: ${keep}`]),
+  ]
 }

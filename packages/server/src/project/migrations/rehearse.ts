@@ -1,3 +1,5 @@
+import { loadCatalog } from '../../database/catalog/load.ts'
+import { compareRelationNames, type RelationChange } from '../../database/catalog/relation-changes.ts'
 import type { Connection } from '../../database/connection/connection.ts'
 import { runStatement, ScriptFailure } from '../../database/errors/script-failure.ts'
 import { inTransaction, queryableOn } from '../../database/system-database.ts'
@@ -28,16 +30,26 @@ export interface Rehearsed {
 export interface Rehearsal {
   readonly migrations: readonly Rehearsed[]
   readonly access: readonly AccessChange[]
+  /** Names of `expand` and filters that mean something else afterwards. */
+  readonly relations: readonly RelationChange[]
 }
 
 /** Runs the files on a copy, and watches. @throws OperatorError with the line that fails */
-export async function rehearse(connection: Connection, files: readonly MigrationFile[]): Promise<Rehearsal> {
+export async function rehearse(
+  connection: Connection,
+  files: readonly MigrationFile[],
+  schemas: readonly string[],
+): Promise<Rehearsal> {
+  const readCatalog = () =>
+    inTransaction(connection, (transaction) => loadCatalog(transaction, { schemas }, new Date(0)))
   const before = await inTransaction(connection, readAccess)
+  const catalog = await readCatalog()
   const known = await listColumns(queryableOn(connection))
   const migrations: Rehearsed[] = []
   for (const file of files) migrations.push(await rehearseFile(connection, file, known))
   const after = await inTransaction(connection, readAccess)
-  return { migrations, access: compareAccess(before, after) }
+  const relations = compareRelationNames(catalog, await readCatalog())
+  return { migrations, access: compareAccess(before, after), relations }
 }
 
 /** @param known what was there before the first of the files */

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
@@ -66,8 +66,8 @@ revoke execute on function old() from public;
     write('migrations/20260102000000_b.sql', pending)
     const { code, stdout, stderr } = await basalt('migrate', 'check', '--interrupt', '--json')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    const { copy, migrations, access } = JSON.parse(stdout)
-    expect(copy).toBe('database')
+    const { copy, migrations, access, relations } = JSON.parse(stdout)
+    expect([copy, relations]).toEqual(['database', []])
     expect(migrations).toEqual([
       {
         name: '20260102000000_b.sql',
@@ -180,6 +180,47 @@ alter table a rename to z;`,
     ])
     write('migrations/20260102000000_b.sql', '-- basalt: no transaction\ndrop table a;')
     expect((await basalt('migrate', 'check', '--interrupt')).stdout).toContain('line 2 drops a,')
+  })
+
+  test('names every relation whose meaning changes, and the comment that keeps it', async () => {
+    await database.sql(`
+      create table person (id int primary key);
+      create table book (id int primary key, writer int, author int references person, owner_id int references person);
+      comment on constraint book_author_fkey on book is 'Who wrote it.'`)
+    write(
+      'migrations/20260102000000_b.sql',
+      `alter table book add foreign key (writer) references person;
+alter table book add editor int references person;
+alter table book rename owner_id to keeper_id;`,
+    )
+    const file = 'migrations/20260102000000_b.sql'
+    const added = readFileSync(join(directory, file), 'utf8')
+    const before = await basalt('migrate', 'check', '--interrupt')
+    expect([
+      before.code,
+      before.stdout.split('\n').filter((line) => /\(expand|to keep it/.test(line)),
+    ]).toEqual([
+      0,
+      [
+        'warning: person of book (expand, filters) follows writer from then on, not author, which is person_by_author then',
+        '  to keep it, add to the migration: comment on constraint "book_author_fkey" on "public"."book" is ' +
+          "e'@name person\\n@reverse_name book\\nWho wrote it.';",
+        'warning: owner of book (expand, filters) is no relation any more, not owner_id, which is keeper then',
+        '  to keep it, add to the migration: comment on constraint "book_owner_id_fkey" on "public"."book" is ' +
+          "e'@name owner\\n@reverse_name book_by_owner_id';",
+        'warning: book of person (expand, filters) follows book.writer from then on, not book.author, which is book_by_author then',
+        '  to keep it, add to the migration: comment on constraint "book_author_fkey" on "public"."book" is ' +
+          "e'@name person\\n@reverse_name book\\nWho wrote it.';",
+        'warning: book_by_owner_id of person (expand, filters) is no relation any more, not book.owner_id, which is book_by_keeper_id then',
+        '  to keep it, add to the migration: comment on constraint "book_owner_id_fkey" on "public"."book" is ' +
+          "e'@name owner\\n@reverse_name book_by_owner_id';",
+      ],
+    ])
+    // With what it proposes nothing changes.
+    const comments = [...before.stdout.matchAll(/comment on constraint .*;/g)].map(([statement]) => statement)
+    write(file, `${added};\n${comments.join('\n')}`)
+    expect((await basalt('migrate', 'check', '--interrupt')).stdout).not.toContain('expand')
+    await database.sql('drop table book, person')
   })
 
   test('fails with the line of what fails, as up would', async () => {

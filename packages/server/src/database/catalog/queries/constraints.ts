@@ -16,6 +16,7 @@ export function constraintsQuery(schemas: readonly string[]): Sql {
       ${unlessLocked(sql`k.conrelid`, sql`pg_get_constraintdef(k.oid)`)} as definition,
       -- A partition's copy of its parent's key.
       k.conparentid <> 0 as is_inherited,
+      obj_description(k.oid, 'pg_constraint') as comment,
       -- A foreign key with PERIOD (PostgreSQL 18): a row refers to all those that cover its range together.
       k.contype = 'f' and coalesce(
         (select i.indisexclusion from pg_index i where i.indexrelid = k.conindid), false
@@ -43,5 +44,6 @@ export interface ConstraintRow {
   /** Null while the relation is locked. */
   readonly definition: string | null
   readonly is_inherited: boolean
+  readonly comment: string | null
   readonly has_period: boolean
 }

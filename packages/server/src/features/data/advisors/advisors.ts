@@ -6,6 +6,7 @@ import { type Advice, adviceId, type Finding, type Rule, severities } from './ad
 import { type DismissalRow, listDismissals } from './dismissals.ts'
 import { findHealth } from './health-rules.ts'
 import { findIndexes } from './index-rules.ts'
+import { findRelationNames } from './relation-rules.ts'
 
 const unindexedSearch: Rule = {
   name: 'search_unindexed',
@@ -26,6 +27,7 @@ export interface AdvisorDeps {
 export async function listAdvice({ database, catalog, listSearches }: AdvisorDeps): Promise<Advice[]> {
   const found = [
     ...findAccess(catalog),
+    ...findRelationNames(catalog),
     ...(await findIndexes(catalog, database)),
     ...(await findHealth(catalog, database)),
     ...(await listSearches()).flatMap(adviseSearch),

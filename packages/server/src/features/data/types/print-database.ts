@@ -5,6 +5,7 @@ import type {
   DatabaseFunction,
   Parameter,
   Relation,
+  Relationship,
 } from '../../../database/catalog/model.ts'
 import { printEnum, printName, printText, printType } from './column-types.ts'
 import type { NotNullColumns } from './view-origins.ts'
@@ -73,9 +74,11 @@ function printRelation(catalog: Catalog, relation: Relation, isNotNull: NotNullC
   const key = relation.primaryKey.map((column) => printType(column.type, 'write'))
   const relations = [...relation.relationships.values()]
     .filter(({ target }) => catalog.relations.has(target))
-    .map(({ name, target, kind }) => {
+    .map((relationship) => {
+      const { name, target, kind } = relationship
       const many = kind === 'one-to-many'
-      return `${printName(name)}: { table: ${printText(target)}; many: ${many} }`
+      // With the columns a change of what the name means is a change of the file.
+      return `${printName(name)}: { table: ${printText(target)}; many: ${many} } // ${printKey(relationship)}`
     })
   return `    ${printName(relation.collection)}: {
       Row: ${block(row)}
@@ -84,6 +87,12 @@ function printRelation(catalog: Catalog, relation: Relation, isNotNull: NotNullC
       Key: [${key.join(', ')}]
       Relations: ${block(relations.toSorted())}
     }`
+}
+
+/** The columns that a relation follows, on one line. */
+function printKey({ kind, target, pairs }: Relationship): string {
+  const columns = pairs.map(({ from, to }) => (kind === 'one-to-many' ? `${target}.${to}` : from))
+  return columns.join(', ').replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ')
 }
 
 function isViewed({ kind }: Relation): boolean {

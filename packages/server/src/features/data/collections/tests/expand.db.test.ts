@@ -569,3 +569,108 @@ test('a relation that appears after the start is found at once', async () => {
   expect(await body('late/1?expand=person')).toEqual({ id: 1, person_id: 3, expand: { person: cid } })
   expect(await body('person/3?expand=late')).toEqual({ ...cid, expand: { late: [{ id: 1, person_id: 3 }] } })
 })
+
+describe('names when keys are added', () => {
+  const setup = `
+    delete from basalt.settings where key = 'reported_relation_names';
+    create table writer (id int primary key);
+    create table novel (id int primary key, author int, editor int);
+    alter table novel add constraint z foreign key (author) references writer;
+    alter table novel add constraint a foreign key (editor) references writer;
+    insert into writer values (1), (2);
+    insert into novel values (1, 1, 2)`
+
+  test('stay with the column that stands first, and the first start lists those that were renamed, once', async () => {
+    await using named = await createTestApp({ setup })
+    const expanded = async (path: string) => {
+      const response = await named.request('GET', `/api/collections/${path}`, { token })
+      return response.json.expand ?? response.json
+    }
+    expect(await expanded('novel/1?expand=writer,writer_by_editor')).toEqual({
+      writer: { id: 1 },
+      writer_by_editor: { id: 2 },
+    })
+    const reports = (app: TestApp) =>
+      app.log.flatMap((line) => {
+        const { msg, relations } = JSON.parse(line)
+        return String(msg).startsWith('names of relations') ? [relations] : []
+      })
+    const keep = (constraint: string, comment: string) =>
+      `comment on constraint "${constraint}" on "public"."novel" is ${comment};`
+    expect(reports(named)).toEqual([
+      [
+        {
+          collection: 'novel',
+          name: 'writer',
+          was: 'editor',
+          now: 'author',
+          newName: 'writer_by_editor',
+          keep: keep('a', "e'@name writer\\n@reverse_name novel'"),
+        },
+        {
+          collection: 'novel',
+          name: 'writer_by_author',
+          was: 'author',
+          now: null,
+          newName: 'writer',
+          keep: keep('z', "e'@name writer_by_author\\n@reverse_name novel_by_author'"),
+        },
+        {
+          collection: 'writer',
+          name: 'novel',
+          was: 'novel.editor',
+          now: 'novel.author',
+          newName: 'novel_by_editor',
+          keep: keep('a', "e'@name writer\\n@reverse_name novel'"),
+        },
+        {
+          collection: 'writer',
+          name: 'novel_by_author',
+          was: 'novel.author',
+          now: null,
+          newName: 'novel',
+          keep: keep('z', "e'@name writer_by_author\\n@reverse_name novel_by_author'"),
+        },
+      ],
+    ])
+    await using next = await createTestApp({ database: named.database })
+    expect(reports(next)).toEqual([])
+
+    // A key that is added changes none of them, whatever its constraint is called; a comment does, at once.
+    await named.sql(`
+      alter table novel add column "_first" int constraint "0" references writer;
+      comment on constraint a on novel is '@name edited_by'`)
+    await named.app.catalog.refresh()
+    expect(await expanded('novel/1?expand=writer,edited_by')).toEqual({
+      writer: { id: 1 },
+      edited_by: { id: 2 },
+    })
+    expect(await expanded('novel/1?expand=writer_by_editor')).toMatchObject({
+      code: 400,
+      error: 'unknown_relation',
+    })
+    const filtered = await named.request('GET', '/api/collections/novel?filter=edited_by.id=2', { token })
+    expect(filtered.json.items).toEqual([{ id: 1, author: 1, editor: 2, _first: null }])
+    const document = await named.request('GET', '/api/schema', { token })
+    expect(
+      document.json.tables['public.novel'].relationships.map(
+        ({ fieldName, name }: Record<string, unknown>) => [fieldName, name],
+      ),
+    ).toEqual([
+      ['writer_by__first', '0'],
+      ['edited_by', 'a'],
+      ['writer', 'z'],
+    ])
+    const admin = await named.adminToken()
+    await named.sql(`comment on constraint z on novel is '@name edited_by'`)
+    await named.app.catalog.refresh()
+    const advice = await named.request('GET', '/api/admin/advisors', { token: admin })
+    expect(advice.json.items.filter(({ rule }: { rule: string }) => rule === 'relation_name')).toMatchObject([
+      {
+        object: 'constraint "a" on public.novel',
+        detail: '@name edited_by is not used; the relation of novel is writer.',
+        statement: `comment on constraint "a" on "public"."novel" is '@name writer';`,
+      },
+    ])
+  })
+})

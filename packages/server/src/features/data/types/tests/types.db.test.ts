@@ -179,7 +179,7 @@ describe('basalt types', () => {
       }
       Key: [number]
       Relations: {
-        album: { table: 'album'; many: true }
+        album: { table: 'album'; many: true } // album.artist_id
       }`)
     const album = relation('album').split('Insert')[1] ?? ''
     expect(album).toContain(
@@ -188,8 +188,8 @@ describe('basalt types', () => {
     expect(album).toContain('        price?: ExactInput\n')
     expect(album).not.toContain('seconds')
     expect(album).toContain(`Relations: {
-        artist: { table: 'artist'; many: false }
-        line: { table: 'shop.line'; many: true }
+        artist: { table: 'artist'; many: false } // artist_id
+        line: { table: 'shop.line'; many: true } // shop.line.album_id
       }`)
     expect(relation("'shop.line'")).toContain('Key: [number, number]')
     expect(relation('keyless')).toContain('Key: []\n      Relations: {}')
