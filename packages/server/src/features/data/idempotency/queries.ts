@@ -11,11 +11,9 @@ const keptHours = 24
 export const keyConstraint = 'idempotency_keys_pkey'
 
 /** Waits while another transaction has the key, and fails when that commits. */
-const insertKey = statement(
-  "insert into basalt.idempotency_keys (owner, key, fingerprint) values ($1, $2, decode($3, 'hex'))",
-)
+const insertKey = statement('select basalt.reserve_idempotency_key($1, $2, $3)')
 
-const storeResult = statement('update basalt.idempotency_keys set result = $3 where owner = $1 and key = $2')
+const storeResult = statement('select basalt.store_idempotency_result($1, $2, $3)')
 
 export function reserveKey({ owner, value, fingerprint }: IdempotencyKey): Step {
   return asLogin(insertKey, [owner, value, fingerprint])

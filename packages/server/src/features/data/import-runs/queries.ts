@@ -39,13 +39,11 @@ export function saveProgress(
     where id = ${id}::uuid and state = 'running'`)
 }
 
-/** For the transaction of the import: its end is committed with its rows. Touches no row when it is taken for lost. */
+/** For the transaction of the import: its end is committed with its rows. Answers no row when it is taken for lost. */
 export function succeedImport(id: string, result: ImportResult): Sql {
   return sql`
-    update basalt.imports
-    set state = 'succeeded', result = ${JSON.stringify(result)}::json, finished_at = clock_timestamp(),
-      rows_written = ${String(result.inserted + result.updated)}::bigint, failed = ${String(result.failed)}::bigint
-    where id = ${id}::uuid and state = 'running'`
+    select where basalt.succeed_import(${id}, ${JSON.stringify(result)}, ${String(result.inserted + result.updated)},
+      ${String(result.failed)})`
 }
 
 export function failImport(database: SystemDatabase, id: string, error: object): Promise<number> {

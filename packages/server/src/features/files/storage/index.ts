@@ -54,6 +54,7 @@ export function storage(platform: Platform, purge: PurgeChanged | undefined): Fe
   const writesOnce = createWritesOnce(database)
   const objects = createObjectService({
     database: database.user,
+    system,
     writesOnce,
     urlOf,
     defaultQuotaMb: default_quota_mb,

@@ -26,7 +26,7 @@ export interface ImportProgress {
   restart(): void
   /** Before its end is written. */
   stopSaving(): Promise<void>
-  /** For the transaction of the import, as the login role: touches one row, or none when it was declared lost. */
+  /** For the transaction of the import, as the login role: answers one row, or none when it was declared lost. */
   end(result: ImportResult): Sql
 }
 

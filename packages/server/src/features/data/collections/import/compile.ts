@@ -1,4 +1,3 @@
-import { anonymousRole, callerRole } from '../../../../database/caller/caller-scope.ts'
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
@@ -12,18 +11,13 @@ import type { ImportOptions } from './parameters.ts'
 /** The rows on their way into the table, for the time of a transaction. */
 export const staging = sql.id('pg_temp', 'basalt_import')
 
-/** As the login role: callers need no right to make tables. @param reader whose role inserts from it */
-export function createStaging(reader: Reader): readonly Sql[] {
-  const create = sql`
-    create temp table basalt_import (ordinal int primary key, column_set int not null, doc text not null) on commit drop`
-  if (reader === 'unrestricted') return [create]
-  const role = reader === 'anonymous' ? anonymousRole : callerRole
-  return [create, sql`grant select on ${staging} to ${sql.id(role)}`]
-}
+/** As the login role, which then fills it: callers need no right to make tables, and only read it. */
+export const createStaging: Sql = sql`select basalt.create_import_staging()`
 
 export const copyCommand = 'copy pg_temp.basalt_import (ordinal, column_set, doc) from stdin'
 
-export const analyzeStaging: Sql = sql`analyze ${staging}`
+/** As the login role. */
+export const analyzeStaging: Sql = sql`select basalt.analyze_import_staging()`
 
 const rowsSlot = new Slot('rows')
 

@@ -3,6 +3,7 @@ import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Call } from '../../../../database/connection/message.ts'
 import { StatementFailed } from '../../../../database/connection/message.ts'
 import { sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
 import { isJoinRefused, joinCheck, relationSlots } from '../compile/batch.ts'
 import { fill, type StatementCache } from '../statement-cache.ts'
@@ -19,7 +20,7 @@ import {
   rowsOfRange,
   rowsSlots,
 } from './compile.ts'
-import { compileBrokenRows } from './deferred.ts'
+import { findBrokenRows } from './deferred.ts'
 import { describeReason, describeRefusal, isFaultOfRow } from './faults.ts'
 import type { RowFault, RowFaults } from './row-faults.ts'
 import type { Spool } from './spool.ts'
@@ -34,6 +35,7 @@ export interface RunPlan {
   /** Whether the rows that are not at fault are to be written. */
   readonly isPartial: boolean
   readonly statements: StatementCache
+  readonly system: Queryable
   /** Where it is watched. */
   readonly progress?: Pick<ImportProgress, 'wrote' | 'restart'> | undefined
 }
@@ -143,12 +145,12 @@ export async function insertRows(
       await transaction.run([savepoint, statements.call(sql`set constraints all immediate`), release])
       return []
     } catch (error) {
-      const rowsAtFault = error instanceof StatementFailed ? compileBrokenRows(relation, error) : undefined
-      if (!(error instanceof StatementFailed) || rowsAtFault === undefined) throw error
-      const [, answer] = await transaction.run([rollback, asLogin(statements.call(rowsAtFault))])
+      if (!(error instanceof StatementFailed)) throw error
+      await transaction.run([rollback])
+      const broken = await findBrokenRows({ transaction, statements, system: plan.system }, relation, error)
       // PostgreSQL tells the key of the first row alone.
       const message = `foreign key violation (${error.error.constraint}: the row referred to is not present)`
-      const rows = (answer?.rows ?? []).map(([row]) => ({ row: Number(row), message }))
+      const rows = broken.map((row) => ({ row, message }))
       if (rows.length === 0) throw error
       return rows
     }
@@ -172,7 +174,7 @@ export async function insertRows(
     }
   }
 
-  await transaction.run(createStaging(insert.reader).map((statement) => asLogin(statements.call(statement))))
+  await transaction.run([asLogin(statements.call(createStaging))])
   await transaction.copyAsLogin(copyCommand, spool.read())
   await transaction.run([asLogin(statements.call(analyzeStaging))])
   const isJoined = await mayJoin()

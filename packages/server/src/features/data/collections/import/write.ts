@@ -21,7 +21,7 @@ import { insertRows } from './run.ts'
 import type { Spool } from './spool.ts'
 
 export interface RowWriterDeps {
-  readonly database: Pick<Database, 'user' | 'aside'>
+  readonly database: Pick<Database, 'user' | 'aside' | 'system'>
   readonly writesOnce: WritesOnce
   readonly changes: ChangeLog
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
@@ -79,7 +79,8 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
     await reserve(run)
     await run([statements.call(sql`savepoint import`)])
     progress?.restart()
-    const plan = { catalog, relation, insert, capture, faults, isPartial, statements, progress }
+    const { system } = database
+    const plan = { catalog, relation, insert, capture, faults, isPartial, statements, system, progress }
     const counts = await insertRows(transaction, spool, plan)
     const skipped = spool.rowCount - faults.count - counts.inserted - counts.updated
     const result = { processed: spool.rowCount, ...counts, skipped, ...describeFaults(faults) }
@@ -103,7 +104,7 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
   ): Promise<ImportResult> {
     const { scope, origin } = rows.caller
     const { signal } = terms
-    const connection = await database.aside.open()
+    const connection = await database.aside.openFor(scope)
     const cancel = () => void database.aside.cancel(connection)
     signal.addEventListener('abort', cancel)
     try {

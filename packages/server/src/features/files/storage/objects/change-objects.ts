@@ -50,12 +50,12 @@ export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps)
         const steps = [
           queries.asCaller(queries.seeObject(bucket, name)),
           queries.asCaller(queries.deleteObject(bucket, name, condition)),
-          queries.asLogin(queries.findById(object.id)),
+          queries.asLogin(queries.findByKey(object.key)),
         ]
         return await write(actor, steps, key, ([seen, deleted, found]) => {
           if ((deleted?.count ?? 0) > 0) return null
-          const row = queries.readObjectText(queries.firstValue(found))
-          if (row === undefined || !isSame(row, object)) throw new Outdated()
+          const now = queries.readStored(queries.firstValue(found))
+          if (now === undefined || !isSame(now.object, object)) throw new Outdated()
           if (!isPublic && (seen?.count ?? 0) === 0) throw storageErrors.fileNotFound()
           if (!isExpected(object, condition)) throw storageErrors.preconditionFailed()
           throw storageErrors.insufficientStoragePermissions()
@@ -88,18 +88,17 @@ export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps)
       key: IdempotencyKey | undefined,
     ): Promise<ShownObject | undefined> {
       const steps = [
-        queries.asLogin(queries.setLimits(queries.unlimited)),
+        queries.asCaller(queries.setLimits(queries.unlimited)),
         queries.asCaller(queries.moveObject(object, to)),
-        queries.asLogin(queries.findById(object.id)),
-        queries.asLogin(queries.isPublicBucket(to.bucket)),
+        queries.asLogin(queries.findByKey(object.key)),
       ]
       try {
-        const shown = await write(actor, steps, key, ([, moved, found, isPublic]) => {
-          const row = queries.readObjectText(queries.firstValue(found))
+        const shown = await write(actor, steps, key, ([, moved, found]) => {
+          const now = queries.readStored(queries.firstValue(found))
           const isMoved = (moved?.count ?? 0) > 0
-          if (row === undefined || (!isMoved && !isSame(row, object))) throw new Outdated()
+          if (now === undefined || (!isMoved && !isSame(now.object, object))) throw new Outdated()
           if (!isMoved) throw storageErrors.insufficientStoragePermissions()
-          return reader.show(row, queries.firstValue(isPublic) === 't')
+          return reader.show(now.object, now.isPublic)
         })
         reaper.wake()
         return shown

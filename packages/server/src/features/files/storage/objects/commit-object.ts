@@ -114,22 +114,20 @@ export function createObjectCommitter({
       const steps = [
         // First: what it has reserved makes room, and rows are locked in the order in which a termination does it.
         ...(completes === undefined ? [] : [completes]),
-        queries.asLogin(queries.setLimits(limitsOf(actor))),
+        queries.asCaller(queries.setLimits(limitsOf(actor))),
         queries.asCaller(queries.putObject(content, actor, condition)),
         queries.asLogin(queries.findByKey(content.key)),
-        queries.asLogin(queries.isPublicBucket(content.bucket)),
       ]
       const committed = await write(condition, () =>
         writesOnce.run(
           { key: key && { ...key, replaying }, scope: actor.scope, steps, options: { isRead: false } },
           (answers) => {
-            const [put, found, bucket] = answers.slice(-3)
-            const object = queries.readObjectText(queries.firstValue(found))
-            if (object === undefined) throw storageErrors.preconditionFailed()
-            const isPublic = queries.firstValue(bucket) === 't'
+            const [put, answer] = answers.slice(-2)
+            const found = queries.readStored(queries.firstValue(answer))
+            if (found === undefined) throw storageErrors.preconditionFailed()
             return {
-              object: reader.show(object, isPublic),
-              etag: object.etag,
+              object: reader.show(found.object, found.isPublic),
+              etag: found.object.etag,
               isNew: put?.count === 1,
             }
           },
@@ -149,7 +147,7 @@ export function createObjectCommitter({
       const key = newKey()
       const steps = [
         queries.asLogin(queries.stageTrial(key)),
-        queries.asLogin(queries.setLimits(limitsOf(actor))),
+        queries.asCaller(queries.setLimits(limitsOf(actor))),
         queries.asCaller(queries.putObject({ ...content, key }, actor, {})),
         queries.asLogin(queries.endTrial),
       ]

@@ -43,10 +43,6 @@ export function readObject<Row extends ObjectRow>(json: Row): Row {
   return { ...json, createdAt: instant(json.createdAt), updatedAt: instant(json.updatedAt) }
 }
 
-export function readObjectText(text: string | null): StoredObject | undefined {
-  return text === null ? undefined : readObject(JSON.parse(text) as StoredObject)
-}
-
 /** Whether a bucket is public, and its object of the name, as the server sees them: without policies. */
 export function lookUpObject(bucket: string, name: string): Sql {
   return sql`
@@ -60,8 +56,20 @@ export function seeObject(bucket: string, name: string): Sql {
   return sql`select o.id from basalt.objects o where o.bucket = ${bucket} and o.name = ${name}`
 }
 
+/** Without policies, for {@link readStored}. */
 export function findByKey(key: string): Sql {
-  return sql`select ${storedJson}::text from basalt.objects o where o.key = ${key}`
+  return sql`select basalt.stored_object(${key})`
+}
+
+export interface FoundObject {
+  readonly isPublic: boolean
+  readonly object: StoredObject
+}
+
+export function readStored(text: string | null): FoundObject | undefined {
+  if (text === null) return undefined
+  const { isPublic, object } = JSON.parse(text) as FoundObject
+  return { isPublic, object: readObject(object) }
 }
 
 export interface ListWindow {
@@ -205,12 +213,11 @@ export function putObject(
 
 /** A key without bytes, for a trial. */
 export function stageTrial(key: string): Sql {
-  return sql`insert into basalt.stored_bytes (key, expires_at) values (${key}, now())`
+  return sql`select basalt.stage_trial(${key})`
 }
 
 /** Fails, so that nothing of a trial stays. */
-export const endTrial = sql`
-  do $$ begin raise exception 'the trial has passed' using errcode = 'BS004'; end $$`
+export const endTrial = sql`select basalt.end_trial()`
 
 export function deleteObject(
   bucket: string,
@@ -237,13 +244,4 @@ export function moveObject({ bucket, name, etag }: StoredObject, to: Place): Sql
     set bucket = ${to.bucket}, name = ${to.name}, updated_at = now()
     where o.bucket = ${bucket} and o.name = ${name} and o.etag = ${etag}
     returning o.id`
-}
-
-/** Without policies. */
-export function findById(id: string): Sql {
-  return sql`select ${storedJson}::text from basalt.objects o where o.id = ${id}::uuid`
-}
-
-export function isPublicBucket(bucket: string): Sql {
-  return sql`select is_public from basalt.buckets where name = ${bucket}`
 }

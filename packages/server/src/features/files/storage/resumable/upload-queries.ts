@@ -134,7 +134,7 @@ export async function listParts(database: SystemDatabase, id: string): Promise<P
 
 /** For the transaction that makes the object. Fails when the lease was lost. */
 export function completeUpload({ id, lease }: LeasedUpload): Sql {
-  return sql`select basalt.complete_resumable_upload(${id}::uuid, ${lease}::uuid) is null`
+  return sql`select basalt.complete_resumable_upload(${id}, ${lease})`
 }
 
 /** With its parts, whose bytes are doomed by that; a request that adds to it finds that out. */
