@@ -45,7 +45,8 @@ export async function createPlanner(
     limits: { waitingLimit: 1000, acquireTimeoutMs: 1000 },
     networkMs: 0,
   } as unknown as Pool
-  const database = new UserDatabase(pool, {})
+  const way = { pool, transactionSettings: {}, isOwner: true }
+  const database = new UserDatabase({ callers: way, administrators: way, repairGrants: async () => false })
   const service = createCollectionService({
     catalog: { current: catalog } as unknown as LiveCatalog,
     database,
@@ -59,6 +60,7 @@ export async function createPlanner(
     // No statement of an export is recorded.
     aside: {
       open: () => Promise.reject(new Recorded()),
+      openFor: () => Promise.reject(new Recorded()),
       openReader: () => Promise.reject(new Recorded()),
       cancel: () => Promise.resolve(),
     },

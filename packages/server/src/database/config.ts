@@ -17,6 +17,15 @@ export const databaseConfig = Type.Object({
       expects: 'a URL such as postgresql://user:password@host:5432/database',
     },
   ),
+  gateway_url: text(
+    '',
+    'How requests of callers log in, as basalt_gateway, where the server may not make that role or a pooler stands before it. Empty: as database.url, with a password made of auth.jwt_secret.',
+    {
+      secret: true,
+      pattern: '^(postgres(ql)?://.+)?$',
+      expects: 'a URL such as postgresql://basalt_gateway:password@host:5432/database',
+    },
+  ),
   branch: text(
     '',
     'Name of a copy of the database that `basalt db branch` has made, to work on that instead.',

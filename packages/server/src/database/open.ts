@@ -4,7 +4,8 @@ import { parseIntoClientConfig } from 'pg-connection-string'
 import type { Config } from '../config/schema.ts'
 import { untilAborted } from '../lib/abort.ts'
 import { isLoopback } from '../lib/addresses.ts'
-import { messageOf, OperatorError } from '../lib/errors.ts'
+import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
+import type { CallerScope } from './caller/caller-scope.ts'
 import { findMissingGrants, type MissingGrants } from './caller/missing-grants.ts'
 import { reportMissingGrants } from './caller/report-grants.ts'
 import { Connection, type ConnectionTarget } from './connection/connection.ts'
@@ -17,13 +18,24 @@ import { EmbeddedPostgres } from './embedded/embedded-postgres.ts'
 import type { TcpPassword } from './embedded/tcp-access.ts'
 import { findRemedyBy } from './errors/denials.ts'
 import { ConnectionLost } from './errors/failures.ts'
+import { grantToAdministrator } from './logins/grants.ts'
+import { Login, loginPassword } from './logins/login.ts'
+import {
+  type LoginOptions,
+  openRequestLogins,
+  ownerLogins,
+  type RequestLogin,
+  type RequestLogins,
+} from './logins/request-logins.ts'
+import { readerRole } from './logins/roles.ts'
 import { Pool } from './pool/pool.ts'
+import { SharedConnections } from './pool/shared-connections.ts'
 import { prepareAccess } from './preparation/access.ts'
 import { migrate } from './preparation/migrate.ts'
 import { sql } from './sql.ts'
 import { SqlReader } from './sql-reader.ts'
 import { SystemDatabase } from './system-database.ts'
-import { type Rehearsal, UserDatabase } from './user-database.ts'
+import { type Rehearsal, UserDatabase, type UserDatabaseOptions } from './user-database.ts'
 
 export interface OpenOptions {
   /** What this process is: `basalt start`. Shown in `pg_stat_activity`. */
@@ -61,14 +73,16 @@ export interface Database {
   readonly openListener: (() => Promise<Connection>) | undefined
   /** Connections beside the pools, for work that takes longer than a request may. The caller that opens one closes it. */
   readonly aside: {
-    /** @throws ConnectionLost when the database is unavailable */
+    /** One of the login role, for work of the server itself. @throws ConnectionLost when the database is unavailable */
     open(): Promise<Connection>
+    /** One for statements of a request. @throws ConnectionLost when the database is unavailable */
+    openFor(scope: CallerScope): Promise<Connection>
     /**
-     * One of the role that reads only, or undefined where there can be none.
+     * One of the role that reads only.
      *
-     * @throws ConnectionLost when the database is unavailable
+     * @throws ReaderUnavailable where there can be none; ConnectionLost when the database is unavailable
      */
-    openReader(): Promise<Connection | undefined>
+    openReader(): Promise<Connection>
     /** Stops the statement that runs on one; never rejects. */
     cancel(connection: Connection): Promise<void>
   }
@@ -113,13 +127,38 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       prepare: false,
     }
     const first = await untilAborted(options.signal, openFirst(bare, config))
-    const { engine, migrated, missing } = await untilAborted(options.signal, prepare(first, config, options))
+    const { engine, migrated, missing, roleSettings } = await untilAborted(
+      options.signal,
+      prepare(first, config, options),
+    )
     if (missing !== undefined) reportMissingGrants(missing, options.log)
     const settings = sessionSettings(config.database)
     const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
-    const pools = createPools(target, config.database, engine, knownCores(config.database.url, engine))
+    const openOwner = () => Connection.open(target)
+    const createLogin = (role: string) =>
+      new Login(role, bare, { password: loginPassword(config.auth.jwt_secret, role), openOwner })
+    const logins = await untilAborted(
+      options.signal,
+      openLogins(config, { bare, engine, settings, roleSettings, createLogin }, options),
+    )
+    const pools = createPools(
+      logins,
+      target,
+      config.database,
+      engine,
+      knownCores(config.database.url, engine),
+    )
     const system = new SystemDatabase(pools.system)
-    const reader = new SqlReader(system, target)
+    const direct = directTarget(config.database, target, engine)
+    const reader = new SqlReader(system, createLogin(readerRole), direct && { ...direct, settings })
+    const repairGrants = () => system.transaction(grantToAdministrator)
+    /** A pooler makes up the process ids of the others. */
+    const knownBackends = new WeakSet<Connection>()
+    const open = async (login: RequestLogin | undefined) => {
+      const connection = await (login ?? { open: openOwner }).open()
+      if (!(login?.isPooled ?? engine.isPooled)) knownBackends.add(connection)
+      return connection
+    }
     return {
       mode: embedded === undefined ? 'external' : 'embedded',
       location: embedded?.directory ?? describeUrl(branchUrl(config.database.url, config.database.branch)),
@@ -128,24 +167,32 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       engine,
       migrated,
       system,
-      user: new UserDatabase(pools.user, engine.isPooled ? settings : {}, options.rehearsal),
-      openListener: openListenerOf(config.database, target, engine),
+      user: new UserDatabase({ ...pools, repairGrants }, options.rehearsal),
+      openListener: direct && (() => Connection.open({ ...direct, prepare: false })),
       aside: {
-        open: () => Connection.open(target),
-        // A pooler knows the users of its own configuration alone.
-        openReader: async () => (engine.isPooled ? undefined : await reader.open()),
+        open: () => open(undefined),
+        async openFor(scope) {
+          if (scope.kind !== 'unrestricted') return await open(logins.callers)
+          if (!logins.administrators.isOwner) await repairGrants()
+          return await open(logins.administrators)
+        },
+        async openReader() {
+          const connection = await reader.open()
+          knownBackends.add(connection)
+          return connection
+        },
         async cancel(connection) {
-          // The process id that a pooler reports could be that of any client.
-          if (engine.isPooled) connection.destroy()
-          else await cancelStatement(system, connection)
+          if (knownBackends.has(connection)) await cancelStatement(system, connection)
+          else connection.destroy()
         },
       },
       disconnect() {
-        for (const pool of Object.values(pools)) pool.disconnect()
+        for (const pool of pools.all) pool.disconnect()
       },
       async close(isImmediate = false) {
         // In this order: statements of callers that have disconnected are cancelled through the other pool.
-        const closing = pools.user.close().then(() => pools.system.close())
+        const requests = pools.all.filter((pool) => pool !== pools.system).map((pool) => pool.close())
+        const closing = Promise.all(requests).then(() => pools.system.close())
         if (!isImmediate) await closing
         await embedded?.close()
       },
@@ -156,24 +203,53 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
   }
 }
 
-/** A URL of its own may lead to a pooler, too, which would refuse settings at the start. */
-function openListenerOf(
+/** A way to PostgreSQL past a pooler, if one is known. A URL of its own may lead to a pooler, too, which would refuse settings. */
+function directTarget(
   config: Config['database'],
   target: ConnectionTarget,
   { isPooled }: EngineProbe,
-): (() => Promise<Connection>) | undefined {
+): ConnectionTarget | undefined {
   const { applicationName } = target
   if (config.listen_url !== '') {
-    return () =>
-      Connection.open({
-        url: branchUrl(config.listen_url, config.branch),
-        applicationName,
-        settings: {},
-        prepare: false,
-        connectTimeoutMs,
-      })
+    const url = branchUrl(config.listen_url, config.branch)
+    return { url, applicationName, settings: {}, prepare: false, connectTimeoutMs }
   }
-  return isPooled ? undefined : () => Connection.open({ ...target, prepare: false })
+  return isPooled ? undefined : target
+}
+
+/** Once the log of changes is appended to by a function that the gateway may execute. */
+const requestsHaveLogins: boolean = false
+
+/** @throws OperatorError when the database is gone, or `database.gateway_url` does not serve */
+async function openLogins(
+  config: Config,
+  {
+    settings,
+    ...known
+  }: Pick<LoginOptions, 'bare' | 'engine' | 'roleSettings' | 'createLogin'> & {
+    readonly settings: Readonly<Record<string, string>>
+  },
+  { asServer = true, log, rehearsal }: Pick<OpenOptions, 'asServer' | 'log' | 'rehearsal'>,
+): Promise<RequestLogins> {
+  const { gateway_url, branch } = config.database
+  const options: LoginOptions = {
+    ...known,
+    sessionSettings: settings,
+    gatewayUrl: gateway_url === '' ? '' : branchUrl(gateway_url, branch),
+    warn: (message, detail) => {
+      if (asServer) log(message, detail)
+    },
+  }
+  // What a rehearsal sets up is the owner's, in the transaction of the caller; its database has no other rows.
+  if (rehearsal !== undefined || !requestsHaveLogins) return ownerLogins(options)
+  try {
+    return await openRequestLogins(options)
+  } catch (error) {
+    if (!(error instanceof ConnectionLost)) throw error
+    throw new OperatorError(`cannot reach the database at ${locate(config)}: ${reasonOf(error.cause)}`, {
+      cause: error,
+    })
+  }
 }
 
 /** Makes the database fit to serve, and closes the connection. */
@@ -185,13 +261,14 @@ async function prepare(
   engine: EngineProbe
   migrated: readonly string[]
   missing: MissingGrants | undefined
+  roleSettings: Readonly<Record<string, string>>
 }> {
   try {
     const engine = await probeEngine(connection)
     const migrated = await migrate(connection)
     await prepareAccess(connection, config.database.schemas)
     const missing = asServer ? await findMissingGrants(connection, config.database.schemas) : undefined
-    return { engine, migrated, missing }
+    return { engine, migrated, missing, roleSettings: await readRoleSettings(connection) }
   } catch (error) {
     // What the database says no to is the operator's to mend: rights, space.
     const refusal = error instanceof ConnectionLost ? error.cause : error
@@ -202,6 +279,13 @@ async function prepare(
   } finally {
     await connection.close()
   }
+}
+
+/** What `alter role … set` gives to the sessions of the login role: functions may rely on its `search_path`. */
+async function readRoleSettings(connection: Connection): Promise<Record<string, string>> {
+  const { rows } = await connection.query<{ name: string; setting: string }>(sql`
+    select name, setting from pg_settings where source in ('user', 'database user') and context = 'user'`)
+  return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
 }
 
 /** One connection to the configured database, for commands that work beside a server or without one. */
@@ -296,41 +380,66 @@ function knownCores(url: string, { isPooled }: EngineProbe): number | undefined 
   return host.startsWith('/') || isLoopback(host) ? availableParallelism() : undefined
 }
 
+interface Pools extends Omit<UserDatabaseOptions, 'repairGrants'> {
+  readonly system: Pool
+  readonly all: readonly Pool[]
+}
+
 function createPools(
+  logins: RequestLogins,
   target: ConnectionTarget,
   config: Config['database'],
   { isPooled }: EngineProbe,
   cores: number | undefined,
-): { user: Pool; system: Pool } {
-  const open = () => Connection.open(target)
+): Pools {
   const common = {
-    open,
     cores,
     acquireTimeoutMs: config.acquire_timeout_ms,
     workTimeoutMs: config.statement_timeout_ms + transactionSlackMs,
     waitingLimit: 10_000,
-    findDead: (silent: readonly Connection[]) => findDead(silent, open, !isPooled),
   }
+  const openSystem = () =>
+    Connection.open({ ...target, settings: isPooled ? {} : { ...target.settings, ...systemSettings } })
   const system = new Pool({
     ...common,
-    open: () =>
-      Connection.open({ ...target, settings: isPooled ? {} : { ...target.settings, ...systemSettings } }),
+    open: openSystem,
+    findDead: (silent) => findDead(silent, openSystem, !isPooled),
     size: systemPoolSize(config.max_conns),
     cancel: async () => undefined,
   })
   const systemDatabase = new SystemDatabase(system)
-  const user = new Pool({
-    ...common,
-    size: config.max_conns - systemPoolSize(config.max_conns),
-    async cancel(connection) {
-      // A pooler makes up the process id, and it could be that of any client; the statement timeout ends the work.
-      if (isPooled) return
-      await cancelStatement(systemDatabase, connection)
-    },
+  const size = config.max_conns - systemPoolSize(config.max_conns)
+  const shared = new SharedConnections(size)
+  const createPool = (login: RequestLogin) => ({
+    ...login,
+    pool: new Pool({
+      ...common,
+      open: login.open,
+      findDead: (silent) => findDead(silent, login.open, !login.isPooled),
+      size,
+      shared,
+      async cancel(connection) {
+        // A pooler makes up the process id, and it could be that of any client; the statement timeout ends the work.
+        if (!login.isPooled) await cancelStatement(systemDatabase, connection)
+      },
+    }),
   })
-  return { user, system }
+  const callers = createPool(logins.callers)
+  const administrators =
+    logins.administrators === logins.callers ? callers : createPool(logins.administrators)
+  return { callers, administrators, system, all: [...new Set([callers.pool, administrators.pool, system])] }
 }
 
-async function cancelStatement(database: SystemDatabase, { backendPid }: Connection): Promise<void> {
-  await database.count(sql`select pg_cancel_backend(${backendPid}::int)`).catch(() => undefined)
+/** Asks PostgreSQL; a login role that may not cancel those of others has the session's own role ask. Never rejects. */
+async function cancelStatement(database: SystemDatabase, connection: Connection): Promise<void> {
+  const cancel = sql`select pg_cancel_backend(${connection.backendPid}::int)`
+  try {
+    await database.count(cancel).catch(async (error) => {
+      if (codeOf(error) !== '42501') throw error
+      const twin = await connection.openTwin()
+      await twin.query(cancel).finally(() => twin.close())
+    })
+  } catch {
+    // It ends by its timeout.
+  }
 }

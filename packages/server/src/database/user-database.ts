@@ -8,6 +8,7 @@ import {
   type PlacedSteps,
   placeSteps,
   roleOf,
+  ServerStepFailed,
   type Step,
 } from './caller/caller-steps.ts'
 import type { Connection } from './connection/connection.ts'
@@ -50,6 +51,8 @@ export interface TransactionOptions {
   readonly settings?: Readonly<Record<string, string>>
   /** Whether all of its statements see the same state of the database. */
   readonly isSnapshot?: boolean
+  /** Exported by a transaction that is still open: its statements see the state that those of the other one see. */
+  readonly snapshot?: string | undefined
 }
 
 const beginSnapshot: Call = { statement: statement('begin isolation level repeatable read'), values: [] }
@@ -94,25 +97,55 @@ const rollback: Call = { statement: statement('rollback'), values: [] }
 /** What would fail at the commit fails before the rollback. */
 const checkConstraints: Call = { statement: statement('set constraints all immediate'), values: [] }
 
+/** Connections that log in as one role. */
+export interface WayOptions {
+  readonly pool: Pool
+  /** Settings each transaction makes for itself; empty where the connection carries them. */
+  readonly transactionSettings: Readonly<Record<string, string>>
+  /** Whether they log in as the owner, for want of a role of their own. */
+  readonly isOwner: boolean
+}
+
+export interface UserDatabaseOptions {
+  /** For callers with and without a token. */
+  readonly callers: WayOptions
+  /** For what is under no policies; no connection serves both, unless both are the owner's. */
+  readonly administrators: WayOptions
+  /** Grants to administrators what was made since. @returns whether anything was missing */
+  readonly repairGrants: () => Promise<boolean>
+}
+
+interface Way extends Pick<WayOptions, 'pool' | 'isOwner'> {
+  readonly reads: ReadQueue
+  readonly contexts: CallerContexts
+}
+
+function createWay({ pool, isOwner, transactionSettings }: WayOptions): Way {
+  return { pool, isOwner, reads: new ReadQueue(pool), contexts: new CallerContexts(transactionSettings) }
+}
+
+/** Whether PostgreSQL says that a privilege is missing. */
+function isDenied(error: unknown): boolean {
+  const failure = error instanceof ServerStepFailed ? error.failure : error
+  return failure instanceof StatementFailed && failure.error.code === '42501'
+}
+
 /**
  * The database as callers use it: every run is one message and one transaction that begins by taking on the
  * caller's role and claims, so there is no way past the policies and no extra round trip.
  */
 export class UserDatabase {
-  readonly #pool: Pool
-  readonly #reads: ReadQueue
-  readonly #contexts: CallerContexts
+  readonly #callers: Way
+  readonly #administrators: Way
   readonly #rehearsal: Rehearsal | undefined
+  readonly #repairGrants: () => Promise<boolean>
   #observe: StatementObserver | undefined
 
-  /**
-   * @param sessionSettings settings each transaction makes for itself; empty where the connection carries them.
-   */
-  constructor(pool: Pool, sessionSettings: Readonly<Record<string, string>>, rehearsal?: Rehearsal) {
-    this.#pool = pool
+  constructor({ callers, administrators, repairGrants }: UserDatabaseOptions, rehearsal?: Rehearsal) {
+    this.#callers = createWay(callers)
+    this.#administrators = administrators === callers ? this.#callers : createWay(administrators)
+    this.#repairGrants = repairGrants
     this.#rehearsal = rehearsal
-    this.#reads = new ReadQueue(pool)
-    this.#contexts = new CallerContexts(sessionSettings)
   }
 
   /** Has every run observed. */
@@ -121,7 +154,13 @@ export class UserDatabase {
   }
 
   get stats(): Pool['stats'] {
-    return this.#pool.stats
+    if (this.#administrators === this.#callers) return this.#callers.pool.stats
+    const [callers, administrators] = [this.#callers.pool.stats, this.#administrators.pool.stats]
+    return {
+      busy: callers.busy + administrators.busy,
+      idle: callers.idle + administrators.idle,
+      waiting: callers.waiting + administrators.waiting,
+    }
   }
 
   /**
@@ -134,7 +173,14 @@ export class UserDatabase {
     const { conclude } = options
     const message = this.#assemble(scope, steps, options)
     const send = conclude && (() => this.#sendConcluded(scope, message, conclude, options))
-    const running = this.#attempt(message, options, 1, send)
+    const attempt = this.#attempt(scope, message, options, 1, send)
+    const running =
+      scope.kind === 'unrestricted' && !this.#administrators.isOwner
+        ? attempt.catch(async (error) => {
+            if (!isDenied(error) || !(await this.#repairGrants())) throw error
+            return await this.#attempt(scope, message, options, 1, send)
+          })
+        : attempt
     return this.#observe === undefined
       ? running
       : observed(this.#observe, () => steps.map(({ statement }) => statement.text).join(';\n'), running)
@@ -148,7 +194,7 @@ export class UserDatabase {
    */
   async runAt(snapshot: string, scope: CallerScope, steps: readonly Step[]): Promise<readonly Answer[]> {
     const message = this.#assemble(scope, steps)
-    return await this.#pool.use({
+    return await this.#wayOf(scope).pool.use({
       subject: subjectOf(message.calls),
       run: async (connection) => {
         try {
@@ -176,19 +222,19 @@ export class UserDatabase {
       statement: changeSetting,
       values: ['statement_timeout', String(Math.round(timeoutMs))],
     }
-    await connection.send([this.#contexts.callFor(scope), timeout])
+    await connection.send([this.#wayOf(scope).contexts.callFor(scope), timeout])
   }
 
   /**
    * Runs the work as the caller in a transaction of several messages: committed when it returns, rolled back when it
    * throws. For what takes longer than a request may, on a connection beside the pools.
    *
-   * @throws what the work throws, StatementFailed, ConnectionLost
+   * @throws what the work throws, StatementFailed, SnapshotUnavailable, ConnectionLost
    */
   async transaction<Result>(
     connection: Connection,
     scope: CallerScope,
-    { origin, settings = {}, isSnapshot = false }: TransactionOptions,
+    { origin, settings = {}, isSnapshot = false, snapshot }: TransactionOptions,
     work: (transaction: UserTransaction) => Promise<Result>,
   ): Promise<Result> {
     const run = async (steps: readonly Step[]): Promise<readonly Answer[]> => {
@@ -201,7 +247,12 @@ export class UserDatabase {
       }
     }
     try {
-      await connection.send([isSnapshot ? beginSnapshot : begin, this.#contexts.callFor(scope, origin)])
+      const context = this.#wayOf(scope).contexts.callFor(scope, origin)
+      if (snapshot === undefined) await connection.send([isSnapshot ? beginSnapshot : begin, context])
+      else {
+        await adoptSnapshot(connection, snapshot)
+        await connection.send([context])
+      }
       for (const [name, value] of Object.entries(settings)) {
         await connection.send([{ statement: changeSetting, values: [name, value] }])
       }
@@ -222,11 +273,16 @@ export class UserDatabase {
     }
   }
 
+  #wayOf({ kind }: CallerScope): Way {
+    return kind === 'unrestricted' ? this.#administrators : this.#callers
+  }
+
   #attempt(
+    scope: CallerScope,
     message: PlacedSteps,
     options: RunOptions,
     attempt: number,
-    send = () => this.#send(message.calls, options),
+    send = () => this.#send(scope, message.calls, options),
   ): Promise<readonly Answer[]> {
     return send().then(
       (answers) => answersOf(message, answers),
@@ -234,14 +290,19 @@ export class UserDatabase {
         if (!isWorthAnotherAttempt(error, attempt, options)) throw locateFailure(error, message)
         // Transactions that collided must not do so again at once.
         if (!options.isRead || attempt > 1) await delay(Math.random() * 20 * attempt)
-        return await this.#attempt(message, options, attempt + 1, send)
+        return await this.#attempt(scope, message, options, attempt + 1, send)
       },
     )
   }
 
-  #send(message: readonly Call[], { isRead, isAbandoned }: RunOptions): Promise<readonly Answer[]> {
-    if (isRead) return this.#reads.send(message, isAbandoned)
-    return this.#pool.use({
+  #send(
+    scope: CallerScope,
+    message: readonly Call[],
+    { isRead, isAbandoned }: RunOptions,
+  ): Promise<readonly Answer[]> {
+    const { pool, reads } = this.#wayOf(scope)
+    if (isRead) return reads.send(message, isAbandoned)
+    return pool.use({
       run: (connection) => connection.send(message),
       subject: subjectOf(message),
       isAbandoned,
@@ -268,7 +329,7 @@ export class UserDatabase {
         throw error
       }
     }
-    return await this.#pool.use({ run, subject: subjectOf(steps), isAbandoned })
+    return await this.#wayOf(scope).pool.use({ run, subject: subjectOf(steps), isAbandoned })
   }
 
   /** Puts the context before the steps. */
@@ -277,7 +338,7 @@ export class UserDatabase {
     steps: readonly Step[],
     { origin, isReadOnly = false, conclude }: Partial<RunOptions> = {},
   ): PlacedSteps {
-    const context = this.#contexts.callFor(scope, origin)
+    const context = this.#wayOf(scope).contexts.callFor(scope, origin)
     const opening = conclude === undefined ? [context] : [begin, context]
     const before = isReadOnly ? [...opening, refuseWrites] : opening
     if (this.#rehearsal === undefined) return placeSteps(scope, steps, before)

@@ -61,13 +61,15 @@ const closeTimeoutMs = 2000
 /** One connection to Postgres that does one thing at a time. */
 export class Connection {
   readonly #client: pg.Client
+  readonly #target: ConnectionTarget
   readonly #prepare: boolean
   readonly #closeListeners: (() => void)[] = []
   #closed = false
 
-  private constructor(client: pg.Client, prepare: boolean) {
+  private constructor(client: pg.Client, target: ConnectionTarget) {
     this.#client = client
-    this.#prepare = prepare
+    this.#target = target
+    this.#prepare = target.prepare
     const markClosed = () => {
       if (this.#closed) return
       this.#closed = true
@@ -81,7 +83,7 @@ export class Connection {
   /** @throws ConnectionLost when Postgres cannot be reached; its `cause` tells why. */
   static async open(target: ConnectionTarget): Promise<Connection> {
     const client = new pg.Client(clientConfig(target))
-    const connection = new Connection(client, target.prepare)
+    const connection = new Connection(client, target)
     try {
       await client.connect()
     } catch (cause) {
@@ -89,6 +91,11 @@ export class Connection {
       throw new ConnectionLost('cannot connect to the database', { cause })
     }
     return connection
+  }
+
+  /** Another one that logs in as this one does. @throws ConnectionLost */
+  openTwin(): Promise<Connection> {
+    return Connection.open(this.#target)
   }
 
   get isOpen(): boolean {

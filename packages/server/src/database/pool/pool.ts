@@ -2,6 +2,7 @@ import type { Connection } from '../connection/connection.ts'
 import { ConnectionLost, PoolExhausted } from '../errors/failures.ts'
 import { type Checkout, type CheckoutOptions, Checkouts } from './checkouts.ts'
 import { longestWorkMs, PoolMeter } from './pool-sizing.ts'
+import type { SharedConnections, SharingPool } from './shared-connections.ts'
 import { SubjectQuotas } from './subject-quotas.ts'
 
 export interface PoolOptions extends CheckoutOptions {
@@ -14,6 +15,8 @@ export interface PoolOptions extends CheckoutOptions {
   readonly waitingLimit: number
   /** Processors of the database's machine, where they are known. */
   readonly cores?: number | undefined
+  /** Bounds the connections of this pool and others together. */
+  readonly shared?: SharedConnections | undefined
 }
 
 export interface Work<Result> {
@@ -45,7 +48,7 @@ const openAgainMs = 100
  * A bounded set of connections. Unlike a general pool it fails fast: waiting is bounded in number and time, a
  * database that is unavailable fails all callers at once, and a caller that disconnects gives its slot back.
  */
-export class Pool {
+export class Pool implements SharingPool {
   readonly #options: PoolOptions
   /** Last in, first out: few connections stay warm, the rest may idle out at the server. */
   readonly #idle: Connection[] = []
@@ -66,6 +69,26 @@ export class Pool {
     this.#quotas = new SubjectQuotas(options.size)
     this.#checkouts = new Checkouts(options)
     this.#meter = new PoolMeter(options.size, options.cores)
+    options.shared?.add(this)
+  }
+
+  get connectionCount(): number {
+    return this.#checkouts.count + this.#idle.length + this.#opening
+  }
+
+  get isStarved(): boolean {
+    return this.#waiting.length > 0 && this.connectionCount === 0
+  }
+
+  async closeIdle(): Promise<boolean> {
+    const connection = this.#takeIdle()
+    await connection?.close()
+    return connection !== undefined
+  }
+
+  reconsider(): void {
+    if (this.isStarved) this.#grow()
+    else this.#scheduleGrowth()
   }
 
   get limits(): Pick<PoolOptions, 'waitingLimit' | 'acquireTimeoutMs'> {
@@ -145,7 +168,8 @@ export class Pool {
   }
 
   #isFull(): boolean {
-    return this.#checkouts.count + this.#idle.length + this.#opening >= this.#options.size
+    if (this.connectionCount >= this.#options.size) return true
+    return this.#options.shared?.hasRoomFor(this) === false
   }
 
   #isUnused(): boolean {
@@ -226,7 +250,7 @@ export class Pool {
     if (this.#isFull()) return false
     if (this.#checkouts.count > 0 && performance.now() - this.#openFailedAt < openAgainMs) return false
     this.#opening += 1
-    this.#options.open().then(
+    this.#open().then(
       async (connection) => {
         await this.#measureRoundTrip(connection)
         this.#opening -= 1
@@ -251,6 +275,11 @@ export class Pool {
     return true
   }
 
+  async #open(): Promise<Connection> {
+    await this.#options.shared?.makeRoomFor(this)
+    return await this.#options.open()
+  }
+
   /** Sends empty messages, a Sync alone; the first one also starts the session's process. */
   async #measureRoundTrip(connection: Connection): Promise<void> {
     const timer = setTimeout(() => connection.destroy(), measureTimeoutMs)
@@ -270,6 +299,9 @@ export class Pool {
   #release(connection: Connection): void {
     if (!connection.isOpen) {
       this.#grow()
+      this.#options.shared?.notify(this)
+    } else if (this.#options.shared?.isWantedByOther(this) === true) {
+      void connection.close().then(() => this.#options.shared?.notify(this))
     } else {
       this.#answeredAt = performance.now()
       const waiter = this.#hasCapacity() || this.#isOverdue(this.#waiting[0]) ? this.#nextWaiter() : undefined
@@ -278,6 +310,7 @@ export class Pool {
       } else {
         this.#idle.push(connection)
         if (this.#waiting.length > 0) this.#scheduleGrowth()
+        this.#options.shared?.notify(this)
       }
     }
     this.#noticeUnused()

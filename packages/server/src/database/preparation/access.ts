@@ -1,8 +1,11 @@
-import pg from 'pg'
 import { OperatorError } from '../../lib/errors.ts'
 import { anonymousRole, callerRole } from '../caller/caller-scope.ts'
 import type { Connection } from '../connection/connection.ts'
-import { type Sql, sql } from '../sql.ts'
+import { attempt } from '../logins/attempt.ts'
+import { ensureLogins } from '../logins/ensure-logins.ts'
+import { grantToAdministrator } from '../logins/grants.ts'
+import { administratorRole } from '../logins/roles.ts'
+import { sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
 import { inPreparation } from './preparation.ts'
 
@@ -20,6 +23,7 @@ export async function prepareAccess(connection: Connection, schemas: readonly st
     await ensureRoles(transaction)
     await grantSearch(transaction)
     await grantStorage(transaction)
+    await ensureLogins(transaction)
     for (const schema of schemas) {
       const { exists } = await transaction.one<{ exists: boolean }>(
         sql`select exists (select from pg_namespace where nspname = ${schema})`,
@@ -30,6 +34,10 @@ export async function prepareAccess(connection: Connection, schemas: readonly st
       )
       if (isNew > 0) await openSchema(transaction, schema)
     }
+    const isAdministrator = await transaction.maybeOne(
+      sql`select from pg_roles where rolname = ${administratorRole}`,
+    )
+    if (isAdministrator !== undefined) await grantToAdministrator(transaction)
   })
 }
 
@@ -130,20 +138,6 @@ async function grantStorage(transaction: Queryable): Promise<void> {
       update (bucket, name, size, content_type, updated_at, key),
       delete
     on basalt.objects to ${role}`)
-}
-
-/** Runs a statement that may fail without failing the transaction; answers why it failed. */
-async function attempt(transaction: Queryable, statement: Sql): Promise<pg.DatabaseError | undefined> {
-  await transaction.count(sql`savepoint attempt`)
-  try {
-    await transaction.count(statement)
-    await transaction.count(sql`release savepoint attempt`)
-    return undefined
-  } catch (error) {
-    if (!(error instanceof pg.DatabaseError)) throw error
-    await transaction.count(sql`rollback to savepoint attempt`)
-    return error
-  }
 }
 
 async function openSchema(transaction: Queryable, schema: string): Promise<void> {

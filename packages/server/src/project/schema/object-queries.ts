@@ -1,6 +1,6 @@
 import { captureTriggerPrefix } from '../../database/change-log.ts'
+import { readerRole } from '../../database/logins/roles.ts'
 import { type Sql, sql } from '../../database/sql.ts'
-import { readerRole } from '../../database/sql-reader.ts'
 
 /** Indexes that Basalt makes by itself for searches, named so. */
 const ownIndexes = sql.literal('idx\\_basalt\\_%')

@@ -11,6 +11,11 @@ export const sqlRunnerErrorTable = {
     message: (message: string) => message,
     help: 'PostgreSQL refused a statement; `data` has the SQLSTATE, the number of the statement from 0, line and position in the text, and what PostgreSQL adds. Statements of the same transaction are undone.',
   },
+  sqlReadOnlyUnavailable: {
+    status: 409,
+    message: (remedy: string) => `read-only runs have no login of their own: ${remedy}`,
+    help: 'Statements that only read log in as `basalt_reader`, which the server makes where its login may. The message names the statement or the setting that makes it possible; until then nothing stands in for that role. `mode: "write"` runs as the login of the server.',
+  },
   sqlRunNotFound: {
     status: 404,
     message: 'no run with this id is in flight',

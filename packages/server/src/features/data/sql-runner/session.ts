@@ -4,6 +4,7 @@ import type { Connection, Notice } from '../../../database/connection/connection
 import { ConnectionLost } from '../../../database/errors/failures.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
+import { ReaderUnavailable } from '../../../database/sql-reader.ts'
 import { queryableOn } from '../../../database/system-database.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import { cutText } from '../../../lib/cut-text.ts'
@@ -48,7 +49,7 @@ const blockEnds = new Set(['COMMIT', 'ROLLBACK', 'PREPARE TRANSACTION'])
 const rollbackToSavepoint = /^\s*rollback\s+((work|transaction)\s+)?to\s/i
 
 /**
- * A connection beside the pools on which one run works: as the reader or the login role, with the role and claims of the run,
+ * A connection beside the pools on which one run works: as the reader, the owner or the gateway, with the role and claims of the run,
  * until its time is over or its signal aborts.
  */
 export class SqlSession {
@@ -66,11 +67,10 @@ export class SqlSession {
     this.#isPooled = isPooled
   }
 
-  /** @throws ConnectionLost, pg.DatabaseError */
+  /** @throws AppError sql_read_only_unavailable; ConnectionLost, pg.DatabaseError */
   static async open({ aside, user, engine }: SessionDeps, options: SessionOptions): Promise<SqlSession> {
     const { mode, transaction, scope, timeoutSeconds } = options
-    const reader = mode === 'read' ? await aside.openReader() : undefined
-    const connection = reader ?? (await aside.open())
+    const connection = await openFor(aside, mode, scope)
     try {
       // The session's own clock is the one that ends a run; this one is for when the server has died.
       const timeoutMs = timeoutSeconds * 1000 + cutAfterMs
@@ -146,6 +146,21 @@ export class SqlSession {
 
   async #finish(command: 'commit' | 'rollback'): Promise<void> {
     await this.connection.script(this.#isPooled ? [command, ...discards].join(';') : command)
+  }
+}
+
+/** What changes data as an administrator works as the owner, who may change everything; as a caller it logs in as callers do. */
+async function openFor(
+  aside: Database['aside'],
+  mode: SessionOptions['mode'],
+  scope: SessionOptions['scope'],
+): Promise<Connection> {
+  if (mode === 'write') return await (scope.kind === 'unrestricted' ? aside.open() : aside.openFor(scope))
+  try {
+    return await aside.openReader()
+  } catch (error) {
+    if (error instanceof ReaderUnavailable) throw sqlRunnerErrors.sqlReadOnlyUnavailable(error.message)
+    throw error
   }
 }
 

@@ -50,7 +50,7 @@ export function createExporter(deps: ExportDeps): Exporter {
 
   async function copy(caller: Caller, plan: ExportPlan, free: () => void): Promise<CopiedRows> {
     const command = renderCopy(compileExport(plan))
-    const connection = await aside.open()
+    const connection = await aside.openFor(caller.scope)
     const close = async (isInFlight: boolean) => {
       if (!isInFlight) {
         // Before its reader has the end, so that this one may begin the next export then.

@@ -42,7 +42,7 @@ export class CaseRowCollector {
   /** The rows for which the condition holds. */
   async add(relation: Relation, condition: Sql, limit = readLimit): Promise<Values[]> {
     const columns = relation.columns.filter(({ isGenerated }) => !isGenerated)
-    const { rows } = await this.#rehearsal.attemptAsLogin(
+    const { rows } = await this.#rehearsal.attemptPastPolicies(
       toCall(sql`
         select ${sql.join(columns.map(({ name }) => sql`${sql.id('case', name)}::text`))}
         from ${relationName(relation)} "case"

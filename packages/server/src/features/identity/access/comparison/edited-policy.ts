@@ -80,7 +80,7 @@ async function readRoles(
 ): Promise<Pick<Policy, 'roles' | 'isForCallers' | 'isForAnonymous'>> {
   // `public` is no role; everyone is of it.
   if (roles.includes('public')) return { roles: ['public'], isForCallers: true, isForAnonymous: true }
-  const { rows } = await rehearsal.attemptAsLogin(
+  const { rows } = await rehearsal.attemptPastPolicies(
     toCall(sql`
       select given.name, r.oid is not null, pg_has_role(${callerRole}, r.oid, 'usage'),
         pg_has_role(${anonymousRole}, r.oid, 'usage')

@@ -26,7 +26,7 @@ export async function describeReads(
 ): Promise<PolicyRead[]> {
   const names = policies.filter(({ readsRelations }) => readsRelations).map(({ name }) => name)
   if (names.length === 0) return []
-  const { rows } = await rehearsal.attemptAsLogin(
+  const { rows } = await rehearsal.attemptPastPolicies(
     toCall(sql`
       select distinct p.polname::text, n.nspname::text, c.relname::text, c.relrowsecurity::text
       from pg_policy p

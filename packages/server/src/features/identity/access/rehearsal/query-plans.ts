@@ -23,7 +23,7 @@ export async function explainPlans(
   const call: Call = { statement: statement(`explain (${options}) ${sent.text}`), values: sent.values }
   return {
     withPolicies: await explain(async () => (await rehearsal.attempt([call]))[0]?.rows[0]?.[0]),
-    withoutPolicies: await explain(async () => (await rehearsal.attemptAsLogin(call)).rows[0]?.[0]),
+    withoutPolicies: await explain(async () => (await rehearsal.attemptPastPolicies(call)).rows[0]?.[0]),
   }
 }
 

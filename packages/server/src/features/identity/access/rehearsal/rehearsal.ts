@@ -1,6 +1,7 @@
 import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import { ServerStepFailed, type Step } from '../../../../database/caller/caller-steps.ts'
+import type { Connection } from '../../../../database/connection/connection.ts'
 import {
   type Answer,
   type Call,
@@ -13,8 +14,8 @@ import { render, type Sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
 
 /**
- * A transaction of the caller that is never committed. Each attempt in it is undone by itself, so that a failure leaves
- * nothing behind for the next one; all of them see the same state of the database.
+ * A transaction of the caller, and one past the policies, which are never committed. Each attempt is undone by itself, so
+ * that a failure leaves nothing behind for the next one; all of them see the same state of the database.
  */
 export interface Rehearsal {
   /**
@@ -23,10 +24,10 @@ export interface Rehearsal {
    * @throws StatementFailed, with its index among the steps; TimeIsUp
    */
   attempt(steps: readonly Step[], timeoutMs?: number): Promise<readonly Answer[]>
-  /** The same for one statement as the login role, which policies do not apply to. */
-  attemptAsLogin(step: Call): Promise<Answer>
+  /** The same for one statement as administrators run it, which policies do not apply to. */
+  attemptPastPolicies(step: Call): Promise<Answer>
   /** Statements that the data path asks for, which are kept as it sent them. */
-  record(steps: readonly Step[], asLogin?: boolean): Promise<readonly Answer[]>
+  record(steps: readonly Step[], isPastPolicies?: boolean): Promise<readonly Answer[]>
 }
 
 /** An explanation holds a connection: the rest of one that takes longer is not evaluated. */
@@ -46,9 +47,12 @@ const mark = call('savepoint rehearsed')
 const undo = call('rollback to savepoint rehearsed')
 const checkConstraints = call('set constraints all immediate')
 const setTimeout = statement("select set_config('statement_timeout', $1, true)")
-const bypassPolicies: Step = { ...call("select set_config('row_security', 'off', true)"), asLogin: true }
+const exportSnapshot = call('select pg_export_snapshot()')
 
 /**
+ * Has the work done on two connections that see one state of the database: the caller's, and one that policies do not apply
+ * to. No statement of either can become the role of the other.
+ *
  * @param signal cancels what runs, and what has not begun
  * @throws ConnectionLost when the client has disconnected
  */
@@ -60,34 +64,59 @@ export async function rehearse<Result>(
 ): Promise<Result> {
   // It may have waited for its turn.
   requireClient(signal)
-  const connection = await aside.open()
-  const cancel = () => void aside.cancel(connection)
+  const connections: Connection[] = []
+  const cancel = () => void connections.map((connection) => aside.cancel(connection))
   signal.addEventListener('abort', cancel, { once: true })
   let outcome: { readonly result: Result } | undefined
   try {
     const settings = { lock_timeout: String(lockMs), statement_timeout: String(evaluationMs) }
-    await user.transaction(connection, scope, { settings, isSnapshot: true }, async (transaction) => {
-      outcome = { result: await work(rehearsalIn(transaction, signal)) }
-      throw new Undone()
+    const administrator = { kind: 'unrestricted' } as const
+    const ofCaller = await openInto(connections, aside, scope)
+    const ofAdministrator = await openInto(connections, aside, administrator)
+    await user.transaction(ofCaller, scope, { settings, isSnapshot: true }, async (caller) => {
+      const [exported] = await caller.run([exportSnapshot])
+      const snapshot = exported?.rows[0]?.[0] ?? ''
+      await user.transaction(ofAdministrator, administrator, { settings, snapshot }, async (past) => {
+        outcome = { result: await work(rehearsalIn(caller, past, signal)) }
+        throw new Undone()
+      })
     })
   } catch (error) {
     if (!(error instanceof Undone)) throw error
   } finally {
     signal.removeEventListener('abort', cancel)
-    await connection.close()
+    await Promise.all(connections.map((connection) => connection.close()))
   }
   if (outcome === undefined) throw new Error('a rehearsal ended without its outcome')
   return outcome.result
+}
+
+async function openInto(
+  connections: Connection[],
+  aside: Database['aside'],
+  scope: CallerScope,
+): Promise<Connection> {
+  const connection = await aside.openFor(scope)
+  connections.push(connection)
+  return connection
 }
 
 function requireClient(signal: AbortSignal): void {
   if (signal.aborted) throw new ConnectionLost('the client has disconnected')
 }
 
-function rehearsalIn(transaction: UserTransaction, signal: AbortSignal): Rehearsal {
+function rehearsalIn(
+  caller: UserTransaction,
+  administrator: UserTransaction,
+  signal: AbortSignal,
+): Rehearsal {
   const endsAt = performance.now() + budgetMs
 
-  async function attempt(steps: readonly Step[], timeoutMs = evaluationMs): Promise<readonly Answer[]> {
+  async function attemptIn(
+    transaction: UserTransaction,
+    steps: readonly Step[],
+    timeoutMs = evaluationMs,
+  ): Promise<readonly Answer[]> {
     requireClient(signal)
     const leftMs = Math.round(Math.min(timeoutMs, endsAt - performance.now()))
     if (leftMs <= 0) throw new TimeIsUp()
@@ -105,20 +134,14 @@ function rehearsalIn(transaction: UserTransaction, signal: AbortSignal): Rehears
     }
   }
 
-  const asLogin = (steps: readonly Step[]) => [
-    bypassPolicies,
-    ...steps.map((step) => ({ ...step, asLogin: true })),
-  ]
   return {
-    attempt,
-    async attemptAsLogin(step) {
-      const [, answer] = await attempt(asLogin([step]))
+    attempt: (steps, timeoutMs) => attemptIn(caller, steps, timeoutMs),
+    async attemptPastPolicies(step) {
+      const [answer] = await attemptIn(administrator, [step])
       return answer ?? { rows: [], count: 0 }
     },
-    async record(steps, isLogin = false) {
-      if (!isLogin) return await attempt(steps, budgetMs)
-      return (await attempt(asLogin(steps), budgetMs)).slice(1)
-    },
+    record: (steps, isPastPolicies = false) =>
+      attemptIn(isPastPolicies ? administrator : caller, steps, budgetMs),
   }
 }
 

@@ -41,7 +41,7 @@ export async function readCandidates(
   const values = columns.map(
     ({ name }) => sql`left(${sql.id(alias, name)}::text, ${sql.integer(shownLength)})`,
   )
-  const { rows } = await rehearsal.attemptAsLogin(
+  const { rows } = await rehearsal.attemptPastPolicies(
     toCall(sql`
       select (${sql.id(alias)}.*)::text, ${sql.join([...key, ...values])}
       from ${relationName(relation)} ${sql.id(alias)}

@@ -1,0 +1,128 @@
+import { OperatorError } from '../../lib/errors.ts'
+import { anonymousRole, callerRole } from '../caller/caller-scope.ts'
+import { type Sql, sql } from '../sql.ts'
+import type { Queryable } from '../system-database.ts'
+import { attempt } from './attempt.ts'
+import { administratorRole, gatewayRole, readerRole } from './roles.ts'
+
+/** What the server itself does inside the message of a caller: functions of the schema `basalt`. */
+const steps = [
+  'append_changes',
+  'reserve_idempotency_key',
+  'store_idempotency_result',
+  'stored_object',
+  'stage_trial',
+  'end_trial',
+  'complete_resumable_upload',
+  'create_import_staging',
+  'analyze_import_staging',
+  'succeed_import',
+]
+
+/**
+ * Makes the roles that requests log in as where the login role may, and grants them what they lack. Where it may not,
+ * nothing happens: whether they can log in is tried afterwards.
+ *
+ * @throws OperatorError where a role can do more than it is for
+ */
+export async function ensureLogins(transaction: Queryable): Promise<void> {
+  const isGateway = await ensureRole(transaction, gatewayRole, sql`login noinherit`)
+  if (isGateway) {
+    await grantMembership(transaction, gatewayRole)
+    await requireBounded(transaction, gatewayRole, [callerRole, anonymousRole])
+  }
+  const isAdministrator = await ensureRole(transaction, administratorRole, sql`login noinherit bypassrls`)
+  if (isAdministrator) await requireBounded(transaction, administratorRole, [])
+  for (const role of [gatewayRole, administratorRole]) {
+    await grantSteps(transaction, role)
+    await grantConnect(transaction, role)
+  }
+}
+
+/** Makes the role of read-only runs. @returns whether there is one */
+export async function ensureReader(transaction: Queryable): Promise<boolean> {
+  const isReady = await ensureRole(transaction, readerRole, sql`login noinherit bypassrls`)
+  if (!isReady) return false
+  // To read as they do; not inherited, so that their right to write is not the reader's own.
+  await grantMembership(transaction, readerRole)
+  await grantConnect(transaction, readerRole)
+  await requireBounded(transaction, readerRole, [callerRole, anonymousRole])
+  return true
+}
+
+/** @returns whether the role exists */
+async function ensureRole(transaction: Queryable, name: string, attributes: Sql): Promise<boolean> {
+  const find = () => transaction.maybeOne(sql`select from pg_roles where rolname = ${name}`)
+  if ((await find()) !== undefined) return true
+  const failure = await attempt(transaction, sql`create role ${sql.id(name)} ${attributes}`)
+  if (failure === undefined) return true
+  // 42710, 23505: a node of another database was quicker.
+  if (['42710', '23505'].includes(failure.code ?? '')) return true
+  if (failure.code !== '42501') throw failure
+  return false
+}
+
+/** Lets the role become those of callers, as far as the login role may grant them. */
+async function grantMembership(transaction: Queryable, name: string): Promise<void> {
+  const { options, lacking } = await transaction.one<{ options: boolean; lacking: string[] }>(sql`
+    select current_setting('server_version_num')::int >= 160000 as options, array(
+      select r.rolname from pg_roles r
+      where r.rolname in (${callerRole}, ${anonymousRole})
+        and not pg_has_role(${name}, r.oid,
+          case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end)
+      order by 1)::text[] as lacking`)
+  for (const role of lacking) {
+    const grant = sql`grant ${sql.id(role)} to ${sql.id(name)}`
+    // Before PostgreSQL 16 what a member inherits is an attribute of the member.
+    await attempt(transaction, options ? sql`${grant} with inherit false, set true` : grant)
+  }
+}
+
+/** @throws OperatorError where the role is more than a login that becomes one of the roles */
+async function requireBounded(transaction: Queryable, name: string, roles: readonly string[]): Promise<void> {
+  const bypasses = sql.literal(name === gatewayRole ? ' nobypassrls' : '')
+  const { repair } = await transaction.one<{ repair: string | null }>(sql`
+    select concat_ws(' ',
+      (select format('alter role %I nosuperuser nocreaterole nocreatedb noreplication noinherit%s;', rolname, ${bypasses}::text)
+       from pg_roles where rolname = ${name} and (
+         rolsuper or rolcreaterole or rolcreatedb or rolreplication or rolinherit
+         or rolbypassrls and ${bypasses}::text <> '')),
+      (select format('revoke %s from %I;', string_agg(quote_ident(r.rolname), ', ' order by r.rolname), ${name}::text)
+       from pg_auth_members m join pg_roles r on r.oid = m.roleid
+       where m.member = (select oid from pg_roles where rolname = ${name}) and r.rolname <> all (${roles})
+       having count(*) > 0)) as repair`)
+  if (repair !== null && repair !== '') {
+    throw new OperatorError(
+      `the role ${name} may do more than requests need: have an administrator run ${repair}`,
+    )
+  }
+}
+
+async function grantConnect(transaction: Queryable, role: string): Promise<void> {
+  const lacking = await transaction.maybeOne<{ database: string }>(sql`
+    select current_database() as database from pg_roles
+    where rolname = ${role} and not has_database_privilege(oid, current_database(), 'connect')`)
+  if (lacking === undefined) return
+  await attempt(transaction, sql`grant connect on database ${sql.id(lacking.database)} to ${sql.id(role)}`)
+}
+
+/** A grant is a change of the catalogue: only where it is missing. */
+async function grantSteps(transaction: Queryable, role: string): Promise<void> {
+  const lacking = await transaction.many<{ grant: string }>(sql`
+    select format('grant execute on function %s to %I', p.oid::regprocedure, r.rolname) as grant
+    from pg_proc p cross join pg_roles r
+    where p.pronamespace = 'basalt'::regnamespace and p.proname = any (${steps}) and r.rolname = ${role}
+      and not has_function_privilege(r.oid, p.oid, 'execute')`)
+  for (const { grant } of lacking) await transaction.execute({ text: grant, values: [] })
+}
+
+/**
+ * What an administrator has to run where the login role may not.
+ *
+ * @param verifier stands for the password, which it does not tell
+ */
+export function statementsFor(role: string, verifier: string): string {
+  const bypasses = role === gatewayRole ? '' : ' bypassrls'
+  const create = `create role ${role} login noinherit${bypasses} password '${verifier}';`
+  return role === administratorRole ? create : `${create} grant ${callerRole}, ${anonymousRole} to ${role};`
+}

@@ -1,0 +1,102 @@
+import { type Sql, sql } from '../sql.ts'
+import type { Queryable } from '../system-database.ts'
+import { administratorRole, readerRole } from './roles.ts'
+
+/** A table that a transaction is changing stays closed until the next attempt: nothing waits for it. */
+const grantWait = '500ms'
+
+/** Schemas of the operator, exposed or not: what functions and triggers work on is there, too. */
+const ownSchemas = sql`
+  select oid, nspname, nspowner from pg_namespace
+  where nspname not in ('basalt', 'information_schema') and nspname !~ '^pg_'`
+
+function lackingOn(role: string, tables: string, sequences: string): Sql {
+  const name = sql.literal(role)
+  const each = (privileges: string) =>
+    sql.join(privileges.split(', ').map((privilege) => sql.literal(privilege)))
+  return sql`
+    select format('grant usage on schema %I to ${sql.id(role)}', nspname) as statement from own
+    where not has_schema_privilege(${name}, oid, 'usage')
+      and (pg_has_role(nspowner, 'usage') or has_schema_privilege(oid, 'usage with grant option'))
+    union all
+    select format('grant %s on %s %I.%I to ${sql.id(role)}',
+      case c.relkind when 'S' then ${sql.literal(sequences)} else ${sql.literal(tables)} end,
+      case c.relkind when 'S' then 'sequence' else 'table' end, n.nspname, c.relname)
+    from pg_class c join own n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S') and pg_has_role(c.relowner, 'usage')
+      and case c.relkind
+        when 'S' then not (
+          select bool_and(has_sequence_privilege(${name}, c.oid, p)) from unnest(array[${each(sequences)}]) p)
+        else not (select bool_and(has_table_privilege(${name}, c.oid, p)) from unnest(array[${each(tables)}]) p) end`
+}
+
+/** What the reader lacks where the login role may grant it, as statements. */
+const lackingOfReader = sql`with own as (${ownSchemas}) ${lackingOn(readerRole, 'select', 'select')}`
+
+/**
+ * What the administrators' data API lacks: it works on what the login role may work on, and makes nothing. Tables that the
+ * login role creates later are granted to it as they are made.
+ */
+const lackingOfAdministrator = sql`
+  with own as (${ownSchemas})
+  ${lackingOn(administratorRole, 'select, insert, update, delete', 'usage, select, update')}
+  union all
+  select format('grant execute on %s %s to ${sql.id(administratorRole)}',
+    case p.prokind when 'p' then 'procedure' else 'function' end, p.oid::regprocedure)
+  from pg_proc p join own n on n.oid = p.pronamespace
+  where pg_has_role(p.proowner, 'usage') and not has_function_privilege(${sql.literal(administratorRole)}, p.oid, 'execute')
+  union all
+  select format('alter default privileges in schema %I grant %s on %s to ${sql.id(administratorRole)}',
+    n.nspname, d.privileges, d.kind)
+  from own n cross join (values
+    ('r'::"char", 'tables', 'select, insert, update, delete'), ('S', 'sequences', 'usage, select, update'),
+    ('f', 'functions', 'execute')) d (type, kind, privileges)
+  where has_schema_privilege(n.oid, 'create') and not exists (
+    select from pg_default_acl a cross join aclexplode(a.defaclacl) g
+    where a.defaclnamespace = n.oid and a.defaclobjtype = d.type
+      and a.defaclrole = (select oid from pg_roles where rolname = current_user)
+      and g.grantee = (select oid from pg_roles where rolname = ${sql.literal(administratorRole)}))
+  union all
+  select format('grant %s to ${sql.id(administratorRole)}', o.privileges)
+  from (values
+    ('basalt.objects', 'select, insert, update, delete on basalt.objects')) o (name, privileges)
+  where not has_table_privilege(${sql.literal(administratorRole)}, o.name, 'insert')
+  union all
+  select format('grant execute on function %s to ${sql.id(administratorRole)}', p.oid::regprocedure)
+  from pg_proc p
+  where p.pronamespace = 'basalt'::regnamespace and pg_has_role(p.proowner, 'usage')
+    and p.proname in ('search_query', 'search_rows', 'similar_rows', 'nearby_rows')
+    and not has_function_privilege(${sql.literal(administratorRole)}, p.oid, 'execute')`
+
+export const grantToReader = (transaction: Queryable) => grant(transaction, lackingOfReader)
+
+/** @returns whether anything was missing */
+export const grantToAdministrator = (transaction: Queryable) => grant(transaction, lackingOfAdministrator)
+
+/**
+ * Serialized: of two grants on one table the second fails ("tuple concurrently updated"). One that fails leaves the others.
+ */
+async function grant(transaction: Queryable, lacking: Sql): Promise<boolean> {
+  if ((await transaction.maybeOne(sql`select from (${lacking}) missing limit 1`)) === undefined) return false
+  await transaction.count(sql`
+    do $grant$
+    declare
+      missing record;
+      lock_wait constant text := current_setting('lock_timeout');
+    begin
+      perform set_config('lock_timeout', ${sql.literal(grantWait)}, true);
+      perform pg_advisory_xact_lock(hashtextextended('basalt grants', 0));
+      for missing in ${lacking} loop
+        begin
+          execute missing.statement;
+        exception when insufficient_privilege or lock_not_available or deadlock_detected or undefined_table
+          or undefined_function or invalid_schema_name or internal_error then
+          null;
+        end;
+      end loop;
+      perform set_config('lock_timeout', lock_wait, true);
+    exception when lock_not_available then
+      null;
+    end $grant$`)
+  return true
+}

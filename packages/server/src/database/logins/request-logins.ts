@@ -1,0 +1,141 @@
+import pg from 'pg'
+import { messageOf, OperatorError } from '../../lib/errors.ts'
+import { Connection, type ConnectionTarget } from '../connection/connection.ts'
+import type { EngineProbe } from '../connection/probe.ts'
+import { ConnectionLost } from '../errors/failures.ts'
+import { sql } from '../sql.ts'
+import { statementsFor } from './ensure-logins.ts'
+import { type Login, LoginRefused } from './login.ts'
+import { administratorRole, gatewayRole } from './roles.ts'
+
+/** How connections are opened that statements of requests run on. */
+export interface RequestLogin {
+  /** @throws ConnectionLost */
+  readonly open: () => Promise<Connection>
+  /** Settings that each transaction makes for itself; empty where the connections carry them. */
+  readonly transactionSettings: Readonly<Record<string, string>>
+  readonly isPooled: boolean
+  /** There is no role of its own: it works as the owner. */
+  readonly isOwner: boolean
+}
+
+/** Who serves requests: those of callers, and those that policies do not apply to. */
+export interface RequestLogins {
+  readonly callers: RequestLogin
+  readonly administrators: RequestLogin
+}
+
+export interface LoginOptions {
+  /** Without settings, as a pooler takes it. */
+  readonly bare: ConnectionTarget
+  readonly engine: EngineProbe
+  readonly sessionSettings: Readonly<Record<string, string>>
+  /** What `alter role … set` gives to sessions of the owner. */
+  readonly roleSettings: Readonly<Record<string, string>>
+  /** `database.gateway_url`; empty where the role's password is made of the secret. */
+  readonly gatewayUrl: string
+  readonly createLogin: (role: string) => Login
+  readonly warn: (message: string, detail: object) => void
+}
+
+/** Tries the logins of requests, and says plainly which of them have to work as the owner. @throws ConnectionLost */
+export async function openRequestLogins(options: LoginOptions): Promise<RequestLogins> {
+  const { engine, warn, gatewayUrl } = options
+  const owner = ownerLogin(options)
+  const login = engine.loginRole
+  const gateway = options.createLogin(gatewayRole)
+  const callers =
+    gatewayUrl === ''
+      ? await tryLogin(options, options.bare, gatewayRole, (target) => gateway.open(target))
+      : await tryLogin(options, { ...options.bare, url: gatewayUrl }, gatewayRole, openConfigured)
+  if ('reason' in callers) {
+    if (gatewayUrl !== '') throw new OperatorError(`database.gateway_url does not serve: ${callers.reason}`)
+    warn(
+      `requests log in as ${login}: text that reaches "execute" in a function of the database does what ${login} may do`,
+      { reason: callers.reason, run: statementsFor(gatewayRole, gateway.verifier) },
+    )
+  }
+  const administrator = options.createLogin(administratorRole)
+  const administrators = await tryLogin(options, options.bare, administratorRole, (target) =>
+    administrator.open(target),
+  )
+  if ('reason' in administrators) {
+    warn(`the data API of administrators logs in as ${login}`, {
+      reason: administrators.reason,
+      run: statementsFor(administratorRole, administrator.verifier),
+    })
+  }
+  return {
+    callers: 'reason' in callers ? owner : callers,
+    administrators: 'reason' in administrators ? owner : administrators,
+  }
+}
+
+async function openConfigured(target: ConnectionTarget): Promise<Connection> {
+  try {
+    return await Connection.open(target)
+  } catch (error) {
+    throw error instanceof ConnectionLost && error.cause instanceof pg.DatabaseError
+      ? new LoginRefused(error.message, { cause: error.cause })
+      : error
+  }
+}
+
+/** Everything as the owner. */
+export function ownerLogins(options: LoginOptions): RequestLogins {
+  const owner = ownerLogin(options)
+  return { callers: owner, administrators: owner }
+}
+
+function ownerLogin(options: LoginOptions): RequestLogin {
+  const { bare, engine } = options
+  const open = (target: ConnectionTarget) => Connection.open(target)
+  return loginOf(options, { open, bare, isPooled: engine.isPooled, isOwner: true })
+}
+
+type Open = (target: ConnectionTarget) => Promise<Connection>
+
+/** A login that works, or the reason why it does not. */
+async function tryLogin(
+  options: LoginOptions,
+  bare: ConnectionTarget,
+  role: string,
+  open: Open,
+): Promise<RequestLogin | { readonly reason: string }> {
+  try {
+    const connection = await open(bare)
+    try {
+      const { rows } = await connection.query<{ login: string; pid: number }>(
+        sql`select session_user::text as login, pg_backend_pid() as pid`,
+      )
+      const [found] = rows
+      if (found?.login !== role) return { reason: `a connection as ${role} works as ${found?.login}` }
+      const isPooled = found.pid !== connection.backendPid
+      return loginOf(options, { open, bare, isPooled, isOwner: false })
+    } finally {
+      await connection.close()
+    }
+  } catch (error) {
+    if (error instanceof LoginRefused) return { reason: messageOf(error.cause) }
+    throw error
+  }
+}
+
+function loginOf(
+  { sessionSettings, roleSettings }: LoginOptions,
+  {
+    open,
+    bare,
+    isPooled,
+    isOwner,
+  }: Pick<RequestLogin, 'isPooled' | 'isOwner'> & { open: Open; bare: ConnectionTarget },
+): RequestLogin {
+  const settings = isOwner ? sessionSettings : { ...roleSettings, ...sessionSettings }
+  const target = isPooled ? bare : { ...bare, settings, prepare: true }
+  return {
+    open: () => open(target),
+    transactionSettings: isPooled ? settings : {},
+    isPooled,
+    isOwner,
+  }
+}
