@@ -217,9 +217,6 @@ function directTarget(
   return isPooled ? undefined : target
 }
 
-/** Once the log of changes is appended to by a function that the gateway may execute. */
-const requestsHaveLogins: boolean = false
-
 /** @throws OperatorError when the database is gone, or `database.gateway_url` does not serve */
 async function openLogins(
   config: Config,
@@ -241,7 +238,7 @@ async function openLogins(
     },
   }
   // What a rehearsal sets up is the owner's, in the transaction of the caller; its database has no other rows.
-  if (rehearsal !== undefined || !requestsHaveLogins) return ownerLogins(options)
+  if (rehearsal !== undefined) return ownerLogins(options)
   try {
     return await openRequestLogins(options)
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Connection } from '../connection/connection.ts'
+import { administratorRole } from '../logins/roles.ts'
 import { type Sql, sql } from '../sql.ts'
 import { callerRole } from './caller-scope.ts'
 
@@ -96,19 +97,24 @@ function withOthers(schemas: readonly string[]): Sql {
     )`
 }
 
+/** The server itself looks at the table, and its administrators work on it. */
+const isUnreadable = sql`exists (
+  select from basalt where not has_any_column_privilege(basalt.rolname, other.oid, 'select'))`
+
 function grantsToBasalt(schemas: readonly string[]): Sql {
   return sql`
     with ${withOthers(schemas)},
+    basalt as (select rolname from pg_roles where rolname in (current_user, ${administratorRole})),
     granted as (
       select nspowner as owner, 'schema' as kind, quote_ident(nspname) as name
       from exposed
-      where not has_schema_privilege(oid, 'usage')
+      where exists (select from basalt where not has_schema_privilege(basalt.rolname, exposed.oid, 'usage'))
       union all
-      select owner, 'table', name from other where not has_any_column_privilege(oid, 'select')
+      select owner, 'table', name from other where ${isUnreadable}
       union all
       select owner, 'sequence', sequences.name
       from other join sequences on relation = oid
-      where not has_any_column_privilege(oid, 'select')
+      where ${isUnreadable}
     ),
     grouped as (
       select owner, kind, array_agg(name order by name) as names
@@ -119,13 +125,13 @@ function grantsToBasalt(schemas: readonly string[]): Sql {
       coalesce((array_agg(names) filter (where kind = 'table'))[1:1], '{}') as tables,
       string_agg(
         format(
-          'grant %s on %s %s to %I;',
+          'grant %s on %s %s to %s;',
           case kind
             when 'schema' then 'usage'
             when 'table' then 'select, insert, update, delete'
             else 'usage, select'
           end,
-          kind, array_to_string(names, ', '), current_user
+          kind, array_to_string(names, ', '), (select string_agg(quote_ident(rolname), ', ' order by rolname) from basalt)
         ),
         ' ' order by kind
       ) as statement

@@ -1,23 +1,10 @@
 import { OperatorError } from '../../lib/errors.ts'
 import { anonymousRole, callerRole } from '../caller/caller-scope.ts'
+import { gatewayFunctions } from '../caller/gateway-functions.ts'
 import { type Sql, sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
 import { attempt } from './attempt.ts'
 import { administratorRole, gatewayRole, readerRole } from './roles.ts'
-
-/** What the server itself does inside the message of a caller: functions of the schema `basalt`. */
-const steps = [
-  'append_changes',
-  'reserve_idempotency_key',
-  'store_idempotency_result',
-  'stored_object',
-  'stage_trial',
-  'end_trial',
-  'complete_resumable_upload',
-  'create_import_staging',
-  'analyze_import_staging',
-  'succeed_import',
-]
 
 /**
  * Makes the roles that requests log in as where the login role may, and grants them what they lack. Where it may not,
@@ -109,10 +96,9 @@ async function grantConnect(transaction: Queryable, role: string): Promise<void>
 /** A grant is a change of the catalogue: only where it is missing. */
 async function grantSteps(transaction: Queryable, role: string): Promise<void> {
   const lacking = await transaction.many<{ grant: string }>(sql`
-    select format('grant execute on function %s to %I', p.oid::regprocedure, r.rolname) as grant
-    from pg_proc p cross join pg_roles r
-    where p.pronamespace = 'basalt'::regnamespace and p.proname = any (${steps}) and r.rolname = ${role}
-      and not has_function_privilege(r.oid, p.oid, 'execute')`)
+    select format('grant execute on function %s to %I', step, rolname) as grant
+    from unnest(${gatewayFunctions}::text[]) step cross join pg_roles
+    where rolname = ${role} and not has_function_privilege(pg_roles.oid, step, 'execute')`)
   for (const { grant } of lacking) await transaction.execute({ text: grant, values: [] })
 }
 

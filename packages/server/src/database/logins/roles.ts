@@ -13,6 +13,3 @@ export const administratorRole = 'basalt_administrator'
  * password hashes and secrets are.
  */
 export const readerRole = 'basalt_reader'
-
-/** The roles that the server logs in as beside its owner. None is granted to another. */
-export const ownLogins: readonly string[] = [gatewayRole, administratorRole, readerRole]

@@ -79,7 +79,7 @@ revoke all on function basalt.stage_trial(text) from public;
 
 -- Fails, so that nothing of a trial stays.
 create function basalt.end_trial() returns void
-language plpgsql
+language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
