@@ -414,6 +414,7 @@ export type ErrorSlug =
   | 'sms_not_sent'
   | 'sms_sender_not_permitted'
   | 'sql_failed'
+  | 'sql_read_only_unavailable'
   | 'sql_run_canceled'
   | 'sql_run_exists'
   | 'sql_run_not_found'
