@@ -95,6 +95,7 @@ export function wireData(
         imports: {
           catalog,
           database,
+          findCommitted: (query) => database.system.many(query),
           writesOnce,
           changes,
           isDevelopment,

@@ -1,18 +1,19 @@
 import type { Column, ForeignKey, Relation } from '../../../../database/catalog/model.ts'
 import { type Answer, StatementFailed } from '../../../../database/connection/message.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
-import type { Queryable } from '../../../../database/system-database.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
 import { compileBodyTypes, compileBodyValue } from '../compile/body.ts'
 import { compileComparison } from '../compile/comparison.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { staging } from './compile.ts'
 
+/** Reads past policies and grants, as the check of a foreign key does: places of keys, and nothing else. */
+export type FindCommitted = (query: Sql) => Promise<readonly { readonly ordinal: number }[]>
+
 interface DeferredCheck {
   readonly transaction: UserTransaction
   readonly statements: StatementCache
-  /** Reads past policies and grants, as the check itself does, and only what has been committed. */
-  readonly system: Queryable
+  readonly findCommitted: FindCommitted
 }
 
 /**
@@ -21,7 +22,7 @@ interface DeferredCheck {
  * failure. The transaction must be at a savepoint named `import_range`.
  */
 export async function findBrokenRows(
-  { transaction, statements, system }: DeferredCheck,
+  { transaction, statements, findCommitted }: DeferredCheck,
   relation: Relation,
   { error }: StatementFailed,
 ): Promise<readonly number[]> {
@@ -43,7 +44,7 @@ export async function findBrokenRows(
   if (given.length === 0) return []
   const made = (await read(compileMade(key, columns)))?.rows ?? []
   const keys = columns.map((_, index) => given.map((row) => row[index + 1] ?? ''))
-  const committed = await system.many<{ ordinal: number }>(compileCommitted(key, columns, keys))
+  const committed = await findCommitted(compileCommitted(key, columns, keys))
   const found = new Set([
     ...made.map(([ordinal]) => Number(ordinal)),
     ...committed.map(({ ordinal }) => Number(given[ordinal - 1]?.[0])),

@@ -3,7 +3,6 @@ import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Call } from '../../../../database/connection/message.ts'
 import { StatementFailed } from '../../../../database/connection/message.ts'
 import { sql } from '../../../../database/sql.ts'
-import type { Queryable } from '../../../../database/system-database.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
 import { isJoinRefused, joinCheck, relationSlots } from '../compile/batch.ts'
 import { fill, type StatementCache } from '../statement-cache.ts'
@@ -20,7 +19,7 @@ import {
   rowsOfRange,
   rowsSlots,
 } from './compile.ts'
-import { findBrokenRows } from './deferred.ts'
+import { type FindCommitted, findBrokenRows } from './deferred.ts'
 import { describeReason, describeRefusal, isFaultOfRow } from './faults.ts'
 import type { RowFault, RowFaults } from './row-faults.ts'
 import type { Spool } from './spool.ts'
@@ -35,7 +34,7 @@ export interface RunPlan {
   /** Whether the rows that are not at fault are to be written. */
   readonly isPartial: boolean
   readonly statements: StatementCache
-  readonly system: Queryable
+  readonly findCommitted: FindCommitted
   /** Where it is watched. */
   readonly progress?: Pick<ImportProgress, 'wrote' | 'restart'> | undefined
 }
@@ -147,7 +146,11 @@ export async function insertRows(
     } catch (error) {
       if (!(error instanceof StatementFailed)) throw error
       await transaction.run([rollback])
-      const broken = await findBrokenRows({ transaction, statements, system: plan.system }, relation, error)
+      const broken = await findBrokenRows(
+        { transaction, statements, findCommitted: plan.findCommitted },
+        relation,
+        error,
+      )
       // PostgreSQL tells the key of the first row alone.
       const message = `foreign key violation (${error.error.constraint}: the row referred to is not present)`
       const rows = broken.map((row) => ({ row, message }))

@@ -13,6 +13,7 @@ import type { Caller } from '../access/caller.ts'
 import { StatementCache } from '../statement-cache.ts'
 import { createCaptureFinder } from '../write/capture.ts'
 import type { ImportProgress } from './background.ts'
+import type { FindCommitted } from './deferred.ts'
 import { importErrors } from './errors.ts'
 import type { ImportOptions } from './parameters.ts'
 import type { ImportResult } from './result.ts'
@@ -21,7 +22,8 @@ import { insertRows } from './run.ts'
 import type { Spool } from './spool.ts'
 
 export interface RowWriterDeps {
-  readonly database: Pick<Database, 'user' | 'aside' | 'system'>
+  readonly database: Pick<Database, 'user' | 'aside'>
+  readonly findCommitted: FindCommitted
   readonly writesOnce: WritesOnce
   readonly changes: ChangeLog
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
@@ -79,8 +81,17 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
     await reserve(run)
     await run([statements.call(sql`savepoint import`)])
     progress?.restart()
-    const { system } = database
-    const plan = { catalog, relation, insert, capture, faults, isPartial, statements, system, progress }
+    const plan = {
+      catalog,
+      relation,
+      insert,
+      capture,
+      faults,
+      isPartial,
+      statements,
+      findCommitted: deps.findCommitted,
+      progress,
+    }
     const counts = await insertRows(transaction, spool, plan)
     const skipped = spool.rowCount - faults.count - counts.inserted - counts.updated
     const result = { processed: spool.rowCount, ...counts, skipped, ...describeFaults(faults) }
