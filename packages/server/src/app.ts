@@ -278,6 +278,7 @@ async function wire(
     rewriteUrl: files.rewriteUrl,
     clock,
     publicBaseUrl,
+    isDevelopment: platform.isDevelopment,
     version,
   })
   const adminListener = confineAdministration(http, config.admin, config.server.max_connections)

@@ -1,10 +1,11 @@
-import type { QueryResultRow } from 'pg'
+import pg, { type QueryResultRow } from 'pg'
 import { type BinaryRows, encodeCopy } from './connection/binary-rows.ts'
 import type { Connection } from './connection/connection.ts'
 import { begin, type Call, commit, StatementFailed, statement } from './connection/message.ts'
+import { definitionError, originOf } from './errors/definition-faults.ts'
 import { isInBackground } from './pool/background.ts'
 import type { Pool, Work } from './pool/pool.ts'
-import { type RenderedSql, render, type Sql, sql } from './sql.ts'
+import { isSql, type RenderedSql, render, type Sql, sql } from './sql.ts'
 import { observed, type StatementObserver } from './statement-observer.ts'
 
 /** What runs one statement of our own; rows come parsed by type. */
@@ -146,26 +147,41 @@ async function executeAlone(
 }
 
 export function queryableOn(connection: Connection): Queryable {
+  const query: Connection['query'] = async (statement) => {
+    try {
+      return await connection.query(statement)
+    } catch (error) {
+      throw faultOfTrigger(error, statement)
+    }
+  }
   return {
     async one<Row extends QueryResultRow>(statement: Sql) {
-      const { rows } = await connection.query<Row>(statement)
+      const { rows } = await query<Row>(statement)
       const [row] = rows
       if (row === undefined || rows.length > 1) throw new Error(`expected one row, got ${rows.length}`)
       return row
     },
     async maybeOne<Row extends QueryResultRow>(statement: Sql) {
-      const { rows } = await connection.query<Row>(statement)
+      const { rows } = await query<Row>(statement)
       if (rows.length > 1) throw new Error(`expected at most one row, got ${rows.length}`)
       return rows[0]
     },
     async many<Row extends QueryResultRow>(statement: Sql) {
-      return (await connection.query<Row>(statement)).rows
+      return (await query<Row>(statement)).rows
     },
     async count(statement: Sql) {
-      return (await connection.query(statement)).rowCount ?? 0
+      return (await query(statement)).rowCount ?? 0
     },
     async execute(statement) {
       return await connection.query(statement)
     },
   }
+}
+
+/** The operator's triggers on our own tables, as one that keeps a profile beside each user, fail in our own statements. */
+function faultOfTrigger(error: unknown, statement: Sql | RenderedSql): unknown {
+  if (!(error instanceof pg.DatabaseError) || originOf(error) !== 'definition') return error
+  const { text } = isSql(statement) ? render(statement) : statement
+  const [, relation] = /\b(?:insert into|update|delete from)\s+"?(basalt"?\."?\w+)/.exec(text) ?? []
+  return relation === undefined ? error : definitionError(error, relation.replaceAll('"', ''), false)
 }

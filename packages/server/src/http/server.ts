@@ -62,6 +62,8 @@ export interface HttpServerOptions {
   readonly clock?: Clock
   /** Where clients reach the server; known for certain only once it listens. */
   readonly publicBaseUrl: () => string
+  /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
+  readonly isDevelopment?: boolean
   /** Version in the API document. */
   readonly version: string
 }
@@ -133,7 +135,10 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   addRequestLog(app, options.requestLog ?? options.log, options.config.logging)
   addRequestObservers(app, options.observers ?? [], options.clock)
   const failures = new FailureLog(options.log, options.clock)
-  addErrorHandling(app, { failures, referenceUrl, bodyLimit: server.body_limit, allowedMethods })
+  addErrorHandling(app, {
+    ...{ failures, referenceUrl, bodyLimit: server.body_limit, allowedMethods },
+    isDevelopment: options.isDevelopment,
+  })
   await collectApiDocument(app, options.version)
   addAuthentication(app, options.authentication, options.origins)
   return app

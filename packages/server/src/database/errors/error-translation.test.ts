@@ -44,15 +44,9 @@ describe('what the database layer throws', () => {
     ['corrupt data', databaseError({ code: 'XX001' })],
     ['a syntax error in a statement', databaseError({ code: '42601', position: '7' })],
     ['a table that a statement does not find', databaseError({ code: '42P01', position: '7' })],
-    [
-      'a table that a function does not find',
-      databaseError({ code: '42P01', where: 'PL/pgSQL function f()' }),
-    ],
     ['a column that does not exist', databaseError({ code: '42703', position: '7' })],
     ['a function that does not exist', databaseError({ code: '42883', routine: 'ParseFuncOrColumn' })],
-    ['an operator that a function misses', databaseError({ code: '42883', where: 'SQL function "f"' })],
     ['a plan that has expired', databaseError({ code: '0A000', routine: 'RevalidateCachedQuery' })],
-    ['policies that refer to each other', databaseError({ code: '42P17' })],
     ['no code', databaseError({})],
   ])('is not for the client to know: %s', (_what, failure) => {
     expect(translateDatabaseFailure(failure)).toBeUndefined()
@@ -65,9 +59,28 @@ describe('what the database layer throws', () => {
       status: 400,
       message: 'invalid value: Unexpected end of string',
     })
-    expect(
-      translateDatabaseFailure(databaseError({ ...fault, where: 'PL/pgSQL function f()' })),
-    ).toBeUndefined()
+  })
+
+  test.each([
+    ['a table that is missing', { code: '42P01', where: 'PL/pgSQL function f() line 3 at RETURN' }],
+    ['an operator that is missing', { code: '42883', where: 'SQL function "f" statement 1' }],
+    ['a value', { code: '22P02', message: 'invalid: "secret"', where: 'PL/pgSQL function f()' }],
+    ['a lack of rights', { code: '42501', routine: 'aclcheck_error', where: 'SQL function "f"' }],
+  ])('is a fault of a definition where a function of the operator fails for %s', (_what, fields) => {
+    const error = translateDatabaseFailure(databaseError(fields))
+    expect(error).toMatchObject({ kind: 'database_definition_error', status: 500 })
+    expect(error?.extras.data).toEqual({ sqlState: fields.code, relation: expect.stringMatching(/^f/) })
+    expect(`${error?.message} ${error?.extras.detail}`).not.toContain('secret')
+  })
+
+  test.each([
+    ['a value in a function of our own', '22P02', 'PL/pgSQL function basalt.search_query(text) line 3', 400],
+    ['a limit of time', '57014', 'PL/pgSQL function f() line 3', 504],
+    ['a lock', '55P03', 'PL/pgSQL function f() line 3', 409],
+    ['a constraint', '23505', 'SQL statement "insert …"\nPL/pgSQL function f() line 3', 409],
+    ['a policy that refuses a row', '42501', 'PL/pgSQL function f() line 3', 403],
+  ])('is no fault of a definition for %s', (_what, code, where, status) => {
+    expect(translateDatabaseFailure(databaseError({ code, where }))?.status).toBe(status)
   })
 
   test('is named like its row of the table', () => {

@@ -1,8 +1,10 @@
 import pg from 'pg'
-import type { AppError } from '../../lib/errors.ts'
+import { AppError } from '../../lib/errors.ts'
 import { StatementFailed } from '../connection/message.ts'
+import { definitionError, isRaised, originOf } from './definition-faults.ts'
 import { databaseErrors } from './errors.ts'
 import { ConnectionLost, PoolExhausted } from './failures.ts'
+import { isOfPostGis } from './postgis.ts'
 
 /**
  * Turns what the database layer throws into an error of the API; anything else is answered undefined. No client
@@ -25,82 +27,58 @@ export function databaseErrorOf(failure: unknown): pg.DatabaseError | undefined 
 }
 
 function translate(error: pg.DatabaseError): AppError | undefined {
-  const code = error.code ?? ''
+  if (isRaised(error)) return translateRaised(error)
+  // Where more is known, the one who does has named the relation.
+  if (originOf(error) === 'definition') return definitionError(error, calledIn(error), false)
   if (isOfPostGis(error)) return invalidGeometry(error)
-  const translation = bySqlState[code] ?? byClass[code.slice(0, 2)]
-  return translation?.(error) ?? (isRaised(error) ? raised(error) : undefined)
+  return translationOf(error)?.(error)
+}
+
+function translationOf({ code = '' }: pg.DatabaseError): Translation | undefined {
+  return bySqlState[code] ?? byClass[code.slice(0, 2)]
+}
+
+/** The outermost function that failed, or the relation that the error names. */
+function calledIn({ where = '', table }: pg.DatabaseError): string {
+  const names = [...where.matchAll(/^(?:SQL|PL\/\w+) function "?([^\s"]+)/gm)].map(([, name]) => name)
+  return names.at(-1) ?? table ?? 'the database'
+}
+
+/**
+ * What RAISE says reaches the client: the message of P0001, of PTxyz and of codes that mean nothing else, and with any code
+ * HINT and DETAIL.
+ */
+function translateRaised(error: pg.DatabaseError): AppError {
+  const status = statusOf(error)
+  const answer =
+    status === undefined
+      ? (translationOf(error)?.(error) ?? raised(error))
+      : new AppError('raised', status, error.message)
+  if (answer.status >= 500) return answer
+  const data = {
+    ...answer.extras.data,
+    ...(answer.message.includes(error.message) ? {} : { message: error.message }),
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...(error.detail === undefined ? {} : { detail: error.detail }),
+  }
+  return Object.keys(data).length === 0 ? answer : answer.with({ data })
+}
+
+/** The convention of PostgREST: `PT402` is the status 402. */
+function statusOf({ code = '' }: pg.DatabaseError): number | undefined {
+  const [, status] = /^PT([45]\d\d)$/.exec(code) ?? []
+  return status === undefined ? undefined : Number(status)
 }
 
 /** Undefined: not for the client to know. */
 type Translation = (error: pg.DatabaseError) => AppError | undefined
 
-const raised: Translation = (error) => databaseErrors.raised(error.message)
+const raised = (error: pg.DatabaseError): AppError => databaseErrors.raised(error.message)
 const busy: Translation = () => databaseErrors.databaseBusy().retryAfter(1)
 const unavailable: Translation = () => databaseErrors.databaseUnavailable().retryAfter(1)
 
-/** Whether PL/pgSQL's RAISE made it: whatever the code, its author wrote the message to be read. */
-export function isRaised(error: pg.DatabaseError): boolean {
-  return error.routine === 'exec_stmt_raise'
-}
-
 /** What Postgres adds to a failure in reading a value; anything else is of a function or a trigger. */
 const valueContext = /^(unnamed portal|portal "|invalid type name)/
-
-/**
- * A statement of a function or one for a foreign table, as PostgreSQL says in CONTEXT: `PL/pgSQL function f() line 3 at
- * RETURN`, `remote SQL command: SELECT …`.
- */
-const functionContext = /\b(?:SQL|PL\/\w+) function |^remote SQL command: /m
-
-/** Classes and codes that say the same inside a function: the client, a right or the state of the server is to blame. */
-const statesBeyondFunctions = /^(?:08|23|40|44|53|57|58|25006|42501|428C9|54000|55P03)/
-
-/**
- * Whether what the operator defined is at fault, by the error alone: policies that look at each other (42P17), a subquery
- * with several rows (21000), a trigger that changes the row it is for by a statement of its own (27000), a foreign table
- * that does not fit its wrapper (HV) or to whose server callers have no user mapping, or none with the password they need
- * (2F003), or a function that fails other than by RAISE.
- */
-export function isDefinitionFault(error: pg.DatabaseError): boolean {
-  const { code = '', routine, where } = error
-  if (isRaised(error)) return false
-  if (/^(?:42P17|21000|27000|2F003|HV)/.test(code) || routine === 'GetUserMapping') return true
-  return where !== undefined && functionContext.test(where) && !statesBeyondFunctions.test(code)
-}
-
-/** Wrong patterns are values of the client, and are seen only when a row is compared with them. */
-const patternCodes = new Set(['22019', '22025'])
-
-/** Whether it is a data exception of which PostgreSQL tells neither a function nor a parameter. */
-export function isUnplacedDataFault(error: pg.DatabaseError): boolean {
-  const { code = '', where = '', position } = error
-  if (!code.startsWith('22') || patternCodes.has(code) || isRaised(error) || isOfPostGis(error)) return false
-  // A constant of the statement's text, where it has values in place of parameters.
-  if (position !== undefined) return false
-  return !parameterContext.test(where) && !functionContext.test(where)
-}
-
-/** A parameter whose value cannot be read. */
-const parameterContext = /^(?:unnamed portal|portal ")/m
-
-/** @param showsText whether the caller may see what PostgreSQL says, which names what callers need not know */
-export function definitionError(error: pg.DatabaseError, collection: string, showsText: boolean): AppError {
-  const { code = '', message, where, hint, detail } = error
-  // PostgreSQL names the relation whose policies look at each other.
-  const relation = /in policy for relation "(.*)"$/.exec(message)?.[1] ?? collection
-  const text = Object.entries({ message, detail, hint, where }).filter(([, value]) => value !== undefined)
-  return databaseErrors.databaseDefinitionError(code, relation).with({
-    data: { sqlState: code, relation, ...(showsText ? Object.fromEntries(text) : {}) },
-    detail: where === undefined ? message : `${message}, ${where.replaceAll(/\s*\n\s*/g, ', ')}`,
-    cause: error,
-    logKey: `${code} ${relation} ${where ?? ''}`,
-  })
-}
-
-/** PostGIS reports most of what it refuses as XX000, an internal error: only its source files tell it from one. */
-function isOfPostGis({ file = '', code = '' }: pg.DatabaseError): boolean {
-  return /^(XX000|22)/.test(code) && /\b(lwgeom|gserialized|geography|geometry)_\w+\.c$/.test(file)
-}
 
 /** Of the request itself; the same inside a function or a trigger is a fault of that. */
 function outsideFunctions(translation: Translation): Translation {

@@ -76,7 +76,7 @@ export const databaseErrorTable = {
     status: 500,
     message: (sqlState: string, relation: string) =>
       `a definition of the database failed on "${relation}" (SQLSTATE ${sqlState})`,
-    help: 'A policy, view, trigger or function of the database is at fault, such as policies that look at each other (42P17); `data` has the SQLSTATE and the relation, and for administrators the text of PostgreSQL. See the guide to row-level security.',
+    help: 'A policy, view, trigger, function, default or constraint of the database is at fault, such as policies that look at each other (42P17); `data` has the SQLSTATE and the relation, and for administrators the text of PostgreSQL. See the guide to row-level security.',
   },
   insufficientPermissions: {
     status: 403,

@@ -16,6 +16,13 @@ const setup = `
     begin raise exception 'said the trigger' using errcode = new.code; end $$;
   create trigger raise_code before insert on fault for each row execute function raise_code();
 
+  create table unpaid (id int primary key);
+  create function refuse() returns trigger language plpgsql as $$
+    begin
+      raise exception 'pay first' using errcode = 'PT402', hint = 'see the plans', detail = 'none is left';
+    end $$;
+  create trigger refuse before insert on unpaid for each row execute function refuse();
+
   create sequence attempts;
   create sequence unused;
   create table unlucky (id int primary key, failures int);
@@ -203,11 +210,17 @@ describe('a code that Postgres or a function raises', () => {
     ['P0004', ...raised],
     ['XX000', ...raised],
     ['XY123', ...raised],
-    ['PT404', ...raised],
+    ['PT404', 404, 'raised', said],
+    ['PT302', ...raised],
   ])('%s is %i %s', async (code, status, error, message, retryAfter?: string) => {
     const response = await send('POST', 'fault', { id: 1, code })
-    const data = status === 403 ? { data: { hint } } : {}
-    expect(bodyOf(response)).toEqual({ code: status, message, error, ...data })
+    const isSaid = status >= 500 || message.includes(said)
+    expect(bodyOf(response)).toEqual({
+      code: status,
+      message,
+      error,
+      ...(isSaid ? {} : { data: { message: said } }),
+    })
     expect(response.headers.get('retry-after')).toBe(retryAfter ?? null)
   })
 
@@ -224,7 +237,16 @@ describe('a code that Postgres or a function raises', () => {
       code: status,
       message,
       error,
-      data: constraint('constraint', slug, said),
+      data: { ...constraint('constraint', slug, said), message: said },
+    })
+  })
+
+  test('keeps the hint and the detail that it was raised with', async () => {
+    expect(bodyOf(await send('POST', 'unpaid', { id: 1 }))).toEqual({
+      code: 402,
+      message: 'pay first',
+      error: 'raised',
+      data: { hint: 'see the plans', detail: 'none is left' },
     })
   })
 })
@@ -530,6 +552,7 @@ describe('a collision', () => {
       code: 409,
       message: 'the change conflicts with a concurrent one',
       error: 'conflict',
+      data: { message: 'collided' },
     })
     expect(attempts).toBe(4)
     expect(await app.sql('select id from unlucky where id = 2')).toEqual([])

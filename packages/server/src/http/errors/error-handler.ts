@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { withText } from '../../database/errors/definition-faults.ts'
 import { translateDatabaseFailure } from '../../database/errors/error-translation.ts'
 import { AppError, codeOf } from '../../lib/errors.ts'
 import { isBodyAwaited } from '../requests/expectation.ts'
@@ -13,6 +14,8 @@ export interface ErrorHandlerOptions {
   /** Base of `doc_url`; the server's own error reference. */
   readonly referenceUrl: () => string
   readonly bodyLimit: number
+  /** Whether faults of definitions carry the text of PostgreSQL. */
+  readonly isDevelopment?: boolean | undefined
   /** Methods that the path of a request has, for 405. */
   readonly allowedMethods: (path: string) => readonly string[]
 }
@@ -35,10 +38,11 @@ export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOpti
       answerUnrouted(request, reply, options)
       return
     }
-    const error = toAppError(thrown, {
+    const known = toAppError(thrown, {
       bodyLimit: request.routeOptions.bodyLimit ?? options.bodyLimit,
       acceptedType: request.server.acceptedType,
     })
+    const error = options.isDevelopment === true ? withText(known) : known
     // Without a client the statement was cancelled, and fails like one of a database that is unavailable.
     const isCancelled = error.status !== 500 && hasDisconnected(reply)
     if (error.status >= 500 && !isCancelled) options.failures.add(request, error, thrown)

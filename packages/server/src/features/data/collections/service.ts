@@ -14,7 +14,7 @@ import { type BrowseService, createBrowseService } from './browse/service.ts'
 import { compileGet, writeSlots } from './compile/write.ts'
 import { collectionErrors } from './errors.ts'
 import { createExporter, type Exporter, type ExportLimits } from './export/service.ts'
-import { createFailureExplainer } from './failures.ts'
+import { createFailureExplainer } from './faults/explain.ts'
 import { parseBatch, tableOf, tableOfEach } from './parse/batch.ts'
 import { parseRecordQuery } from './parse/list-query.ts'
 import { readParameters } from './parse/parameters.ts'
@@ -154,7 +154,7 @@ export function createCollectionService({
         const relations = relationsOf(record)
         requireTables(caller, relations)
         const call = fill(template, writeSlots('', parsePathId(record.relation, id)))
-        const [answer] = await runRead(reading, caller, relations, [call])
+        const [answer] = await runRead(reading, caller, { relations }, [call])
         return requireRecord(answer)
       }),
 

@@ -145,6 +145,9 @@ function toRefreshError(error: unknown, signal: AbortSignal): AppError {
   if (code === '57014') return matviewErrors.refreshTimeout().with({ cause: error })
   const translated = translateDatabaseFailure(error)
   if (translated !== undefined && ownFailures.includes(translated.kind)) return translated
-  const reason = translated?.message ?? (code === '' ? 'internal error' : messageOf(error))
+  // Administrators read what their definition says.
+  const isOfDefinition = translated?.kind === 'database_definition_error'
+  const reason =
+    (isOfDefinition ? undefined : translated?.message) ?? (code === '' ? 'internal error' : messageOf(error))
   return matviewErrors.refreshFailed().with({ data: { reason }, cause: error })
 }

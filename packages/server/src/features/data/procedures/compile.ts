@@ -86,6 +86,17 @@ function compileSource({ passed }: Target): Sql {
     : sql`from json_to_record(${json}) as b (${compileBodyTypes(passed)})`
 }
 
+/** Converts each argument by itself as the call does, and does nothing with it. */
+export function compileArgumentChecks({ called, passed, takesBody }: Target): readonly Sql[] {
+  const [first] = called.parameters
+  if (takesBody && first !== undefined) return [sql`select ${json}::${sql.type(first.type.name)}`]
+  return passed.map(
+    (parameter) => sql`${sql.version(called.version)}
+      select ${compileBodyValue(parameter, 'b')}::${sql.type(parameter.type.name)}
+      from json_to_record(${json}) as b (${compileBodyTypes([parameter])})`,
+  )
+}
+
 /** The call by names: what is absent takes its default. */
 function compileCall({ called, passed, takesBody }: Target): Sql {
   const name = sql`${sql.version(called.version)}${sql.id(called.schema, called.name)}`

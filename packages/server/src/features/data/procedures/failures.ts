@@ -2,12 +2,14 @@ import type { DatabaseFunction } from '../../../database/catalog/model.ts'
 import type { StatementFailed } from '../../../database/connection/message.ts'
 import {
   definitionError,
-  isDefinitionFault,
+  isMissingPrivilege,
   isRaised,
-  translateDatabaseFailure,
-} from '../../../database/errors/error-translation.ts'
+  originOf,
+} from '../../../database/errors/definition-faults.ts'
+import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
+import { databaseErrors } from '../../../database/errors/errors.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
-import { AppError } from '../../../lib/errors.ts'
+import type { AppError } from '../../../lib/errors.ts'
 import { ambiguous } from './resolve.ts'
 
 export interface FailureContext {
@@ -17,51 +19,41 @@ export interface FailureContext {
   readonly isReadOnly: boolean
   /** Whether errors of the function itself carry the text of PostgreSQL. */
   readonly showsText: boolean
+  /** The error of an argument, or of a condition on the rows, that fails by itself as the call did. */
+  readonly findFaultOfRequest: () => Promise<AppError | undefined>
 }
 
 /**
- * The error to answer when a call has failed. What RAISE says reaches the client: the message of P0001, of PTxyz and of
- * codes that mean nothing else, and with any code HINT and DETAIL. A data exception is of the arguments; what else fails
- * in a function is a fault of its definition.
+ * The error to answer when a call has failed. A data exception in the function is answered as one of its arguments, since a
+ * function works on what the client sent, but without PostgreSQL's text, which may quote a row that the caller must not see.
+ * What else fails in a function is a fault of its definition.
  */
-export function explainFailure(failure: StatementFailed, context: FailureContext): AppError | undefined {
+export async function explainFailure(
+  failure: StatementFailed,
+  context: FailureContext,
+): Promise<AppError | undefined> {
   const { error } = failure
   const { code = '' } = error
-  if (isRaised(error)) return explainRaised(failure)
-  if (code === '25006' && context.isReadOnly) return writesByPost().with({ cause: error })
+  const { called, overloads, isReadOnly, showsText, findFaultOfRequest } = context
+  if (isRaised(error)) return translateDatabaseFailure(failure)
+  if (code === '25006' && isReadOnly) return writesByPost().with({ cause: error })
   // Of this call, not of one in the function: PostgreSQL chooses by types alone, so that defaults may make overloads equal.
-  if (code === '42725' && error.where === undefined) return ambiguous(context.overloads)
-  const isOfArguments = code.startsWith('22')
-  if (!isOfArguments && isDefinitionFault(error)) {
-    return definitionError(error, context.called.procedure, context.showsText)
-  }
-  return translateDatabaseFailure(failure)
+  if (code === '42725' && error.where === undefined) return ambiguous(overloads)
+  // The function works with the rights of its caller.
+  if (isMissingPrivilege(error)) return databaseErrors.insufficientPermissions().with({ cause: error })
+  const origin = originOf(error)
+  if (origin === 'request' || origin === 'state') return translateDatabaseFailure(failure)
+  const fault = origin === 'unplaced' ? await findFaultOfRequest() : undefined
+  if (fault !== undefined) return fault
+  const definition = definitionError(error, called.procedure, showsText)
+  if (!code.startsWith('22')) return definition
+  const { data } = definition.extras
+  return databaseErrors
+    .invalidValue(`function "${called.procedure}" cannot work with these arguments (SQLSTATE ${code})`)
+    .with({ ...(showsText && data !== undefined ? { data } : {}), cause: error })
 }
 
 /** A function that writes, or may, is not called by GET. */
 export function writesByPost(): AppError {
   return httpErrors.methodNotAllowed('GET', 'POST').with({ headers: { allow: 'POST' } })
-}
-
-function explainRaised(failure: StatementFailed): AppError | undefined {
-  const { error } = failure
-  const status = statusOf(error)
-  const answer =
-    status === undefined
-      ? translateDatabaseFailure(failure)
-      : new AppError('raised', status, error.message, { cause: error })
-  if (answer === undefined || answer.status >= 500) return answer
-  const data = {
-    ...answer.extras.data,
-    ...(answer.message.includes(error.message) ? {} : { message: error.message }),
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    ...(error.detail === undefined ? {} : { detail: error.detail }),
-  }
-  return Object.keys(data).length === 0 ? answer : answer.with({ data })
-}
-
-/** The convention of PostgREST: `PT402` is the status 402. */
-function statusOf({ code = '' }: StatementFailed['error']): number | undefined {
-  const [, status] = /^PT([45]\d\d)$/.exec(code) ?? []
-  return status === undefined ? undefined : Number(status)
 }

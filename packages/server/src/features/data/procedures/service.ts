@@ -3,6 +3,7 @@ import type { Catalog, DatabaseFunction } from '../../../database/catalog/model.
 import type { ChangeLog } from '../../../database/change-log.ts'
 import { type Answer, StatementFailed } from '../../../database/connection/message.ts'
 import { databaseErrors } from '../../../database/errors/errors.ts'
+import type { UserDatabase } from '../../../database/user-database.ts'
 import { requireProcedure, tokenRequired } from '../../../http/access/grants.ts'
 import {
   type Caller,
@@ -23,6 +24,7 @@ import {
   type Template,
 } from '../collections/index.ts'
 import type { WritesOnce } from '../idempotency/index.ts'
+import { findFaultOfRequest } from './argument-faults.ts'
 import { parseBody, splitQuery, writeBody } from './arguments.ts'
 import { argumentsSlot, compilePage, compileSet, compileSingle } from './compile.ts'
 import { procedureErrors, unknownProcedureKinds } from './errors.ts'
@@ -50,6 +52,7 @@ export interface ProcedureService {
 
 export interface ProcedureDeps {
   readonly catalog: LiveCatalog
+  readonly database: Pick<UserDatabase, 'run'>
   readonly writesOnce: WritesOnce
   readonly changes: ChangeLog
   readonly searches: SearchDefinitions
@@ -79,7 +82,7 @@ interface Plan {
 }
 
 export function createProcedureService(deps: ProcedureDeps): ProcedureService {
-  const { catalog: live, writesOnce, changes, searches, limits, isDevelopment } = deps
+  const { catalog: live, database, writesOnce, changes, searches, limits, isDevelopment } = deps
   const statements = new StatementCache()
   const withCatalog = createCatalogAccess(live, unknownProcedureKinds)
 
@@ -136,7 +139,12 @@ export function createProcedureService(deps: ProcedureDeps): ProcedureService {
       const showsText = isDevelopment || caller.isAdministrator
       const { called } = target
       const overloads = catalog.procedures.get(called.procedure) ?? []
-      throw explainFailure(error, { called, overloads, isReadOnly, showsText }) ?? error
+      const failed = { ...request, list: plan.list }
+      const context = {
+        ...{ called, overloads, isReadOnly, showsText },
+        findFaultOfRequest: () => findFaultOfRequest({ database, statements }, error, failed),
+      }
+      throw (await explainFailure(error, context)) ?? error
     }
   }
 

@@ -58,7 +58,12 @@ export function createBrowseService(reading: Reading, viewAs: ViewAs): BrowseSer
 
   async function requireCheap(caller: Caller, plan: PagePlan, page: Sql, most: number): Promise<void> {
     const call = statements.call(sql`explain (format json) ${page}`)
-    const [explained] = await runRead(reading, caller, relationsOfPage(plan), [call])
+    const [explained] = await runRead(
+      reading,
+      caller,
+      { relations: relationsOfPage(plan), rows: plan.rows },
+      [call],
+    )
     const cost = Math.round(readPlan(explained)['Total Cost'])
     if (cost <= most) return
     throw collectionErrors.costlyQuery().with({ data: { cost, maxCost: most } })
@@ -69,7 +74,7 @@ export function createBrowseService(reading: Reading, viewAs: ViewAs): BrowseSer
       withCatalog(async (catalog) => {
         const relation = requireRelation(catalog, collection, readerOf(caller))
         const call = statements.call(compileIsCaptured(relation))
-        const [answer] = await runRead(reading, caller, [relation], [call])
+        const [answer] = await runRead(reading, caller, { relations: [relation] }, [call])
         return { ...describeTable(relation), isCaptured: answer?.rows[0]?.[0] === 't' }
       }),
 
@@ -82,7 +87,12 @@ export function createBrowseService(reading: Reading, viewAs: ViewAs): BrowseSer
         await recordView(caller, relation, viewer)
         const page = compilePage(plan)
         if (query.maxCost !== undefined) await requireCheap(caller, plan, page, query.maxCost)
-        const [answer] = await runRead(reading, caller, relationsOfPage(plan), [statements.call(page)])
+        const [answer] = await runRead(
+          reading,
+          caller,
+          { relations: relationsOfPage(plan), rows: plan.rows },
+          [statements.call(page)],
+        )
         return formatPage(plan, query, answer?.rows ?? [])
       })
     },
@@ -100,7 +110,12 @@ export function createBrowseService(reading: Reading, viewAs: ViewAs): BrowseSer
           sql`select count(*) from (select ${compileFrom(rows, 't')} ${limit}) c`,
           sql`explain (format json) select ${compileFrom(rows, 't')}`,
         ].map((fragment) => statements.call(fragment))
-        const [counted, explained] = await runRead(reading, caller, relationsOfRows(rows), calls)
+        const [counted, explained] = await runRead(
+          reading,
+          caller,
+          { relations: relationsOfRows(rows), rows },
+          calls,
+        )
         const count = Number(counted?.rows[0]?.[0] ?? 0)
         const isBounded = most !== undefined && count > most
         return {
@@ -120,7 +135,7 @@ export function createBrowseService(reading: Reading, viewAs: ViewAs): BrowseSer
           select ${compileWhole(column.type, sql.id('t', name))}
           ${compileFrom({ relation, conditions: [] }, 't', [compileIdentity(relation, 't')])}`)
         const call = fill(template, writeSlots('', parseBodyId(relation, id)))
-        const [answer] = await runRead(reading, caller, [relation], [call])
+        const [answer] = await runRead(reading, caller, { relations: [relation] }, [call])
         const row = answer?.rows[0]
         if (row === undefined) throw collectionErrors.recordNotFound(id)
         return { value: row[0] ?? null }

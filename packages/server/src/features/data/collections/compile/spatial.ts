@@ -18,6 +18,11 @@ export function compileSpatial({ target, filter, indexed }: SpatialPlan, alias: 
   return sql`(${source(target, alias)} ${sql.operator(target.schema, '&&')} ${box} and ${condition})`
 }
 
+/** The shape that places are compared with, as a value of the column's type; undefined for a box of the whole earth. */
+export function compileShape({ target, filter }: SpatialPlan): Sql | undefined {
+  return compileCriterion(target, filter, 't').area?.shape
+}
+
 /** A query for the tuple identifiers of the rows that the index of the column knows to be there, or near. */
 export function compileSpatialLookUp({ target, filter, indexed }: SpatialPlan): Sql | undefined {
   if (indexed === undefined) return undefined

@@ -141,12 +141,14 @@ const checkedBody = sql.literal('basalt.checked_body')
 /** Keeps the body for the transaction: it can be long, and is checked column by column. */
 export const keepBody: Sql = sql`select set_config(${checkedBody}, ${jsonSlot}, true) is null`
 
+/** The body of {@link keepBody}, for a `from`. */
+export const checkedBodySource: Sql = sql`json_to_record(current_setting(${checkedBody})::json)`
+
 /** Converts the value of a column in the body of {@link keepBody} as a write does, and does nothing with it. */
 export function compileValueCheck({ version }: Relation, column: Column): Sql {
-  const source = sql`json_to_record(current_setting(${checkedBody})::json)`
   return sql`${sql.version(version)}
     select ${compileBodyValue(column, 'b')}::${sql.type(column.typeName)}
-    from ${compileRowSource(source, [column])}`
+    from ${compileRowSource(checkedBodySource, [column])}`
 }
 
 /** The body of the request, for a `from`. */

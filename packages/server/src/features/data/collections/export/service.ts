@@ -77,7 +77,11 @@ export function createExporter(deps: ExportDeps): Exporter {
       stallMs,
       isAbandoned: caller.isAbandoned,
       explain: async (failure) =>
-        (await explainFailure(caller, failure, { relations: relationsOfRows(plan.rows) })) ?? failure,
+        (await explainFailure(caller, failure, {
+          relations: relationsOfRows(plan.rows),
+          rows: plan.rows,
+          action: 'read',
+        })) ?? failure,
       release(isInFlight) {
         inFlight.set(
           rows,

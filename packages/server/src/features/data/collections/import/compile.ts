@@ -140,13 +140,17 @@ function leaveOldRecord(record: Sql): Sql {
   return sql`set_config(${sql.literal(oldRecordSetting)}, ${record}, true)`
 }
 
+/** One row, for a `from`, as an insert of these columns reads it. */
+export function compileRowSourceOf(columns: readonly Column[]): Sql {
+  return sql`(select doc from ${staging} where ordinal = ${firstSlot}::int) i
+    cross join lateral json_to_record(i.doc::json) as b (${compileBodyTypes(columns)})`
+}
+
 /** Converts the value of one column of a row, and does nothing with it. */
 export function compileValueCheck(column: Column): Sql {
   return sql`
     select ${compileBodyValue(column, 'b')}::${sql.type(column.typeName)}
-    from ${staging} i
-    cross join lateral json_to_record(i.doc::json) as b (${compileBodyTypes([column])})
-    where i.ordinal = ${firstSlot}::int`
+    from ${compileRowSourceOf([column])}`
 }
 
 /** Whether a text or the bits of a row are more than the column takes, which a cast would cut off. */

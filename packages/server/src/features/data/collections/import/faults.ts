@@ -1,16 +1,16 @@
-import type { Column } from '../../../../database/catalog/model.ts'
-import { StatementFailed } from '../../../../database/connection/message.ts'
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import { type Call, StatementFailed } from '../../../../database/connection/message.ts'
+import { isRaised, originOf } from '../../../../database/errors/definition-faults.ts'
 import {
   hasUnstorableCharacter,
-  isDefinitionFault,
-  isRaised,
   translateDatabaseFailure,
 } from '../../../../database/errors/error-translation.ts'
 import { conflictCodes } from '../../../../database/errors/retry.ts'
-import { sql } from '../../../../database/sql.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
+import { compileGeneratedColumns, compileGeneratedProbe, type GeneratedColumn } from '../compile/probes.ts'
 import { fill, type StatementCache } from '../statement-cache.ts'
-import { compileLengthCheck, compileValueCheck, rangeSlots } from './compile.ts'
+import { compileLengthCheck, compileRowSourceOf, compileValueCheck, rangeSlots } from './compile.ts'
 import { describeFault } from './records.ts'
 
 /** PostgreSQL refuses a row for a policy in this routine, and says the same of a missing privilege elsewhere. */
@@ -28,52 +28,92 @@ export function isFaultOfRow(failure: StatementFailed, isUpserting: boolean): bo
   if (isRaised(error)) return isClientFault && !conflictCodes.has(code)
   if (code === '42501') return routine === policyRoutine
   if (code === cardinalityViolation) return isUpserting
-  if (!/^(22|23|44|P0|428C9|54000|54001|XX000)/.test(code) || isDefinitionFault(error)) return false
-  return isClientFault
+  const origin = originOf(error)
+  if (origin === 'unplaced') return true
+  return origin === 'request' && /^(22|23|44|P0|428C9|54001|XX000)/.test(code) && isClientFault
 }
 
-/** The reason in words. */
+/** The reason in words, of a row that is not looked at any closer. */
 export function describeReason(failure: StatementFailed): string {
+  // What PostgreSQL says may be about a row that the caller must not see.
+  const { code = '' } = failure.error
+  if (originOf(failure.error) !== 'unplaced') return inWords(failure)
+  return `${code.startsWith('22') ? 'invalid value' : 'refused by the database'} (SQLSTATE ${code})`
+}
+
+function inWords(failure: StatementFailed): string {
   const translated = translateDatabaseFailure(failure)
   return translated === undefined ? 'refused by the database' : describeFault(translated)
 }
 
-/** The reason with the column where one is to blame, which asks the database twice. */
+/** A row of an import that was refused. */
+export interface RefusedRow {
+  readonly relation: Relation
+  readonly columns: readonly Column[]
+  /** Counted from 1. */
+  readonly row: number
+}
+
+/**
+ * The reason with the column where one is to blame, which asks the database twice.
+ *
+ * @throws the failure, where no value of the row is to blame
+ */
 export async function describeRefusal(
   failure: StatementFailed,
-  columns: readonly Column[],
-  row: number,
+  refused: RefusedRow,
   transaction: UserTransaction,
   statements: StatementCache,
 ): Promise<string> {
-  const reason = describeReason(failure)
   const { code = '' } = failure.error
-  // Such a character spoils the whole row.
-  if (!/^(22|XX000|54)/.test(code) || hasUnstorableCharacter(failure.error)) return reason
-  const column = await findColumn(columns, row, transaction, statements)
-  return column === undefined ? reason : `${column}: ${reason}`
+  const isUnplaced = originOf(failure.error) === 'unplaced'
+  if (!isUnplaced && !/^(22|XX000|54)/.test(code)) return inWords(failure)
+  const found = await findMisfit(failure, refused, transaction, statements)
+  if (found !== undefined) return found
+  if (isUnplaced && code !== '54000') throw failure
+  return inWords(failure)
 }
 
-/** The first column whose value does not fit by itself. */
-async function findColumn(
-  columns: readonly Column[],
-  row: number,
+/** The first value that does not fit by itself, or what cannot be computed from those of the row. */
+async function findMisfit(
+  failure: StatementFailed,
+  { relation, columns, row }: RefusedRow,
   transaction: UserTransaction,
   statements: StatementCache,
 ): Promise<string | undefined> {
   const slots = rangeSlots(row, row)
   const savepoint = statements.call(sql`savepoint value_check`)
   const rollback = statements.call(sql`rollback to savepoint value_check`)
-  try {
-    const checks = columns.map((column) => fill(statements.template(compileValueCheck(column)), slots))
-    await transaction.run([savepoint, ...checks])
-    const lengths = columns.flatMap((column) => compileLengthCheck(column) ?? [])
-    const answers = await transaction.run(lengths.map((check) => fill(statements.template(check), slots)))
-    return answers.flatMap(({ rows }) => rows[0]?.[0] ?? [])[0]
-  } catch (error) {
-    if (!(error instanceof StatementFailed)) throw error
-    await transaction.run([rollback])
-    // The savepoint is the first step.
-    return columns[error.index - 1]?.name
+  const call = (fragment: Sql) => fill(statements.template(fragment), slots)
+  const attempt = async (calls: readonly Call[]): Promise<StatementFailed | undefined> => {
+    try {
+      await transaction.run([savepoint, ...calls])
+      return undefined
+    } catch (error) {
+      if (!(error instanceof StatementFailed)) throw error
+      await transaction.run([rollback])
+      return error
+    }
   }
+  const misfit = await attempt(columns.map((column) => call(compileValueCheck(column))))
+  // A domain, too, has conditions of the operator's, which may fail by themselves.
+  if (misfit !== undefined && (translateDatabaseFailure(misfit)?.status ?? 500) < 500) {
+    // Such a character spoils the whole row. The savepoint is the first step.
+    const column = hasUnstorableCharacter(misfit.error) ? undefined : columns[misfit.index - 1]
+    return column === undefined ? inWords(misfit) : `${column.name}: ${inWords(misfit)}`
+  }
+  const lengths = columns.flatMap((column) => compileLengthCheck(column) ?? [])
+  const answers = await transaction.run(lengths.map(call))
+  const [long] = answers.flatMap(({ rows }) => rows[0]?.[0] ?? [])
+  if (long !== undefined) return `${long}: ${inWords(failure)}`
+  if (!relation.columns.some(({ isGenerated }) => isGenerated)) return undefined
+  const [answer] = await transaction.run([statements.call(compileGeneratedColumns(relation))])
+  const generated: readonly GeneratedColumn[] = JSON.parse(answer?.rows[0]?.[0] ?? '[]')
+  const source = compileRowSourceOf(columns)
+  const uncomputed = await attempt(
+    generated.map((each) => call(compileGeneratedProbe(relation, columns, each, source))),
+  )
+  return uncomputed?.error.code === failure.error.code && uncomputed !== undefined
+    ? inWords(uncomputed)
+    : undefined
 }

@@ -135,7 +135,7 @@ export async function insertRows(
     }
     const [[, ordinal] = [row, 0]] = spool.columnSets.length === 1 ? [] : await setsOf(row, row)
     const columns = spool.columnSets[ordinal] ?? []
-    faults.add(row, await describeRefusal(failure, columns, row, transaction, statements))
+    faults.add(row, await describeRefusal(failure, { relation, columns, row }, transaction, statements))
   }
 
   /** Checks what is deferred while it can still be undone. @throws StatementFailed where no row is to blame */

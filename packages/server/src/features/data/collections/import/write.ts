@@ -3,7 +3,7 @@ import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { ChangeLog } from '../../../../database/change-log.ts'
 import { StatementFailed } from '../../../../database/connection/message.ts'
-import { definitionError, isDefinitionFault } from '../../../../database/errors/error-translation.ts'
+import { definitionError, originOf } from '../../../../database/errors/definition-faults.ts'
 import { conflictCodes } from '../../../../database/errors/retry.ts'
 import type { Database } from '../../../../database/open.ts'
 import { sql } from '../../../../database/sql.ts'
@@ -152,7 +152,9 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
           await delay(Math.random() * 50 * number)
           continue
         }
-        throw isDefinitionFault(error.error)
+        // Values were looked at by themselves.
+        const origin = originOf(error.error)
+        throw origin === 'definition' || origin === 'unplaced'
           ? definitionError(error.error, relation.collection, deps.isDevelopment || caller.isAdministrator)
           : error
       }

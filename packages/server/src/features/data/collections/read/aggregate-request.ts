@@ -1,5 +1,4 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
-import { isUnplacedDataFault } from '../../../../database/errors/error-translation.ts'
 import { compileAggregate } from '../compile/aggregate.ts'
 import { collectionErrors } from '../errors.ts'
 import type { AggregateListQuery } from '../parse/list-query.ts'
@@ -24,7 +23,7 @@ export function aggregateRequest(
     isTimed: true,
     calls: () => calls,
     explain({ error }) {
-      const isOutOfRange = rangeCodes.has(error.code ?? '') && isUnplacedDataFault(error)
+      const isOutOfRange = rangeCodes.has(error.code ?? '') && summingRoutines.test(error.routine ?? '')
       return isOutOfRange && plan.results.some(isSummed)
         ? collectionErrors.invalidAggregate(`a sum is out of range: ${error.message}`).with({ cause: error })
         : undefined
@@ -38,6 +37,10 @@ export function aggregateRequest(
 
 /** Of numbers, and of intervals. */
 const rangeCodes = new Set(['22003', '22008'])
+
+/** Of the types that can be summed, none of which reads a text. */
+const summingRoutines =
+  /^(?:float_(?:over|under)flow|interval_|finite_interval|do_interval|cash_|numeric_|make_result)/
 
 function isSummed({ function: name }: AggregateResult): boolean {
   return name === 'sum' || name === 'avg'

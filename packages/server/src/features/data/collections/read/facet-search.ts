@@ -52,7 +52,7 @@ export function createFacetSearch(reading: Reading): SearchFacet {
       const relations = relationsOfRows(plan.rows)
       requireTables(caller, relations)
       noteSearch(reading, plan.rows)
-      const [answer] = await runRead(reading, caller, relations, [call])
+      const [answer] = await runRead(reading, caller, { relations, rows: plan.rows }, [call])
       const [hits, isExhaustive] = answer?.rows[0] ?? []
       // As the statement makes it.
       const found = JSON.parse(hits ?? '[]') as Pick<FacetHit, 'value' | 'count'>[]

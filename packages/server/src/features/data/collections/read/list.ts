@@ -38,7 +38,7 @@ export function createList(reading: Reading, embedder: QueryEmbedder | undefined
       noteSearch(reading, request.rows)
       const calls = await request.calls(caller, nearest)
       const startedAt = performance.now()
-      const answers = await runRead(reading, caller, request.relations, calls, request.explain)
+      const answers = await runRead(reading, caller, request, calls, request.explain)
       const durationMs = request.isTimed === true ? Math.round(performance.now() - startedAt) : undefined
       return { body: request.format(answers), durationMs }
     })

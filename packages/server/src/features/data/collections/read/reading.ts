@@ -4,7 +4,7 @@ import type { UserDatabase } from '../../../../database/user-database.ts'
 import { requireTable } from '../../../../http/access/grants.ts'
 import type { Caller } from '../access/caller.ts'
 import type { WithCatalog } from '../access/catalog-access.ts'
-import type { ExplainFailure } from '../failures.ts'
+import type { ExplainFailure, Work } from '../faults/explain.ts'
 import type { ReadLimits } from '../plan/list.ts'
 import type { Reader } from '../plan/reader.ts'
 import { type RowsPlan, searchOf } from '../plan/rows.ts'
@@ -22,11 +22,11 @@ export interface Reading {
   readonly limits: ReadLimits
 }
 
-/** Runs the calls as the caller. @param relations the collection first, then what else they read */
+/** Runs the calls as the caller. */
 export async function runRead(
   { database, explainFailure }: Reading,
   caller: Caller,
-  relations: readonly Relation[],
+  work: Pick<Work, 'relations' | 'rows'>,
   calls: readonly Call[],
   explain?: ListRequest['explain'],
 ): Promise<readonly Answer[]> {
@@ -34,7 +34,7 @@ export async function runRead(
     return await database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
   } catch (error) {
     const explained = error instanceof StatementFailed ? explain?.(error) : undefined
-    throw explained ?? (await explainFailure(caller, error, { relations })) ?? error
+    throw explained ?? (await explainFailure(caller, error, { ...work, action: 'read' })) ?? error
   }
 }
 

@@ -826,6 +826,7 @@ describe('batches at the same time', () => {
         code: 409,
         message: 'the change conflicts with a concurrent one',
         error: 'conflict',
+        data: { message: 'meet again' },
         operation: { index: 1, method: 'create' },
       },
     )

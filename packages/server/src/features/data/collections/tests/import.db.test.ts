@@ -236,7 +236,10 @@ x,two,1,,,,
     expect(result.errors).toEqual(
       Array.from({ length: 1600 }, (_, index) => index + 1)
         .filter((row) => row % 3 !== 1)
-        .map((row, index) => ({ row, message: index < 1000 ? `id: ${reason}` : reason })),
+        .map((row, index) => ({
+          row,
+          message: index < 1000 ? `id: ${reason}` : 'invalid value (SQLSTATE 22P02)',
+        })),
     )
     expect(await app.sql('select count(*)::int as n from track')).toEqual([{ n: 534 }])
   })

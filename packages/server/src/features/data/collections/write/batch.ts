@@ -2,7 +2,8 @@ import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import { type Capture, withCapture } from '../../../../database/change-log.ts'
 import { type Answer, type Call, StatementFailed } from '../../../../database/connection/message.ts'
-import { isDefinitionFault, translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
+import { originOf } from '../../../../database/errors/definition-faults.ts'
+import { translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import type { WritesOnce } from '../../idempotency/index.ts'
@@ -11,7 +12,7 @@ import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots }
 import { isRowMissing } from '../compile/required-row.ts'
 import { changeForm, compileVersionCheck, compileWrite, versionSlots, writeSlots } from '../compile/write.ts'
 import { collectionErrors } from '../errors.ts'
-import type { ExplainFailure, Work } from '../failures.ts'
+import type { ExplainFailure, Work } from '../faults/explain.ts'
 import { type BatchOperation, blameOperation } from '../parse/batch.ts'
 import { type BatchRun, planBatch } from '../plan/batch.ts'
 import type { Reader } from '../plan/reader.ts'
@@ -172,7 +173,7 @@ export function createBatchRunner({
       // A deferred constraint speaks at the commit, of no operation in particular.
       if (failed === undefined || operation === undefined) {
         const relations = [...new Set(runs.map(({ relation }) => relation))]
-        throw (await explainFailure(caller, error, { relations })) ?? error
+        throw (await explainFailure(caller, error, { action: 'write', relations })) ?? error
       }
       const compared = compiled[error.index]?.compared
       if (compared !== undefined && compared.method !== 'create' && isRowMissing(error)) {
@@ -187,7 +188,7 @@ export function createBatchRunner({
       }
       const isRefused = isJoinRefused(error)
       if (isRefused) unjoinable.add(failed.relation)
-      else if (!isFaultOfRequest(error) && !isDefinitionFault(error.error)) throw error
+      else if (!isFaultOfRequest(error) && !mayBeOfDefinition(error)) throw error
       // Nothing has happened yet: once more, one by one; also to learn which operation of the run is to blame.
       return await attempt(batch, { mayJoin: isRefused, mayRetry })
     }
@@ -249,9 +250,14 @@ function isFaultOfRequest(failure: StatementFailed): boolean {
   return (translateDatabaseFailure(failure)?.status ?? 500) < 500
 }
 
+function mayBeOfDefinition({ error }: StatementFailed): boolean {
+  const origin = originOf(error)
+  return origin === 'definition' || origin === 'unplaced'
+}
+
 function workOf(operation: BatchOperation): Work {
-  const relations = [operation.relation]
-  return operation.method === 'delete' ? { relations } : { relations, body: operation.body }
+  const work = { action: 'write', relations: [operation.relation] } as const
+  return operation.method === 'delete' ? work : { ...work, body: operation.body }
 }
 
 function operationError(failure: StatementFailed, operation: BatchOperation): AppError {

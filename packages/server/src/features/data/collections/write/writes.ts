@@ -7,7 +7,7 @@ import { bulkSlots, compileBulk, readUnexpectedCount } from '../compile/bulk.ts'
 import { isRowMissing } from '../compile/required-row.ts'
 import { changeForm, compileWrite, writeSlots } from '../compile/write.ts'
 import { collectionErrors } from '../errors.ts'
-import type { ExplainFailure, Work } from '../failures.ts'
+import type { ExplainFailure, Work } from '../faults/explain.ts'
 import type { RecordBody } from '../parse/record-body.ts'
 import { type BulkPlan, relationsOfBulk } from '../plan/bulk.ts'
 import type { Reader } from '../plan/reader.ts'
@@ -127,7 +127,7 @@ export function createWrites(deps: WriteDeps): Writes {
           ),
       )
       const relations = answer === undefined ? [relation] : relationsOf(answer)
-      const work = { relations, ...(action === 'delete' ? {} : { body }) }
+      const work = writeOf(relations, action === 'delete' ? undefined : body)
       try {
         return await run(context, work, { write: fill(template, slots), capture }, ([written]) =>
           read(written),
@@ -142,7 +142,7 @@ export function createWrites(deps: WriteDeps): Writes {
       const { catalog, reader, shape } = context
       const steps = { catalog, reader, relation, body, plan, answer, requiresRow: false, shape }
       const { write, capture, read } = upsertSteps(deps, steps)
-      const work = { relations: answer === undefined ? [relation] : relationsOf(answer), body }
+      const work = writeOf(answer === undefined ? [relation] : relationsOf(answer), body)
       const attempt = () =>
         run(context, work, { write, capture, further: read }, ([wrote, found]) =>
           readUpsert(plan, wrote, found),
@@ -166,7 +166,7 @@ export function createWrites(deps: WriteDeps): Writes {
         key(`bulk ${action} ${isCaptured}`, context, relation, body),
         () => statements.template(compileBulk(plan, isCaptured)),
       )
-      const work = { relations: relationsOfBulk(plan), ...(action === 'delete' ? {} : { body }) }
+      const work = { ...writeOf(relationsOfBulk(plan), action === 'delete' ? undefined : body), rows }
       try {
         return await run(context, work, { write: fill(template, slots), capture }, ([answer]) => {
           const [count, records = null] = answer?.rows[0] ?? []
@@ -192,6 +192,10 @@ interface Run {
   readonly write: Call
   readonly capture: Capture | undefined
   readonly further?: readonly Call[]
+}
+
+function writeOf(relations: Work['relations'], body: Work['body']): Work {
+  return { action: 'write', relations, body }
 }
 
 /** A failure of ours, about how many rows there are. */

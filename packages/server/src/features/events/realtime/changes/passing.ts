@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
+import { describeReason } from '../../../../database/errors/definition-faults.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
-import { messageOf } from '../../../../lib/errors.ts'
 import { TaskQueue } from '../../../../lib/task-queue.ts'
 import type { Audience } from './audience.ts'
 import { compilePassing } from './decision-statements.ts'
@@ -44,7 +44,7 @@ export function findPassing(
     const settled = finding.catch((error) => {
       if (!isUndecidable(error)) throw error
       deps.log.warn(
-        { table: group.table, reason: messageOf(error) },
+        { table: group.table, reason: describeReason(error) },
         'failed to evaluate a filter of streams',
       )
       return undefined

@@ -3,10 +3,11 @@ import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { Relation } from '../../../../database/catalog/model.ts'
 import { type Answer, type Statement, statement } from '../../../../database/connection/message.ts'
+import { describeReason } from '../../../../database/errors/definition-faults.ts'
 import { render, sql } from '../../../../database/sql.ts'
 import { SnapshotUnavailable, type UserDatabase } from '../../../../database/user-database.ts'
-import { messageOf } from '../../../../lib/errors.ts'
 import { sliceObject } from '../../../../lib/json-slices.ts'
+import { RecentKeys } from '../../../../lib/recent-keys.ts'
 import { privilegesOf } from '../../../data/collections/index.ts'
 import type { Asker } from '../../../data/policies/index.ts'
 import { columnsOfPolicies, compileVisible, readsRelations } from './decision-statements.ts'
@@ -18,6 +19,7 @@ import { isUndecidable, sqlStateOf } from './verdict-failures.ts'
 export class ReadableRows {
   readonly #user: UserDatabase
   readonly #log: Logger
+  readonly #logged = new RecentKeys(60_000)
   /** A relation lives as long as its snapshot of the catalog. */
   readonly #visible = {
     caller: new WeakMap<Relation, Statement | undefined>(),
@@ -78,7 +80,10 @@ export class ReadableRows {
       }
       if (!isUndecidable(error)) throw error
       if (rows.length === 1) {
-        this.#log.warn({ table, reason: messageOf(error) }, 'a policy failed on a changed record')
+        const reason = describeReason(error)
+        if (this.#logged.isNew(`${table} ${reason}`)) {
+          this.#log.warn({ table, reason }, 'a policy failed on a changed record')
+        }
         onUndecided()
         return []
       }

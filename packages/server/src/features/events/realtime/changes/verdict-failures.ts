@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { StatementFailed } from '../../../../database/connection/message.ts'
+import { isRaised, originOf } from '../../../../database/errors/definition-faults.ts'
+import { databaseErrorOf, translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
 import { codeOf } from '../../../../lib/errors.ts'
 
 /** What is not decided after this time ends the streams concerned; their clients resume. */
@@ -8,16 +10,16 @@ const overdueMs = 10_000
 const retryMs = 200
 
 /**
- * Classes of SQLSTATE that blame the statement: a value, a name, a type, a privilege, a function's own error. It fails
- * again when it is repeated. All others (locks, timeouts, a database that is unavailable or full) say nothing about it.
+ * Whether a filter or policy itself is at fault: a value, a name, a type, a privilege, a function's own error. It fails again
+ * when it is repeated. Locks, timeouts, and a database that is unavailable or full say nothing about it.
  */
-const faultyClasses = new Set(['0A', '20', '21', '22', '23', '2F', '38', '39', '3F', '42', '44', 'P0', 'XX'])
-
-/** Whether a filter or policy itself is at fault. */
 export function isUndecidable(error: unknown): boolean {
   if (error instanceof Undecidable) return true
-  const state = sqlStateOf(error)
-  return state?.length === 5 && faultyClasses.has(state.slice(0, 2))
+  const failure = databaseErrorOf(error)
+  if (failure === undefined) return false
+  return isRaised(failure)
+    ? (translateDatabaseFailure(failure)?.status ?? 500) < 500
+    : originOf(failure) !== 'state'
 }
 
 export function sqlStateOf(error: unknown): string | undefined {

@@ -1,13 +1,14 @@
 import type { Logger } from 'pino'
 import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import { caller } from '../../../../database/catalog/queries/caller.ts'
-import { type Statement, StatementFailed, statement } from '../../../../database/connection/message.ts'
-import { translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
+import { type Statement, statement } from '../../../../database/connection/message.ts'
+import { describeReason } from '../../../../database/errors/definition-faults.ts'
 import { type Expression, render, sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { UserDatabase } from '../../../../database/user-database.ts'
-import { messageOf } from '../../../../lib/errors.ts'
+import { RecentKeys } from '../../../../lib/recent-keys.ts'
 import { combinePolicies } from '../../../data/policies/index.ts'
+import { isUndecidable } from '../changes/verdict-failures.ts'
 
 /** What a caller may do with a channel. */
 export type ChannelUse = 'subscribe' | 'send'
@@ -35,6 +36,7 @@ export class ChannelAccess {
   readonly #system: SystemDatabase
   readonly #user: UserDatabase
   readonly #log: Logger
+  readonly #logged = new RecentKeys(60_000)
   #rules: { readonly readAt: number; readonly value: Promise<Rules> } | undefined
 
   constructor(system: SystemDatabase, user: UserDatabase, log: Logger) {
@@ -67,14 +69,13 @@ export class ChannelAccess {
       const [answer] = await this.#user.run(scope, [step], { isRead: true })
       return new Set((answer?.rows ?? []).flatMap(([channel]) => channel ?? []))
     } catch (error) {
-      const isFaultOfPolicy =
-        error instanceof StatementFailed && (translateDatabaseFailure(error)?.status ?? 400) < 500
-      if (!isFaultOfPolicy) throw error
+      if (!isUndecidable(error)) throw error
       if (channels.length > 1) {
         const each = await Promise.all(channels.map((channel) => this.#evaluate(scope, condition, [channel])))
         return new Set(each.flatMap((permitted) => [...permitted]))
       }
-      this.#log.warn({ reason: messageOf(error) }, 'a policy failed on a channel')
+      const reason = describeReason(error)
+      if (this.#logged.isNew(reason)) this.#log.warn({ reason }, 'a policy failed on a channel')
       return new Set()
     }
   }

@@ -125,6 +125,17 @@ describe('realtime › policies of realtime_channels', () => {
     expect(client.closed).toBeUndefined()
   })
 
+  test('whose evaluation fails for every channel deny it, and are logged once without its name', async () => {
+    await restrict(`using (channel = 'ready' or lastval() > 0 or channel::regtype is not null)`)
+    await using client = await open()
+    await until('ok', subscribe(client, 'ready'))
+    for (const channel of ['secret 1', 'secret 2', 'secret 3'])
+      await until(denied, subscribe(client, channel))
+    const logged = app.log.filter((line) => line.includes('a policy failed on a channel'))
+    expect(logged.filter((line) => line.includes('SQLSTATE 55000'))).toHaveLength(1)
+    expect(logged.join()).not.toContain('secret')
+  })
+
   test('receive hostile channel names as plain text', async () => {
     await restrict(`using (channel like 'mine%')`)
     await using client = await open()

@@ -1,4 +1,5 @@
 import { StatementFailed } from '../../../../database/connection/message.ts'
+import { definitionError, originOf } from '../../../../database/errors/definition-faults.ts'
 import { codeOf } from '../../../../lib/errors.ts'
 import { storageErrors } from '../errors.ts'
 
@@ -14,6 +15,12 @@ const missingReference = '23503'
 
 /** What the database says of a statement on objects, as the API says it. For `catch`. */
 export function translateFailure(error: unknown): unknown {
+  if (error instanceof StatementFailed) {
+    // All values of a request are parameters, of which PostgreSQL says so.
+    const origin = originOf(error.error)
+    if (origin === 'definition' || origin === 'unplaced')
+      return definitionError(error.error, 'basalt.objects', false)
+  }
   switch (stateOf(error)) {
     case denied:
       return storageErrors.insufficientStoragePermissions()
@@ -35,7 +42,9 @@ export function isDuplicate(error: unknown): boolean {
 }
 
 export function isDenied(error: unknown): boolean {
-  return stateOf(error) === denied
+  // A policy that uses what callers may not is at fault itself.
+  const isOfPolicy = error instanceof StatementFailed && originOf(error.error) === 'definition'
+  return stateOf(error) === denied && !isOfPolicy
 }
 
 /** Whether what a row refers to was deleted meanwhile. */

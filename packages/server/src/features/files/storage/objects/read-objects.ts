@@ -50,7 +50,7 @@ export function createObjectReader({ database, system, urlOf }: ObjectReaderDeps
       return queries.firstValue(answer) !== null
     } catch (error) {
       if (isDenied(error)) return false
-      throw error
+      throw translateFailure(error)
     }
   }
 

@@ -1,8 +1,17 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { envelope } from '../../../../../test/test-app.ts'
 import { render, sql } from '../../../../database/sql.ts'
 import { listObjects } from '../objects/object-queries.ts'
-import { createBucket, createStorageApps, get, problem, put, type StorageApps } from './storage-requests.ts'
+import {
+  createBucket,
+  createStorageApps,
+  get,
+  newUser,
+  problem,
+  put,
+  type StorageApps,
+} from './storage-requests.ts'
 
 let apps: StorageApps
 let admin: string
@@ -110,4 +119,27 @@ describe('storage › lists', () => {
       }
     },
   )
+
+  test('answer 500 where a policy fails, and quote no hidden object', async () => {
+    const bucket = await createBucket(apps.app)
+    await put(apps.app, `/${bucket}/hidden_name`, admin, 'x')
+    await apps.app.sql(
+      `create policy faulty on basalt.objects using (bucket <> '${bucket}' or name::regtype is not null)`,
+    )
+    const { token } = newUser()
+    const answers = [
+      await get(apps.app, `/${bucket}`, token),
+      await get(apps.app, `/${bucket}/hidden_name`, token),
+      await put(apps.app, `/${bucket}/own`, token, 'x'),
+    ]
+    const message = 'a definition of the database failed on "basalt.objects" (SQLSTATE 42704)'
+    for (const answer of answers) {
+      expect(envelope(answer)).toEqual({
+        ...{ code: 500, message, error: 'database_definition_error' },
+        data: { sqlState: '42704', relation: 'basalt.objects' },
+      })
+    }
+    expect(apps.app.log.filter((line) => line.includes('hidden_name" does not exist'))).toEqual([])
+    await apps.app.sql('drop policy faulty on basalt.objects')
+  })
 })

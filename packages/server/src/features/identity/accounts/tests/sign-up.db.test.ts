@@ -52,6 +52,39 @@ describe('register', () => {
     })
   })
 
+  test("says nothing of a fault in the operator's trigger, which is logged, and leaves no account", async () => {
+    const { app } = accounts
+    const email = `faulty-${newEmail()}`
+    await app.sql(`
+      create table profile (id uuid, plan int);
+      create function make_profile() returns trigger language plpgsql security definer set search_path = public as $$
+        begin
+          if new.email like 'faulty%' then insert into profile values (new.id, new.email::int / 0); end if;
+          if new.email like 'refused%' then raise exception 'by invitation' using errcode = 'PT403', hint = 'ask us'; end if;
+          return new;
+        end $$;
+      create trigger make_profile after insert on basalt.users for each row execute function make_profile()`)
+    const response = await accounts.post('register', { email, password: goodPassword })
+    expect(response.status).toBe(500)
+    expect(envelope(response)).toMatchObject({
+      error: 'database_definition_error',
+      message: 'a definition of the database failed on "basalt.users" (SQLSTATE 22P02)',
+      data: { sqlState: '22P02', relation: 'basalt.users' },
+    })
+    const logged = app.log.filter((line) => line.includes('database_definition_error'))
+    expect(logged).toEqual([expect.stringContaining('PL/pgSQL function make_profile() line ')])
+    expect(logged.join()).not.toContain(email)
+    expect(await app.sql('select from basalt.users where email = $1', [email])).toEqual([])
+    const refused = await accounts.post('register', {
+      email: `refused-${newEmail()}`,
+      password: goodPassword,
+    })
+    expect(envelope(refused)).toEqual({
+      ...{ code: 403, error: 'raised', message: 'by invitation', data: { hint: 'ask us' } },
+    })
+    await app.sql('drop trigger make_profile on basalt.users')
+  })
+
   test('stores the password and the tokens only as hashes', async () => {
     const email = newEmail()
     const { token, refreshToken, user } = await accounts.register(email)

@@ -1,0 +1,84 @@
+import type { Column, Relation } from '../../../../database/catalog/model.ts'
+import type { StatementFailed } from '../../../../database/connection/message.ts'
+import {
+  hasUnstorableCharacter,
+  translateDatabaseFailure,
+} from '../../../../database/errors/error-translation.ts'
+import type { AppError } from '../../../../lib/errors.ts'
+import { lengthLimit } from '../compile/body.ts'
+import { compileGeneratedColumns, compileGeneratedProbe, type GeneratedColumn } from '../compile/probes.ts'
+import { compileValueCheck, keepBody, writeSlots } from '../compile/write.ts'
+import { fill } from '../statement-cache.ts'
+import { firstFailure, type Probe } from './probe.ts'
+
+/** A body as it is written. */
+export interface WrittenBody {
+  readonly columns: readonly Column[]
+  readonly json: string
+}
+
+/**
+ * The error of a value that does not fit its column, or from which a generated column cannot be computed.
+ *
+ * @param relation where it is written
+ */
+export async function findBodyFault(
+  probe: Probe,
+  failure: StatementFailed,
+  relation: Relation | undefined,
+  body: WrittenBody,
+): Promise<AppError | undefined> {
+  if (relation === undefined || body.columns.length === 0) return undefined
+  // Such a character spoils the whole body.
+  if (hasUnstorableCharacter(failure.error) && unstorable.test(body.json)) {
+    return translateDatabaseFailure(failure)
+  }
+  const { columns, json } = body
+  const { statements } = probe
+  const keep = fill(statements.template(keepBody), writeSlots(json, []))
+  const checks = columns.map((column) => statements.call(compileValueCheck(relation, column)))
+  const misfit = await firstFailure(probe, [keep, ...checks])
+  if (misfit !== undefined) return namingColumn(misfit, columns[misfit.index - 1])
+  if (assignmentCodes.has(failure.error.code ?? '')) {
+    const long = columns.find((column) => isTooLong(column, json))
+    if (long !== undefined) return namingColumn(failure, long)
+  }
+  const generated = await findGenerated(probe, relation)
+  const computed = generated.map((each) => statements.call(compileGeneratedProbe(relation, columns, each)))
+  const uncomputed = await firstFailure(probe, computed.length === 0 ? [] : [keep, ...computed])
+  if (uncomputed === undefined || uncomputed.error.code !== failure.error.code) return undefined
+  return namingColumn(uncomputed, undefined)
+}
+
+async function findGenerated(
+  { caller, database, statements }: Probe,
+  relation: Relation,
+): Promise<readonly GeneratedColumn[]> {
+  if (!relation.columns.some(({ isGenerated }) => isGenerated)) return []
+  const call = statements.call(compileGeneratedColumns(relation))
+  const [answer] = await database.run(caller.scope, [call], { isRead: true })
+  return JSON.parse(answer?.rows[0]?.[0] ?? '[]')
+}
+
+function namingColumn(failure: StatementFailed, column: Column | undefined): AppError | undefined {
+  const error = translateDatabaseFailure(failure)
+  // A domain, too, has conditions of the operator's, which may fail by themselves.
+  if (error === undefined || error.status >= 500) return undefined
+  const isConstraint = failure.error.code?.startsWith('23') === true
+  if (column === undefined || isConstraint) return error
+  return error.with({ data: { [column.name]: { code: error.kind, message: error.message } } })
+}
+
+/** U+0000 or half of a surrogate pair, as JSON writes them. */
+const unstorable = /\\u(?:0000|d[89a-f])/i
+
+/** Text and bits that are too long for their column: seen only when the value is stored. */
+const assignmentCodes = new Set(['22001', '22026'])
+
+/** Whether it is a text or bits of more than the column takes, which a conversion by itself would cut off. */
+function isTooLong({ name, typeName }: Column, json: string): boolean {
+  const limit = lengthLimit(typeName)
+  if (limit === undefined) return false
+  const value: unknown = JSON.parse(json)[name]
+  return typeof value === 'string' && [...value].length > limit
+}

@@ -1,0 +1,26 @@
+import { type Call, StatementFailed } from '../../../../database/connection/message.ts'
+import type { UserDatabase } from '../../../../database/user-database.ts'
+import type { Caller } from '../access/caller.ts'
+import type { StatementCache } from '../statement-cache.ts'
+
+/** What statements that only look for a fault are run with. */
+export interface Probe {
+  readonly caller: Caller
+  readonly database: Pick<UserDatabase, 'run'>
+  readonly statements: StatementCache
+}
+
+/** The failure of the first call that fails, with its index among them; undefined when all go well. */
+export async function firstFailure(
+  { caller, database }: Probe,
+  calls: readonly Call[],
+): Promise<StatementFailed | undefined> {
+  if (calls.length === 0) return undefined
+  try {
+    await database.run(caller.scope, calls, { isRead: true, isAbandoned: caller.isAbandoned })
+    return undefined
+  } catch (error) {
+    if (error instanceof StatementFailed) return error
+    throw error
+  }
+}
