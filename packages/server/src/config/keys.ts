@@ -20,6 +20,15 @@ export function secret(description: string) {
   return text('', description, { expects: 'a text', secret: true })
 }
 
+/** Key of the signatures of Standard Webhooks: any text, or `whsec_` and base64. */
+export function signingSecret(description: string) {
+  return text('', description, {
+    pattern: '^(?!whsec_)|^whsec_[A-Za-z0-9+/]+={0,2}$',
+    expects: 'a text, which is base64 after whsec_',
+    secret: true,
+  })
+}
+
 export function webAddress(description: string) {
   return text('', description, {
     pattern: '^(https?://[^\\s]+)?$',

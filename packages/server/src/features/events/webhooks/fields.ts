@@ -1,6 +1,6 @@
 import { isStorableText } from '../../../lib/storable-text.ts'
+import { isBrokenSecret } from '../../../lib/webhook-signature.ts'
 import { webhookErrors } from './errors.ts'
-import { isBrokenSecret } from './signature.ts'
 
 /** What callers send to create or change a webhook. */
 export interface WebhookInput {

@@ -1,8 +1,8 @@
 import type { Outbound, OutboundReply } from '../../../http/outbound.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
+import { signatureHeaders } from '../../../lib/webhook-signature.ts'
 import type { Outcome } from './queries.ts'
-import { signatureHeaders } from './signature.ts'
 
 /** Interface, Limits. */
 const timeoutMs = 10_000

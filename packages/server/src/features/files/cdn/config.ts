@@ -1,4 +1,4 @@
-import { choice, plain, secret, webAddress } from '../../../config/keys.ts'
+import { choice, plain, secret, signingSecret, webAddress } from '../../../config/keys.ts'
 import { Type } from '../../../lib/type.ts'
 
 /** `storage.cdn`: the content delivery network before the server, which keeps copies of what it serves. */
@@ -21,6 +21,8 @@ export const cdnConfig = Type.Object({
   }),
   webhook: Type.Object({
     endpoint: webAddress('Address that the webhook provider posts purges to.'),
-    signing_secret: secret('Key that signs what the webhook provider posts.'),
+    signing_secret: signingSecret(
+      'Key that signs what the webhook provider posts, as Standard Webhooks do: any text, or whsec_ and base64.',
+    ),
   }),
 })

@@ -15,6 +15,6 @@ export function createCdnProvider(config: Config['storage']['cdn'], clock: Clock
     case 'cloudfront':
       return cloudfront(config.cloudfront, clock)
     case 'webhook':
-      return webhook(config.webhook)
+      return webhook(config.webhook, clock)
   }
 }

@@ -1,4 +1,13 @@
-import { choice, integer, list, plain, secret, text, webAddress } from '../../../config/keys.ts'
+import {
+  choice,
+  integer,
+  list,
+  plain,
+  secret,
+  signingSecret,
+  text,
+  webAddress,
+} from '../../../config/keys.ts'
 import { Type } from '../../../lib/type.ts'
 
 /** `email`: what sends mail. */
@@ -11,7 +20,9 @@ export const emailConfig = Type.Object({
   app_name: text('Basalt', 'Name of the application in mail.', { minLength: 1, expects: 'a name' }),
   webhook: Type.Object({
     url: webAddress('Address that the webhook backend posts mail to.'),
-    secret: secret('Key that signs what the webhook backend posts.'),
+    secret: signingSecret(
+      'Key that signs what the webhook backend posts, as Standard Webhooks do: any text, or whsec_ and base64.',
+    ),
     timeout: integer(10, 'Seconds the webhook has to answer.', 1, 120),
   }),
   smtp: Type.Object({

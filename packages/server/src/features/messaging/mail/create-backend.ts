@@ -44,5 +44,6 @@ export function createMailBackend(deps: MailBackendDeps): MailBackend {
 const backends: Readonly<Record<Config['email']['backend'], (deps: MailBackendDeps) => MailBackend>> = {
   log: ({ log, isDevelopment }) => createLogBackend(log, isDevelopment),
   smtp: ({ config, clock }) => createSmtpBackend({ ...config, clock }),
-  webhook: ({ config }) => createWebhookBackend(config.webhook, config.from),
+  webhook: ({ config, clock }) =>
+    createWebhookBackend({ config: config.webhook, sender: config.from, clock }),
 }

@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { testConfig } from '../../../../test/test-config.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
-import { systemClock } from '../../../lib/clock.ts'
+import { type Clock, systemClock } from '../../../lib/clock.ts'
 import type { MailBackend, MailMessage } from './backend.ts'
 import { createMailBackend } from './create-backend.ts'
 import { MailRefused } from './refusal.ts'
@@ -58,7 +58,11 @@ async function openReceiver(answer: (response: ServerResponse) => void): Promise
   }
 }
 
-function backendFor(url: string, overrides: Record<string, string> = {}): MailBackend {
+function backendFor(
+  url: string,
+  overrides: Record<string, string> = {},
+  clock: Clock = systemClock,
+): MailBackend {
   const config = testConfig({
     'email.backend': 'webhook',
     'email.from': 'Shop <shop@example.com>',
@@ -68,7 +72,7 @@ function backendFor(url: string, overrides: Record<string, string> = {}): MailBa
     ...overrides,
   }).email
   const log = pino({ level: 'silent' })
-  return createMailBackend({ config, isDevelopment: false, log, clock: systemClock })
+  return createMailBackend({ config, isDevelopment: false, log, clock })
 }
 
 async function failureOf(sending: Promise<void>): Promise<Error> {
@@ -97,12 +101,37 @@ describe('the request', () => {
     })
   })
 
-  test('has no signature without a secret, and no id without one', async () => {
+  test.each([
+    [secret, Buffer.from(secret)],
+    ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64')],
+  ])('is signed as Standard Webhooks say with %s, at each attempt with its time', async (given, key) => {
+    const receiver = await openReceiver((response) => response.writeHead(503).end())
+    const times = [new Date('2026-03-04T05:06:07.900Z'), new Date('2026-03-04T06:06:07.100Z')]
+    const clock = { now: () => times[receiver.requests.length] ?? new Date(0) }
+    const backend = backendFor(receiver.url, { 'email.webhook.secret': given }, clock)
+    for (const _ of times) await failureOf(backend.send(message, { id: 'job-17' }))
+    const seconds = ['1772600767', '1772604367']
+    expect(receiver.requests.map(({ request }) => request.headers['webhook-id'])).toEqual([
+      'job-17',
+      'job-17',
+    ])
+    for (const [index, { request, body }] of receiver.requests.entries()) {
+      const signed = Buffer.concat([Buffer.from(`job-17.${seconds[index]}.`), body])
+      expect(request.headers).toMatchObject({
+        'webhook-timestamp': seconds[index],
+        'webhook-signature': `v1,${createHmac('sha256', key).update(signed).digest('base64')}`,
+        'x-basalt-signature': createHmac('sha256', given).update(body).digest('hex'),
+      })
+    }
+  })
+
+  test('has an id and no signature without a secret', async () => {
     const receiver = await openReceiver((response) => response.end())
     await backendFor(receiver.url, { 'email.webhook.secret': '' }).send(message)
     const headers = receiver.requests[0]?.request.headers ?? {}
     expect(headers).not.toHaveProperty('x-basalt-signature')
-    expect(headers).not.toHaveProperty('webhook-id')
+    expect(headers).not.toHaveProperty('webhook-signature')
+    expect(headers['webhook-id']).toMatch(/^[0-9a-f-]{36}$/)
   })
 
   test('is not made for what is no single address', async () => {

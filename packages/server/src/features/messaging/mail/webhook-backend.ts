@@ -1,6 +1,8 @@
-import { createHmac } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Config } from '../../../config/schema.ts'
+import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import { signatureHeaders } from '../../../lib/webhook-signature.ts'
 import type { MailBackend } from './backend.ts'
 import { MailRefused } from './refusal.ts'
 
@@ -10,17 +12,24 @@ const shownLimit = 200
 /** Statuses of the 4xx class after which another attempt may succeed: timeout, too early, too many requests. */
 const passing: readonly number[] = [408, 425, 429]
 
-/** Hands mail to a service of the operator's as signed JSON. */
-export function createWebhookBackend(config: Config['email']['webhook'], sender: string): MailBackend {
+export interface WebhookBackendDeps {
+  readonly config: Config['email']['webhook']
+  /** Of mail that names none. */
+  readonly sender: string
+  readonly clock: Clock
+}
+
+/** Hands mail to a service of the operator's as signed JSON. Every attempt to send a mail has the same `webhook-id`. */
+export function createWebhookBackend({ config, sender, clock }: WebhookBackendDeps): MailBackend {
+  const secrets = [config.secret === '' ? undefined : config.secret] as const
   return {
-    async send({ to, subject, html, text, from = sender, replyTo }, { id } = {}) {
+    async send({ to, subject, html, text, from = sender, replyTo }, { id = randomUUID() } = {}) {
       const body = JSON.stringify({ to, subject, html, text, from, replyTo })
       const signal = AbortSignal.timeout(config.timeout * 1000)
       const response = await post(config.url, body, signal, {
         'content-type': 'application/json',
         'user-agent': 'Basalt',
-        ...(config.secret === '' ? {} : { 'x-basalt-signature': sign(body, config.secret) }),
-        ...(id === undefined ? {} : { 'webhook-id': id }),
+        ...signatureHeaders(secrets, { id, at: clock.now(), body }),
       })
       if (response.ok) {
         // It has the mail; however long its answer takes to come says nothing more.
@@ -33,10 +42,6 @@ export function createWebhookBackend(config: Config['email']['webhook'], sender:
     },
     async close() {},
   }
-}
-
-function sign(body: string, secret: string): string {
-  return createHmac('sha256', secret).update(body).digest('hex')
 }
 
 async function post(

@@ -1,4 +1,14 @@
-import { choice, flag, integer, list, plain, secret, text, webAddress } from '../../../config/keys.ts'
+import {
+  choice,
+  flag,
+  integer,
+  list,
+  plain,
+  secret,
+  signingSecret,
+  text,
+  webAddress,
+} from '../../../config/keys.ts'
 import { Type } from '../../../lib/type.ts'
 
 /** `sms`: text messages of users and programs. What sends them, and where to, are keys of `auth`. */
@@ -53,7 +63,9 @@ export const smsKeys = {
     expects: 'a list such as +15005550006=123456',
   }),
   sms_webhook_url: webAddress('Address that the webhook provider posts text messages to.'),
-  sms_webhook_secret: secret('Key that signs what the webhook provider posts.'),
+  sms_webhook_secret: signingSecret(
+    'Key that signs what the webhook provider posts, as Standard Webhooks do: any text, or whsec_ and base64.',
+  ),
   twilio_sid: plain('Account SID of Twilio.'),
   twilio_token: secret('Auth token of Twilio.'),
   twilio_from: plain('Number that Twilio sends from.'),

@@ -384,6 +384,13 @@ test('CDN purge › webhook › gets the addresses in one request, signed over i
       .digest('hex')
     expect(first?.headers['x-cdn-webhook-signature']).toBe(signature)
     expect(first?.headers['webhook-id']).toMatch(/^[\w-]+$/)
+    const {
+      'webhook-id': sentId,
+      'webhook-timestamp': time,
+      'webhook-signature': standard,
+    } = first?.headers ?? {}
+    const expected = createHmac('sha256', 'hook-secret').update(`${sentId}.${time}.${first?.body}`)
+    expect(standard).toBe(`v1,${expected.digest('base64')}`)
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
 
     standIn.answerWith(text(200, ''))

@@ -411,6 +411,11 @@ describe('webhook', () => {
       'content-type': 'application/json',
       'x-basalt-signature': signature,
       'x-webhook-signature': signature,
+      'webhook-id': id,
+      'webhook-timestamp': '1772600767',
+      'webhook-signature': `v1,${createHmac('sha256', 'wh/sec+ret=&"x')
+        .update(`${id}.1772600767.${request.body}`)
+        .digest('base64')}`,
       'idempotency-key': id,
     })
     expect(JSON.parse(request.body)).toEqual({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isBrokenSecret, signatureHeaders } from './signature.ts'
+import { isBrokenSecret, signatureHeaders } from './webhook-signature.ts'
 
 // The example of the Standard Webhooks libraries.
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
