@@ -3,6 +3,7 @@ import { parseIntoClientConfig } from 'pg-connection-string'
 import { isLoopback } from '../lib/addresses.ts'
 import { isEmailAddress } from '../lib/email-address.ts'
 import { parseSender } from '../lib/mail-sender.ts'
+import { parseOrigin, parseOriginPattern } from '../lib/origin-pattern.ts'
 import type { Config } from './schema.ts'
 
 export interface RuleViolation {
@@ -86,7 +87,9 @@ function isRange(text: string): boolean {
 }
 
 function originsAreUrls({ server }: Config): RuleViolation | undefined {
-  const wrong = server.cors_allowed_origins.find((origin) => origin !== '*' && !isOrigin(origin))
+  const wrong = server.cors_allowed_origins.find(
+    (origin) => origin !== '*' && parseOriginPattern(origin) === undefined,
+  )
   if (wrong === undefined) return undefined
   return {
     key: 'server.cors_allowed_origins',
@@ -95,14 +98,9 @@ function originsAreUrls({ server }: Config): RuleViolation | undefined {
 }
 
 function publicUrlIsUrl({ server }: Config): RuleViolation | undefined {
-  if (server.public_base_url === '' || isOrigin(server.public_base_url.replace(/\/$/, ''))) return undefined
+  const isOrigin = parseOrigin(server.public_base_url.replace(/\/$/, '')) !== undefined
+  if (server.public_base_url === '' || isOrigin) return undefined
   return { key: 'server.public_base_url', problem: `"${server.public_base_url}" is not a URL` }
-}
-
-/** Scheme, host and port, and nothing else. */
-function isOrigin(text: string): boolean {
-  const url = URL.parse(text)
-  return url !== null && url.username === '' && url.password === '' && `${url.origin}/` === url.href
 }
 
 function databaseUrlIsUrl(name: 'url' | 'listen_url', { database }: Config): RuleViolation | undefined {

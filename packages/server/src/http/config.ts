@@ -17,10 +17,15 @@ export const serverConfig = Type.Object({
     pattern: '^[0-9a-fA-F:.]+(/\\d{1,3})?$',
     expects: 'a list of IP addresses or CIDR ranges',
   }),
-  cors_allowed_origins: list(['*'], 'Origins that browsers may call the API from; "*" means any.', {
-    pattern: '^(\\*|https?://[^/\\s]+)$',
-    expects: 'a list of origins such as https://app.example.com, or "*"',
-  }),
+  cors_allowed_origins: list(
+    ['*'],
+    'Origins that browsers may call the API from; "*" means any, https://*.example.com every subdomain.',
+    {
+      pattern: '^(\\*|[a-z-]+://[^/\\s]+)$',
+      expects:
+        'a list of origins such as https://app.example.com, https://*.example.com or capacitor://localhost, or "*"',
+    },
+  ),
   body_limit: integer(1_048_576, 'Largest request body, in bytes.', 1024, 268_435_456),
   header_timeout: integer(10, 'Seconds a client has to send the request headers.', 1, 600),
   request_timeout: integer(30, 'Seconds a client has to send the whole request.', 1, 3600),

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isLoopback } from '../../lib/addresses.ts'
+import { parseOrigin, parseOriginPattern } from '../../lib/origin-pattern.ts'
 
 export interface OriginOptions {
   /** `server.cors_allowed_origins`. */
@@ -34,12 +35,14 @@ export interface Origins {
  */
 export function createOrigins({ allowed, publicBaseUrl, isLocalOnly }: OriginOptions): Origins {
   const isAny = allowed.includes('*')
-  // As browsers write them: in lower case, without the scheme's own port.
-  const listed = new Set(allowed.filter((origin) => origin !== '*').map((origin) => new URL(origin).origin))
+  const patterns = allowed.flatMap((text) => parseOriginPattern(text) ?? [])
+  /** Those that are listed by name. */
+  const listed = new Set(allowed.flatMap((text) => (text.includes('*') ? [] : (parseOrigin(text) ?? text))))
   const isPublic = (origin: string) => origin === new URL(publicBaseUrl()).origin
   const mayAdminister = (origin: string) => listed.has(origin) || isPublic(origin)
   const isOpen = isAny && !isLocalOnly
-  const mayCall = (origin: string) => isOpen || mayAdminister(origin) || (isAny && isLocal(origin))
+  const mayCall = (origin: string) =>
+    isOpen || isPublic(origin) || patterns.some((matches) => matches(origin)) || (isAny && isLocal(origin))
   const isOwn: Origins['isOwn'] = (origin, { host }) => {
     const page = parsePage(origin)
     // The origin leaves out the port of its scheme; the header of a request may name it.
@@ -48,7 +51,7 @@ export function createOrigins({ allowed, publicBaseUrl, isLocalOnly }: OriginOpt
   const isOurs = (name: string) =>
     name === '' ||
     isLoopback(name) ||
-    [publicBaseUrl(), ...listed].some((origin) => new URL(origin).hostname === name)
+    [publicBaseUrl(), ...listed].some((origin) => parsePage(origin)?.hostname === name)
   return {
     isOpen,
     mayAdminister,

@@ -18,7 +18,8 @@ beforeAll(async () => {
     database: app.database,
     config: {
       'server.cors_allowed_origins':
-        'https://app.example.com, https://Admin.Example.com:443,http://localhost:5173',
+        'https://app.example.com, https://Admin.Example.com:443,http://localhost:5173,' +
+        'capacitor://localhost,moz-extension://*,https://*.shop.example',
     },
   })
 })
@@ -109,23 +110,27 @@ describe('by default', () => {
 })
 
 describe('with server.cors_allowed_origins', () => {
-  test.each(['https://app.example.com', 'https://admin.example.com', 'http://localhost:5173'])(
-    '%s may read, and the answer is for it alone',
-    async (origin) => {
-      const response = await strict.request('GET', '/api/collections/note', { token, headers: { origin } })
-      expect(response.status).toBe(200)
-      expect(corsHeaders(response)).toEqual({
-        'access-control-allow-origin': origin,
-        'access-control-expose-headers': exposed,
-        vary: 'Origin',
-      })
-      expect(corsHeaders(await preflight(strict, origin, 'DELETE'))).toEqual({
-        'access-control-allow-origin': origin,
-        vary: 'Origin',
-        ...preflightAnswer,
-      })
-    },
-  )
+  test.each([
+    'https://app.example.com',
+    'https://admin.example.com',
+    'http://localhost:5173',
+    'capacitor://localhost',
+    'moz-extension://4a2c7b16-0c4f-4e9b-9d57-3f1f4a7f0c11',
+    'https://eu.north.shop.example',
+  ])('%s may read, and the answer is for it alone', async (origin) => {
+    const response = await strict.request('GET', '/api/collections/note', { token, headers: { origin } })
+    expect(response.status).toBe(200)
+    expect(corsHeaders(response)).toEqual({
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': exposed,
+      vary: 'Origin',
+    })
+    expect(corsHeaders(await preflight(strict, origin, 'DELETE'))).toEqual({
+      'access-control-allow-origin': origin,
+      vary: 'Origin',
+      ...preflightAnswer,
+    })
+  })
 
   test.each([
     'https://evil.example',
@@ -134,6 +139,11 @@ describe('with server.cors_allowed_origins', () => {
     'https://app.example.com.evil.example',
     'https://evil-app.example.com',
     'https://app.example.com@evil.example',
+    'https://shop.example',
+    'https://evilshop.example',
+    'https://evil.example/.shop.example',
+    'capacitor://localhost.evil.example',
+    'chrome-extension://4a2c7b16',
     'https://APP.example.com',
     'null',
     '*',
@@ -178,6 +188,15 @@ describe('administration', () => {
       }
     }
   })
+
+  test.each(['https://eu.shop.example', 'moz-extension://4a2c7b16'])(
+    'answers no page that only a pattern names: %s',
+    async (origin) => {
+      for (const response of await ask(strict, 'GET', '/api/admin/status', origin)) {
+        expect(corsHeaders(response)).toEqual({ vary: 'Origin' })
+      }
+    },
+  )
 
   test.each(paths)('answers the own pages and those listed by name: %s %s', async (method, _route, path) => {
     for (const [on, origin] of [
