@@ -78,7 +78,8 @@ export function uploadRoutes(app: HttpServer, { uploader, addresses }: UploadSer
             uploader.receive(actor, {
               bucket,
               name: async () => readObjectName(await file.name()),
-              declaredType: file.type,
+              // What browsers call a file of no known type (RFC 7578 §4.4).
+              declaredType: file.type === 'application/octet-stream' ? undefined : file.type,
               source: file.source,
               key,
             }),

@@ -28,6 +28,23 @@ describe('storage › content type', () => {
     expect(contentTypeOf(head, declared)).toBe(type)
   })
 
+  test.each<readonly [head: Buffer, declared: string | undefined, name: string, type: string]>([
+    [png, undefined, 'a.txt', 'image/png'],
+    [png, 'application/x-www-form-urlencoded', 'a', 'image/png'],
+    [text, undefined, 'a/b.CSS', 'text/css; charset=utf-8'],
+    [text, '', 'a.html', 'text/html; charset=utf-8'],
+    [text, 'application/x-www-form-urlencoded', 'notes.txt', 'text/plain; charset=utf-8'],
+    [text, 'Application/X-WWW-Form-Urlencoded; charset=utf-8', 'notes', 'application/octet-stream'],
+    [text, undefined, 'a.png', 'application/octet-stream'],
+    [text, undefined, '.css/a', 'application/octet-stream'],
+    [text, undefined, 'a.constructor', 'application/octet-stream'],
+    [text, 'text/markdown', 'a.txt', 'text/markdown'],
+    [text, 'application/octet-stream', 'a.txt', 'application/octet-stream'],
+    [zip, undefined, 'a.epub', 'application/zip'],
+  ])('%j, declared as %j and named %s, is %s', (head, declared, name, type) => {
+    expect(contentTypeOf(head, declared, name)).toBe(type)
+  })
+
   test.each([
     [['image/*'], 'image/png', true],
     [['image/*'], 'imagex/png', false],

@@ -1,3 +1,5 @@
+import { typeOfExtension } from '../../../../lib/media-types.ts'
+
 /** Bytes from the start of a file that its type is read from. */
 export const sniffedBytes = 512
 
@@ -72,24 +74,29 @@ const mediaType =
   /^([a-z0-9][\w!#$&^.+-]{0,126}\/[a-z0-9][\w!#$&^.+-]{0,126})\s*(?:;\s*charset=("?)([\w.:-]{1,40})\2\s*)?(?:;|$)/i
 
 /**
- * The type of a file. What its bytes say counts; what the client says where they say nothing. A client that calls a file
- * an image that is none does not make it one.
+ * The type of a file. What its bytes say counts; what the client says where they say nothing; the extension of its name where
+ * neither does. A client that calls a file an image that is none does not make it one.
  */
-export function contentTypeOf(head: Buffer, declared: string | undefined): string {
-  const { essence, full } = readMediaType(declared)
+export function contentTypeOf(head: Buffer, declared: string | undefined, name = ''): string {
+  const { essence, full } = readMediaType(declared, name)
   const found = findSignature(head)
   if (found !== undefined) return families[found]?.test(essence) ? essence : found
   return signatures.some(({ type }) => type === essence) ? fallback : full
 }
 
 /** What the client says, as it is stored when the bytes say nothing else. */
-export function declaredTypeOf(declared: string | undefined): string {
-  return readMediaType(declared).full
+export function declaredTypeOf(declared: string | undefined, name: string): string {
+  return readMediaType(declared, name).full
 }
 
+/** What clients call bytes unless they are told, such as `curl --data-binary`; a form is no file. */
+const formType = /^application\/x-www-form-urlencoded\s*(;|$)/i
+
 /** The type as it is stored: in small letters, with its charset. */
-function readMediaType(declared: string | undefined): { readonly essence: string; readonly full: string } {
-  const [, essence = fallback, , charset] = mediaType.exec(declared?.trim() ?? '') ?? []
+function readMediaType(declared = '', name = ''): { readonly essence: string; readonly full: string } {
+  const text = declared.trim()
+  const given = text === '' || formType.test(text) ? (typeOfExtension(name) ?? fallback) : text
+  const [, essence = fallback, , charset] = mediaType.exec(given) ?? []
   const small = essence.toLowerCase()
   return {
     essence: small,

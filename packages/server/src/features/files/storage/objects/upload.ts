@@ -81,9 +81,10 @@ export function createUploader({ database, store, objects, maxFileSize, timeoutS
       const hash = once && createHash('sha256')
       const limited = head.read(hashed(limit(source, limitOf(found)), hash))
       return await withStagedBytes({ database, store }, limited, seconds, async (staged) => {
-        const contentType = contentTypeOf(head.bytes, declaredType)
+        const objectName = await name()
+        const contentType = contentTypeOf(head.bytes, declaredType, objectName)
         requireAllowedType(found, contentType)
-        const content = { bucket, name: await name(), key: staged.key, size: staged.size, contentType }
+        const content = { bucket, name: objectName, key: staged.key, size: staged.size, contentType }
         const digest = JSON.stringify([hash?.digest('hex'), content.name, contentType])
         const key = once && withBody(once, digest)
         return await objects.commitObject(actor, content, {

@@ -61,11 +61,12 @@ export function readNewUpload({ query, headers }: Creation) {
   const bucket = query.bucket ?? ''
   const name = query.name ?? readText(metadata, 'name', 'filename') ?? ''
   if (bucket === '' || name === '') throw storageErrors.uploadPlaceRequired()
+  const objectName = readObjectName(name)
   return {
     bucket,
-    name: readObjectName(name),
+    name: objectName,
     size: readCount({ headers }, 'Upload-Length'),
-    contentType: declaredTypeOf(readText(metadata, 'contentType', 'filetype')),
+    contentType: declaredTypeOf(readText(metadata, 'contentType', 'filetype'), objectName),
     metadata: header,
   }
 }

@@ -216,8 +216,11 @@ describe('storage › uploads', () => {
     expect([second.status, second.json.name, second.json.contentType]).toEqual([
       201,
       'a/b/c.txt',
-      'application/octet-stream',
+      'text/plain; charset=utf-8',
     ])
+    const untyped = { 'content-type': 'application/x-www-form-urlencoded' }
+    const posted = await put(apps.app, `/${bucket}/by-curl.json`, admin, '{}', untyped)
+    expect([posted.status, posted.json.contentType]).toEqual([201, 'application/json; charset=utf-8'])
     const replaced = await put(apps.app, `/${bucket}/a/b/c.txt`, admin, 'third', {
       'content-type': 'text/plain',
     })
