@@ -26,7 +26,7 @@ export function formatCsv(
 ): string {
   const write = (text: string | null) => {
     if (text === null) return ''
-    const isFormula = isForSpreadsheets && /^[=+\-@\t\r]/.test(text) && !isNumber(text)
+    const isFormula = isForSpreadsheets && /^[=+\-@\t\r\n＝＋－＠]/.test(text) && !isNumber(text)
     return quoteIf(/[",\r\n]|^$/, isFormula ? `'${text}` : text)
   }
   const rows = [columns.map(({ title }) => title), ...cells]

@@ -25,6 +25,14 @@ test('CSV for spreadsheets has formulas as texts, and numbers as numbers', () =>
   const csv = exportCsv(result, true)
   expect(csv).toContain("9007199254740993,'=1+1,")
   expect(csv).toContain('\r\n-1,')
+  const starts = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']
+  const formulas = exportCsv(
+    { columns: [{ name: '＝x', type: 'text' }], rows: starts.map((sign) => [`${sign}a`]) },
+    true,
+  )
+  expect(formulas).toBe(
+    `'＝x\r\n${starts.map((sign) => (/\r|\n/.test(sign) ? `"'${sign}a"` : `'${sign}a`)).join('\r\n')}\r\n`,
+  )
 })
 
 test('JSON keeps digits, and columns of one name', () => {

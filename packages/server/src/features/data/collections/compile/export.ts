@@ -33,8 +33,8 @@ export function exportFrame({ format, columns, isForSpreadsheet }: ExportPlan): 
 /** Without it spreadsheets take the encoding for another one. */
 const byteOrderMark = '\uFEFF'
 
-/** What spreadsheets take for the start of a formula (OWASP, CSV Injection). */
-const formulaStart = /^([-=+@\t\r])/
+/** What spreadsheets take for the start of a formula, full-width signs included (OWASP, CSV Injection). */
+const formulaStart = /^([-=+@\t\r\n＝＋－＠])/
 
 /** RFC 4180 §2. */
 function quoteCsv(text: string): string {

@@ -44,6 +44,8 @@ const setup = `
   create table sheet (id int primary key, "=cell" text, n int, at timestamptz);
   insert into sheet values (1, '=1+1', -1, '2026-01-02'), (2, '+x', 2, null), (3, '-y', 3, null), (4, '@z', 4, null),
     (5, E'\\tt', 5, null), (6, 'a=b', 6, null), (7, null, 7, null), (8, '', 8, null);
+  create table fullwidth (id int primary key, "＝x" text);
+  insert into fullwidth values (1, '＝1'), (2, '＋1'), (3, '－1'), (4, '＠a'), (5, E'\\n=1'), (6, E'\\r=1');
   create table empty_one (id int primary key, note text);
   create table small (n int primary key);
   insert into small select generate_series(1, 10);
@@ -147,6 +149,9 @@ describe('an export as CSV', () => {
       await text('sheet/export.csv', { fields: '=cell,n,at', spreadsheet: 'true', filter: 'id < 9' }),
     ).toBe(
       `'=cell,n,at\n'=1+1,-1,2026-01-02T00:00:00+00:00\n'+x,2,\n'-y,3,\n'@z,4,\n'\tt,5,\na=b,6,\n,7,\n"",8,\n`,
+    )
+    expect(await text('fullwidth/export.csv', { spreadsheet: 'true', sort: 'id' })).toBe(
+      `id,'＝x\n1,'＝1\n2,'＋1\n3,'－1\n4,'＠a\n5,"'\n=1"\n6,"'\r=1"\n`,
     )
     const response = await fetch(`${app.url}/api/collections/sheet/export.csv?spreadsheet=true`, {
       headers: { authorization: `Bearer ${token}` },
