@@ -10,6 +10,8 @@ export interface OtlpSpan {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string
+  /** What other systems that trace have added (W3C Trace Context §3.3), as the client sent it. */
+  readonly traceState?: string
   readonly name: string
   readonly kind: number
   readonly startTimeUnixNano: string
@@ -26,6 +28,7 @@ interface ActiveSpan {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId: string | undefined
+  readonly traceState: string | undefined
   readonly startedAt: number
 }
 
@@ -92,6 +95,7 @@ export class Tracer {
       traceId: parent.traceId,
       spanId: newId(8),
       parentSpanId: parent.spanId,
+      traceState: parent.traceState,
       startedAt: now(),
     }
     return (error) => {
@@ -104,7 +108,7 @@ export class Tracer {
     }
   }
 
-  #begin({ headers: { traceparent } }: FastifyRequest): ActiveSpan | undefined {
+  #begin({ headers: { traceparent, tracestate } }: FastifyRequest): ActiveSpan | undefined {
     // W3C Trace Context §3.2: version, trace, parent, flags, of which the lowest bit says "sampled".
     const given = typeof traceparent === 'string' ? traceparentForm.exec(traceparent) : null
     const [, traceId, parentSpanId, flags = ''] = given ?? []
@@ -113,11 +117,13 @@ export class Tracer {
         ? Math.random() * 100 < this.#options.samplePercent
         : (Number.parseInt(flags, 16) & 1) === 1
     if (!isSampled) return undefined
-    return { traceId: traceId ?? newId(16), spanId: newId(8), parentSpanId, startedAt: now() }
+    // §3.3.1.5: without a trace of the client its state says nothing.
+    const traceState = given === null ? undefined : readTraceState(tracestate)
+    return { traceId: traceId ?? newId(16), spanId: newId(8), parentSpanId, traceState, startedAt: now() }
   }
 
   #end(
-    { traceId, spanId, parentSpanId, startedAt }: ActiveSpan,
+    { traceId, spanId, parentSpanId, traceState, startedAt }: ActiveSpan,
     kind: number,
     name: string,
     isFailed: boolean,
@@ -127,6 +133,7 @@ export class Tracer {
       traceId,
       spanId,
       ...(parentSpanId === undefined ? {} : { parentSpanId }),
+      ...(traceState === undefined ? {} : { traceState }),
       name,
       kind,
       startTimeUnixNano: toOtlpTime(startedAt),
@@ -139,6 +146,24 @@ export class Tracer {
 
 /** Ids of zeros are none. */
 const traceparentForm = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/
+
+/** Members that a state may have (§3.3.1.1), and characters, of which systems have to pass on 512 (§3.3.1.5). */
+const stateLimits = { members: 32, characters: 512 } as const
+const stateMember =
+  /^[a-z0-9][a-z0-9_\-*/]{0,255}(?:@[a-z][a-z0-9_\-*/]{0,13})?=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
+
+/** Returns a state as one list; undefined for what is none, which is discarded as a whole (§3.3.1). */
+function readTraceState(header: string | readonly string[] | undefined): string | undefined {
+  const members = [header ?? []]
+    .flat()
+    .flatMap((text) => text.split(','))
+    .map((member) => member.trim())
+    .filter((member) => member !== '')
+  const state = members.join(',')
+  const isValid = members.every((member) => stateMember.test(member))
+  if (!isValid || members.length === 0 || members.length > stateLimits.members) return undefined
+  return state.length > stateLimits.characters ? undefined : state
+}
 
 function newId(bytes: number): string {
   return randomBytes(bytes).toString('hex')

@@ -27,7 +27,11 @@ describe('telemetry', () => {
     }
     await using app = await createTestApp({ setup: notes, config })
     const token = userToken({ sub: alice })
-    const headers = { traceparent: `00-${traceId}-${parent}-01`, 'x-request-id': 'traced-request' }
+    const headers = {
+      traceparent: `00-${traceId}-${parent}-01`,
+      tracestate: 'congo=t61rcWkgMzE , acme@vendor=a b',
+      'x-request-id': 'traced-request',
+    }
     const made = await app.request('POST', '/api/collections/note?_=s3cret', {
       token,
       headers,
@@ -48,6 +52,9 @@ describe('telemetry', () => {
     })
     const server = spans.find(({ kind }) => kind === 2)
     expect(server).toMatchObject({ parentSpanId: parent, name: 'POST /api/collections/:table', status: {} })
+    expect(new Set(spans.map(({ traceState }) => traceState))).toEqual(
+      new Set(['congo=t61rcWkgMzE,acme@vendor=a b']),
+    )
     expect(attribute(server, 'http.response.status_code')).toBe('201')
     expect(attribute(server, 'basalt.request_id')).toBe('traced-request')
     const statement = spans.find(({ kind }) => kind === 3)
@@ -85,9 +92,12 @@ describe('telemetry', () => {
     const ask = (headers = {}) => app.request('GET', '/health', { headers })
     await ask()
     await ask({ traceparent: `00-${traceId}-${parent}-00` })
-    await ask({ traceparent: `00-${traceId}-${parent}-01` })
+    const invalid = 'UPPER=1,a=b'
+    await ask({ traceparent: `00-${traceId}-${parent}-01`, tracestate: invalid })
     await ask({ traceparent: 'garbage' })
     await waitFor('the spans', () => spansIn(collector).length > 0)
-    expect(spansIn(collector).filter(({ kind }) => kind === 2)).toHaveLength(1)
+    const requests = spansIn(collector).filter(({ kind }) => kind === 2)
+    expect(requests).toHaveLength(1)
+    expect(requests[0]).not.toHaveProperty('traceState')
   })
 })
