@@ -44,6 +44,20 @@ export function methodsOf(routes: readonly ServedRoute[], path: string): string[
   return [...new Set(methods)].sort()
 }
 
+/** Those that `Allow` names: of the routes that match, those whose first segments are named rather than any. */
+export function allowedOn(routes: readonly ServedRoute[], path: string): string[] {
+  const rank = (url: string) => url.replace(/[^/:*][^/]*/g, 'z').replace(/:\w+/g, 'y')
+  const matching = routes.filter(({ url }) => toPattern(url).test(path))
+  const [first = ''] = matching
+    .map(({ url }) => rank(url))
+    .sort()
+    .reverse()
+  return methodsOf(
+    matching.filter(({ url }) => rank(url) === first),
+    path,
+  )
+}
+
 function toPattern(url: string): RegExp {
   return new RegExp(`^${url.replace(/[.]/g, '\\.').replace(/:\w+/g, '[^/]+').replace(/\*$/, '.+')}$`)
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, notes } from '../../../test/fixtures.ts'
-import { examplePath, listRoutes, methodsOf } from '../../../test/routes.ts'
+import { allowedOn, examplePath, listRoutes, methodsOf } from '../../../test/routes.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../test/test-app.ts'
 
 let app: TestApp
@@ -108,9 +108,10 @@ describe('a method the path does not have', () => {
     const paths = new Set(routes.map(({ url }) => examplePath(url)))
     expect(paths.size).toBeGreaterThan(10)
     for (const path of paths) {
-      const allowed = methodsOf(routes, path)
+      const allowed = allowedOn(routes, path)
+      const served = methodsOf(routes, path)
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'].filter(
-        (candidate) => !allowed.includes(candidate),
+        (candidate) => !served.includes(candidate),
       )) {
         const response = await app.request(method, path, { token, body: method === 'GET' ? undefined : {} })
         expect([response.status, response.headers.get('allow'), path, method]).toEqual([
@@ -132,9 +133,20 @@ describe('a method the path does not have', () => {
     const routes = listRoutes(app)
     for (const { url } of routes) {
       const response = await app.request('OPTIONS', examplePath(url))
-      const allowed = [...methodsOf(routes, examplePath(url)), 'OPTIONS'].join(', ')
+      const allowed = [...allowedOn(routes, examplePath(url)), 'OPTIONS'].join(', ')
       expect([response.status, response.text, response.headers.get('allow')]).toEqual([204, '', allowed])
     }
+  })
+
+  test.each([
+    ['/api/collections/note/batch', 'POST'],
+    ['/api/collections/note/export.csv', 'GET, HEAD'],
+    ['/api/collections/note/1', 'DELETE, GET, HEAD, PATCH'],
+    ['/api/storage/buckets', 'GET, HEAD, POST'],
+  ])('Allow of %s names %s, not what acts on a record or an object of that name', async (path, allowed) => {
+    const refused = await app.request('PROPFIND', path, { token })
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, allowed])
+    expect((await app.request('OPTIONS', path)).headers.get('allow')).toBe(`${allowed}, OPTIONS`)
   })
 
   test('OPTIONS of an unknown path is 404', async () => {
