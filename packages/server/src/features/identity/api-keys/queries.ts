@@ -122,8 +122,8 @@ export async function updateApiKey(
 }
 
 /**
- * Gives the key another secret; those before it stay valid for a while. Call it in a transaction: of several at once each
- * ends the secret of the one before.
+ * Gives the key another secret. The one before stays valid for a while; one that is older ends. Call it in a transaction: of
+ * several at once the last one and the one before it are left.
  */
 export async function rotateApiKey(
   database: Queryable,
@@ -135,10 +135,12 @@ export async function rotateApiKey(
     where id = ${id} and ${isOf(userId)} and revoked_at is null and (expires_at is null or expires_at > now())
     returning ${columns}`)
   if (key === undefined) return undefined
-  await database.count(sql`delete from basalt.api_key_secrets where key_id = ${id} and expires_at <= now()`)
+  await database.count(
+    sql`delete from basalt.api_key_secrets where key_id = ${id} and expires_at is not null`,
+  )
   await database.count(sql`
     update basalt.api_key_secrets
-    set expires_at = least(expires_at, clock_timestamp() + make_interval(secs => ${graceSeconds}::int))
+    set expires_at = clock_timestamp() + make_interval(secs => ${graceSeconds}::int)
     where key_id = ${id}`)
   await database.count(
     sql`insert into basalt.api_key_secrets (token_hash, key_id) values (${hash}::bytea, ${id})`,

@@ -56,7 +56,7 @@ function schemasFor(tags: string[]) {
       ...common,
       summary: 'Give an API key another secret',
       description:
-        'Secrets before it stay valid for the grace period. A key with actions is rotated by an administrator only.',
+        'The secret before it stays valid for the grace period; an older one ends. A key with actions is rotated by an administrator only.',
       params,
       body: Type.Optional(
         Type.Object({

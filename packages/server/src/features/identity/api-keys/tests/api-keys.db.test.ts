@@ -241,16 +241,29 @@ describe('api keys › administration', () => {
       )
   })
 
-  test('of ten rotations at once one secret stays in force', async () => {
-    const { apiKey } = await createApiKey(app, { userId: alice })
+  test.each([
+    [0, 1],
+    [600, 2],
+  ])('of ten rotations at once with a grace of %i s %i secrets stay in force', async (graceSeconds, left) => {
+    const { key, apiKey } = await createApiKey(app, { userId: alice })
     const rotated = await Promise.all(
-      Array.from({ length: 10 }, () => asAdmin('POST', `/${apiKey.id}/rotate`, { graceSeconds: 0 })),
+      Array.from({ length: 10 }, () => asAdmin('POST', `/${apiKey.id}/rotate`, { graceSeconds })),
     )
-    const keys = rotated.map(({ json }) => json.key as string)
+    const keys = [key, ...rotated.map(({ json }) => json.key as string)]
     const statuses = await Promise.all(
-      keys.map(async (key) => (await get('/api/collections/note', key)).status),
+      keys.map(async (each) => (await get('/api/collections/note', each)).status),
     )
-    expect(statuses.toSorted()).toEqual([200, ...Array(9).fill(401)])
+    expect(statuses.toSorted()).toEqual([...Array(left).fill(200), ...Array(11 - left).fill(401)])
+  })
+
+  test('of rotations one after the other leave the secret in force and the one before', async () => {
+    const { key, apiKey } = await createApiKey(app, { userId: alice })
+    const next = await asAdmin('POST', `/${apiKey.id}/rotate`, { graceSeconds: 2_592_000 })
+    const last = await asAdmin('POST', `/${apiKey.id}/rotate`, { graceSeconds: 600 })
+    const statuses = [key, next.json.key, last.json.key].map(
+      async (each) => (await get('/api/collections/note', each)).status,
+    )
+    expect(await Promise.all(statuses)).toEqual([401, 200, 200])
   })
 
   test('leaves an audit row for every act, without the secret', async () => {
