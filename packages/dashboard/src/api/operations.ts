@@ -4200,7 +4200,7 @@ export interface Operations {
         readonly device_name: string
         readonly topics: ReadonlyArray<string>
         readonly is_active: boolean
-        /** `revoked`, or what the provider said. */
+        /** `revoked`, also by the end of the session that registered it, or what the provider said. */
         readonly inactive_reason: string | null
         readonly last_refreshed_at: string
         readonly last_used: string | null
@@ -4227,7 +4227,7 @@ export interface Operations {
         readonly device_name: string
         readonly topics: ReadonlyArray<string>
         readonly is_active: boolean
-        /** `revoked`, or what the provider said. */
+        /** `revoked`, also by the end of the session that registered it, or what the provider said. */
         readonly inactive_reason: string | null
         readonly last_refreshed_at: string
         readonly last_used: string | null
@@ -4289,7 +4289,7 @@ export interface Operations {
       readonly device_name: string
       readonly topics: ReadonlyArray<string>
       readonly is_active: boolean
-      /** `revoked`, or what the provider said. */
+      /** `revoked`, also by the end of the session that registered it, or what the provider said. */
       readonly inactive_reason: string | null
       readonly last_refreshed_at: string
       readonly last_used: string | null
@@ -4330,7 +4330,7 @@ export interface Operations {
       readonly device_name: string
       readonly topics: ReadonlyArray<string>
       readonly is_active: boolean
-      /** `revoked`, or what the provider said. */
+      /** `revoked`, also by the end of the session that registered it, or what the provider said. */
       readonly inactive_reason: string | null
       readonly last_refreshed_at: string
       readonly last_used: string | null

@@ -38,6 +38,8 @@ export interface UserIdentity extends Attribution {
   readonly scope: Extract<CallerScope, { kind: 'caller' }>
   /** The client of the OAuth server that the token was issued to. */
   readonly clientId?: string
+  /** The grant that the token was issued for. */
+  readonly grantId?: string
   /** The administrator who acts as the user; undefined when it is the user. */
   readonly impersonator?: string
   /** Undefined when the requests of its app are not limited. */

@@ -21,7 +21,7 @@ export class StreamTokens {
     if (token === undefined) return true
     const verdict = this.#verify(token)
     this.#judge(stream, token, verdict)
-    return !(verdict instanceof Promise) && isSignedIn(verdict)
+    return !(verdict instanceof Promise) && isSignedIn(verdict) && !isNarrowed(stream, verdict)
   }
 
   /** Each token once, however many streams it has. */
@@ -67,7 +67,7 @@ export class StreamTokens {
     }
     // A WebSocket may have brought another one meanwhile.
     if (stream.listener.token !== token) return
-    if (isSignedIn(verdict)) stream.release()
+    if (isSignedIn(verdict) && !isNarrowed(stream, verdict)) stream.release()
     else stream.end('session_ended')
   }
 }
@@ -79,4 +79,16 @@ function isLate(verdict: Verdict, begunAt: number): boolean {
 
 function isSignedIn(verdict: Verdict): boolean {
   return 'identity' in verdict && ['user', 'admin'].includes(verdict.identity.kind)
+}
+
+/** Whether a program's token permits less than when the stream was opened. */
+function isNarrowed({ listener: { scope } }: Stream, verdict: Verdict): boolean {
+  if (!('identity' in verdict) || scope.kind !== 'caller' || verdict.identity.scope.kind !== 'caller')
+    return false
+  const [before, now] = [scope.grant, verdict.identity.scope.grant]
+  if (before === now || before === undefined || now === undefined) return false
+  if (before.mayWrite && !now.mayWrite) return true
+  const { tables } = now
+  if (tables === undefined) return false
+  return before.tables === undefined || [...before.tables].some((name) => !tables.has(name))
 }

@@ -12,14 +12,23 @@ export interface Actor {
   readonly keyId?: string | undefined
   /** The client of the OAuth server that acts. */
   readonly clientId?: string | undefined
+  /** The grant of the client. */
+  readonly grantId?: string | undefined
+  /** The session that acts; of a token without a session the user's id. Undefined for programs. */
+  readonly sessionId?: string | undefined
 }
 
 /** @param identity undefined for a request without a token */
 export function actorOf(identity: Identity | undefined): Actor {
   const { scope, appId, keyId, ...rest } = identity ?? anonymousIdentity
+  if (rest.kind === 'admin') return { scope, appId, userId: null, sessionId: rest.sessionId }
   if (rest.kind !== 'user') return { scope, appId, userId: null }
+  const { clientId, grantId } = rest
+  const isProgram = keyId !== undefined || clientId !== undefined
+  const sessionId = isProgram ? undefined : (rest.sessionId ?? rest.userId)
   // A program that acts for no user has an empty id.
-  return { scope, appId, keyId, clientId: rest.clientId, userId: rest.userId === '' ? null : rest.userId }
+  const userId = rest.userId === '' ? null : rest.userId
+  return { scope, appId, userId, keyId, clientId, grantId, sessionId }
 }
 
 /** One text for the administrators, for each user, and for the programs of each app that act for no user. */

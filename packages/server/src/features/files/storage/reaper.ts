@@ -117,7 +117,8 @@ async function purgeChanged(
 async function expire(database: SystemDatabase): Promise<void> {
   await database.count(sql`
     update basalt.stored_bytes set state = 'doomed' where state = 'staged' and expires_at < now()`)
-  await database.count(sql`delete from basalt.signed_addresses where expires_at < now()`)
+  // An upload that began before has a day for its bytes.
+  await database.count(sql`delete from basalt.signed_addresses where expires_at < now() - interval '1 day'`)
   await database.count(sql`delete from basalt.storage_usage where ended_at < now() - interval '2 days'`)
   await expireUploads(database)
 }

@@ -16,7 +16,7 @@ import type { AddressService, Signature } from './signing/addresses.ts'
 
 export interface UploadServices {
   readonly uploader: Uploader
-  readonly addresses: Pick<AddressService, 'openUpload'>
+  readonly addresses: Pick<AddressService, 'openUpload' | 'requireUpload'>
 }
 
 /** Uploads in one request, as a form or as they are. Bodies stay streams. */
@@ -103,14 +103,18 @@ export function uploadRoutes(app: HttpServer, { uploader, addresses }: UploadSer
       },
       async (request, reply) => {
         const place = placeOf(request)
-        const actor = await uploaderOf(request, place, signatureOf(request.query))
+        const signature = signatureOf(request.query)
+        const actor = await uploaderOf(request, place, signature)
         requireBucket(actor, place.bucket)
         const limit = await uploader.limitOf(place.bucket)
         // Said before the client sends it.
         if (Number(request.headers['content-length']) > limit) throw storageErrors.fileTooLarge(limit)
         const key = keyOf(request, reply)
+        const requireAllowed =
+          signature === undefined ? undefined : () => addresses.requireUpload(place, signature)
         const { object, etag, isNew } = await withBody(request, reply, (source) =>
           uploader.receive(actor, {
+            requireAllowed,
             bucket: place.bucket,
             name: async () => place.name,
             declaredType: request.headers['content-type'],

@@ -5,8 +5,12 @@ import { defaultAppId } from '../../../http/access/identity.ts'
 import { describeProgram, OpaqueTokens, type OpenedProgram } from '../opaque-tokens/index.ts'
 import { accessTokenPrefix } from './context.ts'
 
-interface OpenedClientToken extends OpenedProgram {
+interface OpenedClient extends OpenedProgram {
   readonly client_id: string
+}
+
+interface OpenedClientToken extends OpenedClient {
+  readonly grant_id: string
 }
 
 /** Verifies access tokens of clients on the data API. */
@@ -21,14 +25,18 @@ export function createOAuthTokens(
       version: sql`select version from basalt.oauth_version`,
       open: (hashes) => openAccessTokens(database, hashes),
       lifetimeOf: (token) => token.expires_in_ms,
-      identify: (token) => ({ ...describeProgram(token), clientId: token.client_id }),
+      identify: (token) => ({
+        ...describeProgram(token),
+        clientId: token.client_id,
+        grantId: token.grant_id,
+      }),
     },
     notifications,
   )
 }
 
 /** What a client opens for a user, or for itself, and what keeps it from that. */
-export interface ExaminedClient extends OpenedClientToken {
+export interface ExaminedClient extends OpenedClient {
   readonly name: string
   readonly is_revoked: boolean
   readonly disabled_at: Date | null
@@ -72,8 +80,8 @@ async function openAccessTokens(
   hashes: readonly string[],
 ): Promise<OpenedClientToken[]> {
   return await database.many<OpenedClientToken>(sql`
-    select encode(t.token_hash, 'hex') as hash, g.user_id, c.id as client_id, a.id as app_id, t.scope, t.actions,
-      g.allowed_tables,
+    select encode(t.token_hash, 'hex') as hash, g.user_id, c.id as client_id, g.id as grant_id, a.id as app_id,
+      t.scope, t.actions, g.allowed_tables,
       (extract(epoch from t.expires_at - now()) * 1000)::float8 as expires_in_ms,
       u.email, coalesce(u.email_verified_at is not null and u.id is not null, false) as is_email_verified,
       coalesce(u.is_anonymous, false) as is_anonymous, a.rate_limit, a.rate_limit_window_seconds

@@ -35,6 +35,8 @@ export interface Registrar {
   readonly origin?: RequestOrigin
   /** Locks the account of a user who registers a device of their own. @throws AppError invalid_token */
   readonly lock?: (transaction: Queryable) => Promise<unknown>
+  /** The session of that user; the user's id for a token without a session. */
+  readonly sessionId?: string
 }
 
 const tokenLimit = 4096
@@ -58,7 +60,7 @@ export class DeviceService {
    *
    * @throws AppError invalid_push, push_app_not_found, push_user_not_found, and what `lock` throws
    */
-  async register(userId: string | undefined, input: DeviceInput, { origin, lock }: Registrar) {
+  async register(userId: string | undefined, input: DeviceInput, { origin, lock, sessionId }: Registrar) {
     const appId = requireId('app_id', input.app_id)
     const owner = requireId('user_id', userId)
     const provider = readName('provider', input.provider, providerNames)
@@ -74,6 +76,7 @@ export class DeviceService {
       const device = await devices.registerDevice(transaction, {
         appId,
         userId: owner,
+        sessionId,
         provider,
         platform,
         token,

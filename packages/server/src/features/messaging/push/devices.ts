@@ -25,6 +25,8 @@ export interface DeviceRow {
 export interface Registration {
   readonly appId: string
   readonly userId: string
+  /** The session it is registered in, with which it ends; undefined for an administrator. */
+  readonly sessionId: string | undefined
   readonly provider: ProviderName
   readonly platform: Platform
   readonly token: string
@@ -46,17 +48,17 @@ export interface DeviceFilter {
 const columns = sql`id, app_id, user_id, provider, platform, token, device_name, topics, is_active, inactive_reason,
   last_refreshed_at, last_used, created_at, updated_at`
 
-/** A device that is known moves to the user who registers it now, and is active again. */
+/** Registers a device. One that is known moves to the user and the session of now, and is active again. */
 export function registerDevice(database: Queryable, device: Registration): Promise<DeviceRow> {
   const keys = device.keys === undefined ? null : JSON.stringify(device.keys)
   const topics = device.topics ?? null
   return database.one<DeviceRow>(sql`
     insert into basalt.push_devices as d
-      (app_id, user_id, provider, platform, token, token_hash, keys, device_name, topics)
-    values (${device.appId}, ${device.userId}, ${device.provider}, ${device.platform}, ${device.token},
+      (app_id, user_id, session_id, provider, platform, token, token_hash, keys, device_name, topics)
+    values (${device.appId}, ${device.userId}, ${device.sessionId ?? null}::uuid, ${device.provider}, ${device.platform}, ${device.token},
       ${device.tokenHash}, ${keys}::jsonb, ${device.deviceName}, coalesce(${topics}::text[], '{}'))
     on conflict (app_id, provider, token_hash) do update set
-      user_id = excluded.user_id, platform = excluded.platform, keys = excluded.keys,
+      user_id = excluded.user_id, session_id = excluded.session_id, platform = excluded.platform, keys = excluded.keys,
       device_name = case when excluded.device_name = '' then d.device_name else excluded.device_name end,
       -- Topics are the user's, not the device's.
       topics = case when ${topics}::text[] is not null then excluded.topics

@@ -42,7 +42,8 @@ export function ownPushRoutes(app: HttpServer, { devices, sends, providers, lock
     async (request, reply) => {
       const caller = userOf(request)
       const lock = (transaction: Queryable) => lockCaller(transaction, caller)
-      return reply.code(201).send(await devices.register(caller.userId, request.body, { lock }))
+      const { sessionId = caller.userId } = caller
+      return reply.code(201).send(await devices.register(caller.userId, request.body, { lock, sessionId }))
     },
   )
   app.get(

@@ -16,7 +16,9 @@ const device = Type.Object({
   device_name: Type.String(),
   topics: Type.Array(Type.String()),
   is_active: Type.Boolean(),
-  inactive_reason: nullable('`revoked`, or what the provider said.'),
+  inactive_reason: nullable(
+    '`revoked`, also by the end of the session that registered it, or what the provider said.',
+  ),
   last_refreshed_at: Type.String(),
   last_used: nullable(),
   created_at: Type.String(),

@@ -5,6 +5,7 @@ import type { Actor } from '../actor.ts'
 import { type BucketRow, findBucket } from '../buckets/bucket-queries.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
+import { requireInForce } from '../in-force.ts'
 import type { CommitOptions, Committed } from './commit-object.ts'
 import { allowsType, contentTypeOf, sniffedBytes } from './content-type.ts'
 import type { WriteCondition } from './object-queries.ts'
@@ -31,7 +32,12 @@ export interface Upload {
   /** That it may take; as configured unless given. */
   readonly seconds?: number
   readonly completes?: CommitOptions['completes']
+  /** Rejects an upload whose permission has ended while its bytes came; unless given, with what the actor presented. */
+  readonly requireAllowed?: (() => Promise<unknown>) | undefined
 }
+
+/** An upload that takes longer is checked again before it is kept. */
+const freshMs = 1000
 
 export type Uploader = ReturnType<typeof createUploader>
 
@@ -61,7 +67,7 @@ export function createUploader({ database, store, objects, maxFileSize, timeoutS
     /**
      * Streams a file into the store and makes it an object.
      *
-     * @throws AppError bucket_not_found, file_too_large, file_type_not_allowed, and those of `commitObject`
+     * @throws AppError bucket_not_found, file_too_large, file_type_not_allowed, those of `requireAllowed` and of `commitObject`
      */
     async receive(
       actor: Actor,
@@ -74,8 +80,10 @@ export function createUploader({ database, store, objects, maxFileSize, timeoutS
         key: once,
         seconds = timeoutSeconds,
         completes,
+        requireAllowed = () => requireInForce(database, actor),
       }: Upload,
     ): Promise<Committed> {
+      const begunAt = performance.now()
       const found = await getBucket(bucket)
       const head = new Head()
       const hash = once && createHash('sha256')
@@ -87,6 +95,7 @@ export function createUploader({ database, store, objects, maxFileSize, timeoutS
         const content = { bucket, name: objectName, key: staged.key, size: staged.size, contentType }
         const digest = JSON.stringify([hash?.digest('hex'), content.name, contentType])
         const key = once && withBody(once, digest)
+        if (performance.now() - begunAt > freshMs) await requireAllowed()
         return await objects.commitObject(actor, content, {
           condition,
           completes,

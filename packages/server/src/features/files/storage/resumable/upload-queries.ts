@@ -1,6 +1,7 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { type Actor, nameOf } from '../actor.ts'
+import { holdActor, isInForce } from '../in-force.ts'
 import { type Place, type StorageLimits, setLimits } from '../objects/object-queries.ts'
 
 /** Sliding: from the last bytes on. */
@@ -34,11 +35,13 @@ export interface LeasedUpload extends ResumableUpload {
 /** Whether no request adds to it. */
 const isFree = sql`(lease is null or lease_until <= now())`
 
-const columns = sql`
+const columnsOf = (row: Sql) => sql`
   id, bucket, name, size::float8 as size, received::float8 as received, content_type, metadata, actor, lease,
-  case when expires_at <= now() then 'expired' when completed_at is not null then 'completed'
+  case when expires_at <= now() or not (${isInForce(row)}) then 'expired' when completed_at is not null then 'completed'
     when ${isFree} then 'free' else 'leased' end as state,
   extract(epoch from expires_at)::float8 as expires_at`
+
+const columns = columnsOf(sql`resumable_uploads`)
 
 export interface NewUpload extends Place {
   readonly size: number
@@ -46,20 +49,28 @@ export interface NewUpload extends Place {
   readonly metadata: string | undefined
 }
 
-/** Reserves what the upload declares, in the plan of its app and among the unfinished uploads of its user. */
+/**
+ * Reserves what the upload declares, in the plan of its app and among the unfinished uploads of its user.
+ *
+ * @returns undefined when the session or the grant of the actor has ended
+ */
 export async function insertUpload(
   database: SystemDatabase,
   actor: Actor,
   { bucket, name, size, contentType, metadata }: NewUpload,
   limits: StorageLimits,
-): Promise<ResumableUpload> {
+): Promise<ResumableUpload | undefined> {
+  const { userId, appId, sessionId, grantId, keyId, clientId } = actor
   return await database.transaction(async (transaction) => {
     await transaction.one(setLimits(limits))
-    return await transaction.one<ResumableUpload>(sql`
-      insert into basalt.resumable_uploads
-        (bucket, name, size, content_type, metadata, user_id, app_id, actor, expires_at)
-      values (${bucket}, ${name}, ${size}::bigint, ${contentType}, ${metadata ?? null}, ${actor.userId}::uuid,
-        ${actor.appId}::uuid, ${nameOf(actor)}, now() + ${lifetime})
+    return await transaction.maybeOne<ResumableUpload>(sql`
+      with held as materialized (${holdActor(actor)})
+      insert into basalt.resumable_uploads (bucket, name, size, content_type, metadata, user_id, app_id, actor,
+        session_id, grant_id, key_id, client_id, expires_at)
+      select ${bucket}, ${name}, ${size}::bigint, ${contentType}, ${metadata ?? null}, ${userId}::uuid, ${appId}::uuid,
+        ${nameOf(actor)}, ${sessionId ?? null}::uuid, ${grantId ?? null}::uuid, ${keyId ?? null}::uuid,
+        ${clientId ?? null}::uuid, now() + ${lifetime}
+      from held
       returning ${columns}`)
   })
 }
@@ -79,7 +90,7 @@ export async function leaseUpload(
   return await database.maybeOne<LeasedUpload>(sql`
     update basalt.resumable_uploads set lease = gen_random_uuid(), lease_until = now() + ${leaseTime}
     where id = ${id}::uuid and actor = ${nameOf(actor)} and expires_at > now()
-      and received = ${offset}::bigint and completed_at is null and ${isFree}
+      and received = ${offset}::bigint and completed_at is null and ${isFree} and ${isInForce(sql`resumable_uploads`)}
     returning ${columns}`)
 }
 
@@ -117,13 +128,13 @@ export async function addPart(
     with moved as (
       update basalt.resumable_uploads
       set received = received + ${size}::bigint, expires_at = now() + ${lifetime}, lease_until = now() + ${leaseTime}
-      where id = ${id}::uuid and lease = ${lease}::uuid and received = ${offset}::bigint
+      where id = ${id}::uuid and lease = ${lease}::uuid and received = ${offset}::bigint and ${isInForce(sql`resumable_uploads`)}
       returning *
     ), added as (
       insert into basalt.resumable_parts (upload_id, start, size, key)
       select id, ${offset}::bigint, ${size}::bigint, ${key} from moved
     )
-    select ${columns} from moved`)
+    select ${columnsOf(sql`moved`)} from moved`)
 }
 
 /** In their order. */

@@ -1,4 +1,5 @@
 import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { httpErrors } from '../../../../http/errors/errors.ts'
 import type { Actor } from '../actor.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
@@ -77,6 +78,7 @@ export function createResumableService(deps: ResumableDeps) {
       const begun = await queries.insertUpload(database, actor, upload, limits).catch((error) => {
         throw objects.refusalOf(error)
       })
+      if (begun === undefined) throw httpErrors.invalidToken()
       return await completeIfDue(actor, begun)
     },
 

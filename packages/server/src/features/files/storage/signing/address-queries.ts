@@ -1,6 +1,8 @@
 import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
+import type { Actor } from '../actor.ts'
+import { holdActor, isInForce } from '../in-force.ts'
 import { readObject, type StoredObject, storedJson } from '../objects/object-queries.ts'
 
 export interface NewAddress {
@@ -8,37 +10,45 @@ export interface NewAddress {
   readonly kind: 'download' | 'upload'
   readonly bucket: string
   readonly name: string
-  readonly objectId: string | null
-  readonly userId: string | null
+  /** Of a download. */
+  readonly object: Pick<StoredObject, 'id' | 'userId'> | undefined
+  readonly actor: Actor
+  /** As the policies see the actor; null for an administrator. */
   readonly scope: CallerScope | null
-  readonly appId: string
-  readonly keyId: string | undefined
-  readonly clientId: string | undefined
   readonly seconds: number
 }
 
-/** @returns when it expires, in whole seconds since 1970 */
-export async function insertAddress(database: Queryable, address: NewAddress): Promise<number> {
-  const { expires_at } = await database.one<{ expires_at: number }>(sql`
-    insert into basalt.signed_addresses
-      (signature_hash, kind, bucket, name, object_id, user_id, scope, app_id, key_id, client_id, expires_at)
-    values (${address.signatureHash}, ${address.kind}, ${address.bucket}, ${address.name}, ${address.objectId}::uuid,
-      ${address.userId}::uuid, ${address.scope === null ? null : JSON.stringify(address.scope)}::jsonb,
-      ${address.appId}::uuid, ${address.keyId ?? null}::uuid, ${address.clientId ?? null}::uuid,
-      date_trunc('second', now()) + make_interval(secs => ${address.seconds}::int))
-    returning extract(epoch from expires_at)::float8 as expires_at`)
-  return expires_at
+/**
+ * Inserts an address as long as its actor is signed in and the object is the same user's.
+ *
+ * @returns when it expires, in whole seconds since 1970; null when the object was deleted or is another user's, undefined when the
+ *   session or the grant of the actor has ended
+ */
+export async function insertAddress(
+  database: Queryable,
+  { signatureHash, kind, bucket, name, object, actor, scope, seconds }: NewAddress,
+): Promise<number | null | undefined> {
+  const { userId, sessionId, grantId, keyId, clientId, appId } = actor
+  const row = await database.maybeOne<{ expires_at: number | null }>(sql`
+    with held as materialized (${holdActor(actor)}),
+    opened as materialized (
+      select from basalt.objects
+      where id = ${object?.id ?? null}::uuid and user_id is not distinct from ${object?.userId ?? null}::uuid
+      for share
+    ),
+    inserted as (
+      insert into basalt.signed_addresses (signature_hash, kind, bucket, name, object_id, user_id, scope, app_id, key_id,
+        client_id, grant_id, session_id, expires_at)
+      select ${signatureHash}::bytea, ${kind}, ${bucket}, ${name}, ${object?.id ?? null}::uuid, ${userId}::uuid,
+        ${scope === null ? null : JSON.stringify(scope)}::jsonb, ${appId}::uuid, ${keyId ?? null}::uuid,
+        ${clientId ?? null}::uuid, ${grantId ?? null}::uuid, ${sessionId ?? null}::uuid,
+        date_trunc('second', now()) + make_interval(secs => ${seconds}::int)
+      where exists (select from held) and (${kind} = 'upload' or exists (select from opened))
+      returning extract(epoch from expires_at)::float8 as expires_at
+    )
+    select (select expires_at from inserted) as expires_at from held`)
+  return row === undefined ? undefined : row.expires_at
 }
-
-/** Those of a user who was disabled, and of a key or a client that is no longer valid, are in force no more. */
-const isInForce = sql`
-  s.expires_at > now()
-  and not exists (select from basalt.users u where u.id = s.user_id and u.disabled_at is not null)
-  and (s.key_id is null or exists (
-    select from basalt.api_keys k
-    where k.id = s.key_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())))
-  and (s.client_id is null or exists (
-    select from basalt.oauth_clients c where c.id = s.client_id and c.revoked_at is null))`
 
 /** The object that an address opens, if it is still of that name. */
 export async function findDownload(
@@ -49,7 +59,7 @@ export async function findDownload(
   const row = await database.maybeOne<{ object: StoredObject }>(sql`
     select ${storedJson} as object
     from basalt.signed_addresses s join basalt.objects o on o.id = s.object_id
-    where s.signature_hash = ${signatureHash} and s.kind = 'download' and ${isInForce}
+    where s.signature_hash = ${signatureHash} and s.kind = 'download' and s.expires_at > now() and ${isInForce(sql`s`)}
       and s.expires_at = to_timestamp(${expiresAt}::float8) and o.bucket = ${bucket} and o.name = ${name}`)
   return row === undefined ? undefined : readObject(row.object)
 }
@@ -63,11 +73,21 @@ export interface UploadAddress extends Record<string, unknown> {
 export async function findUpload(
   database: Queryable,
   signatureHash: Buffer,
-  { bucket, name, expiresAt }: { readonly bucket: string; readonly name: string; readonly expiresAt: number },
+  {
+    bucket,
+    name,
+    expiresAt,
+    mayHaveExpired = false,
+  }: {
+    readonly bucket: string
+    readonly name: string
+    readonly expiresAt: number
+    readonly mayHaveExpired?: boolean
+  },
 ): Promise<UploadAddress | undefined> {
   return await database.maybeOne<UploadAddress>(sql`
     select s.user_id, s.scope, s.app_id from basalt.signed_addresses s
-    where s.signature_hash = ${signatureHash} and s.kind = 'upload' and ${isInForce}
+    where s.signature_hash = ${signatureHash} and s.kind = 'upload' and (${mayHaveExpired}::bool or s.expires_at > now()) and ${isInForce(sql`s`)}
       and s.expires_at = to_timestamp(${expiresAt}::float8) and s.bucket = ${bucket} and s.name = ${name}`)
 }
 

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { httpErrors } from '../../../../http/errors/errors.ts'
 import { hashToken } from '../../../../lib/tokens.ts'
 import type { Actor } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
@@ -33,35 +34,30 @@ export type AddressService = ReturnType<typeof createAddressService>
 /**
  * Addresses that open one object without a token, for a time. The signature is an HMAC under a key of its own, which is then
  * forgotten; its hash is a row. So each is revoked by itself, on every node at once, expires by the clock of the database, and says
- * on whose behalf it works.
+ * on whose behalf it works. It ends with the session, grant, key or client that signed it (`basalt.end_derived_of_sessions`), unless
+ * that only expires.
  */
 export function createAddressService({ database, objects }: AddressDeps) {
   async function sign(
     actor: Actor,
     { bucket, name }: Place,
     seconds: number,
-    about: { readonly kind: 'download' | 'upload'; readonly objectId: string | null },
+    object?: StoredObject,
   ): Promise<SignedAddress> {
-    const signed = JSON.stringify([about.kind, bucket, name])
+    const kind = object === undefined ? 'upload' : 'download'
+    const signed = JSON.stringify([kind, bucket, name])
     const signature = createHmac('sha256', randomBytes(32)).update(signed).digest('base64url')
+    const scope = actor.scope.kind === 'unrestricted' ? null : scopeWithoutGrant(actor.scope)
+    const signatureHash = hashToken(signature)
     const expiresAt = await queries
-      .insertAddress(database, {
-        ...about,
-        signatureHash: hashToken(signature),
-        bucket,
-        name,
-        userId: actor.userId,
-        scope: actor.scope.kind === 'unrestricted' ? null : scopeWithoutGrant(actor.scope),
-        appId: actor.appId,
-        keyId: actor.keyId,
-        clientId: actor.clientId,
-        seconds,
-      })
+      .insertAddress(database, { signatureHash, kind, bucket, name, object, actor, scope, seconds })
       .catch((error) => {
         if (!isMissingReference(error)) throw error
         // Deleted since it was looked at.
-        throw about.kind === 'download' ? storageErrors.fileNotFound() : storageErrors.bucketNotFound()
+        throw object === undefined ? storageErrors.bucketNotFound() : storageErrors.fileNotFound()
       })
+    if (expiresAt === undefined) throw httpErrors.invalidToken()
+    if (expiresAt === null) throw storageErrors.fileNotFound()
     return { url: `${objectPath(bucket, name)}?exp=${expiresAt}&sig=${signature}` }
   }
 
@@ -70,12 +66,12 @@ export function createAddressService({ database, objects }: AddressDeps) {
     async signDownload(actor: Actor, place: Place, expiresIn: number | undefined): Promise<SignedAddress> {
       const seconds = readSeconds(expiresIn)
       const { object } = await objects.getReadable(actor, place.bucket, place.name)
-      return await sign(actor, place, seconds, { kind: 'download', objectId: object.id })
+      return await sign(actor, place, seconds, object)
     },
 
     /** Whether the upload is permitted is decided when it is made, by the policies of then. @throws AppError invalid_expiry */
     async signUpload(actor: Actor, place: Place, expiresIn: number | undefined): Promise<SignedAddress> {
-      return await sign(actor, place, readSeconds(expiresIn), { kind: 'upload', objectId: null })
+      return await sign(actor, place, readSeconds(expiresIn))
     },
 
     /** Ends the caller's addresses of an object; an administrator ends all. @returns how many */
@@ -98,6 +94,14 @@ export function createAddressService({ database, objects }: AddressDeps) {
       const found = await queries.findUpload(database, hashToken(sig), { ...place, expiresAt })
       if (found === undefined) throw storageErrors.invalidSignedUrl()
       return { scope: found.scope ?? { kind: 'unrestricted' }, userId: found.user_id, appId: found.app_id }
+    },
+
+    /** Rejects an upload whose address has ended since it began, unless it has only expired. @throws AppError invalid_signed_url */
+    async requireUpload(place: Place, { exp, sig }: Signature): Promise<void> {
+      const expiresAt = readExpiry(exp)
+      const at = { ...place, expiresAt, mayHaveExpired: true }
+      const found = await queries.findUpload(database, hashToken(sig), at)
+      if (found === undefined) throw storageErrors.invalidSignedUrl()
     },
   }
 }

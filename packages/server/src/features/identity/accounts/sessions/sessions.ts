@@ -253,11 +253,18 @@ export async function findSessionOwner(database: Queryable, id: string): Promise
   return row?.user_id
 }
 
+/** Ends a session with what was made in it, also when it has expired before. */
 export async function endSession(database: Queryable, id: string): Promise<boolean> {
-  return (await database.count(sql`delete from basalt.sessions where id = ${id}`)) > 0
+  const ended = await database.count(sql`delete from basalt.sessions where id = ${id}`)
+  await database.one(sql`select basalt.end_derived_of_sessions(array[${id}::uuid]) is null as done`)
+  return ended > 0
 }
 
-/** Ends the sessions of a user, all or all but one, and sign-ins that wait; answers the ids of those that ended. */
+/**
+ * Ends the sessions of a user, all or all but one, with what was made in them and in those before, and sign-ins that wait.
+ *
+ * @returns the ids of those that ended
+ */
 export async function endSessionsOf(
   database: Queryable,
   userId: string,
@@ -269,5 +276,7 @@ export async function endSessionsOf(
     delete from basalt.sessions
     where user_id = ${userId} and (${exceptId ?? null}::text is null or id::text <> ${exceptId ?? null}::text)
     returning id`)
+  const spared = exceptId !== undefined && isUuid(exceptId) ? exceptId : null
+  await database.one(sql`select basalt.end_derived_of_user(${userId}::uuid, ${spared}::uuid) is null as done`)
   return ended.map(({ id }) => id)
 }

@@ -34,7 +34,8 @@ export async function issueConsented(
 }
 
 /**
- * Records the consent, in place of the one before, and makes a code.
+ * Records the consent, in place of the one before, and makes a code. What was given by that one is narrowed to it
+ * (`basalt.narrow_oauth_grants`).
  *
  * @param endApproval ends what the approval was made with, in the same transaction
  * @throws AppError invalid_token, insufficient_aal
@@ -46,7 +47,7 @@ export async function approve(
   endApproval?: (transaction: Queryable) => Promise<unknown>,
 ): Promise<string> {
   const { client, scope, actions, allowedTables } = request
-  return await context.database.transaction(async (transaction) => {
+  const code = await context.database.transaction(async (transaction) => {
     const { id: userId } = await context.lockGranter(transaction, identity)
     const { id } = await transaction.one<{ id: string }>(sql`
       insert into basalt.oauth_consents (user_id, client_id, scope, actions, allowed_tables)
@@ -57,6 +58,8 @@ export async function approve(
     await endApproval?.(transaction)
     return await insertCode(context, transaction, request, { consentId: id, userId })
   })
+  context.onRevoke()
+  return code
 }
 
 async function insertCode(

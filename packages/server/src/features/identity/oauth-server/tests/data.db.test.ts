@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openEventStream } from '../../../../../test/event-stream.ts'
 import { alice, bob, notes } from '../../../../../test/fixtures.ts'
@@ -273,6 +274,76 @@ describe('oauth server › races on two nodes', () => {
     expect(new Set(responses.map(({ json }) => json.refresh_token)).size).toBe(1)
     expect(new Set(responses.map(({ json }) => json.access_token)).size).toBe(1)
     expect((await refresh(second, client, responses[0]?.json.refresh_token)).status).toBe(200)
+  })
+
+  test('a consent that is given again with less narrows codes, tokens and streams of before', async () => {
+    const fresh = await createClient(first)
+    const wide = { scope: '*', allowed_tables: ['note', 'item'] }
+    const elsewhere = await obtainTokens(first, user, fresh, { allowed_tables: ['item'] })
+    const [before, neighbour] = [
+      await obtainTokens(first, user, fresh, wide),
+      await obtainTokens(first, user, client, wide),
+    ]
+    const widened = await obtainTokens(first, user, fresh, wide)
+    const proof = createProof()
+    const code = await approveClient(first, user, fresh, proof, wide)
+    await using stream = await openEventStream(second.url, `tables=item&token=${before.access_token}`)
+    const write = (token: string, node: TestApp, id: number) =>
+      ask('POST', '/api/collections/item', token, { id }, node)
+    expect((await write(before.access_token, second, 101)).status).toBe(201)
+    const narrow = await obtainTokens(first, user, fresh, { scope: 'readonly', allowed_tables: ['note'] })
+    for (const node of [first, second]) {
+      await waitFor('the end', async () => (await write(before.access_token, node, 102)).status === 403)
+    }
+    const refreshed = (await refresh(second, fresh, before.refresh_token)).json
+    const redeemed = (await redeem(second, fresh, proof, code)).json
+    expect([refreshed.scope, redeemed.scope]).toEqual(['readonly', 'readonly'])
+    const late = (await redeem(first, fresh, proof, code)).json
+    expect(late.error).toBe('invalid_grant')
+    for (const { access_token } of [before, widened, narrow, refreshed]) {
+      expect((await ask('GET', '/api/collections/note', access_token)).status).toBe(200)
+      expect(envelope(await ask('POST', '/api/collections/note', access_token, { body: 'x' }))).toEqual(
+        scopeError('scope does not permit write operations'),
+      )
+      expect(envelope(await ask('GET', '/api/collections/item', access_token))).toEqual(
+        scopeError('does not have access to table: item'),
+      )
+    }
+    // Nothing is left of it: no collection would mean all.
+    expect((await ask('GET', '/api/collections/item', elsewhere.access_token)).status).toBe(401)
+    expect((await refresh(first, fresh, elsewhere.refresh_token)).json.error).toBe('invalid_grant')
+    await stream.ended()
+    expect((await stream.named('close')).data.reason).toBe('session_ended')
+    expect((await write(neighbour.access_token, second, 103)).status).toBe(201)
+    const again = await obtainTokens(first, user, fresh, wide)
+    expect((await write(again.access_token, second, 104)).status).toBe(201)
+    expect((await write(narrow.access_token, second, 105)).status).toBe(403)
+  })
+
+  test('a redemption amid a narrower consent gets no more than that', async () => {
+    const fresh = await createClient(first)
+    const proof = createProof()
+    const code = await approveClient(first, user, fresh, proof, { scope: '*' })
+    const holder = new pg.Client({ connectionString: first.database.url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(
+      `update basalt.oauth_consents s set scope = 'readonly' from basalt.oauth_clients c
+       where c.id = s.client_id and c.client_id = $1`,
+      [fresh.clientId],
+    )
+    const redeemed = redeem(second, fresh, proof, code)
+    await waitFor('the redemption to wait', async () => {
+      const waiting = await first.sql(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return waiting.length > 0
+    })
+    await holder.query('commit')
+    await holder.end()
+    const { scope, access_token } = (await redeemed).json
+    expect(scope).toBe('readonly')
+    expect((await ask('POST', '/api/collections/item', access_token, { id: 106 })).status).toBe(403)
   })
 
   test('twenty approvals leave one consent and twenty codes', async () => {

@@ -482,8 +482,8 @@ describe('oauth server › client metadata documents', () => {
 
   test('end what was given with a scope that they no longer list', async () => {
     const client = publish()
-    const wide = await obtainTokens(app, user, client, { scope: 'readwrite' })
     const narrow = await obtainTokens(app, user, client, { scope: 'readonly' })
+    const wide = await obtainTokens(app, user, client, { scope: 'readwrite' })
     const statusOf = async (token: string) => (await app.request('GET', '/api/schema', { token })).status
     expect(await statusOf(wide.access_token)).toBe(200)
     const document = { client_id: client.clientId, redirect_uris: [callback], scope: 'readonly' }

@@ -40,8 +40,9 @@ export async function findCode(database: Queryable, hash: Buffer): Promise<CodeR
 
 /**
  * Uses a code up and makes what it is for, by one statement: of many at once one succeeds. Client, user and consent are
- * locked first, in the order in which their end locks them before their codes: in one order no deadlock arises. The lock of
- * the client waits for a change of its scopes, and is waited for by one, which then ends what was made.
+ * locked first, in the order in which their end locks them before their codes: in one order no deadlock arises. The locks of
+ * the client and of the consent wait for a change of their scopes, and are waited for by one, which then ends or narrows what was
+ * made.
  */
 export async function redeemCode(
   database: Queryable,
@@ -56,7 +57,7 @@ export async function redeemCode(
       join basalt.oauth_consents s on s.id = c.consent_id
       join basalt.oauth_clients l on l.id = c.client_id and ${stillPermits(sql`l.scopes`, code.permission)}
       where c.code_hash = ${code.hash}::bytea
-      for share of l for key share of u for key share of s
+      for share of l for key share of u for share of s
     ), used as (
       update basalt.oauth_codes c set used_at = now(), grant_id = ${grant.id}::uuid
       from consented
@@ -221,11 +222,17 @@ export async function revokeGrant(database: Queryable, id: string): Promise<bool
   return count > 0
 }
 
-/** @returns whether there was such a token */
+/** Deletes an access token, and revokes a grant that gives no other. @returns whether there was such a token */
 export async function deleteAccessToken(database: Queryable, hash: Buffer): Promise<boolean> {
-  return (
-    (await database.count(sql`delete from basalt.oauth_access_tokens where token_hash = ${hash}::bytea`)) > 0
-  )
+  const deleted = await database.count(sql`
+    with deleted as (
+      delete from basalt.oauth_access_tokens where token_hash = ${hash}::bytea returning grant_id
+    ), revoked as (
+      update basalt.oauth_grants g set revoked_at = now() from deleted
+      where g.id = deleted.grant_id and g.generation is null and g.revoked_at is null
+    )
+    select from deleted`)
+  return deleted > 0
 }
 
 /** Removes what has expired. A grant stays while its refresh token would be valid, revoked or not: its replays are known. */
