@@ -12,7 +12,8 @@ export function createTypeBuilder(rows: readonly TypeRow[]): (oid: string) => Co
   }
   const build = (type: TypeRow): ColumnType => {
     let base = type
-    while (base.kind === 'd') base = rowOf(base.base_oid)
+    let isNotNull = false
+    for (; base.kind === 'd'; base = rowOf(base.base_oid)) isNotNull ||= base.not_null
     const element = base.element_oid === '0' ? undefined : typeOf(base.element_oid)
     const attributes = base.attributes ?? []
     const isComposite = base.kind === 'c'
@@ -30,6 +31,8 @@ export function createTypeBuilder(rows: readonly TypeRow[]): (oid: string) => Co
       isText: base.category === 'S',
       hasEquality: hasOperator(base, types, 'has_equality'),
       hasOrder: hasOperator(base, types, 'has_order'),
+      isNotNull,
+      default: type.default ?? undefined,
       operators: base.operators ?? undefined,
       json: element !== undefined ? 'array' : isComposite ? 'object' : (jsonTypes[base.name] ?? 'string'),
       enumLabels: base.labels ?? undefined,

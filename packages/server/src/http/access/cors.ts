@@ -63,7 +63,7 @@ export function addCors(app: FastifyInstance, allowOrigin: AllowOrigin): void {
 
 /** What is read from answers about files, and of tus 1.0. */
 const exposedHeaders = [
-  'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition, Idempotency-Replayed',
+  'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition, Idempotency-Replayed, X-Query-Duration-Ms',
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',
   'X-App-RateLimit-Limit, X-App-RateLimit-Remaining, X-App-RateLimit-Reset',
   'Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires',

@@ -51,7 +51,7 @@ const preflightAnswer = {
   'access-control-max-age': '86400',
 }
 const exposed =
-  'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition, Idempotency-Replayed, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-App-RateLimit-Limit, X-App-RateLimit-Remaining, X-App-RateLimit-Reset, Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size'
+  'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition, Idempotency-Replayed, X-Query-Duration-Ms, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-App-RateLimit-Limit, X-App-RateLimit-Remaining, X-App-RateLimit-Reset, Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size'
 
 describe('by default', () => {
   test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])(

@@ -44,6 +44,8 @@ export function typesQuery(schemas: readonly string[]): Sql {
       t.typtype as kind,
       t.typcategory as category,
       t.typbasetype::int8 as base_oid,
+      t.typnotnull as not_null,
+      t.typdefault as default,
       -- Fixed-length types such as point have an element type without being arrays.
       case when t.typcategory = 'A' then t.typelem else 0 end::int8 as element_oid,
       exists (
@@ -105,6 +107,10 @@ export interface TypeRow {
   readonly kind: 'b' | 'c' | 'd' | 'e' | 'p' | 'r' | 'm'
   readonly category: string
   readonly base_oid: string
+  /** Of a domain; those it is made of may refuse NULL, too. */
+  readonly not_null: boolean
+  /** SQL of the default of a domain, also of one it is made of. */
+  readonly default: string | null
   readonly element_oid: string
   /** Whether the type itself, or one it is implicitly read as, has `=` and `<`. Polymorphic kinds have none. */
   readonly has_equality: boolean

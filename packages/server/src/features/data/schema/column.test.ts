@@ -23,6 +23,8 @@ function column(base: string, typeName: string): Column {
       isText: false,
       hasEquality: true,
       hasOrder: false,
+      isNotNull: false,
+      default: undefined,
       operators: undefined,
       json: 'object',
       enumLabels: undefined,

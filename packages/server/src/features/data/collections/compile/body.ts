@@ -9,6 +9,8 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 
 /** What `json_to_record` makes of a body, only the columns that are written: `"a" integer, "docs" json`. */
 export function compileBodyTypes(columns: readonly Member[]): Sql {
+  // A list of columns is never empty; no column of a table has to have this name.
+  if (columns.length === 0) return sql`"_" text`
   return sql.join(columns.map((column) => compileDefinition(column, column.type.name)))
 }
 

@@ -2,7 +2,7 @@ import type { Column, ColumnType } from '../../../../database/catalog/model.ts'
 import type { RowFrame } from '../../../../database/connection/copied-rows.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { ExportPlan } from '../plan/export.ts'
-import { compileJsonValue } from './json-value.ts'
+import { compileJsonValue, isJson, jsonNullMember } from './json-value.ts'
 import { compileOrder } from './keyset.ts'
 import { compileSelectList } from './record.ts'
 import { compileFrom } from './rows.ts'
@@ -54,13 +54,31 @@ function compileCsv(plan: ExportPlan): Sql {
 function compileJsonLines(plan: ExportPlan): Sql {
   const { rows, columns } = plan
   const items = compileSelectList({ relation: rows.relation, columns, expand: undefined }, row)
+  const jsonNulls = rows.relation.column.has(jsonNullMember) ? [] : columns.filter(isJson)
+  const source =
+    jsonNulls.length === 0
+      ? sql`select row_to_json(r.*)::text as line from (select ${items} ${compileRows(plan)}) r`
+      : sql`
+        select n.line || case when n.nulls = '{}' then '}' else
+            ${sql.literal(`,"${jsonNullMember}":`)} || array_to_json(n.nulls) || '}' end as line
+        from (
+          select left((select row_to_json(r.*)::text from (select ${items}) r), -1) as line,
+            array_remove(array[${sql.join(jsonNulls.map(nameIfJsonNull))}], null) as nulls
+          ${compileRows(plan)}
+        ) n`
   const line = columns.some(({ type }) => holdsJson(type))
     ? // A json keeps its blanks as they were sent, which outside of strings may be line ends.
-      sql`translate(row_to_json(r.*)::text, E'\\n\\r', '  ')`
-    : sql`row_to_json(r.*)`
+      sql`translate(l.line, E'\\n\\r', '  ')`
+    : sql`l.line`
   return sql`
-    copy (select ${line} from (select ${items} ${compileRows(plan)}) r)
+    copy (select ${line} from (${source}) l)
     to stdout (format csv, quote E'\\x01', delimiter E'\\x02')`
+}
+
+/** Where the record shows null for both. */
+function nameIfJsonNull({ name, type: { base } }: Column): Sql {
+  const typeOf = base === 'json' ? sql`json_typeof` : sql`jsonb_typeof`
+  return sql`case when ${typeOf}(${sql.id(row, name)}) = 'null' then ${sql.literal(name)}::text end`
 }
 
 function compileRows({ rows, order, maxRows }: ExportPlan): Sql {

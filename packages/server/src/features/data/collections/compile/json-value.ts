@@ -1,6 +1,17 @@
 import type { ColumnType } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 
+/**
+ * Member of an exported record that names the columns whose `null` is that of JSON and not NULL. As its name begins with `_`,
+ * every other reader passes over it.
+ */
+export const jsonNullMember = '_jsonNull'
+
+/** Whether a column can hold the `null` of JSON beside NULL. */
+export function isJson({ type: { base } }: { readonly type: Pick<ColumnType, 'base'> }): boolean {
+  return base === 'json' || base === 'jsonb'
+}
+
 type ShownType = Pick<ColumnType, 'element' | 'attributes' | 'base' | 'spatialSchema'>
 
 /**

@@ -156,6 +156,10 @@ export const body = sql`json_to_record(${jsonSlot}::json)`
 
 /** The insert itself, of the rows `b` in its source, before what it returns. The rows' alias is `t`. */
 export function compileInsert(relation: Relation, columns: readonly Column[], source: Sql): Sql {
+  // A row of defaults for each of the source.
+  if (columns.length === 0) {
+    return sql`insert into ${relationName(relation)} as ${sql.id(row)} select from ${source}`
+  }
   return sql`
     insert into ${relationName(relation)} as ${sql.id(row)}
       (${sql.join(columns.map(({ name }) => sql.id(name)))})

@@ -2,6 +2,7 @@ import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { changedRow, leaveChanges } from '../../../../database/change-log.ts'
 import { Slot, type Sql, sql } from '../../../../database/sql.ts'
 import { compileBodyTypes, compileBodyValue, lengthLimit } from '../compile/body.ts'
+import { isJson, jsonNullMember } from '../compile/json-value.ts'
 import { compileSelectList, relationName } from '../compile/record.ts'
 import type { Reader } from '../plan/reader.ts'
 import { planWholeRecord } from '../plan/record.ts'
@@ -73,12 +74,19 @@ export function compileInsertRange(
   const record = planWholeRecord(relation, reader)
   const list = sql`(select row_to_json(s.*) from (select ${compileSelectList(record, 't')}) s)`
   const isUpserting = onConflict === 'update' && isCaptured
+  const jsonNulls = relation.column.has(jsonNullMember) ? [] : columns.filter(isJson)
+  const values = columns.map((column) =>
+    jsonNulls.includes(column) ? compileJsonOrNull(column) : compileBodyValue(column, 'b'),
+  )
+  const types = sql`${compileBodyTypes(columns)}${jsonNulls.length === 0 ? sql.empty : sql`, ${sql.id(jsonNullMember)} jsonb`}`
+  const target =
+    columns.length === 0 ? sql.empty : sql`(${sql.join(columns.map(({ name }) => sql.id(name)))})`
   const insert = sql`
-    insert into ${relationName(relation)} as t (${sql.join(columns.map(({ name }) => sql.id(name)))})
+    insert into ${relationName(relation)} as t ${target}
     overriding system value
-    select ${sql.join(columns.map((column) => compileBodyValue(column, 'b')))}
+    select ${columns.length === 0 ? sql.empty : sql.join(values)}
     from ${staging} i
-    cross join lateral json_to_record(i.doc::json) as b (${compileBodyTypes(columns)})
+    cross join lateral json_to_record(i.doc::json) as b (${types})
     where i.column_set = ${setSlot}::int and i.ordinal between ${firstSlot}::int and ${lastSlot}::int
     order by ${compileInsertOrder(relation, columns, onConflict)}
     ${compileConflict(relation, columns, onConflict, isUpserting ? list : undefined)}
@@ -91,6 +99,12 @@ export function compileInsertRange(
   return sql`
     with w as (${insert}), n as (select w.*, row_number() over () as ordinal from w)
     select count(*), ${changes} from n`
+}
+
+/** `null` of a body is NULL; a row says of which columns it is the `null` of JSON. */
+function compileJsonOrNull(column: Column): Sql {
+  const isJsonNull = sql`${sql.id('b', jsonNullMember)} ? ${sql.literal(column.name)}`
+  return sql`case when ${isJsonNull} then 'null'::${sql.type(column.type.name)} else ${compileBodyValue(column, 'b')} end`
 }
 
 function compileArray(change: Sql): Sql {

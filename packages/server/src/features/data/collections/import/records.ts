@@ -1,6 +1,8 @@
 import type { Column, ColumnType, Relation } from '../../../../database/catalog/model.ts'
 import { AppError } from '../../../../lib/errors.ts'
 import { suggestion } from '../../../../lib/suggestion.ts'
+import { jsonNullMember } from '../compile/json-value.ts'
+import { isMadeOfDefaults } from '../parse/record-body.ts'
 import { requireFittingValue } from '../parse/values.ts'
 import { CsvReader, type CsvRecord } from './csv.ts'
 import { importErrors } from './errors.ts'
@@ -111,7 +113,8 @@ function resolveMembers(relation: Relation, names: readonly string[]): Members {
   if (unknown !== undefined) return { columns: [], fault: describeUnknown(relation, unknown) }
   const given = new Set(names)
   const columns = relation.columns.filter(({ name, isGenerated }) => given.has(name) && !isGenerated)
-  return { columns, fault: columns.length === 0 ? 'no column that can be written' : undefined }
+  const isEmpty = columns.length === 0 && !isMadeOfDefaults(relation)
+  return { columns, fault: isEmpty ? 'no column that can be written' : undefined }
 }
 
 function describeUnknown({ columns }: Relation, name: string): string {
@@ -183,12 +186,17 @@ class CsvRecordReader implements RecordReader {
       }
     }
     let json = ''
+    const jsonNulls: string[] = []
     for (const [index, text] of fields.entries()) {
       const found = header[index]
       if (found === undefined) continue
       const value = readField(found, text ?? null)
       if (value.fault !== undefined) return { fault: value.fault }
       json += `${json === '' ? '{' : ','}${found.member}${value.json}`
+      if (text != null && found.form === 'json' && text.trim() === 'null') jsonNulls.push(found.column.name)
+    }
+    if (jsonNulls.length > 0 && !this.#relation.column.has(jsonNullMember)) {
+      json += `,"${jsonNullMember}":${JSON.stringify(jsonNulls)}`
     }
     return { json: `${json}}`, columns: this.#columns }
   }

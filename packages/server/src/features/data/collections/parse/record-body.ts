@@ -40,11 +40,21 @@ export function readRecord(
     }
   }
   const columns = relation.columns.filter((column) => names.has(column.name) && isWritable(column, action))
-  if (columns.length === 0) throw collectionErrors.noRecognizedColumns()
+  if (columns.length === 0 && !(action === 'create' && isMadeOfDefaults(relation))) {
+    throw collectionErrors.noRecognizedColumns()
+  }
   // What JSON.parse makes of an object has members of any kind.
   const members = value as Readonly<Record<string, unknown>>
   for (const column of columns) requireFittingValue(column, members[column.name])
   return { json, columns }
+}
+
+/** Whether a row can be created without a value: every column that needs one has a default. */
+export function isMadeOfDefaults({ columns }: Relation): boolean {
+  return columns.every(
+    (column) =>
+      column.nullable || column.default !== undefined || column.identity !== undefined || column.isGenerated,
+  )
 }
 
 /** An identity column that is always generated refuses a value on create; on update it can only stay. */

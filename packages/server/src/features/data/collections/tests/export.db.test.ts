@@ -161,6 +161,11 @@ describe('an export as CSV', () => {
   })
 })
 
+/** A record as an export shows it: `extra` of the second one is the null of JSON. */
+function withJsonNull(record: { readonly id: number }) {
+  return record.id === 2 ? { ...record, _jsonNull: ['extra'] } : record
+}
+
 describe('an export as JSON', () => {
   test('is an array of the records as a list shows them', async () => {
     const response = await ask('item/export.json')
@@ -169,7 +174,7 @@ describe('an export as JSON', () => {
       'content-disposition': 'attachment; filename="item.json"',
     })
     const list = await text('item')
-    expect(response.json).toEqual(JSON.parse(list).items)
+    expect(response.json).toEqual(JSON.parse(list).items.map(withJsonNull))
     expect(response.text).toContain('"amount":9007199254740993.10,"units":9223372036854775807')
   })
 
@@ -181,7 +186,9 @@ describe('an export as JSON', () => {
     })
     const lines = response.text.split('\n')
     expect(lines.pop()).toBe('')
-    expect(lines.map((line) => JSON.parse(line))).toEqual(JSON.parse(await text('item')).items)
+    expect(lines.map((line) => JSON.parse(line))).toEqual(
+      JSON.parse(await text('item')).items.map(withJsonNull),
+    )
   })
 
   test('of nothing is an empty array, or nothing', async () => {
