@@ -148,7 +148,10 @@ async function* readStream(
   try {
     watch()
     const token = await tokens.token()
-    const query = new URLSearchParams({ tables: tables.join(), ...(filter === undefined ? {} : { filter }) })
+    const query = new URLSearchParams({
+      tables: tables.map(quoteName).join(),
+      ...(filter === undefined ? {} : { filter }),
+    })
     const response = await fetch(`${url}/api/realtime?${query}`, {
       headers: {
         accept: 'text/event-stream',
@@ -197,4 +200,9 @@ export function createEventParser(): (text: string) => ServerSentEvent[] {
         : [{ id, name, data: data.join('\n') }]
     })
   }
+}
+
+/** A name as the list of a stream reads it. */
+function quoteName(name: string): string {
+  return /[",]|^\s|\s$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name
 }

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 test('the types of the tests are those of `basalt types`', async () => {
   const { text } = await app.app.database.system.transaction((transaction) =>
-    generateTypes(transaction, ['public'], 'client', systemClock.now()),
+    generateTypes(transaction, { schemas: ['public'] }, 'client', systemClock.now()),
   )
   expect(await readFile(join(import.meta.dirname, 'database.ts'), 'utf8')).toBe(text)
 })

@@ -13,7 +13,8 @@ export const realtimeErrorTable = {
   },
   unknownTable: {
     status: 400,
-    message: (name: string) => `unknown table: ${name}`,
+    message: (name: string, table?: string) =>
+      `unknown table: ${name}${table === undefined ? '' : `, a partition of ${table}`}`,
     help: 'No table of `database.schemas` that the caller may read has this name. Views have no changes of their own.',
   },
   tooManyTables: {

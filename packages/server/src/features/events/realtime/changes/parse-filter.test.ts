@@ -10,6 +10,15 @@ describe('a filter', () => {
     ['a=eq.b=eq.c', [{ column: 'a', operator: 'eq', values: ['b=eq.c'] }]],
     [' a =eq. 1 ', [{ column: 'a', operator: 'eq', values: [' 1 '] }]],
     ['a=in.1|2||', [{ column: 'a', operator: 'in', values: ['1', '2', '', ''] }]],
+    [
+      'a=in."1|2"|3,b=eq.4',
+      [
+        { column: 'a', operator: 'in', values: ['1|2', '3'] },
+        { column: 'b', operator: 'eq', values: ['4'] },
+      ],
+    ],
+    ['a=in.x|"y,z"|"""|"|""', [{ column: 'a', operator: 'in', values: ['x', 'y,z', '"|', ''] }]],
+    ['a=in.x|"y', [{ column: 'a', operator: 'in', values: ['x', '"y'] }]],
     ['a=eq."x,""y"""', [{ column: 'a', operator: 'eq', values: ['x,"y"'] }]],
     ['a=eq."x"y', [{ column: 'a', operator: 'eq', values: ['"x"y'] }]],
     ['"a,""b=c"=neq.1', [{ column: 'a,"b=c', operator: 'neq', values: ['1'] }]],
@@ -28,7 +37,7 @@ describe('a filter', () => {
     const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
     const condition = fc.record({
       column: fc.string({ minLength: 1, maxLength: 20 }),
-      operator: fc.constantFrom(...filterOperators.filter((name) => name !== 'in')),
+      operator: fc.constantFrom(...filterOperators),
       value: fc.string({ maxLength: 20 }),
     })
     fc.assert(

@@ -20,10 +20,14 @@ const bareName = /[^"=,]+/y
 const operator = /([a-z]+)\./y
 const bareValue = /[^,]*/y
 const quotedValue = /"((?:[^"]|"")*)"(?=,|$)/y
+/** Of those of `in`. */
+const separator = /\|/y
+const bareElement = /[^,|]*/y
+const quotedElement = /"((?:[^"]|"")*)"(?=[,|]|$)/y
 
 /**
- * Reads `column=operator.value`, joined by commas. A name or value with a comma goes in double
- * quotes; values of `in` are separated by `|`.
+ * Reads `column=operator.value`, joined by commas. A name or value with a comma goes in double quotes; values of `in` are
+ * separated by `|`, and each may be in quotes.
  *
  * @throws AppError invalid_stream_filter
  */
@@ -48,8 +52,15 @@ export function parseFilter(text: string): readonly Condition[] {
         `expected one of ${filterOperators.join(', ')} and a dot after "${column}="`,
       )
     }
-    const value = unquote(take(quotedValue)?.[1]) ?? take(bareValue)?.[0] ?? ''
-    conditions.push({ column, operator: name, values: name === 'in' ? value.split('|') : [value] })
+    const read = (inQuotes: RegExp, bare: RegExp) => unquote(take(inQuotes)?.[1]) ?? take(bare)?.[0] ?? ''
+    const values: string[] = []
+    if (name === 'in') {
+      do values.push(read(quotedElement, bareElement))
+      while (take(separator) !== null)
+    } else {
+      values.push(read(quotedValue, bareValue))
+    }
+    conditions.push({ column, operator: name, values })
     if (conditions.length > conditionLimit) {
       throw realtimeErrors.invalidStreamFilter(`at most ${conditionLimit} conditions`)
     }

@@ -13,9 +13,14 @@ import { findStreamed, requireStreamed } from './streamed.ts'
 /** One stream may listen to so many tables. */
 export const tableLimit = 100
 
-/** `track, album` → names; empty ones are passed over. */
+/** A name of a list, in quotes or up to the next comma. */
+const listed = /\s*(?:"((?:[^"]|"")+)"\s*(?=,|$)|([^,]+))(?:,|$)/g
+
+/** `track, "a,b"` → names; empty ones are passed over. */
 export function parseTables(text: string): readonly string[] {
-  const names = text.split(',').map((name) => name.trim())
+  const names = [...text.matchAll(listed)].map(
+    ([, quoted, bare = '']) => quoted?.replaceAll('""', '"') ?? bare.trim(),
+  )
   return [...new Set(names.filter((name) => name !== ''))]
 }
 
@@ -52,7 +57,10 @@ export class SubscriptionPlanner {
     for (const table of tables) {
       const relation = await this.#find(table, scope.kind, conditions ?? [])
       // A client whose pages share a stream has to know which of them asked for it.
-      if (relation === undefined) throw realtimeErrors.unknownTable(table).with({ data: { table } })
+      if (relation === undefined) {
+        const { partitionOf } = this.#live.current.partitions.get(table) ?? {}
+        throw realtimeErrors.unknownTable(table, partitionOf).with({ data: { table } })
+      }
       const filter = conditions && planFilter(relation, conditions, scope.kind)
       if (filter !== undefined) await this.#checkValues(relation, filter)
       subscriptions.set(table, filter)
