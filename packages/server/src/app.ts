@@ -3,6 +3,7 @@ import { isDevelopment, requiresRls } from './config/development.ts'
 import type { Config } from './config/schema.ts'
 import { reportClosedRelations, reportRenamedRelations } from './database/catalog/first-start.ts'
 import { LiveCatalog } from './database/catalog/live-catalog.ts'
+import { catalogScopeOf } from './database/catalog/load.ts'
 import type { Catalog } from './database/catalog/model.ts'
 import type { ChangeLog } from './database/change-log.ts'
 import { isReachable } from './database/connection/half-open.ts'
@@ -118,8 +119,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     await untilAborted(signal, migrateAtStart(config, database, log))
     const opening = LiveCatalog.open({
       database: database.system,
-      schemas: config.database.schemas,
-      requireRls: requiresRls(config),
+      ...catalogScopeOf(config),
       clock,
       onChange: createSchemaLog({
         log,

@@ -12,6 +12,7 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
     comment: null,
     rls_enabled: false,
     has_descendants: false,
+        partition_of: null,
     is_of_extension: false,
     is_bypassed: true,
     schema_usable: true,
@@ -33,6 +34,8 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
     kind: 'b',
     category: 'S',
     base_oid: '0',
+  not_null: false,
+  default: null,
     element_oid: '0',
     has_equality: true,
     has_order: true,
@@ -81,7 +84,7 @@ export function relationOf(columns: readonly string[], primaryKey: readonly stri
       functions: [],
       extensions: [],
     },
-    ['public'],
+    { schemas: ['public'] },
     new Date(0),
   )
   const found = relations.get('sample')

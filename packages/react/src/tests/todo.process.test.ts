@@ -81,7 +81,7 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
 
   test('has the types of its database', async () => {
     const { text } = await app.app.database.system.transaction((transaction) =>
-      generateTypes(transaction, ['public'], 'client', systemClock.now()),
+      generateTypes(transaction, { schemas: ['public'] }, 'client', systemClock.now()),
     )
     expect(await readFile(join(root, 'types/database.ts'), 'utf8')).toBe(text)
   })

@@ -1,6 +1,5 @@
 import { Command } from 'commander'
-import { requiresRls } from '../config/development.ts'
-import { loadCatalog } from '../database/catalog/load.ts'
+import { catalogScopeOf, loadCatalog } from '../database/catalog/load.ts'
 import { type Advice, listAdvice } from '../features/data/advisors/index.ts'
 import { createIndexer, createIndexing, resolveConfig } from '../features/data/search/index.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -20,7 +19,7 @@ export function advisorsCommand(terminal: Terminal): Command {
       const { system } = database
       const now = systemClock.now()
       const catalog = await system.transaction((transaction) =>
-        loadCatalog(transaction, { schemas: config.database.schemas, requireRls: requiresRls(config) }, now),
+        loadCatalog(transaction, catalogScopeOf(config), now),
       )
       const name = await resolveConfig(system, config.api.text_search_config)
       const indexer = createIndexer(database)

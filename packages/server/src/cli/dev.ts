@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import type { Logger } from 'pino'
 import type { App } from '../app.ts'
 import type { Config } from '../config/schema.ts'
+import { catalogScopeOf } from '../database/catalog/load.ts'
 import type { Database } from '../database/open.ts'
 import { generateTypes } from '../features/data/types/index.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -72,10 +73,11 @@ async function applySchema({ database, catalog }: App, config: Config, log: Logg
   await catalog.refresh()
 }
 
-async function writeTypes({ system }: Database, { project, database }: Config, log: Logger): Promise<void> {
+async function writeTypes({ system }: Database, config: Config, log: Logger): Promise<void> {
+  const { project } = config
   if (project.types === '') return
   const { text } = await system.transaction((transaction) =>
-    generateTypes(transaction, database.schemas, 'client', systemClock.now()),
+    generateTypes(transaction, catalogScopeOf(config), 'client', systemClock.now()),
   )
   if (await replaceFile(project.types, text)) log.info({ file: project.types }, 'types written')
 }

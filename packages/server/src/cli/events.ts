@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { loadCatalog } from '../database/catalog/load.ts'
+import { catalogScopeOf, loadCatalog } from '../database/catalog/load.ts'
 import type { Relation } from '../database/catalog/model.ts'
 import { captureTable, releaseTable } from '../features/events/outbox/index.ts'
 import { recordAudit } from '../features/operations/audit/index.ts'
@@ -45,7 +45,7 @@ function tableCommand(terminal: Terminal, { name, description, work, done }: Tab
     const { config } = loadCommandConfig(terminal, command)
     await withDatabase(config, `basalt events ${name}`, async ({ system }) => {
       const catalog = await system.transaction((transaction) =>
-        loadCatalog(transaction, config.database, systemClock.now()),
+        loadCatalog(transaction, catalogScopeOf(config), systemClock.now()),
       )
       const relation = requireTable(catalog.relations.get(collection), collection)
       await system.transaction(async (transaction) => {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { loadCatalog } from '../database/catalog/load.ts'
+import { catalogScopeOf, loadCatalog } from '../database/catalog/load.ts'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { readMigrationFiles } from '../project/migrations/files.ts'
@@ -34,7 +34,9 @@ function scaffoldCommand(terminal: Terminal): Command {
   return withConfigFlags(command).action(async (collection: string, { json }: JsonOption) => {
     const { config } = loadCommandConfig(terminal, command)
     const catalog = await withDatabase(config, 'basalt policy', ({ system }) =>
-      system.transaction((transaction) => loadCatalog(transaction, config.database, systemClock.now())),
+      system.transaction((transaction) =>
+        loadCatalog(transaction, catalogScopeOf(config), systemClock.now()),
+      ),
     )
     const path = join(config.project.policies, `${collection.replaceAll(/[^\w.-]/g, '_')}.toml`)
     writeCaseFile(path, scaffoldCases(catalog, collection))

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { loadCatalog } from '../database/catalog/load.ts'
+import { catalogScopeOf, loadCatalog } from '../database/catalog/load.ts'
 import type { Catalog, Relation } from '../database/catalog/model.ts'
 import { openConnection } from '../database/open.ts'
 import { inTransaction } from '../database/system-database.ts'
@@ -23,7 +23,7 @@ export function schemaCommand(terminal: Terminal): Command {
       })
       try {
         const catalog = await inTransaction(connection, (transaction) =>
-          loadCatalog(transaction, config.database, systemClock.now()),
+          loadCatalog(transaction, catalogScopeOf(config), systemClock.now()),
         )
         const relation = collection === undefined ? undefined : findRelation(catalog, collection)
         print(terminal, options.json === true ? describe(catalog, relation) : list(catalog, relation))

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
 import type { Config } from '../config/schema.ts'
-import { loadCatalog } from '../database/catalog/load.ts'
+import { catalogScopeOf, loadCatalog } from '../database/catalog/load.ts'
 import type { Catalog, Relation } from '../database/catalog/model.ts'
 import type { SystemDatabase } from '../database/system-database.ts'
 import {
@@ -88,7 +88,9 @@ async function withIndexing(
         config: () => name,
       })
       const read = () =>
-        system.transaction((transaction) => loadCatalog(transaction, config.database, systemClock.now()))
+        system.transaction((transaction) =>
+          loadCatalog(transaction, catalogScopeOf(config), systemClock.now()),
+        )
       await work(indexing, read, system)
     })
   } catch (error) {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
 import type { Config } from '../config/schema.ts'
+import { catalogScopeOf } from '../database/catalog/load.ts'
 import { type FingerprintRow, fingerprintQuery } from '../database/catalog/queries/fingerprint.ts'
 import type { Connection } from '../database/connection/connection.ts'
 import { openConnection } from '../database/open.ts'
@@ -69,7 +70,7 @@ async function writeTypes(
   { config, path, format }: TypesTarget,
 ): Promise<string> {
   const { text, fingerprint } = await inTransaction(connection, (transaction) =>
-    generateTypes(transaction, config.database.schemas, format, systemClock.now()),
+    generateTypes(transaction, catalogScopeOf(config), format, systemClock.now()),
   )
   if (path === undefined) print(terminal, text)
   else if (await replaceFile(path, text)) print(terminal, `wrote ${path}\n`)

@@ -66,6 +66,7 @@ describe('without anything', () => {
         statement_timeout_ms: 30_000,
         schemas: ['public'],
         embedded_port: 0,
+        expose_partitions: false,
         require_rls: 'auto',
       },
       auth: {

@@ -1,4 +1,4 @@
-import { automatic, integer, list, text } from '../config/keys.ts'
+import { automatic, flag, integer, list, text } from '../config/keys.ts'
 import { Type } from '../lib/type.ts'
 
 /** `database`: which PostgreSQL, and how it is used. */
@@ -47,6 +47,10 @@ export const databaseConfig = Type.Object({
     'Port on loopback where psql and GUI clients reach the embedded PostgreSQL, with a password; 0 opens none.',
     0,
     65535,
+  ),
+  expose_partitions: flag(
+    false,
+    'Whether partitions are collections of their own. Otherwise they are served through their table alone.',
   ),
   require_rls: automatic(
     'Whether tables and views without row-level security are kept from everybody but administrators. auto: beside an external database, unless auth.enabled is false.',

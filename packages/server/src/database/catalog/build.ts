@@ -36,7 +36,14 @@ export interface CatalogRows {
 }
 
 /** Puts the rows of the catalogue queries together. Pure. */
-export function buildCatalog(rows: CatalogRows, schemas: readonly string[], builtAt: Date): Catalog {
+export function buildCatalog(
+  rows: CatalogRows,
+  {
+    schemas,
+    exposePartitions = false,
+  }: { readonly schemas: readonly string[]; readonly exposePartitions?: boolean },
+  builtAt: Date,
+): Catalog {
   const typeOf = createTypeBuilder(rows.types)
   const describeType = createTypeDescriber(rows.types)
   const columnsOf = groupBy(rows.columns, (row) => row.relation_oid)
@@ -55,13 +62,18 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
       (position) => columnsOf.get(oid)?.find((column) => column.position === position)?.name ?? '',
     )
   // Tables of the system, which streams name, are no collections: nothing expands to them.
-  const served = new Map([...byOid].filter(([, { schema }]) => schemas.includes(schema)))
+  const exposed = new Map([...byOid].filter(([, { schema }]) => schemas.includes(schema)))
+  const tableOf = ({ partition_of: root }: RelationRow) => (root === null ? undefined : exposed.get(root))
+  const isHidden = (row: RelationRow) => !exposePartitions && tableOf(row) !== undefined
+  const served = new Map([...exposed].filter(([, row]) => !isHidden(row)))
   const relationships = nameRelationships(foreignKeyEdges(rows.constraints, served, columnNames))
 
   const relations = rows.relations.map((row): Relation => {
     const columnRows = columnsOf.get(row.oid) ?? []
-    const columns = columnRows.map((column) => buildColumn(column, typeOf))
+    const columns = columnRows.map((column) => buildColumn(column, row.kind, typeOf))
+    const mayHoldNull = new Set(columnRows.filter(({ nullable }) => nullable).map(({ name }) => name))
     const constraints = constraintsOf.get(row.oid) ?? []
+    const table = tableOf(row)
     const primary = constraints.find((constraint) => constraint.kind === 'p')
     const indexRows = indexesOf.get(row.oid) ?? []
     const pick = (positions: readonly number[] | null | undefined) =>
@@ -79,6 +91,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
       comment: row.comment ?? undefined,
       rlsEnabled: row.rls_enabled,
       hasDescendants: row.has_descendants,
+      partitionOf: table && collectionName(table),
       isOfExtension: row.is_of_extension,
       rlsGap: rlsGaps.get(row.oid),
       isBypassed: row.is_bypassed,
@@ -95,7 +108,7 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
       columns,
       column: new Map(columns.map((column) => [column.name, column])),
       primaryKey,
-      rowKey: primaryKey.length > 0 ? primaryKey : findUniqueKey(keys),
+      rowKey: primaryKey.length > 0 ? primaryKey : findUniqueKey(keys, mayHoldNull),
       uniqueKeys: constraints
         .filter((constraint) => constraint.kind === 'u')
         .map(({ name, columns: positions }) => ({ name, columns: columnNames(row.oid, positions) })),
@@ -132,9 +145,10 @@ export function buildCatalog(rows: CatalogRows, schemas: readonly string[], buil
     // A table of `public` whose name contains a dot comes before a schema of that name.
     relations: byCollection(
       relations
-        .filter(({ schema }) => schemas.includes(schema))
+        .filter(({ oid }) => served.has(oid))
         .sort((one, other) => Number(one.schema === 'public') - Number(other.schema === 'public')),
     ),
+    partitions: byCollection(relations.filter(({ oid }) => exposed.has(oid) && !served.has(oid))),
     systemRelations: byCollection(relations.filter(({ schema }) => !schemas.includes(schema))),
     functions,
     procedures: groupBy(functions, ({ procedure }) => procedure),
@@ -173,14 +187,18 @@ function anonymousPrivilegesOf(row: RelationRow): Privileges {
   return { select: has('SELECT'), insert: has('INSERT'), update: has('UPDATE'), delete: has('DELETE') }
 }
 
-function buildColumn(row: ColumnRow, typeOf: (oid: string) => ColumnType): Column {
+function buildColumn(row: ColumnRow, kind: RelationRow['kind'], typeOf: (oid: string) => ColumnType): Column {
+  const type = typeOf(row.type_oid)
+  // A view shows NULL in a column of any domain, where an outer join finds nothing (PostgreSQL, CREATE DOMAIN, Notes).
+  const isStored = kind === 'r' || kind === 'p' || kind === 'f'
+  const isComputed = row.identity !== '' || row.generated !== ''
   return {
     name: row.name,
     position: row.position,
-    type: typeOf(row.type_oid),
+    type,
     typeName: row.type,
-    nullable: row.nullable,
-    default: row.default ?? undefined,
+    nullable: row.nullable && !(isStored && type.isNotNull),
+    default: row.default ?? (isStored && !isComputed ? type.default : undefined),
     identity: row.identity === 'a' ? 'always' : row.identity === 'd' ? 'by default' : undefined,
     isGenerated: row.generated !== '',
     comment: row.comment ?? undefined,
@@ -202,9 +220,14 @@ function relationVersion(
   return versionOf(relation.oid, parts)
 }
 
-/** The smallest unique key none of whose columns may be NULL. */
-function findUniqueKey(keys: readonly (readonly Column[])[]): readonly Column[] {
-  const whole = keys.filter((columns) => columns.length > 0 && columns.every((column) => !column.nullable))
+/** The smallest unique key none of whose columns may be NULL; a domain can refuse it only where a value is given. */
+function findUniqueKey(
+  keys: readonly (readonly Column[])[],
+  mayHoldNull: ReadonlySet<string>,
+): readonly Column[] {
+  const whole = keys.filter(
+    (columns) => columns.length > 0 && columns.every(({ name }) => !mayHoldNull.has(name)),
+  )
   return whole.sort((one, other) => one.length - other.length)[0] ?? []
 }
 

@@ -1,3 +1,5 @@
+import { requiresRls } from '../../config/development.ts'
+import type { Config } from '../../config/schema.ts'
 import { type Sql, sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
 import { buildCatalog } from './build.ts'
@@ -18,14 +20,22 @@ export interface CatalogScope {
   readonly schemas: readonly string[]
   /** Whether relations without row-level security are kept from callers. */
   readonly requireRls?: boolean
+  /** Whether partitions are collections of their own. */
+  readonly exposePartitions?: boolean
   /** Milliseconds to wait for a lock: a table is locked to print its policies. Without it, no limit. */
   readonly lockTimeoutMs?: number
+}
+
+/** Returns what the catalog of a configuration shows. */
+export function catalogScopeOf(config: Config): CatalogScope {
+  const { schemas, expose_partitions: exposePartitions } = config.database
+  return { schemas, requireRls: requiresRls(config), exposePartitions }
 }
 
 /** Reads the whole catalog at the start of a transaction, so that the parts fit each other and the fingerprint. */
 export async function loadCatalog(
   transaction: Queryable,
-  { schemas, requireRls = false, lockTimeoutMs = 0 }: CatalogScope,
+  { schemas, requireRls = false, exposePartitions = false, lockTimeoutMs = 0 }: CatalogScope,
   builtAt: Date,
 ): Promise<Catalog> {
   const read = <Row>(query: Sql) => transaction.many<Row & Record<string, unknown>>(query)
@@ -49,7 +59,7 @@ export async function loadCatalog(
       functions: await read<FunctionRow>(functionsQuery(schemas)),
       extensions: await read<ExtensionRow>(extensionsQuery()),
     },
-    schemas,
+    { schemas, exposePartitions },
     builtAt,
   )
 }

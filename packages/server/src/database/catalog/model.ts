@@ -8,6 +8,8 @@ export interface Catalog {
   readonly schemas: readonly string[]
   /** By collection name: `track`, or `shop.track` outside `public`. */
   readonly relations: ReadonlyMap<string, Relation>
+  /** Partitions that are served through their table alone, by the name they would have. */
+  readonly partitions: ReadonlyMap<string, Relation>
   /** Our own, which are no collections and have policies of the operator: `basalt.objects`. */
   readonly systemRelations: ReadonlyMap<string, Relation>
   readonly functions: readonly DatabaseFunction[]
@@ -33,6 +35,8 @@ export interface Relation {
   readonly rlsEnabled: boolean
   /** Whether tables inherit from it: their rows are among its own, and its keys do not hold for them. */
   readonly hasDescendants: boolean
+  /** Of a partition, the collection of the table that it is part of, where that is served. */
+  readonly partitionOf: string | undefined
   /** Whether an extension made it, such as `spatial_ref_sys` of PostGIS: callers read it at most. */
   readonly isOfExtension: boolean
   /**
@@ -120,6 +124,10 @@ export interface ColumnType {
   readonly hasEquality: boolean
   /** Whether it can be sorted and compared by `<`. */
   readonly hasOrder: boolean
+  /** Whether it is a domain that refuses NULL, or is made of one. */
+  readonly isNotNull: boolean
+  /** SQL of the default that a column of this domain has without one of its own. */
+  readonly default: string | undefined
   /** Its operators outside pg_catalog, which a search path need not lead to. */
   readonly operators:
     | Readonly<Partial<Record<OwnOperator, readonly [schema: string, name: string]>>>

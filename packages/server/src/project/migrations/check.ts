@@ -1,5 +1,6 @@
 import { isDevelopment } from '../../config/development.ts'
 import type { Config } from '../../config/schema.ts'
+import { type CatalogScope, catalogScopeOf } from '../../database/catalog/load.ts'
 import type { RelationChange } from '../../database/catalog/relation-changes.ts'
 import { type Database, openDatabase } from '../../database/open.ts'
 import { DatabaseInUse } from '../databases/copies.ts'
@@ -21,7 +22,7 @@ export async function checkMigrations(
   files: readonly MigrationFile[],
   { allowLate, interrupt }: { readonly allowLate: boolean; readonly interrupt: boolean },
 ): Promise<Checked> {
-  const { schemas } = config.database
+  const scope = catalogScopeOf(config)
   const database = await openDatabase(config, {
     purpose: 'basalt migrate',
     asServer: false,
@@ -36,7 +37,7 @@ export async function checkMigrations(
     const options = { purpose: 'basalt check', asServer: false, log: () => undefined }
     const copy = await openDatabase(branch.config, options)
     try {
-      return { copy: 'database', ...(await rehearseOn(copy, plan.pending, schemas)) }
+      return { copy: 'database', ...(await rehearseOn(copy, plan.pending, scope)) }
     } finally {
       await copy.close()
     }
@@ -46,18 +47,18 @@ export async function checkMigrations(
   const applied = files.filter((file) => !plan.pending.includes(file))
   return await withReplayed(config, applied, async (copy) => ({
     copy: 'migrations' as const,
-    ...(await rehearseOn(copy, plan.pending, schemas)),
+    ...(await rehearseOn(copy, plan.pending, scope)),
   }))
 }
 
 async function rehearseOn(
   { aside }: Pick<Database, 'aside'>,
   files: readonly MigrationFile[],
-  schemas: readonly string[],
+  scope: CatalogScope,
 ): Promise<Rehearsal> {
   const connection = await aside.open()
   try {
-    return await rehearse(connection, files, schemas)
+    return await rehearse(connection, files, scope)
   } finally {
     await connection.close()
   }

@@ -1,4 +1,4 @@
-import { loadCatalog } from '../../database/catalog/load.ts'
+import { type CatalogScope, loadCatalog } from '../../database/catalog/load.ts'
 import { compareRelationNames, type RelationChange } from '../../database/catalog/relation-changes.ts'
 import type { Connection } from '../../database/connection/connection.ts'
 import { runStatement, ScriptFailure } from '../../database/errors/script-failure.ts'
@@ -38,10 +38,10 @@ export interface Rehearsal {
 export async function rehearse(
   connection: Connection,
   files: readonly MigrationFile[],
-  schemas: readonly string[],
+  scope: CatalogScope,
 ): Promise<Rehearsal> {
   const readCatalog = () =>
-    inTransaction(connection, (transaction) => loadCatalog(transaction, { schemas }, new Date(0)))
+    inTransaction(connection, (transaction) => loadCatalog(transaction, scope, new Date(0)))
   const before = await inTransaction(connection, readAccess)
   const catalog = await readCatalog()
   const known = await listColumns(queryableOn(connection))

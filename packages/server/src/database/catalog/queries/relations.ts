@@ -12,6 +12,7 @@ export function relationsQuery(schemas: readonly string[]): Sql {
       obj_description(c.oid, 'pg_class') as comment,
       c.relrowsecurity as rls_enabled,
       c.relkind = 'r' and c.relhassubclass as has_descendants,
+      case when c.relispartition then pg_partition_root(c.oid)::oid::int8 end as partition_of,
       exists (
         select from pg_depend d
         where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.objsubid = 0 and d.deptype = 'e'
@@ -47,6 +48,8 @@ export interface RelationRow {
   readonly comment: string | null
   readonly rls_enabled: boolean
   readonly has_descendants: boolean
+  /** Of a partition, the table at the root of them. */
+  readonly partition_of: string | null
   readonly is_of_extension: boolean
   readonly is_bypassed: boolean
   readonly schema_usable: boolean

@@ -3,8 +3,11 @@ import { defineErrors } from '../../../lib/errors.ts'
 export const collectionErrorTable = {
   collectionNotFound: {
     status: 404,
-    message: (name: string) => `collection not found: ${name}`,
-    help: 'No table or view of `database.schemas` has this name. Outside `public` it is `schema.table`.',
+    message: (name: string, table?: string) =>
+      table === undefined
+        ? `collection not found: ${name}`
+        : `collection not found: ${name} is a partition; ask for ${table}`,
+    help: 'No table or view of `database.schemas` has this name. Outside `public` it is `schema.table`. Partitions are served through their table, unless `database.expose_partitions` is true.',
   },
   recordNotFound: {
     status: 404,

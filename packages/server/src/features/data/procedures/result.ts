@@ -38,6 +38,7 @@ export function relationOfResult(called: DatabaseFunction): Relation {
     comment: called.comment,
     rlsEnabled: false,
     hasDescendants: false,
+    partitionOf: undefined,
     isOfExtension: false,
     rlsGap: undefined,
     isBypassed: false,

@@ -76,7 +76,9 @@ export class AuditedTables {
     const { names, database } = this.#options
     const known = new Map((await listTriggers(database)).map((row) => [keyOf(row), row]))
     const families = new Map((await listFamilies(database)).map((row) => [keyOf(row), row]))
-    const audited = [...catalog.relations.values()].filter((relation) => isAudited(relation, names))
+    const audited = [...catalog.relations.values(), ...catalog.partitions.values()].filter((relation) =>
+      isAudited(relation, names),
+    )
     if (this.#done === undefined) this.#nameMissing(audited)
     const keys = new Set(audited.map(keyOf))
     const wanted = new Map(

@@ -87,7 +87,9 @@ const outdatedKinds: ReadonlySet<string> = new Set([
 export function requireRelation(catalog: Catalog, collection: string, reader: Reader): Relation {
   const relation = catalog.relations.get(collection)
   if (reader === 'anonymous' && !isGrantedAnything(relation)) throw tokenRequired()
-  if (relation === undefined) throw collectionErrors.collectionNotFound(collection)
+  if (relation === undefined) {
+    throw collectionErrors.collectionNotFound(collection, catalog.partitions.get(collection)?.partitionOf)
+  }
   requireRls(relation, reader)
   return relation
 }

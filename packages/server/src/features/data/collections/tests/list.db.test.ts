@@ -67,7 +67,6 @@ describe('a plain list', () => {
     ['view', 'long_book', 2],
     ['materialized view', 'author_count', 1],
     ['partitioned table', 'event', 2],
-    ['partition', 'event_2026', 2],
     ['table of another schema', 'archive.report', 1],
     ['table without a primary key', 'log_line', 3],
     ['table with an odd name', encodeURIComponent('Odd "table"'), 1],

@@ -67,7 +67,7 @@ afterAll(async () => {
 
 async function generate(format: TypesFormat): Promise<string> {
   const generated = await app.app.database.system.transaction((transaction) =>
-    generateTypes(transaction, ['public', 'shop'], format, systemClock.now()),
+    generateTypes(transaction, { schemas: ['public', 'shop'] }, format, systemClock.now()),
   )
   return generated.text
 }

@@ -20,7 +20,7 @@ analyze open_to_all, reading_2026;
 let app: TestApp
 
 beforeAll(async () => {
-  app = await createTestApp({ setup })
+  app = await createTestApp({ setup, config: { 'database.expose_partitions': 'true' } })
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
