@@ -117,6 +117,9 @@ export class ApiKeyService {
 
   /** Changes the name, the actions or both. @throws AppError api_key_not_found, invalid_api_key */
   async update(id: string, input: Pick<ApiKeyInput, 'name' | 'actions'>, by: Administrator) {
+    if (input.name === undefined && input.actions == null) {
+      throw apiKeyErrors.invalidApiKey('name or actions is required')
+    }
     if (input.actions == null) return await this.rename(id, input.name, by)
     const name = input.name === undefined ? undefined : readName(input.name)
     return await this.#update(id, { name, actions: readActions(input.actions) }, 'api_keys.update', by)

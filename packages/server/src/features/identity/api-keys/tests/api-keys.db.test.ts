@@ -164,7 +164,12 @@ describe('api keys › administration', () => {
     const { apiKey } = await createApiKey(app, { userId: alice })
     const renamed = await asAdmin('PATCH', `/${apiKey.id}`, { name: 'other' })
     expect([renamed.status, renamed.json]).toEqual([200, { ...apiKey, name: 'other' }])
-    expect(envelope(await asAdmin('PATCH', `/${apiKey.id}`, {}))).toEqual(invalid('name is required'))
+    expect(envelope(await asAdmin('PATCH', `/${apiKey.id}`, {}))).toEqual(
+      invalid('name or actions is required'),
+    )
+    expect(envelope(await asAdmin('PATCH', `/${apiKey.id}`, { name: '' }))).toEqual(
+      invalid('name is required'),
+    )
   })
 
   test('gives a key actions and takes them away, on every node, and a rotation keeps them', async () => {
