@@ -67,6 +67,7 @@ describe('without anything', () => {
         schemas: ['public'],
         embedded_port: 0,
         expose_partitions: false,
+        gateway_url: '',
         require_rls: 'auto',
       },
       auth: {
@@ -229,6 +230,7 @@ describe('without anything', () => {
         embedding_dimensions: {},
         timeout: 30,
         max_retries: 2,
+        queries_per_hour: 1000,
         breaker: { failure_threshold: 5, open_seconds: 30, half_open_probe_limit: 1 },
         providers: {},
       },
