@@ -95,7 +95,7 @@ export const mfaErrorTable = {
   tooManySmsChallenges: {
     status: 429,
     message: 'too many SMS challenges, try again later',
-    help: 'The limit is `auth.limits.sms_per_hour`.',
+    help: 'The limits are `auth.limits.sms_per_hour`, of a user and of a number that is enrolled, and `auth.sms_daily_limit`.',
   },
   tooManyMfaFailures: {
     status: 429,

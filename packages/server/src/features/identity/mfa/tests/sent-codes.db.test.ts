@@ -285,8 +285,24 @@ describe('codes by SMS', () => {
     [{}, 'phone is required'],
     [{ phone: 'nonsense' }, 'invalid phone number format'],
     [{ phone: '+49 30 901820' }, 'invalid phone number format'],
+    [{ phone: '+1 900 234 5678' }, 'invalid phone number format'],
   ])('refuse %j', async (body, message) => {
     expect(envelope(await accounts.post('mfa/sms/enroll', body, token))).toMatchObject({ code: 400, message })
+  })
+
+  test('go to a number that nobody has confirmed a few times an hour, whatever account asks', async () => {
+    const users = await Promise.all(Array.from({ length: 7 }, () => accounts.register()))
+    const answers = await Promise.all(
+      users.map((user) => accounts.post('mfa/sms/enroll', { phone: '+12025559099' }, user.token)),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(200), 429, 429])
+    const refused = answers.find(({ status }) => status === 429)
+    expect(refused?.json.error).toBe('too_many_sms_challenges')
+    const tests = await Promise.all(
+      users.map((user) => accounts.post('mfa/sms/enroll', { phone: '+15005550006' }, user.token)),
+    )
+    // To a test number nothing is sent.
+    expect(tests.map(({ status }) => status)).toEqual(Array(7).fill(200))
   })
 
   test('are confirmed with the phone they were sent to, if it is repeated', async () => {
