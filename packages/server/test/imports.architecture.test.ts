@@ -35,6 +35,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   'auth-settings': ['audit'],
   cdn: ['audit', 'throttle'],
   collections: ['idempotency', 'schema', 'throttle', 'view-as'],
+  'embedding-provider': ['throttle'],
   embeddings: ['audit', 'embedding-provider', 'jobs', 'outbox'],
   jobs: ['audit', 'queue'],
   mail: ['audit', 'throttle'],

@@ -11,7 +11,7 @@ import {
   parseListQuery,
   planList,
 } from './collections/index.ts'
-import { createQueryEmbeddings, type Embedders } from './embedding-provider/index.ts'
+import { createQueryEmbeddings, type Embedders, limitQueries } from './embedding-provider/index.ts'
 import { createWritesOnce, defineKeyCleanup } from './idempotency/index.ts'
 import { ImportRuns } from './import-runs/index.ts'
 import { matviews } from './matviews/index.ts'
@@ -60,7 +60,10 @@ export function wireData(
     embedder:
       embedder === undefined
         ? undefined
-        : { dimensions: embedder.model.dimensions, embed: createQueryEmbeddings(embedder) },
+        : {
+            dimensions: embedder.model.dimensions,
+            embed: createQueryEmbeddings(embedder, limitQueries(database.system, config.ai.queries_per_hour)),
+          },
     exportLimits: {
       maxRows: config.api.export_max_rows,
       timeoutMs: config.api.export_timeout * 1000,

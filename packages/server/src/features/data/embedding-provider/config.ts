@@ -35,6 +35,12 @@ export const aiConfig = Type.Object({
   ),
   timeout: integer(30, 'Seconds that a provider has to answer, retries included.', 1, 600),
   max_retries: integer(2, 'Further attempts after one that failed for the moment.', 0, 10),
+  queries_per_hour: integer(
+    1000,
+    'Texts of searches by meaning that are embedded for one user, or one address without a token, per hour; those known from before do not count.',
+    1,
+    10_000_000,
+  ),
   breaker: Type.Object({
     failure_threshold: integer(
       5,

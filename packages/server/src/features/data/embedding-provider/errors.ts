@@ -26,6 +26,11 @@ export const embeddingErrorTable = {
     message: 'embedding provider rate limited, retry later',
     help: "The provider limits the server's requests; `Retry-After` is its own.",
   },
+  embeddingLimitReached: {
+    status: 429,
+    message: 'too many searches by meaning',
+    help: 'A user, with all credentials together, or an address without a token has used `ai.queries_per_hour`. Wait for the number of seconds in the `Retry-After` header; texts that were searched for before still work.',
+  },
   embeddingBreakerOpen: {
     status: 503,
     message: 'embedding provider temporarily unavailable due to circuit breaker',

@@ -1,5 +1,7 @@
+import type { SystemDatabase } from '../../../database/system-database.ts'
 import { untilAborted } from '../../../lib/abort.ts'
 import { Lru } from '../../../lib/lru.ts'
+import { createThrottle, requireAllowed } from '../../operations/throttle/index.ts'
 import type { Embedder } from './embedder.ts'
 import { embeddingErrors } from './errors.ts'
 
@@ -15,11 +17,22 @@ interface Flight {
   waiting: number
 }
 
+/** Counts a text that is asked of the provider. @throws AppError embedding_limit_reached */
+export type CountQuery = (spender: string) => Promise<void>
+
+/** Limits what one spender may have embedded, on all nodes together: each text costs the operator money. */
+export function limitQueries(database: SystemDatabase, perHour: number): CountQuery {
+  const throttle = createThrottle(database)
+  const limit = { name: 'ai.queries', attempts: perHour, windowSeconds: 3600 }
+  return async (spender) =>
+    requireAllowed(await throttle.attempt(limit, spender), embeddingErrors.embeddingLimitReached())
+}
+
 /**
  * Embeds texts of queries: what is asked for again is known, and what is asked for at once is asked of the provider
  * once. A request to the provider ends when all clients that wait for it have disconnected.
  */
-export function createQueryEmbeddings(embedder: Pick<Embedder, 'embed'>) {
+export function createQueryEmbeddings(embedder: Pick<Embedder, 'embed'>, countQuery?: CountQuery) {
   const known = new Lru<string, readonly number[]>(cacheLimit)
   const flights = new Map<string, Flight>()
 
@@ -38,8 +51,13 @@ export function createQueryEmbeddings(embedder: Pick<Embedder, 'embed'>) {
     return flight
   }
 
-  /** @throws AppError embedding_…, no_embedding */
-  return async (text: string, signal?: AbortSignal): Promise<readonly number[]> => {
+  /**
+   * @param spender who is counted for a text that is not known; undefined: an administrator
+   * @throws AppError embedding_…, no_embedding
+   */
+  return async (text: string, signal?: AbortSignal, spender?: string): Promise<readonly number[]> => {
+    if (known.get(text) === undefined && !flights.has(text) && spender !== undefined)
+      await countQuery?.(spender)
     const found = known.get(text)
     if (found !== undefined) return found
     const flight = flights.get(text) ?? begin(text)

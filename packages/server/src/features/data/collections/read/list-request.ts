@@ -19,7 +19,7 @@ export interface ListRequest {
    * @param nearest the vector of the query as it was sent
    * @throws AppError invalid_parameter, dimension_mismatch
    */
-  calls(caller: Pick<Caller, 'signal'>, nearest: string): readonly Call[] | Promise<readonly Call[]>
+  calls(caller: Spender, nearest: string): readonly Call[] | Promise<readonly Call[]>
   /** The error of a failure that neither the operator's definitions nor a value of the client caused. */
   explain?(failure: StatementFailed): AppError | undefined
   /** The body around the items as Postgres wrote them. */
@@ -34,10 +34,16 @@ export interface ListContext extends PlanContext {
   readonly embedder: QueryEmbedder | undefined
 }
 
+/** What of a caller a search by meaning needs: who is counted, and whether the client waits. */
+export type Spender = Pick<Caller, 'signal' | 'scope' | 'origin'>
+
 /** Makes vectors of the texts that clients search for. */
 export interface QueryEmbedder {
   /** As configured; undefined: whatever the model has. */
   readonly dimensions: number | undefined
-  /** @throws AppError embedding_…, no_embedding */
-  embed(text: string, signal?: AbortSignal): Promise<readonly number[]>
+  /**
+   * @param spender who is counted for a text that costs; undefined: an administrator
+   * @throws AppError embedding_…, no_embedding
+   */
+  embed(text: string, signal?: AbortSignal, spender?: string): Promise<readonly number[]>
 }

@@ -1,6 +1,5 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
 import type { Answer } from '../../../../database/connection/message.ts'
-import type { Caller } from '../access/caller.ts'
 import { compileNearest } from '../compile/nearest.ts'
 import { compileVectorSettings, vectorSlots } from '../compile/vector.ts'
 import { collectionErrors } from '../errors.ts'
@@ -9,7 +8,7 @@ import { denseVector, parseVectorValue, type VectorQuery } from '../parse/vector
 import { relationsOfList } from '../plan/list.ts'
 import { formatVector, planNearest, type VectorPlan } from '../plan/vector.ts'
 import { fill } from '../statement-cache.ts'
-import type { ListContext, ListRequest, QueryEmbedder } from './list-request.ts'
+import type { ListContext, ListRequest, QueryEmbedder, Spender } from './list-request.ts'
 
 /** @throws AppError naming the parameter */
 export function nearestRequest(
@@ -47,7 +46,7 @@ export function vectorFinder(
   plan: VectorPlan,
   asked: VectorQuery,
   embedder: QueryEmbedder | undefined,
-): (caller: Pick<Caller, 'signal'>, nearest: string) => string | Promise<string> {
+): (caller: Spender, nearest: string) => string | Promise<string> {
   if (asked.kind === 'nearest') {
     return (_, nearest) => formatVector(plan, parseVectorValue(nearest))
   }
@@ -58,14 +57,22 @@ export function vectorFinder(
       `ai.embedding_dimensions says ${configured}, column "${column.name}" has ${dimensions}`,
     )
   }
-  return async ({ signal }) => {
-    const values = (await embedder?.embed(asked.text, signal?.())) ?? []
+  return async (caller) => {
+    const values = (await embedder?.embed(asked.text, caller.signal?.(), spenderOf(caller))) ?? []
     if (dimensions !== undefined && values.length !== dimensions) {
       throw collectionErrors.embeddingDimensionMismatch(values.length, column.name, dimensions)
     }
     // Of zeros every distance is NaN, and no row is found: that is the answer.
     return formatVector({ ...plan, metric: 'l2' }, denseVector(values))
   }
+}
+
+/** Who has texts embedded: a user, whatever the credential; the app of a program that acts for none; an address. */
+function spenderOf({ scope, origin }: Spender): string | undefined {
+  if (scope.kind === 'unrestricted') return undefined
+  const { appId = '', address = '' } = origin?.() ?? {}
+  if (scope.kind === 'anonymous') return `address ${address}`
+  return scope.userId === '' ? `app ${appId}` : scope.userId
 }
 
 /** @throws AppError semantic_not_configured, hybrid_not_configured, semantic_needs_pgvector, hybrid_needs_pgvector */

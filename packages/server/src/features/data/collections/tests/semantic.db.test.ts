@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createApiKey } from '../../../../../test/api-keys.ts'
 import {
   countLetters,
   type EmbeddingProvider,
@@ -312,4 +313,24 @@ describe(`semantic=true on ${extensionEngine}`, () => {
       message: 'hybrid search is not configured — no embedding provider available',
     })
   })
+})
+
+test('a search by meaning › is counted by user where the provider is asked, whatever the credential', async () => {
+  const config = { ...database.config, 'ai.providers': providers(), 'ai.queries_per_hour': '2' }
+  await using limited = await createTestApp({ database, config })
+  await database.sql(`insert into basalt.users (id) values ('${alice}') on conflict do nothing`)
+  await database.sql(`delete from basalt.attempts where key like 'ai.queries:%'`)
+  const { key: apiKey } = await createApiKey(limited, { userId: alice, scope: 'readonly' })
+  const ask = async (bearer: string, text: string) => {
+    const query = new URLSearchParams({ semantic_query: text })
+    const answer = await limited.request('GET', `/api/collections/note?${query}`, { token: bearer })
+    return answer.status === 200 ? 200 : [answer.status, answer.json.error]
+  }
+  const refused = [429, 'embedding_limit_reached']
+  expect([await ask(token, 'abc'), await ask(apiKey, 'abd')]).toEqual([200, 200])
+  expect([await ask(token, 'abe'), await ask(apiKey, 'abe')]).toEqual([refused, refused])
+  expect(await ask(token, 'abd')).toBe(200)
+  expect(await ask(userToken({ sub: bob }), 'abf')).toBe(200)
+  expect(await ask(await limited.adminToken(), 'abg')).toBe(200)
+  expect(provider.requests).toHaveLength(4)
 })
