@@ -83,6 +83,7 @@ export type ErrorSlug =
   | 'embedding_breaker_open'
   | 'embedding_canceled'
   | 'embedding_dimension_mismatch'
+  | 'embedding_limit_reached'
   | 'embedding_not_found'
   | 'embedding_provider_error'
   | 'embedding_rate_limited'
