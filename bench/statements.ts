@@ -1,9 +1,15 @@
 import type { LiveCatalog } from '../packages/server/src/database/catalog/live-catalog.ts'
 import { loadCatalog } from '../packages/server/src/database/catalog/load.ts'
+import {
+  type SessionCodeRow,
+  sessionCodeQuery,
+} from '../packages/server/src/database/catalog/queries/session-code.ts'
+import { SessionCode } from '../packages/server/src/database/catalog/session-code.ts'
 import { silentChangeLog } from '../packages/server/src/database/change-log.ts'
 import type { Connection } from '../packages/server/src/database/connection/connection.ts'
 import type { Call, Receiver } from '../packages/server/src/database/connection/message.ts'
 import type { Pool, Work } from '../packages/server/src/database/pool/pool.ts'
+import { SessionGuard } from '../packages/server/src/database/session/guard.ts'
 import { inTransaction, SystemDatabase } from '../packages/server/src/database/system-database.ts'
 import { UserDatabase } from '../packages/server/src/database/user-database.ts'
 import { plainSearch } from '../packages/server/src/features/data/collections/index.ts'
@@ -45,7 +51,15 @@ export async function createPlanner(
     limits: { waitingLimit: 1000, acquireTimeoutMs: 1000 },
     networkMs: 0,
   } as unknown as Pool
-  const way = { pool, transactionSettings: {}, isOwner: true }
+  const sessions = new SessionGuard({ isPooled: false, transactions: 'message' })
+  sessions.trust(
+    await inTransaction(
+      connection,
+      async (queryable) =>
+        new SessionCode(await queryable.many<SessionCodeRow & Record<string, unknown>>(sessionCodeQuery)),
+    ),
+  )
+  const way = { pool, sessions, transactionSettings: {}, isOwner: true }
   const database = new UserDatabase({ callers: way, administrators: way, repairGrants: async () => false })
   const service = createCollectionService({
     catalog: { current: catalog } as unknown as LiveCatalog,
@@ -62,6 +76,7 @@ export async function createPlanner(
       open: () => Promise.reject(new Recorded()),
       openFor: () => Promise.reject(new Recorded()),
       openReader: () => Promise.reject(new Recorded()),
+      transaction: () => Promise.reject(new Recorded()),
       cancel: () => Promise.resolve(),
     },
     log: { warn: () => undefined },

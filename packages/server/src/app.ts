@@ -128,6 +128,9 @@ export async function createApp(options: AppOptions): Promise<App> {
       }),
     })
     const catalog = await untilAborted(signal, opening)
+    const { sessions } = database
+    sessions.trust(catalog.sessionCode)
+    catalog.onChange(() => sessions.trust(catalog.sessionCode))
     if (options.rehearsal === undefined) await reportAtFirstStart(options, database, catalog.current)
     return await untilAborted(signal, wire(options, clock, database, catalog))
   } catch (error) {

@@ -42,10 +42,12 @@ export async function startTransactionPooler(options: PoolerOptions): Promise<Tr
   const waiting: Client[] = []
   const sockets = new Set<Socket>()
   let processId = 0
+  let isClosed = false
 
   async function openSession(): Promise<Session> {
     const socket = connect({ port: options.target, host: '127.0.0.1', noDelay: true })
     sockets.add(socket)
+    socket.on('error', () => undefined)
     const session: Session = { socket, client: undefined }
     await new Promise<void>((resolve, reject) => {
       socket.once('error', reject)
@@ -79,6 +81,18 @@ export async function startTransactionPooler(options: PoolerOptions): Promise<Tr
     for (const frame of client.held.splice(0)) session.socket.write(frame)
   }
 
+  /** The session of a client that leaves in the middle of a transaction is replaced by a new one. */
+  function forget(client: Client): void {
+    const place = waiting.indexOf(client)
+    if (place !== -1) waiting.splice(place, 1)
+    const { session } = client
+    if (session === undefined) return
+    session.client = undefined
+    session.socket.destroy()
+    sockets.delete(session.socket)
+    if (!isClosed) void openSession().then(release)
+  }
+
   function receive(client: Client, type: string, frame: Buffer): void {
     if (type === 'X') {
       client.socket.end()
@@ -104,7 +118,10 @@ export async function startTransactionPooler(options: PoolerOptions): Promise<Tr
     sockets.add(socket)
     const client: Client = { socket, session: undefined, held: [], open: 0 }
     socket.on('error', () => undefined)
-    socket.on('close', () => sockets.delete(socket))
+    socket.on('close', () => {
+      sockets.delete(socket)
+      forget(client)
+    })
     const read = createReader(false, (type, frame) => {
       if (type !== '') {
         receive(client, type, frame)
@@ -123,6 +140,7 @@ export async function startTransactionPooler(options: PoolerOptions): Promise<Tr
   return {
     port: address.port,
     async [Symbol.asyncDispose]() {
+      isClosed = true
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => listener.close(resolve))
     },

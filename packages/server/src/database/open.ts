@@ -32,9 +32,10 @@ import { Pool } from './pool/pool.ts'
 import { SharedConnections } from './pool/shared-connections.ts'
 import { prepareAccess } from './preparation/access.ts'
 import { migrate } from './preparation/migrate.ts'
+import { SessionGuard } from './session/guard.ts'
 import { sql } from './sql.ts'
 import { SqlReader } from './sql-reader.ts'
-import { SystemDatabase } from './system-database.ts'
+import { inTransaction, type Queryable, SystemDatabase } from './system-database.ts'
 import { type Rehearsal, UserDatabase, type UserDatabaseOptions } from './user-database.ts'
 
 export interface OpenOptions {
@@ -69,6 +70,8 @@ export interface Database {
   readonly migrated: readonly string[]
   readonly system: SystemDatabase
   readonly user: UserDatabase
+  /** What keeps the sessions of the pools as new ones. */
+  readonly sessions: Pick<SessionGuard, 'trust'>
   /** Opens a connection to listen on; undefined behind a pooler without `database.listen_url`. */
   readonly openListener: (() => Promise<Connection>) | undefined
   /** Connections beside the pools, for work that takes longer than a request may. The caller that opens one closes it. */
@@ -83,6 +86,11 @@ export interface Database {
      * @throws ReaderUnavailable where there can be none; ConnectionLost when the database is unavailable
      */
     openReader(): Promise<Connection>
+    /** Runs the work on one in a transaction as the login role, which leaves nothing in the session of a pooler. */
+    transaction<Result>(
+      connection: Connection,
+      work: (transaction: Queryable) => Promise<Result>,
+    ): Promise<Result>
     /** Stops the statement that runs on one; never rejects. */
     cancel(connection: Connection): Promise<void>
   }
@@ -141,14 +149,10 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       options.signal,
       openLogins(config, { bare, engine, settings, roleSettings, createLogin }, options),
     )
-    const pools = createPools(
-      logins,
-      target,
-      config.database,
-      engine,
-      knownCores(config.database.url, engine),
-    )
-    const system = new SystemDatabase(pools.system)
+    const cores = knownCores(config.database.url, engine)
+    const pools = createPools(logins, target, config.database, engine, cores)
+    const { sessions } = pools
+    const system = new SystemDatabase(pools.system, sessions)
     const direct = directTarget(config.database, target, engine)
     const reader = new SqlReader(system, createLogin(readerRole), direct && { ...direct, settings })
     const repairGrants = () => system.transaction(grantToAdministrator)
@@ -168,6 +172,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       migrated,
       system,
       user: new UserDatabase({ ...pools, repairGrants }, options.rehearsal),
+      sessions: { trust: (code) => pools.guards.forEach((guard) => guard.trust(code)) },
       openListener: direct && (() => Connection.open({ ...direct, prepare: false })),
       aside: {
         open: () => open(undefined),
@@ -181,6 +186,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
           knownBackends.add(connection)
           return connection
         },
+        transaction: (connection, work) => inTransaction(connection, work, sessions, () => true),
         async cancel(connection) {
           if (knownBackends.has(connection)) await cancelStatement(system, connection)
           else connection.destroy()
@@ -379,6 +385,9 @@ function knownCores(url: string, { isPooled }: EngineProbe): number | undefined 
 
 interface Pools extends Omit<UserDatabaseOptions, 'repairGrants'> {
   readonly system: Pool
+  /** Of the system's pool. */
+  readonly sessions: SessionGuard
+  readonly guards: readonly SessionGuard[]
   readonly all: readonly Pool[]
 }
 
@@ -386,17 +395,21 @@ function createPools(
   logins: RequestLogins,
   target: ConnectionTarget,
   config: Config['database'],
-  { isPooled }: EngineProbe,
+  engine: EngineProbe,
   cores: number | undefined,
 ): Pools {
+  const { isPooled } = engine
+  const sessions = new SessionGuard(engine)
   const common = {
     cores,
     acquireTimeoutMs: config.acquire_timeout_ms,
     workTimeoutMs: config.statement_timeout_ms + transactionSlackMs,
     waitingLimit: 10_000,
   }
-  const openSystem = () =>
-    Connection.open({ ...target, settings: isPooled ? {} : { ...target.settings, ...systemSettings } })
+  const openSystem = async () => {
+    const settings = isPooled ? {} : { ...target.settings, ...systemSettings }
+    return await sessions.admit(await Connection.open({ ...target, settings }))
+  }
   const system = new Pool({
     ...common,
     open: openSystem,
@@ -407,24 +420,28 @@ function createPools(
   const systemDatabase = new SystemDatabase(system)
   const size = config.max_conns - systemPoolSize(config.max_conns)
   const shared = new SharedConnections(size)
-  const createPool = (login: RequestLogin) => ({
-    ...login,
-    pool: new Pool({
+  const createPool = (login: RequestLogin) => {
+    const guard = new SessionGuard(login)
+    const open = async () => await guard.admit(await login.open())
+    const pool = new Pool({
       ...common,
-      open: login.open,
-      findDead: (silent) => findDead(silent, login.open, !login.isPooled),
+      open,
+      findDead: (silent) => findDead(silent, open, !login.isPooled),
       size,
       shared,
       async cancel(connection) {
         // A pooler makes up the process id, and it could be that of any client; the statement timeout ends the work.
         if (!login.isPooled) await cancelStatement(systemDatabase, connection)
       },
-    }),
-  })
+    })
+    return { ...login, pool, sessions: guard }
+  }
   const callers = createPool(logins.callers)
   const administrators =
     logins.administrators === logins.callers ? callers : createPool(logins.administrators)
-  return { callers, administrators, system, all: [...new Set([callers.pool, administrators.pool, system])] }
+  const guards = [...new Set([callers.sessions, administrators.sessions, sessions])]
+  const all = [...new Set([callers.pool, administrators.pool, system])]
+  return { callers, administrators, system, sessions, guards, all }
 }
 
 /** Asks PostgreSQL; a login role that may not cancel those of others has the session's own role ask. Never rejects. */

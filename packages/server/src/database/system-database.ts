@@ -5,6 +5,7 @@ import { begin, type Call, commit, StatementFailed, statement } from './connecti
 import { definitionError, originOf } from './errors/definition-faults.ts'
 import { isInBackground } from './pool/background.ts'
 import type { Pool, Work } from './pool/pool.ts'
+import type { SessionGuard } from './session/guard.ts'
 import { isSql, type RenderedSql, render, type Sql, sql } from './sql.ts'
 import { observed, type StatementObserver } from './statement-observer.ts'
 
@@ -27,10 +28,13 @@ export interface Queryable {
  */
 export class SystemDatabase implements Queryable {
   readonly #pool: Pool
+  readonly #sessions: SessionGuard | undefined
   #observe: StatementObserver | undefined
 
-  constructor(pool: Pool) {
+  /** @param sessions keeps what triggers of the operator leave in a session from the next statement */
+  constructor(pool: Pool, sessions?: SessionGuard) {
     this.#pool = pool
+    this.#sessions = sessions
   }
 
   /** Has every statement outside of transactions observed. */
@@ -55,12 +59,15 @@ export class SystemDatabase implements Queryable {
   }
 
   execute(statement: RenderedSql): Promise<{ rows: QueryResultRow[] }> {
-    return this.#run({ run: (connection) => executeAlone(connection, statement) })
+    return this.#run({
+      run: (connection) =>
+        this.#runAlone(connection, statement.text, () => executeAlone(connection, statement)),
+    })
   }
 
   /** Runs the work in one transaction: committed when it returns, rolled back when it throws. */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result> {
-    return this.#run({ run: (connection) => inTransaction(connection, work) })
+    return this.#run({ run: (connection) => inTransaction(connection, work, this.#sessions) })
   }
 
   /**
@@ -69,15 +76,19 @@ export class SystemDatabase implements Queryable {
    * @param statements whose values are texts or null; a connection prepares each once
    */
   async runTogether(statements: readonly Sql[]): Promise<void> {
-    const calls = [begin, ...statements.map(toCall), commit]
+    const calls = statements.map(toCall)
     await this.#run({
       run: async (connection) => {
-        try {
-          await connection.send(calls)
-        } catch (error) {
-          await connection.rollback()
-          throw error instanceof StatementFailed ? error.error : error
-        }
+        const leavesState = this.#sessions?.mayLeaveState(calls) ?? false
+        const ending = this.#sessions?.ending(leavesState) ?? [commit]
+        await inBlock(
+          connection,
+          this.#sessions,
+          () => leavesState,
+          async () => {
+            await connection.send([begin, ...calls, ...ending]).catch(throwCause)
+          },
+        )
       },
     })
   }
@@ -88,7 +99,10 @@ export class SystemDatabase implements Queryable {
    * @param command a `copy … from stdin (format binary)`
    */
   async copyIn(command: string, rows: Iterable<BinaryRows> | AsyncIterable<BinaryRows>): Promise<void> {
-    const copying = this.#run({ run: (connection) => connection.copyIn(command, encodeCopy(rows)) })
+    const copying = this.#run({
+      run: (connection) =>
+        this.#runAlone(connection, command, () => connection.copyIn(command, encodeCopy(rows))),
+    })
     await (this.#observe === undefined ? copying : observed(this.#observe, () => command, copying))
   }
 
@@ -97,12 +111,32 @@ export class SystemDatabase implements Queryable {
     return this.#pool.use(isInBackground() ? { ...work, subject: 'background' } : work)
   }
 
+  /** Runs one statement. */
+  async #runAlone<Result>(
+    connection: Connection,
+    statement: Sql | string,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const sessions = this.#sessions
+    if (sessions === undefined || sessions.isHarmless) return await work()
+    const text = typeof statement === 'string' ? statement : render(statement).text
+    const leavesState = sessions.mayTextLeaveState(text)
+    if (!sessions.needsBlock(leavesState)) return await sessions.run(connection, () => leavesState, work)
+    return await inTransaction(connection, work, sessions, () => leavesState)
+  }
+
   #use<Result>(statement: Sql, work: (queryable: Queryable) => Promise<Result>): Promise<Result> {
-    const running = this.#run({ run: (connection) => work(queryableOn(connection)) })
+    const running = this.#run({
+      run: (connection) => this.#runAlone(connection, statement, () => work(queryableOn(connection))),
+    })
     return this.#observe === undefined
       ? running
       : observed(this.#observe, () => render(statement).text, running)
   }
+}
+
+function throwCause(error: unknown): never {
+  throw error instanceof StatementFailed ? error.error : error
 }
 
 /** @throws TypeError for a value that is neither a text nor null */
@@ -117,16 +151,40 @@ function toCall(fragment: Sql): Call {
   }
 }
 
-/** The same on one connection, in a transaction. */
+/**
+ * The same on one connection, in a transaction.
+ *
+ * @param sessions that the connection is given back to
+ */
 export async function inTransaction<Result>(
   connection: Connection,
   work: (transaction: Queryable) => Promise<Result>,
+  sessions?: SessionGuard,
+  mayLeaveState: () => boolean = () => false,
 ): Promise<Result> {
-  await connection.query(sql`begin isolation level read committed`)
-  try {
-    const result = await work(queryableOn(connection))
-    await connection.query(sql`commit`)
+  let leavesState = false
+  const note = (text: string) => {
+    leavesState ||= sessions?.mayTextLeaveState(text) ?? false
+  }
+  const hasLeft = () => leavesState || mayLeaveState()
+  return await inBlock(connection, sessions, hasLeft, async () => {
+    await connection.query(sql`begin isolation level read committed`)
+    const result = await work(queryableOn(connection, note))
+    if (sessions !== undefined && hasLeft()) await connection.send(sessions.ending(true)).catch(throwCause)
+    else await connection.query(sql`commit`)
     return result
+  })
+}
+
+async function inBlock<Result>(
+  connection: Connection,
+  sessions: SessionGuard | undefined,
+  leavesState: () => boolean,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (sessions !== undefined) return await sessions.runBlock(connection, leavesState, work)
+  try {
+    return await work()
   } catch (error) {
     await connection.rollback()
     throw error
@@ -146,10 +204,13 @@ async function executeAlone(
   }
 }
 
-export function queryableOn(connection: Connection): Queryable {
+/** @param note told of every text that runs */
+export function queryableOn(connection: Connection, note?: (text: string) => void): Queryable {
   const query: Connection['query'] = async (statement) => {
+    const rendered = note === undefined || !isSql(statement) ? statement : render(statement)
+    if (note !== undefined && !isSql(rendered)) note(rendered.text)
     try {
-      return await connection.query(statement)
+      return await connection.query(rendered)
     } catch (error) {
       throw faultOfTrigger(error, statement)
     }
@@ -173,7 +234,7 @@ export function queryableOn(connection: Connection): Queryable {
       return (await query(statement)).rowCount ?? 0
     },
     async execute(statement) {
-      return await connection.query(statement)
+      return await query(statement)
     },
   }
 }

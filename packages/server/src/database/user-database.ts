@@ -12,19 +12,13 @@ import {
   type Step,
 } from './caller/caller-steps.ts'
 import type { Connection } from './connection/connection.ts'
-import {
-  type Answer,
-  begin,
-  type Call,
-  commit,
-  StatementFailed,
-  statement,
-  subjectOf,
-} from './connection/message.ts'
+import { type Answer, begin, type Call, StatementFailed, statement, subjectOf } from './connection/message.ts'
 import { ConnectionLost } from './errors/failures.ts'
 import { isWorthAnotherAttempt } from './errors/retry.ts'
 import type { Pool } from './pool/pool.ts'
 import { ReadQueue } from './pool/read-queue.ts'
+import type { SessionGuard } from './session/guard.ts'
+import { checkConstraints, discardSequences, rollback } from './session/reset.ts'
 import { observed, type StatementObserver } from './statement-observer.ts'
 
 const refuseWrites: Call = {
@@ -92,14 +86,19 @@ export interface Rehearsal {
   readonly setup: () => readonly Call[]
 }
 
-/** Ends what a run that failed has left open, so that the connection can be used again. */
-const rollback: Call = { statement: statement('rollback'), values: [] }
-/** What would fail at the commit fails before the rollback. */
-const checkConstraints: Call = { statement: statement('set constraints all immediate'), values: [] }
+/** The calls of a run, and how they are sent. */
+interface RunMessage extends PlacedSteps {
+  /** Whether its calls begin and end the transaction themselves. */
+  readonly isBlock: boolean
+  /** Whether running them may leave something in the session. */
+  readonly leavesState: boolean
+}
 
 /** Connections that log in as one role. */
 export interface WayOptions {
   readonly pool: Pool
+  /** Keeps what one run leaves in a session from the next. */
+  readonly sessions: SessionGuard
   /** Settings each transaction makes for itself; empty where the connection carries them. */
   readonly transactionSettings: Readonly<Record<string, string>>
   /** Whether they log in as the owner, for want of a role of their own. */
@@ -115,13 +114,14 @@ export interface UserDatabaseOptions {
   readonly repairGrants: () => Promise<boolean>
 }
 
-interface Way extends Pick<WayOptions, 'pool' | 'isOwner'> {
+interface Way extends Pick<WayOptions, 'pool' | 'isOwner' | 'sessions'> {
   readonly reads: ReadQueue
   readonly contexts: CallerContexts
 }
 
-function createWay({ pool, isOwner, transactionSettings }: WayOptions): Way {
-  return { pool, isOwner, reads: new ReadQueue(pool), contexts: new CallerContexts(transactionSettings) }
+function createWay({ pool, isOwner, sessions, transactionSettings }: WayOptions): Way {
+  const reads = new ReadQueue(pool, sessions)
+  return { pool, isOwner, sessions, reads, contexts: new CallerContexts(transactionSettings) }
 }
 
 /** Whether PostgreSQL says that a privilege is missing. */
@@ -193,36 +193,46 @@ export class UserDatabase {
    * @throws SnapshotUnavailable, StatementFailed, ConnectionLost, PoolExhausted
    */
   async runAt(snapshot: string, scope: CallerScope, steps: readonly Step[]): Promise<readonly Answer[]> {
-    const message = this.#assemble(scope, steps)
-    return await this.#wayOf(scope).pool.use({
-      subject: subjectOf(message.calls),
-      run: async (connection) => {
-        try {
-          await adoptSnapshot(connection, snapshot)
-          const answers = await connection.send([...message.calls, commit])
-          return answersOf(message, answers)
-        } catch (error) {
-          await connection.rollback()
-          throw locateFailure(error, message)
-        }
-      },
-    })
+    const { pool, sessions } = this.#wayOf(scope)
+    const leavesState = sessions.mayLeaveState(steps)
+    const message = placeSteps(scope, steps, this.#opening(scope, leavesState))
+    const run = async (connection: Connection) => {
+      await adoptSnapshot(connection, snapshot)
+      const answers = await connection.send([...message.calls, ...sessions.ending(leavesState)])
+      return answersOf(message, answers)
+    }
+    return await pool
+      .use({
+        subject: subjectOf(message.calls),
+        run: (connection) =>
+          sessions.runBlock(
+            connection,
+            () => leavesState,
+            () => run(connection),
+          ),
+      })
+      .catch((error) => {
+        throw locateFailure(error, message)
+      })
   }
 
   /**
    * Begins a transaction of the caller on a connection beside the pool, for work that takes longer than a request may.
    *
    * @param timeoutMs that each of its statements may take
+   * @returns the statements that commit it
    * @throws ConnectionLost
    */
-  async begin(connection: Connection, scope: CallerScope, timeoutMs: number): Promise<void> {
+  async begin(connection: Connection, scope: CallerScope, timeoutMs: number): Promise<string> {
     await connection.script('begin')
     // In this order: behind a pooler the context has the timeout of requests.
     const timeout = {
       statement: changeSetting,
       values: ['statement_timeout', String(Math.round(timeoutMs))],
     }
-    await connection.send([this.#wayOf(scope).contexts.callFor(scope), timeout])
+    const { contexts, sessions } = this.#wayOf(scope)
+    await connection.send([contexts.callFor(scope), timeout])
+    return sessions.endingText
   }
 
   /**
@@ -246,8 +256,9 @@ export class UserDatabase {
         throw locateFailure(error, message)
       }
     }
-    try {
-      const context = this.#wayOf(scope).contexts.callFor(scope, origin)
+    const { contexts, sessions } = this.#wayOf(scope)
+    return await sessions.runBlock(connection, isAnything, async () => {
+      const context = contexts.callFor(scope, origin)
       if (snapshot === undefined) await connection.send([isSnapshot ? beginSnapshot : begin, context])
       else {
         await adoptSnapshot(connection, snapshot)
@@ -265,12 +276,9 @@ export class UserDatabase {
           if (role !== undefined) await connection.send([role])
         },
       })
-      await connection.send([commit])
+      await connection.send(sessions.ending(true))
       return result
-    } catch (error) {
-      await connection.rollback()
-      throw error
-    }
+    })
   }
 
   #wayOf({ kind }: CallerScope): Way {
@@ -279,10 +287,10 @@ export class UserDatabase {
 
   #attempt(
     scope: CallerScope,
-    message: PlacedSteps,
+    message: RunMessage,
     options: RunOptions,
     attempt: number,
-    send = () => this.#send(scope, message.calls, options),
+    send = () => this.#send(scope, message, options),
   ): Promise<readonly Answer[]> {
     return send().then(
       (answers) => answersOf(message, answers),
@@ -297,52 +305,82 @@ export class UserDatabase {
 
   #send(
     scope: CallerScope,
-    message: readonly Call[],
+    message: RunMessage,
     { isRead, isAbandoned }: RunOptions,
   ): Promise<readonly Answer[]> {
-    const { pool, reads } = this.#wayOf(scope)
-    if (isRead) return reads.send(message, isAbandoned)
-    return pool.use({
-      run: (connection) => connection.send(message),
-      subject: subjectOf(message),
-      isAbandoned,
-    })
+    const { pool, reads, sessions } = this.#wayOf(scope)
+    const { calls, leavesState, isBlock } = message
+    if (isRead && !isBlock) return reads.send(message, isAbandoned)
+    const run = isBlock
+      ? (connection: Connection) =>
+          sessions.runBlock(
+            connection,
+            () => leavesState,
+            () => connection.send(calls),
+          )
+      : (connection: Connection) => sessions.send(connection, calls, leavesState)
+    return pool.use({ run, subject: subjectOf(calls), isAbandoned })
   }
 
   async #sendConcluded(
     scope: CallerScope,
-    { calls, steps, places }: PlacedSteps,
+    { calls, steps, places, ...message }: RunMessage,
     conclude: NonNullable<RunOptions['conclude']>,
     { isAbandoned }: RunOptions,
   ): Promise<readonly Answer[]> {
+    const { pool, sessions } = this.#wayOf(scope)
+    let { leavesState } = message
     const run = async (connection: Connection) => {
-      try {
-        const answers = await connection.send(calls)
-        const last = placeSteps(scope, conclude(answersOf({ places }, answers)))
-        await connection.send([...last.calls, commit]).catch((error) => {
-          // Of none of the steps, as a deferred constraint is that fails at the commit.
-          throw error instanceof StatementFailed ? new StatementFailed(error.error, calls.length) : error
-        })
-        return answers
-      } catch (error) {
-        await connection.rollback()
-        throw error
-      }
+      const answers = await connection.send(calls)
+      const last = conclude(answersOf({ places }, answers))
+      leavesState ||= sessions.mayLeaveState(last)
+      const ending = sessions.ending(leavesState)
+      await connection.send([...placeSteps(scope, last).calls, ...ending]).catch((error) => {
+        // Of none of the steps, as a deferred constraint is that fails at the commit.
+        throw error instanceof StatementFailed ? new StatementFailed(error.error, calls.length) : error
+      })
+      return answers
     }
-    return await this.#wayOf(scope).pool.use({ run, subject: subjectOf(steps), isAbandoned })
+    return await pool.use({
+      run: (connection) =>
+        sessions.runBlock(
+          connection,
+          () => leavesState,
+          () => run(connection),
+        ),
+      subject: subjectOf(steps),
+      isAbandoned,
+    })
   }
 
-  /** Puts the context before the steps. */
+  /** Puts the context before the steps, and what the transaction needs around both. */
   #assemble(
     scope: CallerScope,
     steps: readonly Step[],
-    { origin, isReadOnly = false, conclude }: Partial<RunOptions> = {},
-  ): PlacedSteps {
-    const context = this.#wayOf(scope).contexts.callFor(scope, origin)
-    const opening = conclude === undefined ? [context] : [begin, context]
+    { origin, isReadOnly = false, conclude }: RunOptions,
+  ): RunMessage {
+    const { sessions } = this.#wayOf(scope)
+    const leavesState = sessions.mayLeaveState(steps)
+    const opening = this.#opening(scope, leavesState, origin)
     const before = isReadOnly ? [...opening, refuseWrites] : opening
-    if (this.#rehearsal === undefined) return placeSteps(scope, steps, before)
-    const rehearsed = placeSteps(scope, steps, [rollback, begin, ...this.#rehearsal.setup(), ...before])
-    return { ...rehearsed, calls: [...rehearsed.calls, checkConstraints, rollback] }
+    if (this.#rehearsal !== undefined) {
+      const rehearsed = placeSteps(scope, steps, [rollback, begin, ...this.#rehearsal.setup(), ...before])
+      const calls = [...rehearsed.calls, checkConstraints, ...sessions.undoing]
+      return { ...rehearsed, calls, isBlock: true, leavesState: true }
+    }
+    const isBlock = conclude !== undefined || sessions.needsBlock(leavesState)
+    const placed = placeSteps(scope, steps, isBlock ? [begin, ...before] : before)
+    const ending = isBlock && conclude === undefined ? sessions.ending(leavesState) : []
+    return { ...placed, calls: [...placed.calls, ...ending], isBlock, leavesState }
   }
+
+  #opening(scope: CallerScope, leavesState: boolean, origin?: Origin): readonly Call[] {
+    const context = this.#wayOf(scope).contexts.callFor(scope, origin)
+    return leavesState ? [discardSequences, context] : [context]
+  }
+}
+
+/** Of a transaction whose statements are not known yet. */
+function isAnything(): boolean {
+  return true
 }

@@ -7,6 +7,8 @@ import type { SystemDatabase } from '../system-database.ts'
 import { type CatalogScope, loadCatalog } from './load.ts'
 import type { Catalog } from './model.ts'
 import { type FingerprintRow, fingerprintQuery } from './queries/fingerprint.ts'
+import { type SessionCodeRow, sessionCodeQuery } from './queries/session-code.ts'
+import { SessionCode } from './session-code.ts'
 
 export interface LiveCatalogOptions extends CatalogScope {
   readonly database: SystemDatabase
@@ -46,16 +48,18 @@ export class LiveCatalog {
   readonly #options: LiveCatalogOptions
   readonly #listeners: ((before: Catalog, after: Catalog) => void)[]
   #current: Catalog
+  #sessionCode: SessionCode
   #replacedAt = Number.NEGATIVE_INFINITY
   #refreshing: Promise<void> | undefined
   /** Starts when {@link #refreshing} and the pause after it end, for callers that came too late for it. */
   #refreshingNext: Promise<void> | undefined
   #retry: NodeJS.Timeout | undefined
 
-  private constructor(options: LiveCatalogOptions, current: Catalog) {
+  private constructor(options: LiveCatalogOptions, { catalog, sessionCode }: Snapshot) {
     this.#options = options
+    this.#sessionCode = sessionCode
     this.#listeners = options.onChange === undefined ? [] : [options.onChange]
-    this.#current = current
+    this.#current = catalog
   }
 
   static async open(options: LiveCatalogOptions): Promise<LiveCatalog> {
@@ -65,6 +69,11 @@ export class LiveCatalog {
   /** The snapshot; take it once per request. */
   get current(): Catalog {
     return this.#current
+  }
+
+  /** What of the operator's code may leave something in a session, as of the snapshot. */
+  get sessionCode(): SessionCode {
+    return this.#sessionCode
   }
 
   /**
@@ -136,9 +145,10 @@ export class LiveCatalog {
       this.#retryLater()
       return
     }
-    this.#current = after
+    this.#current = after.catalog
+    this.#sessionCode = after.sessionCode
     this.#replacedAt = performance.now()
-    for (const listener of this.#listeners) listener(before, after)
+    for (const listener of this.#listeners) listener(before, after.catalog)
   }
 
   #retryLater(): void {
@@ -150,7 +160,18 @@ export class LiveCatalog {
   }
 }
 
-function load(options: LiveCatalogOptions): Promise<Catalog> {
+/** Of one transaction. */
+interface Snapshot {
+  readonly catalog: Catalog
+  readonly sessionCode: SessionCode
+}
+
+function load(options: LiveCatalogOptions): Promise<Snapshot> {
   const { database, clock } = options
-  return database.transaction((transaction) => loadCatalog(transaction, options, clock.now()))
+  return database.transaction(async (transaction) => ({
+    catalog: await loadCatalog(transaction, options, clock.now()),
+    sessionCode: new SessionCode(
+      await transaction.many<SessionCodeRow & Record<string, unknown>>(sessionCodeQuery),
+    ),
+  }))
 }

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { messageOf, OperatorError } from '../../lib/errors.ts'
 import { Connection, type ConnectionTarget } from '../connection/connection.ts'
-import type { EngineProbe } from '../connection/probe.ts'
+import { type EngineProbe, requireTransactions, type TransactionMode } from '../connection/probe.ts'
 import { ConnectionLost } from '../errors/failures.ts'
 import { sql } from '../sql.ts'
 import { statementsFor } from './ensure-logins.ts'
@@ -15,6 +15,7 @@ export interface RequestLogin {
   /** Settings that each transaction makes for itself; empty where the connections carry them. */
   readonly transactionSettings: Readonly<Record<string, string>>
   readonly isPooled: boolean
+  readonly transactions: TransactionMode
   /** There is no role of its own: it works as the owner. */
   readonly isOwner: boolean
 }
@@ -90,7 +91,8 @@ export function ownerLogins(options: LoginOptions): RequestLogins {
 function ownerLogin(options: LoginOptions): RequestLogin {
   const { bare, engine } = options
   const open = (target: ConnectionTarget) => Connection.open(target)
-  return loginOf(options, { open, bare, isPooled: engine.isPooled, isOwner: true })
+  const { isPooled, transactions } = engine
+  return loginOf(options, { open, bare, isPooled, transactions, isOwner: true })
 }
 
 type Open = (target: ConnectionTarget) => Promise<Connection>
@@ -110,8 +112,9 @@ async function tryLogin(
       )
       const [found] = rows
       if (found?.login !== role) return { reason: `a connection as ${role} works as ${found?.login}` }
-      const isPooled = found.pid !== connection.backendPid
-      return loginOf(options, { open, bare, isPooled, isOwner: false })
+      const transactions = await requireTransactions(connection)
+      const isPooled = found.pid !== connection.backendPid || transactions === 'block'
+      return loginOf(options, { open, bare, isPooled, transactions, isOwner: false })
     } finally {
       await connection.close()
     }
@@ -127,8 +130,9 @@ function loginOf(
     open,
     bare,
     isPooled,
+    transactions,
     isOwner,
-  }: Pick<RequestLogin, 'isPooled' | 'isOwner'> & { open: Open; bare: ConnectionTarget },
+  }: Pick<RequestLogin, 'isPooled' | 'transactions' | 'isOwner'> & { open: Open; bare: ConnectionTarget },
 ): RequestLogin {
   const settings = isOwner ? sessionSettings : { ...roleSettings, ...sessionSettings }
   const target = isPooled ? bare : { ...bare, settings, prepare: true }
@@ -136,6 +140,7 @@ function loginOf(
     open: () => open(target),
     transactionSettings: isPooled ? settings : {},
     isPooled,
+    transactions,
     isOwner,
   }
 }

@@ -1,13 +1,13 @@
 import type { Connection } from '../connection/connection.ts'
-import { type Answer, type Call, type Receiver, subjectOf } from '../connection/message.ts'
+import { type Answer, subjectOf } from '../connection/message.ts'
 import { ConnectionLost, PoolExhausted } from '../errors/failures.ts'
+import type { GuardedMessage, SessionGuard } from '../session/guard.ts'
 import type { Pool } from './pool.ts'
 
 type IsAbandoned = (() => boolean) | undefined
 
 /** A read that waits for its answer; it may be sent twice, the first answer counts. */
-interface Read extends Receiver {
-  readonly calls: readonly Call[]
+interface Read extends GuardedMessage {
   readonly subject: string | undefined
   readonly isAbandoned: IsAbandoned
   readonly since: number
@@ -38,6 +38,7 @@ const looksPerTimeout = 10
  */
 export class ReadQueue {
   readonly #pool: Pool
+  readonly #sessions: Pick<SessionGuard, 'sendEach'>
   #waiting: Read[] = []
   /** Connections that have been requested and not been assigned yet. */
   #requested = 0
@@ -47,13 +48,17 @@ export class ReadQueue {
   /** Average time of one read, in milliseconds; pessimistic until known. */
   #averageMs = quickMs
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, sessions: Pick<SessionGuard, 'sendEach'>) {
     this.#pool = pool
+    this.#sessions = sessions
     pool.quotas.onCapacity(() => this.#requestConnections())
   }
 
   /** Runs the calls in one transaction. @throws StatementFailed, ConnectionLost, PoolExhausted */
-  send(calls: readonly Call[], isAbandoned: IsAbandoned): Promise<readonly Answer[]> {
+  send(
+    { calls, leavesState }: Pick<GuardedMessage, 'calls' | 'leavesState'>,
+    isAbandoned: IsAbandoned,
+  ): Promise<readonly Answer[]> {
     if (this.#waiting.length >= this.#pool.limits.waitingLimit) {
       return Promise.reject(new PoolExhausted('too many requests wait for the database'))
     }
@@ -62,6 +67,7 @@ export class ReadQueue {
       this.#gather()
       this.#waiting.push({
         calls,
+        leavesState,
         subject,
         isAbandoned,
         receive,
@@ -157,9 +163,11 @@ export class ReadQueue {
         if (open === 0) resolve()
         else assign(reads[reads.length - open]?.subject)
       }
-      connection.sendEach(
+      this.#sessions.sendEach(
+        connection,
         reads.map((read) => ({
           calls: read.calls,
+          leavesState: read.leavesState,
           receive: (answers) => finish(read, 'receive', answers),
           fail: (error) => finish(read, 'fail', error),
         })),

@@ -15,6 +15,7 @@ test('the probe tells version, names and rights', async () => {
     database: new URL(database.url).pathname.slice(1),
     loginRole: 'postgres',
     bypassesPolicies: true,
+    transactions: 'message',
   })
   await connection.close()
 })

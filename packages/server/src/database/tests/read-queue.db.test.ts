@@ -28,11 +28,16 @@ function createQueue(options: Partial<PoolOptions> = {}) {
     findDead: async () => [],
     ...options,
   })
-  return { pool, reads: new ReadQueue(pool), [Symbol.asyncDispose]: () => pool.close() }
+  return { pool, reads: new ReadQueue(pool, unguarded), [Symbol.asyncDispose]: () => pool.close() }
+}
+
+/** Sends messages as they are. */
+const unguarded: ConstructorParameters<typeof ReadQueue>[1] = {
+  sendEach: (connection, messages) => connection.sendEach(messages),
 }
 
 async function read(reads: ReadQueue, text: string, ...values: string[]): Promise<string | null | undefined> {
-  const [answer] = await reads.send([call(text, ...values)], undefined)
+  const [answer] = await reads.send({ calls: [call(text, ...values)], leavesState: false }, undefined)
   return answer?.rows[0]?.[0]
 }
 
@@ -95,7 +100,7 @@ test('reads of several callers in one packet keep their own roles and claims', a
       const [context, who] = settings
       if (context === undefined || who === undefined) throw new Error('no statements')
       const calls = n % 3 === 0 ? [who] : [{ ...context, values: [`user ${n}`] }, who]
-      const answered = await queue.reads.send(calls, undefined)
+      const answered = await queue.reads.send({ calls, leavesState: false }, undefined)
       return answered.at(-1)?.rows[0]?.[0]
     }),
   )
@@ -172,7 +177,9 @@ test('reads of disconnected callers are not sent, or are cancelled', async () =>
   await warmUp(queue.reads)
   let isGone = false
   const gone = Promise.allSettled(
-    Array.from({ length: 4 }, () => queue.reads.send([call('select pg_sleep(60)')], () => isGone)),
+    Array.from({ length: 4 }, () =>
+      queue.reads.send({ calls: [call('select pg_sleep(60)')], leavesState: false }, () => isGone),
+    ),
   )
   await waitFor('the first', () => queue.pool.stats.busy === 1)
   isGone = true

@@ -2,7 +2,7 @@ import { type Call, statement } from '../../database/connection/message.ts'
 import { runStatement, ScriptFailure } from '../../database/errors/script-failure.ts'
 import type { Database } from '../../database/open.ts'
 import { sql } from '../../database/sql.ts'
-import { inTransaction, type Queryable } from '../../database/system-database.ts'
+import type { Queryable } from '../../database/system-database.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { splitStatements } from '../../lib/sql-statements.ts'
 import { bindValues, type CaseFile, type PolicyCase, type Verb, verbOf } from './case-file.ts'
@@ -159,7 +159,7 @@ async function tryScript(
 ): Promise<void> {
   const connection = await aside.open()
   try {
-    await inTransaction(connection, async () => {
+    await aside.transaction(connection, async () => {
       for (const each of statements) await runStatement(connection, each)
       throw new Undone()
     })

@@ -11,8 +11,7 @@ import { firstUserOid, isShown } from './shown.ts'
 export function fingerprintQuery(schemas: readonly string[], requireRls = false): Sql {
   const elsewhere = sql`,
       (select bit_xor(hash_record_extended(row(oid, relrowsecurity, reloptions), 0)) from pg_class
-       where oid >= ${firstUserOid} and relkind in ('r', 'p', 'v') and relnamespace not in (select oid from passing)),
-      (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_rewrite where oid >= ${firstUserOid})`
+       where oid >= ${firstUserOid} and relkind in ('r', 'p', 'v') and relnamespace not in (select oid from passing))`
   return sql`
     with exposed as (
       select c.oid, c.xmin
@@ -28,8 +27,14 @@ export function fingerprintQuery(schemas: readonly string[], requireRls = false)
       (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from exposed),
       (select bit_xor(hash_record_extended(row(a.attrelid, a.attnum, a.xmin), 0))
        from pg_attribute a where a.attrelid = any (array(select oid from exposed)) and a.attnum > 0),
-      (select bit_xor(hash_record_extended(row(d.oid, d.xmin), 0))
-       from pg_attrdef d where d.adrelid = any (array(select oid from exposed))),
+      (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_attrdef where oid >= ${firstUserOid}),
+      -- Triggers of ours come and go with listeners, and are no definitions of the operator.
+      (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_trigger
+       where oid >= ${firstUserOid} and not tgisinternal and tgfoid not in (
+         select oid from pg_proc where pronamespace = to_regnamespace('basalt')
+       )),
+      (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_rewrite where oid >= ${firstUserOid}),
+      (select bit_xor(hash_record_extended(row(oid, xmin), 0)) from pg_cast where oid >= ${firstUserOid}),
       (select bit_xor(hash_record_extended(row(x.oid, x.xmin, i.xmin), 0))
        from pg_index i join pg_class x on x.oid = i.indexrelid
        where i.indrelid = any (array(select oid from exposed))),

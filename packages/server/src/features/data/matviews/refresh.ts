@@ -3,7 +3,7 @@ import { explainMissingRight, type RemedyRow } from '../../../database/errors/de
 import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
-import { inTransaction, type SystemDatabase } from '../../../database/system-database.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
 import { AppError, codeOf, messageOf } from '../../../lib/errors.ts'
 import { createSlots } from '../../operations/throttle/index.ts'
 import { matviewErrors } from './errors.ts'
@@ -50,7 +50,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     const cancel = () => void aside.cancel(connection)
     signal.addEventListener('abort', cancel)
     try {
-      return await refreshOn(connection, row, timeoutSeconds * 1000)
+      return await refreshOn(aside, connection, row, timeoutSeconds * 1000)
     } finally {
       signal.removeEventListener('abort', cancel)
       await connection.close()
@@ -94,11 +94,12 @@ export function createRefresher(deps: RefreshDeps): Refresher {
 
 /** One transaction: the lock, the checks, the refresh and the record of it, or nothing of all this. */
 async function refreshOn(
+  aside: Database['aside'],
   connection: Connection,
   { id, schema_name, view_name, refresh_mode }: queries.MatviewRow,
   timeoutMs: number,
 ): Promise<Refreshed> {
-  return await inTransaction(connection, async (transaction) => {
+  return await aside.transaction(connection, async (transaction) => {
     await transaction.one(sql`
       select set_config('statement_timeout', ${String(timeoutMs)}, true),
         set_config('lock_timeout', ${String(lockTimeoutMs)}, true)`)

@@ -1,6 +1,5 @@
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
-import { inTransaction } from '../../../database/system-database.ts'
 import { JobRefused, type JobType } from '../../../job-queue.ts'
 import * as queries from './queries.ts'
 import { findTarget } from './target.ts'
@@ -41,7 +40,7 @@ export function createBackfillJob(
       const cancel = () => void aside.cancel(connection)
       signal.addEventListener('abort', cancel)
       try {
-        await inTransaction(connection, async (transaction) => {
+        await aside.transaction(connection, async (transaction) => {
           await transaction.one(sql`
             select set_config('statement_timeout', ${String(timeoutSeconds * 1000)}, true)`)
           await queries.requireAllRows(transaction)

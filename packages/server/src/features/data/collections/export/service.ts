@@ -63,13 +63,13 @@ export function createExporter(deps: ExportDeps): Exporter {
       connection.destroy()
       free()
     }
-    try {
-      await database.begin(connection, caller.scope, exportLimits.timeoutMs)
-    } catch (error) {
-      await connection.close()
-      throw error
-    }
-    const rows = connection.copyRows(`${command}; commit`, {
+    const ending = await database
+      .begin(connection, caller.scope, exportLimits.timeoutMs)
+      .catch(async (error) => {
+        await connection.close()
+        throw error
+      })
+    const rows = connection.copyRows(`${command}; ${ending}`, {
       frame: exportFrame(plan),
       limit: plan.maxRows,
       timeoutMs: exportLimits.timeoutMs,

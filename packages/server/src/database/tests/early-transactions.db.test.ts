@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alice, bob, notes } from '../../../test/fixtures.ts'
+import { type ReleasingPooler, startReleasingPooler } from '../../../test/releasing-pooler.ts'
+import {
+  createTestApp,
+  createTestDatabase,
+  envelope,
+  type TestApp,
+  type TestDatabase,
+  userToken,
+} from '../../../test/test-app.ts'
+
+let database: TestDatabase
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  await database.sql(`
+    ${notes}
+    create function leave() returns boolean language plpgsql as $$
+    begin
+      perform set_config('app.tenant', 'left', false), pg_advisory_lock(4711);
+      return true;
+    end $$;
+    create function leave_and_fail() returns boolean language plpgsql as $$
+    begin
+      perform public.leave();
+      raise exception 'no' using errcode = 'PT409';
+    end $$;
+    create function found() returns json language sql volatile as $$
+      select json_build_object('tenant', coalesce(current_setting('app.tenant', true), ''), 'locks',
+        (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()))
+    $$`)
+})
+afterAll(() => database[Symbol.asyncDispose]())
+
+function startPooler(keepsBlocks: boolean): Promise<ReleasingPooler> {
+  const { port, username, pathname } = new URL(database.url)
+  return startReleasingPooler({
+    target: Number(port),
+    user: username,
+    database: pathname.slice(1),
+    sessions: 3,
+    keepsBlocks,
+  })
+}
+
+function urlOf({ port }: ReleasingPooler): string {
+  const url = new URL(database.url)
+  url.port = String(port)
+  return url.href
+}
+
+describe('behind a pooler that ends the transaction of a message early', () => {
+  let pooler: ReleasingPooler
+  let app: TestApp
+  const token = { alice: userToken({ sub: alice }), bob: userToken({ sub: bob }) }
+
+  beforeAll(async () => {
+    pooler = await startPooler(true)
+    app = await createTestApp({ database, config: { 'database.url': urlOf(pooler) } })
+  })
+  afterAll(async () => {
+    await app?.[Symbol.asyncDispose]()
+    await pooler?.[Symbol.asyncDispose]()
+  })
+
+  test('callers read and change their own rows alone', async () => {
+    const created = await app.request('POST', '/api/collections/note', {
+      token: token.alice,
+      body: { body: 'secret' },
+    })
+    expect(created).toMatchObject({ status: 201, json: { owner_id: alice } })
+    const path = `/api/collections/note/${created.json.id}`
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, async (_, turn) => {
+        const who = turn % 2 === 0 ? token.alice : token.bob
+        const [list, record] = await Promise.all([
+          app.request('GET', '/api/collections/note', { token: who }),
+          app.request('GET', path, { token: who }),
+        ])
+        return [list.json.totalItems, record.status]
+      }),
+    )
+    expect(answers).toEqual(answers.map((_, turn) => (turn % 2 === 0 ? [1, 200] : [0, 404])))
+    const change = { token: token.bob, body: { body: 'changed' } }
+    expect((await app.request('PATCH', path, change)).status).toBe(404)
+    expect((await app.request('DELETE', path, { token: token.bob })).status).toBe(404)
+    const operations = [{ method: 'update', id: created.json.id, body: { body: 'changed' } }]
+    const batch = { token: token.bob, body: { operations } }
+    expect((await app.request('POST', '/api/collections/note/batch', batch)).status).toBe(404)
+    const faulty = await app.request('POST', '/api/collections/note', {
+      token: token.alice,
+      body: { id: 'x' },
+    })
+    expect(envelope(faulty)).toMatchObject({ code: 400 })
+    expect(await database.sql('select owner_id, body from note')).toEqual([
+      { owner_id: alice, body: 'secret' },
+    ])
+  })
+
+  test('nothing that a function leaves in a session is found by another request', async () => {
+    for (const name of ['leave', 'leave_and_fail']) {
+      const left = await app.request('POST', `/api/rpc/${name}`, { token: token.alice, body: {} })
+      expect(left.status).toBe(name === 'leave' ? 200 : 409)
+      for (let turn = 0; turn < 6; turn += 1) {
+        const found = await app.request('POST', '/api/rpc/found', { token: token.bob, body: {} })
+        expect(found.json).toEqual({ tenant: '', locks: 0 })
+      }
+    }
+  })
+
+  test('a session that ends blocks early, too, serves nothing', async () => {
+    pooler.keepsBlocks = false
+    const closed = await createTestApp({ database, config: { 'database.url': urlOf(pooler) } }).then(
+      async (opened) => {
+        await opened[Symbol.asyncDispose]()
+        return 'started'
+      },
+      (error: Error) => error.message,
+    )
+    pooler.keepsBlocks = true
+    expect(closed).toBe(
+      'the database, or a pooler before it, runs the statements of one transaction in several: policies would not apply; ' +
+        'use a pooler that keeps a transaction on its session, as PgBouncer does with pool_mode = transaction',
+    )
+  })
+})
