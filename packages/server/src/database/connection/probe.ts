@@ -72,7 +72,7 @@ export async function requireTransactions(connection: Connection): Promise<Trans
 }
 
 const variable = 'basalt.probe'
-const leaveNonce = statement(`select set_config('${variable}', $1, true)`)
+const leaveNonce = statement(`select pg_catalog.set_config('${variable}', $1, true)`)
 /** What every connection of a pool has prepared. */
 export const preparedAtStart: Call = {
   statement: statement(`select current_setting('${variable}', true)`),
