@@ -172,7 +172,11 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
       migrated,
       system,
       user: new UserDatabase({ ...pools, repairGrants }, options.rehearsal),
-      sessions: { trust: (code) => pools.guards.forEach((guard) => guard.trust(code)) },
+      sessions: {
+        trust(code) {
+          for (const guard of pools.guards) guard.trust(code)
+        },
+      },
       openListener: direct && (() => Connection.open({ ...direct, prepare: false })),
       aside: {
         open: () => open(undefined),

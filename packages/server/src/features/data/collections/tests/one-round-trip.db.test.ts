@@ -151,6 +151,8 @@ describe('one round trip and one transaction', () => {
 
   test('for the administrator, too', async () => {
     const admin = await app.adminToken()
+    // Opens a connection of the administrators' login.
+    await trafficOf(200, 'GET', 'collections/note', undefined, admin)
     expect(await trafficOf(200, 'GET', 'collections/note', undefined, admin)).toMatchObject({
       ...once,
       executes: 2,
