@@ -1,43 +1,46 @@
 import { Command } from 'commander'
 import { catalogScopeOf, loadCatalog } from '../database/catalog/load.ts'
 import type { Relation } from '../database/catalog/model.ts'
-import { captureTable, releaseTable } from '../features/events/outbox/index.ts'
-import { recordAudit } from '../features/operations/audit/index.ts'
+import { describeCapture } from '../features/events/outbox/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'
-import { commandActor } from './admin-session.ts'
 import { createSubcommand, loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { formatTable } from './table.ts'
 import { withDatabase } from './with-database.ts'
 
 export function eventsCommands(terminal: Terminal): Command {
   return new Command('events')
-    .description('events of changes that plain SQL makes')
-    .addCommand(
-      tableCommand(terminal, {
-        name: 'capture',
-        description: 'make changes by plain SQL events too (by triggers on the table)',
-        work: captureTable,
-        done: 'changes by plain SQL are events now',
-      }),
-    )
-    .addCommand(
-      tableCommand(terminal, {
-        name: 'release',
-        description: 'undo events capture',
-        work: releaseTable,
-        done: 'changes by plain SQL are no events',
-      }),
-    )
+    .description('which changes are events')
+    .addCommand(listCommand(terminal))
+    .addCommand(earlierCommand(terminal, 'capture', 'needed no more: changes are events whoever makes them'))
+    .addCommand(earlierCommand(terminal, 'release', 'needed no more: triggers go with the last listener'))
 }
 
-interface TableCommand {
-  readonly name: string
-  readonly description: string
-  readonly work: typeof captureTable
-  readonly done: string
+/** What each collection with a listener is logged by. */
+function listCommand(terminal: Terminal): Command {
+  const command = createSubcommand(terminal, 'list').description(
+    'collections with a listener, and what logs their changes',
+  )
+  return withConfigFlags(command).action(async () => {
+    const { config } = loadCommandConfig(terminal, command)
+    await withDatabase(config, 'basalt events list', async ({ system }) => {
+      const catalog = await system.transaction((transaction) =>
+        loadCatalog(transaction, config.database, systemClock.now()),
+      )
+      const found = await describeCapture(system, catalog, config.events.capture === 'on')
+      const rows = found.map(({ collection, actions, apiOnly }) => [
+        collection,
+        actions.join(', '),
+        apiOnly === undefined ? 'whoever makes them' : `by the API alone: ${apiOnly}`,
+      ])
+      if (rows.length === 0) print(terminal, 'nothing listens to changes\n')
+      else print(terminal, formatTable(['collection', 'actions', 'changes'], rows))
+    })
+  })
 }
 
-function tableCommand(terminal: Terminal, { name, description, work, done }: TableCommand): Command {
+/** What scripts may still run. */
+function earlierCommand(terminal: Terminal, name: string, description: string): Command {
   const command = createSubcommand(terminal, name)
     .description(description)
     .argument('<table>', 'the collection; outside public with its schema')
@@ -47,23 +50,18 @@ function tableCommand(terminal: Terminal, { name, description, work, done }: Tab
       const catalog = await system.transaction((transaction) =>
         loadCatalog(transaction, catalogScopeOf(config), systemClock.now()),
       )
-      const relation = requireTable(catalog.relations.get(collection), collection)
-      await system.transaction(async (transaction) => {
-        await work(transaction, relation)
-        await recordAudit(transaction, {
-          actor: commandActor,
-          action: `events.${name}`,
-          target: relation.collection,
-        })
-      })
-      print(terminal, `${collection}: ${done}\n`)
+      requireTable(catalog.relations.get(collection), collection)
+      print(
+        terminal,
+        `${collection}: nothing to do: changes are events, whoever makes them, while something listens; a comment on the table with @events off leaves out those past the API\n`,
+      )
     })
   })
 }
 
-function requireTable(relation: Relation | undefined, collection: string): Relation {
+function requireTable(relation: Relation | undefined, collection: string): void {
   if (relation === undefined) throw new OperatorError(`collection not found: ${collection}`)
-  if (relation.kind === 'table' || relation.kind === 'partitioned_table') return relation
+  if (relation.kind === 'table' || relation.kind === 'partitioned_table') return
   throw new OperatorError(
     `${collection} is a ${relation.kind.replace('_', ' ')}: only changes of tables are events`,
   )

@@ -1,24 +1,42 @@
+import { randomBytes } from 'node:crypto'
 import type { Step } from './caller/caller-steps.ts'
 import type { Relation } from './catalog/model.ts'
-import type { Call } from './connection/message.ts'
+import { type Call, StatementFailed, statement } from './connection/message.ts'
 import { type Sql, sql } from './sql.ts'
 
 export type ChangeAction = 'create' | 'update' | 'delete'
 
 /**
- * The one place where writes of the data API are handed on. A write that has a listener leaves what it
- * changed in a setting of its transaction; the call that `capture` answers runs right after it, in the same
- * message and transaction, as the login role, and finds the changes in {@link changedRows}.
+ * The one place where writes of the data API are handed on. Where a trigger logs what the table changes, the call that
+ * `capture` answers makes sure that it has. Elsewhere a write that has a listener leaves what it changed in a setting of
+ * its transaction; the call runs right after it, in the same message and transaction, as the login role, and finds the
+ * changes in {@link changedRows}.
  */
 export interface ChangeLog {
+  /** Whether tables get triggers, which log what is written past the API, too. */
+  readonly hasTriggers: boolean
   /**
    * Undefined without a listener: the write then costs nothing extra. Answered from memory.
    *
    * @param isPartial whether the records lack columns, which the caller may not read
    */
-  capture(relation: Relation, action: ChangeAction, form: ChangeForm, isPartial: boolean): Call | undefined
+  capture(
+    relation: Relation,
+    action: ChangeAction,
+    form: ChangeForm,
+    isPartial: boolean,
+  ): CapturingCall | undefined
   /** After the commit of a write that was captured. */
   committed(): void
+  /** A write failed since no trigger has logged it, as {@link isNotCaptured} tells: the next attempt leaves its changes. */
+  doubt(relation: Relation): void
+}
+
+/** What follows a write for the log of changes. */
+export interface CapturingCall {
+  readonly call: Call
+  /** Whether the write has to leave its changes for it. It then runs as the login role. */
+  readonly takesChanges: boolean
 }
 
 /** What a statement does: `upsert` creates a record or updates the one that has its key. */
@@ -32,7 +50,12 @@ export type WriteAction = ChangeAction | 'upsert'
 export type ChangeForm = 'record' | 'array' | 'upsert'
 
 /** Without consumers. */
-export const silentChangeLog: ChangeLog = { capture: () => undefined, committed: () => undefined }
+export const silentChangeLog: ChangeLog = {
+  hasTriggers: false,
+  capture: () => undefined,
+  committed: () => undefined,
+  doubt: () => undefined,
+}
 
 const changesSetting = 'basalt.changed_rows'
 
@@ -41,9 +64,15 @@ export const captureTriggerPrefix = 'basalt_capture_'
 
 const operations = { create: 'insert', update: 'update', delete: 'delete' } as const
 
+/** Whether the operator lets the table have triggers: a comment may hold `@events off`. */
+export function mayHaveTriggers({ kind, comment, isOfExtension }: Relation): boolean {
+  if (kind !== 'table' && kind !== 'partitioned_table') return false
+  return !isOfExtension && !/(?:^|\s)@events off(?:\s|$)/.test(comment ?? '')
+}
+
 /** Name of the trigger that logs an action. */
-export function captureTriggerName(action: ChangeAction): string {
-  return `${captureTriggerPrefix}${operations[action]}`
+export function captureTriggerName(action: ChangeAction | 'truncate'): string {
+  return `${captureTriggerPrefix}${action === 'truncate' ? action : operations[action]}`
 }
 
 /**
@@ -92,14 +121,43 @@ export function changedRows(action: ChangeAction, form: ChangeForm): Sql {
 
 /** What follows a write that is captured. */
 export interface Capture {
-  readonly after: readonly Call[]
+  readonly after: readonly Step[]
+  /** Whether the write has to leave its changes. */
+  readonly takesChanges: boolean
   readonly committed: () => void
+  /** After a failure as {@link isNotCaptured} tells. */
+  readonly doubt: () => void
+}
+
+/** What triggers note in a setting of the transaction: `INSERT 16385;` and so on. */
+const notedSetting = 'basalt.captured'
+
+/** Unknown outside, so that no value sent by a caller can look like it. */
+const uncapturedToken = `not captured ${randomBytes(9).toString('base64url')} `
+
+/** After a write: fails unless a trigger has noted it; {@link isNotCaptured} recognizes that. */
+const requireCaptured = statement(`
+  select case when position($1 in coalesce(current_setting('${notedSetting}', true), '')) = 0
+    then ('${uncapturedToken}' || coalesce(current_setting('${notedSetting}', true), ''))::int end`)
+
+/** The call of {@link requireCaptured}, by the caller. */
+export function requireCapturedBy({ oid }: Relation, action: ChangeAction): Call {
+  return { statement: requireCaptured, values: [`${operations[action].toUpperCase()} ${oid};`] }
+}
+
+/** Whether a write failed as no trigger has logged it, against what this node knew. Nothing was changed then. */
+export function isNotCaptured(failure: unknown): boolean {
+  return (
+    failure instanceof StatementFailed &&
+    failure.error.code === '22P02' &&
+    failure.error.message.includes(uncapturedToken)
+  )
 }
 
 /** The write and what follows it. */
 export function withCapture(write: Call, capture: Capture | undefined): readonly Step[] {
   if (capture === undefined) return [write]
-  return [write, ...capture.after.map((call) => ({ ...call, asLogin: true }))]
+  return [write, ...capture.after]
 }
 
 function leave(setting: string, value: Sql): Sql {

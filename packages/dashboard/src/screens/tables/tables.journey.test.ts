@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { captureTable } from '../../../../server/src/features/events/outbox/index.ts'
 import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
 
 const setup = `
@@ -663,9 +662,6 @@ journeys('tables', () => {
 
   test('a live table is read again when the stream says so, and at no other time', async () => {
     const { app, page } = dashboard
-    const relation = app.app.catalog.current.relations.get('author')
-    if (relation === undefined) throw new Error('no table')
-    await app.app.database.system.transaction((transaction) => captureTable(transaction, relation))
     let reads = 0
     page.on('requestfinished', (request) => {
       if (request.url().includes('/api/admin/tables/author/rows')) reads += 1

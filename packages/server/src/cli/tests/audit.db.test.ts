@@ -13,8 +13,6 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]())
 
 test.each([
-  ['events', 'capture', {}],
-  ['events', 'release', {}],
   ['search', 'enable', { built: [expect.any(String)], dropped: [], durationMs: expect.any(Number) }],
   ['search', 'disable', { built: [], dropped: [expect.any(String)], durationMs: expect.any(Number) }],
 ])('basalt %s %s › is in the audit', async (group, name, detail) => {
@@ -24,9 +22,4 @@ test.each([
     `${group}.${name}`,
   ])
   expect(rows).toEqual([{ actor: 'command line', action: `${group}.${name}`, target: 'item', detail }])
-})
-
-test('basalt events capture › leaves nothing in the audit for a collection that there is not', async () => {
-  await basaltHere(['events', 'capture', 'absent'], { env })
-  expect(await app.sql(`select from basalt.audit where target = 'absent'`)).toEqual([])
 })

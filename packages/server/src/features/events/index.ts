@@ -6,7 +6,7 @@ import type { Platform } from '../../platform.ts'
 import type { Embedders } from '../data/embedding-provider/index.ts'
 import { keptEmbeddings } from './embeddings/index.ts'
 import { createJobQueue, jobs } from './jobs/index.ts'
-import { events, Interests, OutboxChangeLog } from './outbox/index.ts'
+import { EventTriggers, events, Interests, OutboxChangeLog } from './outbox/index.ts'
 import { type OpenPopup, realtime } from './realtime/index.ts'
 import { schedules } from './schedules/index.ts'
 import { timeline } from './timeline/index.ts'
@@ -49,18 +49,27 @@ export function wireEvents(
   const { isDevelopment } = platform
   const { system } = database
   const interests = new Interests(notifications)
+  const triggers = new EventTriggers({
+    database: system,
+    live: catalog,
+    notifications,
+    interests,
+    isEnabled: config.events.capture === 'on',
+    log,
+  })
   const outbound = createOutbound({
     allowsPrivate: () => allowsPrivateTargets(config),
     ...(resolve === undefined ? {} : { resolve }),
   })
   return {
-    changes: new OutboxChangeLog(interests, notifications),
+    changes: new OutboxChangeLog(interests, triggers, notifications),
     features: [
       events({
         database: system,
         retentionHours: config.events.retention_hours,
         queue,
         isWorking: config.jobs.enabled,
+        triggers,
         log,
       }),
       timeline(system, config.realtime.sent_retention_hours),
@@ -69,6 +78,7 @@ export function wireEvents(
         database,
         catalog,
         interests,
+        triggers,
         queue,
         notifications,
         verifiers,

@@ -132,7 +132,7 @@ export function createCollectionService({
   }
 
   return {
-    browse: createBrowseService(reading, viewAs),
+    browse: createBrowseService(reading, viewAs, changes.hasTriggers),
     list: createList(reading, embedder),
     searchFacet: createFacetSearch(reading),
     openExport: exporter.open,

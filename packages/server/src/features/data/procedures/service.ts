@@ -1,6 +1,6 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, DatabaseFunction } from '../../../database/catalog/model.ts'
-import type { ChangeLog } from '../../../database/change-log.ts'
+import type { CapturingCall, ChangeLog } from '../../../database/change-log.ts'
 import { type Answer, StatementFailed } from '../../../database/connection/message.ts'
 import { databaseErrors } from '../../../database/errors/errors.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
@@ -107,22 +107,24 @@ export function createProcedureService(deps: ProcedureDeps): ProcedureService {
     })
   }
 
+  function captureNotification(
+    caller: Caller,
+    { relation, action }: Notification,
+  ): CapturingCall | undefined {
+    return changes.capture(relation, action, 'array', lacksColumns(relation, readerOf(caller)))
+  }
+
   async function run(catalog: Catalog, request: Request): Promise<string | undefined> {
-    const { caller, target, isReadOnly, notification } = request
-    const plan = compile(catalog, request)
-    const capture =
-      notification &&
-      changes.capture(
-        notification.relation,
-        notification.action,
-        'array',
-        lacksColumns(notification.relation, readerOf(caller)),
-      )
+    const { caller, target, isReadOnly } = request
+    const capture = request.notification && captureNotification(caller, request.notification)
+    // Elsewhere triggers log what the function writes.
+    const notification = capture?.takesChanges === true ? request.notification : undefined
+    const plan = compile(catalog, { ...request, notification })
     const steps = [
       fill(plan.template, { [argumentsSlot]: request.json }),
       ...(capture === undefined || plan.notification === undefined
         ? []
-        : [fill(plan.notification, {}), { ...capture, asLogin: true }]),
+        : [fill(plan.notification, {}), { ...capture.call, asLogin: true }]),
     ]
     try {
       const { scope, key, isAbandoned } = caller

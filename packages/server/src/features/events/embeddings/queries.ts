@@ -180,6 +180,10 @@ export async function writeVectors(
   vectors: readonly NewVector[],
 ): Promise<number> {
   const { relation, vector } = target
+  // Vectors are no changes: triggers that log those of the table leave out what carries this note.
+  await database.one(
+    sql`select set_config('basalt.captured_write', ${`UPDATE ${relation.schema}.${relation.name}`}, true)`,
+  )
   return await database.count(sql`
     update ${sql.id(relation.schema, relation.name)} t
     set ${sql.id(vector.name)} = i.vector::${sql.type(vector.type.name)}

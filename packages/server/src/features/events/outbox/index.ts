@@ -3,9 +3,11 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import type { EventTriggers } from './capture/event-triggers.ts'
 import { type Pruned, pruneOutbox } from './prune.ts'
 
-export { captureTable, releaseTable } from './capture-table.ts'
+export { type CapturedCollection, describeCapture } from './capture/describe.ts'
+export { EventTriggers } from './capture/event-triggers.ts'
 export { Interests } from './interests.ts'
 export { hasRowsBeyond, outboxTopic } from './log-news.ts'
 export { findIdAt, longestTransaction, scanLimit } from './log-times.ts'
@@ -21,11 +23,12 @@ export interface EventsDeps {
   readonly queue: JobQueue
   /** Whether this node works on jobs; else it keeps the log short by a timer. */
   readonly isWorking: boolean
+  readonly triggers: EventTriggers
   readonly log: Logger
 }
 
-/** Keeps the log of changes short. Reading it is up to the consumers. */
-export function events({ database, retentionHours, queue, isWorking, log }: EventsDeps): Feature {
+/** Keeps the log of changes short, and the triggers that write it where they are needed. Reading it is up to the consumers. */
+export function events({ database, retentionHours, queue, isWorking, triggers, log }: EventsDeps): Feature {
   let timer: NodeJS.Timeout | undefined
   let isDiscarding = false
   const warnOfDiscarded = ({ discarded }: Pruned) => {
@@ -42,6 +45,7 @@ export function events({ database, retentionHours, queue, isWorking, log }: Even
   return {
     name: 'events',
     start() {
+      triggers.start()
       if (isWorking) return
       // Writes append to the log whether or not a node works on jobs.
       timer = setInterval(() => {
@@ -50,6 +54,9 @@ export function events({ database, retentionHours, queue, isWorking, log }: Even
         )
       }, pruneIntervalMs).unref()
     },
-    stop: () => clearInterval(timer),
+    async stop() {
+      clearInterval(timer)
+      await triggers.stop()
+    },
   }
 }

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ChangeAction } from '../../../database/change-log.ts'
 import {
   listeningMs,
   type Notifications,
   type WatchHandle,
 } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
+import type { CapturedAction } from './capture/trigger.ts'
 
 const topic = 'event_interests'
 /** A node whose knowledge is older takes it that everything is listened to. Beyond the time between two looks. */
@@ -24,7 +24,9 @@ interface Listened {
 export class Interests {
   readonly #notifications: Notifications
   readonly #handle: WatchHandle
-  #listened: ReadonlyMap<string, Listened> = new Map()
+  readonly #listeners: (() => void)[] = []
+  readonly #settlers: (() => Promise<void>)[] = []
+  #listened: ReadonlyMap<CapturedAction, Listened> = new Map()
 
   constructor(notifications: Notifications) {
     this.#notifications = notifications
@@ -33,15 +35,31 @@ export class Interests {
       // As they stand: to unnest arrays in here made the planner expect so many rows of tables that were never analysed
       // that it launched parallel workers, for every look.
       version: sql`select json_agg(json_build_array(tables, actions)) from basalt.event_interests`,
-      onChange: (version) => this.#remember(version),
+      onChange: (version) => {
+        this.#remember(version)
+        for (const listener of this.#listeners) listener()
+      },
     })
   }
 
   /** Answered from memory, for every write. When in doubt true: an event that no consumer takes costs only its row. */
-  has(collection: string, action: ChangeAction): boolean {
+  has(collection: string, action: CapturedAction): boolean {
     if (performance.now() - this.#handle.currentAt > staleMs) return true
     const listened = this.#listened.get(action)
     return listened !== undefined && (listened.everywhere || listened.tables.has(collection))
+  }
+
+  /** Actions of the collection that are known to have listeners. */
+  actionsOf(collection: string): ReadonlySet<CapturedAction> {
+    const actions = [...this.#listened].filter(
+      ([, { everywhere, tables }]) => everywhere || tables.has(collection),
+    )
+    return new Set(actions.map(([action]) => action))
+  }
+
+  /** Adds what is called when other changes have listeners than before. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener)
   }
 
   /** Whether there is any listener. */
@@ -57,12 +75,18 @@ export class Interests {
 
   /** After a commit: resolves when it is in force on every node. */
   async settled(): Promise<void> {
-    await Promise.all([this.refresh(), delay(staleMs)])
+    const refreshed = this.refresh().then(() => Promise.all(this.#settlers.map((settle) => settle())))
+    await Promise.all([refreshed, delay(staleMs)])
+  }
+
+  /** Adds what has to be done before listeners are in force. */
+  onSettle(settle: () => Promise<void>): void {
+    this.#settlers.push(settle)
   }
 
   #remember(version: string | null): void {
-    const rows: [tables: string[], actions: string[]][] = version === null ? [] : JSON.parse(version)
-    const listened = new Map<string, { everywhere: boolean; tables: Set<string> }>()
+    const rows: [tables: string[], actions: CapturedAction[]][] = version === null ? [] : JSON.parse(version)
+    const listened = new Map<CapturedAction, { everywhere: boolean; tables: Set<string> }>()
     for (const [tables, actions] of rows) {
       for (const action of actions) {
         const known = listened.get(action) ?? { everywhere: false, tables: new Set() }

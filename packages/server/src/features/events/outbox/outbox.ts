@@ -1,31 +1,57 @@
 import type { Relation } from '../../../database/catalog/model.ts'
-import type { ChangeAction, ChangeForm, ChangeLog } from '../../../database/change-log.ts'
-import { type Call, statement } from '../../../database/connection/message.ts'
+import {
+  type CapturingCall,
+  type ChangeAction,
+  type ChangeForm,
+  type ChangeLog,
+  requireCapturedBy,
+} from '../../../database/change-log.ts'
+import { statement } from '../../../database/connection/message.ts'
 import type { Notifications } from '../../../database/notifications/notifications.ts'
+import type { EventTriggers } from './capture/event-triggers.ts'
 import type { Interests } from './interests.ts'
 import { outboxTopic } from './log-news.ts'
 
 /** Works as the owner of the log, whoever calls it. */
 const appendChanges = statement('select basalt.append_changes($1, $2, $3, $4, $5)')
 
-/** Writes changes that have a listener into the log, in the message and transaction of the write. */
+/** Has changes that have a listener logged in the message and transaction of the write: by a trigger, or by a call. */
 export class OutboxChangeLog implements ChangeLog {
   readonly #interests: Interests
+  readonly #triggers: Pick<EventTriggers, 'isEnabled' | 'has' | 'doubt'>
   readonly #notifications: Pick<Notifications, 'announce'>
 
-  constructor(interests: Interests, notifications: Pick<Notifications, 'announce'>) {
+  constructor(
+    interests: Interests,
+    triggers: Pick<EventTriggers, 'isEnabled' | 'has' | 'doubt'>,
+    notifications: Pick<Notifications, 'announce'>,
+  ) {
     this.#interests = interests
+    this.#triggers = triggers
     this.#notifications = notifications
   }
 
+  get hasTriggers(): boolean {
+    return this.#triggers.isEnabled
+  }
+
   capture(
-    { collection, schema, name }: Relation,
+    relation: Relation,
     action: ChangeAction,
     form: ChangeForm,
     isPartial: boolean,
-  ): Call | undefined {
+  ): CapturingCall | undefined {
+    const { collection, schema, name } = relation
     if (!this.#interests.has(collection, action)) return undefined
-    return { statement: appendChanges, values: [schema, name, action, form, String(isPartial)] }
+    if (this.#triggers.has(relation, action)) {
+      return { call: requireCapturedBy(relation, action), takesChanges: false }
+    }
+    const values = [schema, name, action, form, String(isPartial)]
+    return { call: { statement: appendChanges, values }, takesChanges: true }
+  }
+
+  doubt(relation: Relation): void {
+    this.#triggers.doubt(relation)
   }
 
   committed(): void {

@@ -11,7 +11,7 @@ import type { Metrics } from '../../../http/observation/metrics.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { createViewAs } from '../../data/view-as/index.ts'
-import type { Interests } from '../outbox/index.ts'
+import type { EventTriggers, Interests } from '../outbox/index.ts'
 import { realtimeAdminRoutes } from './admin-routes.ts'
 import { forgetUnlistened, ListenedTables } from './changes/listened-tables.ts'
 import { EventSelector } from './changes/select-events.ts'
@@ -44,6 +44,7 @@ export interface RealtimeDeps {
   readonly database: Pick<Database, 'system' | 'user' | 'aside'>
   readonly catalog: LiveCatalog
   readonly interests: Interests
+  readonly triggers: Pick<EventTriggers, 'takeUp'>
   readonly queue: Pick<JobQueue, 'define'>
   readonly notifications: Notifications
   readonly verifiers: readonly TokenVerifier[]
@@ -69,6 +70,7 @@ export function realtime({
   database: { system, user, aside },
   catalog,
   interests,
+  triggers,
   queue,
   notifications,
   verifiers,
@@ -90,7 +92,10 @@ export function realtime({
     live: catalog,
     log,
     resumeSeconds: config.resume_seconds,
-    settled: () => interests.settled(),
+    async settled(tables) {
+      if (!(await triggers.takeUp(tables))) await interests.settled()
+      else interests.refresh().catch(() => undefined)
+    },
   })
   const verify = (token: string) => verifyToken(verifiers, token)
   const streams = new Streams({

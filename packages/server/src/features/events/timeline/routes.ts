@@ -6,7 +6,7 @@ import * as schemas from './schemas.ts'
 import type { Timeline } from './service.ts'
 
 const path = '/api/admin/events'
-const actions = ['create', 'update', 'delete']
+const actions = ['create', 'update', 'delete', 'truncate']
 
 /** What was changed, and what followed from it. */
 export function timelineRoutes(app: HttpServer, timeline: Timeline): void {

@@ -12,7 +12,7 @@ const instant = text('RFC 3339, or YYYY-MM-DD, of which the last day is included
 const event = {
   id: Type.String({ description: 'Its place in the log; grows.' }),
   happenedAt: nullable('When its transaction began.'),
-  action: Type.String({ description: 'create, update or delete.' }),
+  action: Type.String({ description: 'create, update, delete or truncate.' }),
   table: Type.String(),
   record: nullable('Key of the record; values of a composite one are joined by commas.'),
   previousRecord: nullable('Key of the record before an update that changed it.'),
@@ -35,7 +35,7 @@ export const listEventsSchema = {
     record: text('Key of a record; values of a composite one are joined by commas.'),
     user_id: text('UUID.'),
     request_id: text('The `X-Request-Id` of a response.'),
-    action: text('create, update or delete.'),
+    action: text('create, update, delete or truncate.'),
     since: instant,
     until: instant,
     limit: eventsLimit.schema,

@@ -11,7 +11,9 @@ export interface WebhookInput {
   readonly enabled?: boolean
 }
 
-const actions: readonly string[] = ['create', 'update', 'delete']
+/** Those of records, which a webhook gets unless it names others. */
+const recordActions: readonly string[] = ['create', 'update', 'delete']
+const actions: readonly string[] = [...recordActions, 'truncate']
 
 const urlLimit = 2048
 const secretLimit = 1024
@@ -43,13 +45,15 @@ export function readSecret(text: string | null): string | undefined {
   return text
 }
 
-/** None means all. @throws AppError invalid_webhook */
+/** None means all of records. @throws AppError invalid_webhook */
 export function readEvents(events: readonly string[]): string[] {
   const wrong = events.find((event) => !actions.includes(event))
   if (wrong !== undefined) {
-    throw webhookErrors.invalidWebhook(`invalid event: ${wrong} (must be create, update, or delete)`)
+    throw webhookErrors.invalidWebhook(
+      `invalid event: ${wrong} (must be create, update, delete, or truncate)`,
+    )
   }
-  return events.length === 0 ? [...actions] : [...new Set(events)]
+  return events.length === 0 ? [...recordActions] : [...new Set(events)]
 }
 
 /** Tables need not exist yet. @throws AppError invalid_webhook */

@@ -34,7 +34,9 @@ const fields = {
     }),
   ),
   events: Type.Optional(
-    Type.Array(Type.String(), { description: 'Of create, update and delete; all of them unless given.' }),
+    Type.Array(Type.String(), {
+      description: 'Of create, update, delete and truncate; the first three unless given.',
+    }),
   ),
   tables: Type.Optional(Type.Array(Type.String(), { description: 'Names of collections; empty: all.' })),
   enabled: Type.Optional(Type.Boolean()),

@@ -1,5 +1,6 @@
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import { isNotCaptured } from '../../../../database/change-log.ts'
 import { StatementFailed } from '../../../../database/connection/message.ts'
 import {
   mayBlameOldDefinitions,
@@ -35,6 +36,8 @@ export function createCatalogAccess(
       try {
         return await work(catalog)
       } catch (error) {
+        // The next attempt leaves its changes.
+        if (isNotCaptured(error) && attempt < attemptLimit) continue
         const isName = isUnknownName(error, unknownKinds)
         const mayRetry =
           attempt < attemptLimit && mayBeOutdated(error, unknownKinds) && !(isName && hasLookedForNames)

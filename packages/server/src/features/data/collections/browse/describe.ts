@@ -1,5 +1,4 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
-import { captureTriggerPrefix } from '../../../../database/change-log.ts'
 import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
 import { describeColumn } from '../../schema/index.ts'
 
@@ -33,11 +32,11 @@ function sortedColumns({ indexes }: Relation): readonly string[] {
   return [...new Set(first)]
 }
 
-/** Whether the log of changes has what plain SQL changes, too: triggers for inserts, updates and deletes. */
+/** Whether triggers log what plain SQL changes, while something listens. Only the owner of a table may make them. */
 export function compileIsCaptured({ schema, name }: Relation): Sql {
   const table = sql.literal(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`)
   return sql`
-    select count(*) = 3 from pg_trigger
-    where tgrelid = ${table}::regclass and starts_with(tgname, ${sql.literal(captureTriggerPrefix)})
-      and tgenabled <> 'D'`
+    select not c.relispartition and pg_has_role(n.nspowner, c.relowner, 'usage')
+    from pg_class c, pg_namespace n
+    where c.oid = ${table}::regclass and n.nspname = 'basalt'`
 }

@@ -70,7 +70,7 @@ export const getTable = {
       ),
       sorted: Type.Array(Type.String(), { description: 'Columns that an index sorts.' }),
       isCaptured: Type.Boolean({
-        description: 'Whether streams are sent what plain SQL changes, too (`basalt events capture`).',
+        description: 'Whether streams are sent what plain SQL changes, too (`events.capture`).',
       }),
     }),
   }),

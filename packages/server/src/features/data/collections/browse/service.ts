@@ -1,5 +1,6 @@
 import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import type { Catalog, Column, Relation } from '../../../../database/catalog/model.ts'
+import { mayHaveTriggers } from '../../../../database/change-log.ts'
 import type { Answer } from '../../../../database/connection/message.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { ViewAs, Viewer } from '../../view-as/index.ts'
@@ -39,7 +40,7 @@ export interface RowCount {
   readonly estimate: number
 }
 
-export function createBrowseService(reading: Reading, viewAs: ViewAs): BrowseService {
+export function createBrowseService(reading: Reading, viewAs: ViewAs, hasTriggers: boolean): BrowseService {
   const { statements, withCatalog, searches } = reading
 
   /** Who reads: the administrator, or the user in whose place the rows are shown. */
@@ -73,6 +74,8 @@ export function createBrowseService(reading: Reading, viewAs: ViewAs): BrowseSer
     describe: (caller, collection) =>
       withCatalog(async (catalog) => {
         const relation = requireRelation(catalog, collection, readerOf(caller))
+        if (!hasTriggers || !mayHaveTriggers(relation))
+          return { ...describeTable(relation), isCaptured: false }
         const call = statements.call(compileIsCaptured(relation))
         const [answer] = await runRead(reading, caller, { relations: [relation] }, [call])
         return { ...describeTable(relation), isCaptured: answer?.rows[0]?.[0] === 't' }

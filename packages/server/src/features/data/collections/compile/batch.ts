@@ -45,8 +45,8 @@ const refusedToken = `not joined ${randomBytes(9).toString('base64url')} `
 /**
  * Fails when records created by one statement could fare otherwise than by a statement each;
  * {@link isJoinRefused} recognizes that. So it is where
- * - triggers or rules run, some of them once per statement or after all of its rows (those of the audit record the
- *   same either way),
+ * - triggers or rules run, some of them once per statement or after all of its rows (those of the audit and of the log
+ *   of changes record the same either way),
  * - a foreign key leads back to the table: it is checked after all rows of a statement,
  * - a policy reads a table, or a policy, default or check calls a function that is not volatile: such queries do
  *   not see the earlier rows of the statement they belong to, so a limit on the number of rows would not hold.
@@ -69,6 +69,7 @@ export const joinCheck: Sql = sql`
         and (
           p.pronamespace <> 'basalt'::regnamespace
           or p.proname not in ('audit_row', 'audit_inserts', 'audit_deletes')
+            and not starts_with(p.proname, 'capture_')
         )
     )
     or exists (select from pg_rewrite where ev_class = any (${familyOids}))

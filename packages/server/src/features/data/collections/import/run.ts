@@ -1,5 +1,6 @@
 import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import { isNotCaptured } from '../../../../database/change-log.ts'
 import type { Call } from '../../../../database/connection/message.ts'
 import { StatementFailed } from '../../../../database/connection/message.ts'
 import { sql } from '../../../../database/sql.ts'
@@ -110,7 +111,8 @@ export async function insertRows(
       progress?.wrote(written, faults.count)
       return written
     } catch (error) {
-      if (!(error instanceof StatementFailed) || !isFaultOfRow(error, isUpserting)) throw error
+      if (!(error instanceof StatementFailed) || isNotCaptured(error) || !isFaultOfRow(error, isUpserting))
+        throw error
       await transaction.run([rollback])
       if (first === last) {
         await refuse(first, error)

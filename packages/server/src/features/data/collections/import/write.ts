@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
-import type { ChangeLog } from '../../../../database/change-log.ts'
+import { type Capture, type ChangeLog, isNotCaptured } from '../../../../database/change-log.ts'
 import { StatementFailed } from '../../../../database/connection/message.ts'
 import { definitionError, originOf } from '../../../../database/errors/definition-faults.ts'
 import { conflictCodes } from '../../../../database/errors/retry.ts'
@@ -59,10 +59,9 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
   const findCapture = createCaptureFinder(changes)
 
   /** What hands on the changes of each insert, in the message of the insert. */
-  function captureSteps({ caller, relation }: ReceivedRows, isUpserting: boolean): readonly Step[] {
+  function captureSteps({ caller, relation }: ReceivedRows, isUpserting: boolean): Capture | undefined {
     const [action, form] = isUpserting ? (['upsert', 'upsert'] as const) : (['create', 'array'] as const)
-    const after = findCapture({ relation, action, form, reader: caller.scope.kind })?.after ?? []
-    return after.map((step) => ({ ...step, asLogin: true }))
+    return findCapture({ relation, action, form, reader: caller.scope.kind })
   }
 
   /** What is done between begin and commit. */
@@ -77,7 +76,7 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
     const { isPartial, onConflict } = options
     const faults = spool.faults.copy()
     const capture = captureSteps(rows, onConflict === 'update')
-    const insert = { onConflict, reader: caller.scope.kind, isCaptured: capture.length > 0 }
+    const insert = { onConflict, reader: caller.scope.kind, isCaptured: capture?.takesChanges === true }
     await reserve(run)
     await run([statements.call(sql`savepoint import`)])
     progress?.restart()
@@ -85,7 +84,7 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
       catalog,
       relation,
       insert,
-      capture,
+      capture: capture?.after ?? [],
       faults,
       isPartial,
       statements,
@@ -145,6 +144,10 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
       } catch (error) {
         if (timeout.aborted) throw importErrors.importTimeout()
         if (!(error instanceof StatementFailed)) throw error
+        if (isNotCaptured(error) && number < attempts) {
+          changes.doubt(relation)
+          continue
+        }
         const { code = '' } = error.error
         // Nothing has happened yet, and the rows are still there.
         if (conflictCodes.has(code) && number < attempts && !signal.aborted) {

@@ -51,7 +51,12 @@ const setup = `
 
 let isCaptured = false
 const changes: ChangeLog = {
-  capture: () => (isCaptured ? { statement: statement('select 1 as captured'), values: [] } : undefined),
+  hasTriggers: false,
+  capture: () =>
+    isCaptured
+      ? { call: { statement: statement('select 1 as captured'), values: [] }, takesChanges: true }
+      : undefined,
+  doubt: () => undefined,
   committed: () => undefined,
 }
 

@@ -20,7 +20,12 @@ const token = userToken({ sub: alice })
 /** Whether every change has a listener. */
 let isCaptured = false
 const changes: ChangeLog = {
-  capture: () => (isCaptured ? { statement: statement('select 1 as captured'), values: [] } : undefined),
+  hasTriggers: false,
+  capture: () =>
+    isCaptured
+      ? { call: { statement: statement('select 1 as captured'), values: [] }, takesChanges: true }
+      : undefined,
+  doubt: () => undefined,
   committed: () => undefined,
 }
 

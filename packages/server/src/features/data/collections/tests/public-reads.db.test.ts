@@ -12,7 +12,6 @@ import {
   userToken,
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import { captureTable } from '../../../events/outbox/index.ts'
 
 /**
  * `track` is open to read where published, `message` to write, `artist` in two columns; `draft` and what PUBLIC may
@@ -281,9 +280,6 @@ describe('a request without a token', () => {
   })
 
   test('delivers whole rows to subscribers', async () => {
-    const relation = app.app.catalog.current.relations.get('message')
-    if (relation === undefined) throw new Error('no table')
-    await app.app.database.system.transaction((transaction) => captureTable(transaction, relation))
     await using stream = await openEventStream(app.url, 'tables=message', { token })
     const { json } = await send('POST', 'collections/message', { body: 'captured' })
     expect(await stream.next(1)).toMatchObject([

@@ -9,6 +9,8 @@ import { render, sql } from '../../../../database/sql.ts'
 export const recordedChanges = new Set<string>()
 
 export const recording: ChangeLog = {
+  hasTriggers: false,
+  doubt: () => undefined,
   committed: () => undefined,
   capture({ collection }, action, form) {
     if (!recordedChanges.has(`${collection} ${action}`)) return undefined
@@ -20,7 +22,7 @@ export const recording: ChangeLog = {
       insert into captured.change (collection, action, rows)
       select ${collection}, ${action}, json_agg(${change}) from ${changedRows(action, form)}`)
     // Nothing but the two texts is bound.
-    return { statement: statement(text), values: values as string[] }
+    return { call: { statement: statement(text), values: values as string[] }, takesChanges: true }
   },
 }
 

@@ -8,7 +8,6 @@ import {
 import { faultsOf } from '../../../../../test/faults.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
-import { captureTable, releaseTable } from '../../../events/outbox/index.ts'
 
 let database: ExtensionDatabase
 let app: TestApp
@@ -396,13 +395,8 @@ describe('geometry and geography', () => {
   })
 
   test('are captured from plain SQL as the data API shows them', async () => {
-    const relation = app.app.catalog.current.relations.get('stop')
-    if (relation === undefined) throw new Error('the catalog lacks the table')
-    const { system } = app.app.database
-    await system.transaction((transaction) => captureTable(transaction, relation))
+    await using _stream = await openEventStream(app.url, 'tables=stop', { token })
     await app.sql(`
-      insert into basalt.realtime_tables (table_name, wanted_until) values ('stop', now() + interval '1 hour')
-      on conflict (table_name) do update set wanted_until = excluded.wanted_until;
       insert into stop (id, geom, geog, area, metres, spot, shape) values (7,
         'SRID=4326;POINT(13.4 52.5)', 'SRID=4326;POINT(13.4 52.5)', 'POLYGON((0 0, 1 0, 1 1, 0 0))',
         'SRID=25833;POINT(392000 5820000)', 'POINT(1 2)', 'CIRCULARSTRING(0 0, 1 1, 2 0)')`)
@@ -411,8 +405,6 @@ describe('geometry and geography', () => {
     )
     const { json } = await app.request('GET', '/api/collections/stop/7', { token: await app.adminToken() })
     expect(event?.record).toEqual(json)
-    await system.transaction((transaction) => releaseTable(transaction, relation))
-    await app.sql(`delete from basalt.realtime_tables where table_name = 'stop'`)
   })
 
   test('are GeoJSON in the arguments and results of functions', async () => {

@@ -1,6 +1,6 @@
 import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
-import { type Capture, withCapture } from '../../../../database/change-log.ts'
+import { type Capture, isNotCaptured, withCapture } from '../../../../database/change-log.ts'
 import { type Answer, type Call, StatementFailed } from '../../../../database/connection/message.ts'
 import { originOf } from '../../../../database/errors/definition-faults.ts'
 import { translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
@@ -48,8 +48,8 @@ interface RunStep {
   readonly isWork: boolean
   /** Of a step that does nothing but compare its version. */
   readonly compared?: BatchOperation
-  /** Of a run that is captured. */
-  readonly committed?: (() => void) | undefined
+  /** Of its run. */
+  readonly capture?: Capture | undefined
 }
 
 /** Of the rows that this transaction has written, as {@link compileVersionCheck} compares it. */
@@ -71,7 +71,7 @@ export function createBatchRunner({
     const slots = slotsOf(run)
     const form = isJoined(run) ? 'array' : changeForm(method)
     const capture = findCapture({ relation, action: method, form, reader })
-    const isCaptured = capture !== undefined
+    const isCaptured = capture?.takesChanges === true
     const positions = columns.map(({ position }) => position).join()
     const key = `batch ${isJoined(run)} ${method} ${reader} ${isCaptured} ${positions} ${relation.collection}`
     const template = statements.remember(catalog, key, () => {
@@ -91,10 +91,7 @@ export function createBatchRunner({
     const body = { json: slotsOf(run).json ?? '', columns }
     const shared = { catalog, reader, relation, body, plan, requiresRow: true, shape: '' }
     const { write, capture, read } = upsertSteps({ statements, findCapture }, shared)
-    return [
-      ...follow(run, write, capture),
-      ...read.map((step): RunStep => ({ step, run, isWork: true, committed: undefined })),
-    ]
+    return [...follow(run, write, capture), ...read.map((step): RunStep => ({ step, run, isWork: true }))]
   }
 
   function follow(run: BatchRun, write: Call, capture: Capture | undefined): RunStep[] {
@@ -102,7 +99,7 @@ export function createBatchRunner({
       step,
       run,
       isWork: index === 0,
-      committed: capture?.committed,
+      capture,
     }))
   }
 
@@ -143,7 +140,7 @@ export function createBatchRunner({
     const versions = answersVersions ? [statements.call(writtenVersion)] : []
     const steps = [...compiled.map(({ step }) => step), ...versions]
     const { scope, key, isAbandoned, origin } = caller
-    const isRecorded = isAudited || compiled.some(({ committed }) => committed !== undefined)
+    const isRecorded = isAudited || compiled.some(({ capture }) => capture !== undefined)
     try {
       const options = {
         isRead: false,
@@ -164,10 +161,14 @@ export function createBatchRunner({
         )
         return `[${results.join()}]`
       })
-      compiled.find(({ committed }) => committed !== undefined)?.committed?.()
+      compiled.find(({ capture }) => capture !== undefined)?.capture?.committed()
       return formatted
     } catch (error) {
       if (!(error instanceof StatementFailed)) throw error
+      if (isNotCaptured(error)) {
+        compiled[error.index]?.capture?.doubt()
+        throw error
+      }
       const failed = compiled[error.index]?.run
       const operation = failed?.operations[0]
       // A deferred constraint speaks at the commit, of no operation in particular.

@@ -16,7 +16,13 @@ export function createCaptureFinder(changes: ChangeLog): FindCapture {
     const actions = action === 'upsert' ? (['create', 'update'] as const) : [action]
     // A write leaves its changes with the columns that the caller may read.
     const isPartial = lacksColumns(relation, reader)
-    const after = actions.flatMap((each) => changes.capture(relation, each, form, isPartial) ?? [])
-    return after.length === 0 ? undefined : { after, committed }
+    const calls = actions.flatMap((each) => changes.capture(relation, each, form, isPartial) ?? [])
+    if (calls.length === 0) return undefined
+    return {
+      after: calls.map(({ call, takesChanges }) => ({ ...call, asLogin: takesChanges })),
+      takesChanges: calls.some(({ takesChanges }) => takesChanges),
+      committed,
+      doubt: () => changes.doubt(relation),
+    }
   }
 }

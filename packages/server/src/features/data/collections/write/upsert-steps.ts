@@ -40,7 +40,7 @@ export function upsertSteps(
   const slots = writeSlots(body.json, [])
   const names = plan.key.map(({ name }) => `${name.length} ${name}`).join()
   const capture = findCapture({ relation, action: 'upsert', form: 'upsert', reader })
-  const isCaptured = capture !== undefined
+  const isCaptured = capture?.takesChanges === true
   const positions = body.columns.map(({ position }) => position).join()
   const { collection } = relation
   const key = `upsert ${isCaptured} ${requiresRow} ${plan.action} ${reader} ${positions} ${names} ${collection.length} ${collection}${shape}`

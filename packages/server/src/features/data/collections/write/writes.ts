@@ -1,5 +1,10 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
-import { type Capture, type ChangeAction, withCapture } from '../../../../database/change-log.ts'
+import {
+  type Capture,
+  type ChangeAction,
+  isNotCaptured,
+  withCapture,
+} from '../../../../database/change-log.ts'
 import { type Answer, type Call, StatementFailed } from '../../../../database/connection/message.ts'
 import type { WritesOnce } from '../../idempotency/index.ts'
 import type { Caller } from '../access/caller.ts'
@@ -98,6 +103,10 @@ export function createWrites(deps: WriteDeps): Writes {
       capture?.committed()
       return result
     } catch (error) {
+      if (isNotCaptured(error)) {
+        capture?.doubt()
+        throw error
+      }
       if (error instanceof StatementFailed && isCountFailure(error)) throw error
       throw (await explainFailure(caller, error, work)) ?? error
     }
@@ -114,7 +123,7 @@ export function createWrites(deps: WriteDeps): Writes {
       const { catalog, reader } = context
       const slots = writeSlots(body.json, id)
       const capture = findCapture({ relation, action, form: changeForm(action), reader })
-      const isCaptured = capture !== undefined
+      const isCaptured = capture?.takesChanges === true
       const template = statements.remember(
         catalog,
         key(`${action} ${isCaptured}`, context, relation, body),
@@ -159,7 +168,7 @@ export function createWrites(deps: WriteDeps): Writes {
       const { relation } = rows
       const slots = bulkSlots(json, expect)
       const capture = findCapture({ relation, action, form: 'array', reader })
-      const isCaptured = capture !== undefined
+      const isCaptured = capture?.takesChanges === true
       const body = { json, columns }
       const template = statements.remember(
         catalog,

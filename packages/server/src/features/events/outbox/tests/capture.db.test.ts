@@ -1,12 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import { basaltHere } from '../../../../../test/terminal.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { testSecret } from '../../../../../test/test-config.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import { captureTable } from '../index.ts'
 
 let app: TestApp
+const odd = 'Odd %s "t"'
 const token = userToken({ sub: alice })
 
 const tables = `
@@ -22,11 +23,17 @@ alter table mine enable row level security;
 create policy own on mine using (owner_id = nullif(current_setting('basalt.user_id', true), '')::uuid);
 create table keyless (name text);
 create table bare (id int primary key, name text, secret text default 'hush');
+comment on table bare is 'By the API alone. @events off';
 create table parent (id int primary key);
 create table child (id int primary key, parent_id int references parent on delete cascade);
-create table "Odd %s ""t""" (" id%I" int primary key, "a'b" text, at timestamptz, data bytea);
+create table "Odd %s ""t""" (" id%I" int primary key, "a'b" text, at timestamptz, data bytea, n int,
+  next int generated always as (n + 1) stored);
+create table tree (id int primary key, parent int references tree on delete cascade);
+create table remade (id int primary key, name text);
 create table part (id int, day date, note text, primary key (id, day)) partition by range (day);
 create table part_2026 partition of part for values from ('2026-01-01') to ('2027-01-01');
+create table part_2027 (note text, id int not null, day date not null);
+alter table part attach partition part_2027 for values from ('2027-01-01') to ('2028-01-01');
 create table echo (id int primary key, note text);
 create function repeat_echo() returns trigger language plpgsql as $$
 begin
@@ -48,22 +55,19 @@ beforeAll(async () => {
     grant select (id, owner_id, body) on mine to basalt_authenticated`)
   await app.sql(`
     insert into basalt.webhooks (id, url, events, tables, enabled)
-    values (gen_random_uuid(), 'http://127.0.0.1:9/', '{create,update,delete}', '{}', true)`)
-  for (const table of ['hidden', 'pair', 'mine']) {
-    const relation = app.app.catalog.current.relations.get(table)
-    if (relation === undefined) throw new Error(`no table ${table}`)
-    await app.app.database.system.transaction((transaction) => captureTable(transaction, relation))
-  }
+    values (gen_random_uuid(), 'http://127.0.0.1:9/', '{create,update,delete,truncate}', '{}', true)`)
   // Both the columns and the webhook are known everywhere within a second or two.
   await waitFor('the columns to be closed', async () => {
     const { json } = await app.request('GET', '/api/collections/mine', { token })
     return json.code === undefined
   })
+  for (const table of ['hidden', 'pair', 'mine', 'open', 'echo', 'tree', 'child', 'parent', 'keyless'])
+    await triggersOf(table, 4)
 })
 afterAll(() => app[Symbol.asyncDispose]())
 beforeEach(() =>
   app.sql(`
-    truncate bare, open, hidden, pair, mine, keyless, parent, child, part, echo, "Odd %s ""t""";
+    truncate bare, open, hidden, pair, mine, keyless, parent, child, part, echo, tree, remade, "Odd %s ""t""";
     insert into hidden (id, name) values (1, 'one'), (2, 'two');
     insert into pair values ('north', 1, 'N1', 'x');
     insert into mine values (1, '${alice}', 'hers', 'x'), (2, '${bob}', 'his', 'y');
@@ -204,25 +208,16 @@ test('a table without a key is logged without one', async () => {
   expect(await logged()).toEqual([event('create', 'keyless', null, { name: 'x' })])
 })
 
-describe('basalt events', () => {
-  const run = (...args: string[]) =>
-    basaltHere(['events', ...args], {
-      env: { BASALT_DATABASE_URL: app.database.url, BASALT_AUTH_JWT_SECRET: testSecret },
-    })
-
-  async function capture(...names: string[]): Promise<void> {
-    for (const name of names) {
-      const done = `${name}: changes by plain SQL are events now\n`
-      expect(await run('capture', name)).toEqual({ code: 0, stdout: done, stderr: '' })
-    }
-  }
-
-  test('capture makes what SQL does events, whole statements at once', async () => {
-    await capture('open')
+describe('changes past the API', () => {
+  test('are events, whole statements at once', async () => {
     await app.sql(`insert into open select n, 'n' || n from generate_series(1, 3) n`)
     await app.sql(`update open set id = id + 10, name = upper(name) where id < 3`)
     await app.sql('delete from open where id > 3')
     await app.sql('delete from open where id > 100')
+    await app.sql(
+      `insert into open values (3, 'x'), (4, 'y') on conflict (id) do update set name = excluded.name`,
+    )
+    await app.sql(`begin; insert into open values (5, 'x'); rollback`)
     expect(await logged()).toEqual([
       event('create', 'open', '[1]', { id: 1, name: 'n1' }),
       event('create', 'open', '[2]', { id: 2, name: 'n2' }),
@@ -231,50 +226,17 @@ describe('basalt events', () => {
       event('update', 'open', '[12]', { id: 12, name: 'N2' }, { key: '[2]', record: { id: 2, name: 'n2' } }),
       event('delete', 'open', '[11]', { id: 11, name: 'N1' }),
       event('delete', 'open', '[12]', { id: 12, name: 'N2' }),
+      event('update', 'open', '[3]', { id: 3, name: 'x' }, { record: { id: 3, name: 'n3' } }),
+      event('create', 'open', '[4]', { id: 4, name: 'y' }),
     ])
   })
 
-  test('capture leaves what the data API does once', async () => {
-    await capture('open', 'hidden')
-    for (const table of ['open', 'hidden']) {
-      await send('POST', table, { id: 7, name: 'x' })
-      await send('PATCH', `${table}/7`, { name: 'y' })
-      await send('POST', `${table}/batch`, {
-        operations: [
-          { method: 'create', body: { id: 8, name: 'z' } },
-          { method: 'create', body: { id: 9, name: 'z' } },
-          { method: 'delete', id: 8 },
-        ],
-      })
-      await send('DELETE', `${table}/7`)
-      await send('POST', `${table}?onConflict=id`, { id: 5, name: 'v' })
-      await send('POST', `${table}?onConflict=id`, { id: 5, name: 'w' })
-      await send('PATCH', `${table}?filter=id=5&expect=1`, { name: 'x' })
-      await send('DELETE', `${table}?filter=id=5&expect=1`)
-    }
-    const all = await logged()
-    expect(all.map(({ action, table, key }) => `${action} ${table} ${key}`)).toEqual(
-      ['open', 'hidden'].flatMap((table) => [
-        `create ${table} [7]`,
-        `update ${table} [7]`,
-        `create ${table} [8]`,
-        `create ${table} [9]`,
-        `delete ${table} [8]`,
-        `delete ${table} [7]`,
-        `create ${table} [5]`,
-        `update ${table} [5]`,
-        `update ${table} [5]`,
-        `delete ${table} [5]`,
-      ]),
-    )
-  })
-
-  test('capture sees what triggers and foreign keys do behind a write of the data API', async () => {
-    await capture('parent', 'child', 'echo')
-    await app.sql(
-      'insert into parent values (1); insert into child values (1, 1), (2, 1); truncate basalt.outbox',
-    )
+  test('of triggers and foreign keys are events, each once, on the table itself and on others', async () => {
+    await app.sql(`
+      insert into parent values (1); insert into child values (1, 1), (2, 1);
+      insert into tree values (1, null), (2, 1), (3, 2), (4, null); truncate basalt.outbox`)
     expect((await send('DELETE', 'parent/1')).status).toBe(204)
+    expect((await send('DELETE', 'tree/1')).status).toBe(204)
     expect((await send('POST', 'echo', { id: 1, note: 'first' })).status).toBe(201)
     const all = await logged()
     expect(all.map(({ action, table, key }) => `${action} ${table} ${key}`).sort()).toEqual([
@@ -283,55 +245,282 @@ describe('basalt events', () => {
       'delete child [1]',
       'delete child [2]',
       'delete parent [1]',
+      'delete tree [1]',
+      'delete tree [2]',
+      'delete tree [3]',
     ])
+    const second = all.find(({ table, key }) => table === 'child' && key === '[2]')
+    expect(second?.record).toEqual({ id: 2, parent_id: 1 })
   })
 
-  test('capture works for names, types and partitions of any kind', async () => {
-    const odd = 'Odd %s "t"'
-    await capture(odd, 'part', 'keyless')
+  test('are events for names, types and session settings of any kind', async () => {
     await app.sql(`
       set timezone = 'Asia/Tokyo'; set bytea_output = 'escape';
-      insert into "Odd %s ""t""" values (1, 'x', '2026-01-02T03:04:05Z', '\\x0aff');
-      insert into part values (1, '2026-05-06', 'a');
-      update part set note = 'b';
+      insert into "Odd %s ""t""" values (1, 'x', '2026-01-02T03:04:05Z', '\\x0aff', 1);
+      update "Odd %s ""t""" set "a'b" = '%s';
       insert into keyless values ('k'); delete from keyless; reset all`)
+    const record = { ' id%I': 1, at: '2026-01-02T03:04:05+00:00', data: '\\x0aff', n: 1, next: 2 }
     expect(await logged()).toEqual([
-      event('create', odd, '[1]', {
-        ' id%I': 1,
-        "a'b": 'x',
-        at: '2026-01-02T03:04:05+00:00',
-        data: '\\x0aff',
-      }),
-      event('create', 'part', '[1, "2026-05-06"]', { id: 1, day: '2026-05-06', note: 'a' }),
-      event(
-        'update',
-        'part',
-        '[1, "2026-05-06"]',
-        { id: 1, day: '2026-05-06', note: 'b' },
-        { record: { id: 1, day: '2026-05-06', note: 'a' } },
-      ),
+      event('create', odd, '[1]', { ...record, "a'b": 'x' }),
+      event('update', odd, '[1]', { ...record, "a'b": '%s' }, { record: { ...record, "a'b": 'x' } }),
       event('create', 'keyless', null, { name: 'k' }),
       event('delete', 'keyless', null, { name: 'k' }),
     ])
   })
 
-  test('capture logs nothing without a consumer, and nothing that is rolled back', async () => {
-    await capture('open')
-    await app.sql(`begin; insert into open values (1, 'x'); rollback`)
-    await app.sql(`update basalt.webhooks set events = '{delete}', tables = '{hidden}'`)
-    await app.sql(`insert into open values (2, 'x'); delete from open`)
-    await app.sql(`update basalt.webhooks set events = '{create,update,delete}', tables = '{}'`)
-    expect(await logged()).toEqual([])
+  test('of partitions are events of their table, also by their own names and from one to another', async () => {
+    await app.sql(`create table part_2028 partition of part for values from ('2028-01-01') to ('2029-01-01')`)
+    await triggersOf('part_2028', 4)
+    await app.sql(`
+      insert into part values (1, '2026-05-06', 'a'), (2, '2026-05-06', 'b');
+      update part set day = '2027-05-06' where id = 1;
+      insert into part_2028 values (3, '2028-05-06', 'c');
+      update part_2027 set note = 'A'`)
+    const row = (id: number, day: string, note: string) => ({ id, day, note })
+    expect(await logged()).toEqual([
+      event('create', 'part', '[1, "2026-05-06"]', row(1, '2026-05-06', 'a')),
+      event('create', 'part', '[2, "2026-05-06"]', row(2, '2026-05-06', 'b')),
+      event('update', 'part', '[1, "2027-05-06"]', row(1, '2027-05-06', 'a'), {
+        key: '[1, "2026-05-06"]',
+        record: row(1, '2026-05-06', 'a'),
+      }),
+      event('create', 'part', '[3, "2028-05-06"]', row(3, '2028-05-06', 'c')),
+      event('update', 'part', '[1, "2027-05-06"]', row(1, '2027-05-06', 'A'), {
+        record: row(1, '2027-05-06', 'a'),
+      }),
+    ])
+    await app.sql('truncate basalt.outbox; truncate part')
+    await app.sql('truncate part_2027')
+    expect(await logged()).toEqual([
+      event('truncate', 'part', null, {}),
+      event('truncate', 'part', null, { partition: 'part_2027' }),
+    ])
+    await app.sql('drop table part_2028')
   })
 
-  test('release ends it; both may be said twice', async () => {
-    await capture('open', 'open')
-    const done = 'open: changes by plain SQL are no events\n'
-    for (let turn = 0; turn < 2; turn += 1) {
-      expect(await run('release', 'open')).toEqual({ code: 0, stdout: done, stderr: '' })
+  test('by a role without a right to the log are events, which it cannot make otherwise', async () => {
+    const role = `event_writer_${randomUUID().slice(0, 8)}`
+    await app.sql(`create role ${role}; grant insert on open to ${role};
+      set role ${role}; insert into open values (1, 'x'); reset role`)
+    expect(await logged()).toEqual([event('create', 'open', '[1]', { id: 1, name: 'x' })])
+    const forge = app.sql(`
+      create table mine_too (id int); alter table mine_too owner to ${role}; set local role ${role};
+      create trigger forged after insert on mine_too referencing new table as new_rows
+        for each statement execute function basalt.capture_inserts('open', '')`)
+    await expect(forge).rejects.toMatchObject({ code: '42501' })
+    await app.sql(`reset role; drop owned by ${role}; drop role ${role}`)
+  })
+
+  test('with a row that is large for the log keep its key, and never fail', async () => {
+    await app.sql(`
+      insert into open values (1, repeat('x', 17000000)), (2, 'small'); update open set name = 'y' where id = 1`)
+    expect(
+      await app.sql('select record_key as key, record, is_partial from basalt.outbox order by id'),
+    ).toEqual([
+      { key: '[1]', record: { id: 1 }, is_partial: true },
+      { key: '[2]', record: { id: 2, name: 'small' }, is_partial: null },
+      { key: '[1]', record: { id: 1, name: 'y' }, is_partial: true },
+    ])
+  })
+
+  test('of a hundred thousand rows in one statement are as many events', async () => {
+    await app.sql(`insert into open select n, 'n' from generate_series(1, 100000) n`)
+    await app.sql(`update open set name = 'm' where id <= 20000`)
+    const counts = await app.sql(`
+      select action, count(*)::int, count(distinct record_key)::int as keys from basalt.outbox group by 1 order by 1`)
+    expect(counts).toEqual([
+      { action: 'create', count: 100_000, keys: 100_000 },
+      { action: 'update', count: 20_000, keys: 20_000 },
+    ])
+  })
+})
+
+/** Writes of every kind to one table; answers what they are to be in the log. */
+async function writeAll(table: string): Promise<readonly string[]> {
+  await send('POST', table, { id: 7, name: 'x' })
+  await send('PATCH', `${table}/7`, { name: 'y' })
+  await send('POST', `${table}/batch`, {
+    operations: [
+      { method: 'create', body: { id: 8, name: 'z' } },
+      { method: 'create', body: { id: 9, name: 'z' } },
+      { method: 'delete', id: 8 },
+    ],
+  })
+  await send('DELETE', `${table}/7`)
+  await send('POST', `${table}?onConflict=id`, { id: 5, name: 'v' })
+  await send('POST', `${table}?onConflict=id`, { id: 5, name: 'w' })
+  await send('PATCH', `${table}?filter=id=5&expect=1`, { name: 'x' })
+  await send('DELETE', `${table}?filter=id=5&expect=1`)
+  const rows = [
+    { id: 21, name: 'i' },
+    { id: 22, name: 'j' },
+  ]
+  await send('POST', `${table}/import`, rows)
+  const done = 'create 7,update 7,create 8,create 9,delete 8,delete 7,create 5,update 5,update 5,delete 5'
+  return `${done},create 21,create 22`.split(',').map((line) => line.replace(/(\d+)$/, `${table} [$1]`))
+}
+
+async function loggedLines(): Promise<string[]> {
+  return (await logged()).map(({ action, table, key }) => `${action} ${table} ${key}`)
+}
+
+describe('a write of the data API is logged once', () => {
+  test.each(['open', 'hidden', 'bare'])('to %s, whether or not there are triggers', async (table) => {
+    await app.sql(`truncate ${table}; truncate basalt.outbox`)
+    const expected = await writeAll(table)
+    expect(await loggedLines()).toEqual(expected)
+  })
+
+  test('to a table whose triggers were dropped, which come back', async () => {
+    for (const operation of ['insert', 'update', 'delete', 'truncate']) {
+      await app.sql(`drop trigger if exists basalt_capture_${operation} on open`)
     }
-    await app.sql(`insert into open values (1, 'x')`)
-    expect(await logged()).toEqual([])
+    const expected = await writeAll('open')
+    expect(await loggedLines()).toEqual(expected)
+    await triggersOf('open', 4)
+  })
+
+  test('to a table whose triggers are disabled', async () => {
+    await app.sql('alter table open disable trigger user')
+    const expected = await writeAll('open')
+    expect(await loggedLines()).toEqual(expected)
+    await app.sql('alter table open enable trigger user')
+  })
+
+  test('to a table that was made again', async () => {
+    await triggersOf('remade', 4)
+    await app.sql('drop table remade; create table remade (id int primary key, name text)')
+    const expected = await writeAll('remade')
+    expect(await loggedLines()).toEqual(expected)
+    await triggersOf('remade', 4)
+  })
+
+  test('on two nodes, while triggers come and go', async () => {
+    const config = { 'webhooks.deliver': 'false' }
+    await using other = await createTestApp({ database: app.database, config })
+    const nodes = [app, other]
+    const answers = await Promise.all(
+      Array.from({ length: 120 }, async (_, index) => {
+        if (index % 10 === 0) await app.sql('drop trigger if exists basalt_capture_insert on open')
+        const body = { id: index, name: 'x' }
+        return await (nodes[index % 2] ?? app).request('POST', '/api/collections/open', { token, body })
+      }),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(120).fill(201))
+    const keys = (await logged()).map(({ key }) => key)
+    expect(keys.toSorted()).toEqual(Array.from({ length: 120 }, (_, index) => `[${index}]`).toSorted())
+    await triggersOf('open', 4)
+  })
+})
+
+describe('triggers', () => {
+  test('wait for no writer and keep none waiting; until then the API logs its own writes', async () => {
+    const held = Promise.withResolvers<void>()
+    const began = Promise.withResolvers<void>()
+    await app.sql('create table busy (id int primary key, name text)')
+    const writing = app.app.database.system.transaction(async (transaction) => {
+      await transaction.execute({ text: `insert into busy values (1, 'before')`, values: [] })
+      began.resolve()
+      await held.promise
+    })
+    await began.promise
+    // Others are not kept from writing by what waits for the first.
+    for (const id of [2, 3, 4]) {
+      expect((await send('POST', 'busy', { id, name: 'x' })).status).toBe(201)
+      await app.sql(`insert into busy values (${id + 10}, 'sql')`)
+    }
+    await triggersOf('busy', 0)
+    held.resolve()
+    await writing
+    await triggersOf('busy', 4)
+    expect(await loggedLines()).toEqual(['create busy [2]', 'create busy [3]', 'create busy [4]'])
+    await app.sql(`insert into busy values (30, 'sql')`)
+    await send('POST', 'busy', { id: 5, name: 'x' })
+    expect((await loggedLines()).slice(3)).toEqual(['create busy [30]', 'create busy [5]'])
+    await app.sql('drop table busy')
+  })
+
+  test('lose to DDL of the operator', async () => {
+    const held = Promise.withResolvers<void>()
+    const altering = app.app.database.system.transaction(async (transaction) => {
+      await transaction.execute({ text: 'lock table echo in share row exclusive mode', values: [] })
+      await held.promise
+      await transaction.execute({ text: 'alter table echo add column more text', values: [] })
+    })
+    await app.sql(`update basalt.webhooks set tables = '{open}'`)
+    await waitFor('an attempt', async () => {
+      const [row] = await app.sql(
+        `select count(*)::int from pg_locks where relation = 'echo'::regclass and not granted`,
+      )
+      return row?.count > 0
+    })
+    held.resolve()
+    await altering
+    await triggersOf('echo', 0)
+    await app.sql(`update basalt.webhooks set tables = '{}'`)
+    await triggersOf('echo', 4)
+  })
+
+  test('are on no table that nothing listens to, nor on one that opts out or has a foreign part', async () => {
+    await app.sql(`
+      create table apart (id int primary key);
+      create foreign data wrapper nowhere; create server nowhere foreign data wrapper nowhere;
+      create table far (id int) partition by range (id);
+      create foreign table far_1 partition of far for values from (1) to (2) server nowhere`)
+    await triggersOf('apart', 4)
+    await waitFor('the log', () => app.log.some((line) => line.includes('a foreign table is a part of it')))
+    await triggersOf('far', 0)
+    const listed = await run('list')
+    expect([listed.code, listed.stderr]).toEqual([0, ''])
+    const all = ' +create, update, delete, truncate +'
+    expect(listed.stdout).toMatch(new RegExp(`^apart${all}whoever makes them$`, 'm'))
+    expect(listed.stdout).toMatch(
+      new RegExp(`^bare${all}by the API alone: its comment holds @events off$`, 'm'),
+    )
+    expect(listed.stdout).toMatch(
+      new RegExp(`^far${all}by the API alone: a foreign table is a part of it$`, 'm'),
+    )
+    await app.sql(`comment on table apart is '@events off'`)
+    await triggersOf('apart', 0)
+    await app.sql(`comment on table apart is null`)
+    await triggersOf('apart', 4)
+    await app.sql(`update basalt.webhooks set tables = '{open}', events = '{create}'`)
+    await triggersOf('apart', 0)
+    await triggersOf('open', 1)
+    await app.sql(`update basalt.webhooks set tables = '{}', events = '{create,update,delete,truncate}'`)
+    await triggersOf('open', 4)
+    await app.sql('drop table apart, far; drop foreign data wrapper nowhere cascade')
+  })
+
+  test('of an earlier version log as before until they are replaced', async () => {
+    for (const [operation, tables] of [
+      ['insert', 'new table as new_rows'],
+      ['update', 'new table as new_rows old table as old_rows'],
+      ['delete', 'old table as old_rows'],
+    ]) {
+      await app.sql(`create or replace trigger basalt_capture_${operation} after ${operation} on open
+        referencing ${tables} for each statement execute function basalt.capture_changes('open')`)
+    }
+    await send('POST', 'open', { id: 1, name: 'x' })
+    expect(await loggedLines()).toEqual(['create open [1]'])
+    await waitFor('the triggers', async () => {
+      const rows = await app.sql(`
+        select from pg_trigger t join pg_proc p on p.oid = t.tgfoid
+        where tgrelid = 'open'::regclass and p.proname = 'capture_changes'`)
+      return rows.length === 0
+    })
+    await triggersOf('open', 4)
+  })
+})
+
+describe('basalt events', () => {
+  test.each(['capture', 'release'])('%s says that there is nothing to do', async (name) => {
+    expect(await run(name, 'open')).toEqual({
+      code: 0,
+      stdout:
+        'open: nothing to do: changes are events, whoever makes them, while something listens; a comment on the table with @events off leaves out those past the API\n',
+      stderr: '',
+    })
   })
 
   test.each([
@@ -342,3 +531,21 @@ describe('basalt events', () => {
     expect(await run(name, table)).toEqual({ code: 1, stdout: '', stderr: `basalt: ${message}\n` })
   })
 })
+
+function run(...args: string[]) {
+  return basaltHere(['events', ...args], {
+    env: { BASALT_DATABASE_URL: app.database.url, BASALT_AUTH_JWT_SECRET: testSecret },
+  })
+}
+
+/** Waits until so many triggers log changes of the table. */
+async function triggersOf(table: string, count: number): Promise<void> {
+  await waitFor(`${count} triggers on ${table}`, async () => {
+    const [row] = await app.sql(
+      `select count(*)::int from pg_trigger t join pg_proc p on p.oid = t.tgfoid
+      where tgrelid = $1::regclass and p.proname like 'capture\\_%s'`,
+      [table],
+    )
+    return row?.count === count
+  })
+}

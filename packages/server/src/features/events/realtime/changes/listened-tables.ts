@@ -22,8 +22,8 @@ export interface ListenedTablesOptions {
   readonly log: Logger
   /** Seconds for which a table stays in the log after its last stream. */
   readonly resumeSeconds: number
-  /** Resolves when the interest that was committed before is in force on every node. */
-  readonly settled: () => Promise<void>
+  /** Resolves when the interest in the tables that was committed before is in force on every node. */
+  readonly settled: (tables: readonly string[]) => Promise<void>
 }
 
 /** What this node knows of a table. */
@@ -162,7 +162,7 @@ export class ListenedTables {
       returning table_name as name, logged_since is null as is_new, now()::text as at`)
     const unlogged = noted.filter(({ is_new }) => is_new).map(({ name }) => name)
     if (unlogged.length > 0) {
-      await settled()
+      await settled(unlogged)
       // Before the tables count as logged: a write that ends after that is logged or one of these.
       const writers = await this.#findWriters(unlogged, noted[0]?.at ?? '')
       await database.count(sql`

@@ -4,14 +4,11 @@ import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 import { openWebSocket } from '../../../../../test/websocket-client.ts'
-import { captureTable } from '../../outbox/index.ts'
 
 let app: TestApp
 let other: TestApp
 const aliceToken = userToken({ sub: alice })
 const bobToken = userToken({ sub: bob })
-
-const captured = ['list', 'item', 'note', 'member', 'doc', 'own', 'wrapped']
 
 beforeAll(async () => {
   app = await createTestApp({
@@ -39,11 +36,6 @@ beforeAll(async () => {
       create policy own on wrapped using (owner = (select me()))`,
   })
   other = await createTestApp({ database: app.database })
-  for (const name of captured) {
-    const relation = app.app.catalog.current.relations.get(name)
-    if (relation === undefined) throw new Error(`no table ${name}`)
-    await app.app.database.system.transaction((transaction) => captureTable(transaction, relation))
-  }
 })
 afterAll(async () => {
   await other[Symbol.asyncDispose]()

@@ -76,6 +76,7 @@ async function startNode(timing: Partial<WebSocketTiming>) {
     database,
     catalog,
     interests,
+    triggers: { takeUp: async () => false },
     queue: { define: () => undefined },
     notifications,
     verifiers: [anyToken],

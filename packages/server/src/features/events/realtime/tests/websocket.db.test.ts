@@ -188,7 +188,10 @@ describe('realtime › tables', () => {
       ['create', 'note', 1],
       ['delete', 'note', '1'],
     ])
-    expect(await until(theirs, 'item', 998)).toEqual([['create', 'item', 999]])
+    expect(await until(theirs, 'item', 998)).toEqual([
+      ['create', 'note', 2],
+      ['create', 'item', 999],
+    ])
   })
 })
 

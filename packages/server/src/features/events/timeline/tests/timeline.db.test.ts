@@ -224,7 +224,7 @@ describe('the event timeline', () => {
 
   test.each([
     ['user_id=x', 'invalid user_id filter; must be a UUID'],
-    ['action=drop', 'invalid action filter; must be one of: create, update, delete'],
+    ['action=drop', 'invalid action filter; must be one of: create, update, delete, truncate'],
     ['since=yesterday', 'invalid since filter; expected RFC3339 or YYYY-MM-DD'],
     ['limit=0', 'invalid limit'],
     ['cursor=x', 'invalid cursor; expected the nextCursor of a page'],
@@ -331,7 +331,7 @@ describe('the streams of an event', () => {
     const ids = await sql(
       `select id::text from basalt.outbox o where table_name = 'mine' and action = 'delete' order by o.id`,
     )
-    const [first, last] = [ids[0]?.id, ids.at(-1)?.id]
+    const [first, last] = [ids.at(-300)?.id, ids.at(-1)?.id]
     expect(await recorded(first, 1)).toMatchObject([{ sent: 1, withheld: 0 }])
     await waitFor('the row', async () => (await streamsOf(last)).record === 'incomplete')
     expect((await streamsOf(last)).sent).toEqual([])

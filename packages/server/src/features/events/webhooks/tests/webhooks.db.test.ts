@@ -184,8 +184,11 @@ describe('a wrong field', () => {
     [{ url: 'http://a:b@shop.example/' }, 'url must not include embedded credentials'],
     [{ url: 'http://a@shop.example/' }, 'url must not include embedded credentials'],
     [{ url: `http://shop.example/${'x'.repeat(2100)}` }, 'url: at most 2048 characters'],
-    [{ url, events: ['create', 'drop'] }, 'invalid event: drop (must be create, update, or delete)'],
-    [{ url, events: ['CREATE'] }, 'invalid event: CREATE (must be create, update, or delete)'],
+    [
+      { url, events: ['create', 'drop'] },
+      'invalid event: drop (must be create, update, delete, or truncate)',
+    ],
+    [{ url, events: ['CREATE'] }, 'invalid event: CREATE (must be create, update, delete, or truncate)'],
     [{ url, tables: [''] }, 'tables: "" is not the name of a collection'],
     [{ url, tables: ['a\0b'] }, 'tables: expected Unicode text without NUL'],
     [{ url, tables: ['a\ud800'] }, 'tables: expected Unicode text without NUL'],
