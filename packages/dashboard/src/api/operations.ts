@@ -2339,7 +2339,7 @@ export interface Operations {
       readonly id: string
       /** When its transaction began. */
       readonly happenedAt: string | null
-      /** create, update or delete. */
+      /** create, update, delete or truncate. */
       readonly action: string
       readonly table: string
       /** Key of the record; values of a composite one are joined by commas. */
@@ -2451,7 +2451,7 @@ export interface Operations {
         readonly id: string
         /** When its transaction began. */
         readonly happenedAt: string | null
-        /** create, update or delete. */
+        /** create, update, delete or truncate. */
         readonly action: string
         readonly table: string
         /** Key of the record; values of a composite one are joined by commas. */
@@ -7070,7 +7070,7 @@ export interface Operations {
       }>
       /** Columns that an index sorts. */
       readonly sorted: ReadonlyArray<string>
-      /** Whether streams are sent what plain SQL changes, too (`basalt events capture`). */
+      /** Whether streams are sent what plain SQL changes, too (`events.capture`). */
       readonly isCaptured: boolean
     }
   }
@@ -7841,7 +7841,7 @@ export interface Operations {
       readonly url: string
       /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once. */
       readonly secret?: string | null | undefined
-      /** Of create, update and delete; all of them unless given. */
+      /** Of create, update, delete and truncate; the first three unless given. */
       readonly events?: ReadonlyArray<string> | undefined
       /** Names of collections; empty: all. */
       readonly tables?: ReadonlyArray<string> | undefined
@@ -8059,7 +8059,7 @@ export interface Operations {
       readonly url?: string | undefined
       /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once. */
       readonly secret?: string | null | undefined
-      /** Of create, update and delete; all of them unless given. */
+      /** Of create, update, delete and truncate; the first three unless given. */
       readonly events?: ReadonlyArray<string> | undefined
       /** Names of collections; empty: all. */
       readonly tables?: ReadonlyArray<string> | undefined
