@@ -10,11 +10,7 @@ import { messageOf } from '../../../../lib/errors.ts'
 import { TaskQueue } from '../../../../lib/task-queue.ts'
 import type { Interests } from '../interests.ts'
 import { applyChange, changesOf, lookAtTables } from './apply.ts'
-import {
-  listStanding,
-  listTablesWithTriggers,
-  triggersVersion,
-} from './captured-tables.ts'
+import { listStanding, listTablesWithTriggers, triggersVersion } from './captured-tables.ts'
 import { type CapturedAction, type CapturedTable, capturedActions } from './trigger.ts'
 
 const topic = 'event_triggers'
