@@ -1,4 +1,5 @@
-import { defineErrors } from '../../../lib/errors.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
+import { AppError, defineErrors } from '../../../lib/errors.ts'
 
 const disabled = (name: string, key: string) =>
   ({
@@ -24,11 +25,6 @@ export const mfaErrorTable = {
     status: 403,
     message: 'link your account before enabling MFA',
     help: 'An anonymous account has no first factor that a second one could protect.',
-  },
-  enrollmentNeedsAal2: {
-    status: 403,
-    message: 'AAL2 session required to enroll additional MFA factors',
-    help: 'The user has a factor already: sign in with it first.',
   },
   totpEnrolled: enrolled('TOTP MFA'),
   emailMfaEnrolled: enrolled('email MFA'),
@@ -110,3 +106,9 @@ export const mfaErrorTable = {
 } as const
 
 export const mfaErrors = defineErrors(mfaErrorTable)
+
+/** What is missing is the same as everywhere; the text says what for. */
+export function enrollmentNeedsAal2(): AppError {
+  const { kind, status } = httpErrors.insufficientAal()
+  return new AppError(kind, status, 'AAL2 session required to enroll additional MFA factors')
+}

@@ -13,7 +13,7 @@ import {
   type User,
 } from '../accounts/index.ts'
 import type { MfaContext } from './context.ts'
-import { mfaErrors } from './errors.ts'
+import { enrollmentNeedsAal2, mfaErrors } from './errors.ts'
 import { isEnrolled } from './factors.ts'
 import { forgetFailures, releaseTry, requireTry } from './lockout.ts'
 
@@ -46,14 +46,14 @@ function requireAccount(user: User | undefined, identity: UserIdentity): User {
  * Every step of an enrolment asks for it, the last one with the user locked.
  *
  * @param hasPassed whether the session counts as one that has passed a factor
- * @throws AppError enrollment_needs_aal2
+ * @throws AppError insufficient_aal
  */
 export async function requirePassedFactor(
   database: Queryable,
   { userId, aal }: UserIdentity,
   hasPassed = aal === 'aal2',
 ): Promise<void> {
-  if (!hasPassed && (await isEnrolled(database, userId))) throw mfaErrors.enrollmentNeedsAal2()
+  if (!hasPassed && (await isEnrolled(database, userId))) throw enrollmentNeedsAal2()
 }
 
 /**

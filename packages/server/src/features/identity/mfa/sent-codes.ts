@@ -125,7 +125,7 @@ export async function enrollSentCode(
   jobs.wake()
 }
 
-/** @throws AppError of the method: no enrolment, wrong code, expired; enrollment_needs_aal2, too_many_mfa_failures */
+/** @throws AppError of the method: no enrolment, wrong code, expired; insufficient_aal, too_many_mfa_failures */
 export async function confirmSentCode(
   context: MfaContext,
   identity: UserIdentity,

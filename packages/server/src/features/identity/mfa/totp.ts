@@ -52,7 +52,7 @@ export async function enrollTotp(context: MfaContext, identity: UserIdentity): P
   return { factor_id: factor.id, uri: totp.toString(), secret: totp.secret.base32 }
 }
 
-/** @throws AppError totp_disabled, enrollment_needs_aal2, no_totp_enrollment, invalid_totp_code, too_many_mfa_failures */
+/** @throws AppError totp_disabled, insufficient_aal, no_totp_enrollment, invalid_totp_code, too_many_mfa_failures */
 export async function confirmTotp(
   context: MfaContext,
   identity: UserIdentity,

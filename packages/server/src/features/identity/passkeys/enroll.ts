@@ -27,7 +27,7 @@ const notWaiting = 'no enrolment of the user waits for this challenge'
  * Begins to add a passkey. A user with a factor must have passed it.
  *
  * @returns what the browser makes the passkey of
- * @throws AppError webauthn_disabled, passkeys_need_domain, link_account_first, enrollment_needs_aal2, too_many_passkeys
+ * @throws AppError webauthn_disabled, passkeys_need_domain, link_account_first, insufficient_aal, too_many_passkeys
  */
 export async function enrollPasskey(context: PasskeyContext, identity: UserIdentity) {
   const party = requireRelyingParty(context)
@@ -52,7 +52,7 @@ export interface GivenPasskey {
 /**
  * Adds the passkey, and with the first one the factor.
  *
- * @throws AppError webauthn_disabled, enrollment_needs_aal2, field_required, invalid_attestation_response, webauthn_enrollment_failed,
+ * @throws AppError webauthn_disabled, insufficient_aal, field_required, invalid_attestation_response, webauthn_enrollment_failed,
  * passkey_registered, too_many_passkeys
  */
 export async function confirmPasskey(

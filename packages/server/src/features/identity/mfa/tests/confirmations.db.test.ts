@@ -27,7 +27,7 @@ afterAll(async () => nodes[Symbol.asyncDispose]())
 const needsAal2 = {
   code: 403,
   message: 'AAL2 session required to enroll additional MFA factors',
-  error: 'enrollment_needs_aal2',
+  error: 'insufficient_aal',
 }
 
 type Confirm = (node: AccountsApp) => Promise<TestResponse>

@@ -103,7 +103,7 @@ describe('enrolment', () => {
     expect(envelope(await accounts.post('mfa/email/enroll', undefined, user.token))).toEqual({
       code: 403,
       message: 'AAL2 session required to enroll additional MFA factors',
-      error: 'enrollment_needs_aal2',
+      error: 'insufficient_aal',
     })
     const { token } = await aal2Session(accounts, user)
     expect(envelope(await accounts.post('mfa/totp/enroll', undefined, token))).toEqual({

@@ -170,7 +170,7 @@ describe('further passkeys', () => {
     expect(envelope(await begin(user.token))).toEqual({
       code: 403,
       message: 'AAL2 session required to enroll additional MFA factors',
-      error: 'enrollment_needs_aal2',
+      error: 'insufficient_aal',
     })
     const second = newAuthenticator()
     const { json: both } = await passSecondFactor(accounts, email, user.authenticator)

@@ -105,9 +105,7 @@ describe('a sign-in by email', () => {
       const refused = await accounts.app.request(method, `/api/auth/mfa/${path}`, { token })
       expect(envelope(refused).error).toBe('insufficient_aal')
     }
-    expect(envelope(await accounts.post('mfa/email/enroll', undefined, token)).error).toBe(
-      'enrollment_needs_aal2',
-    )
+    expect(envelope(await accounts.post('mfa/email/enroll', undefined, token)).error).toBe('insufficient_aal')
   })
 })
 
