@@ -288,9 +288,9 @@ function tokenParameter(query: unknown): string | undefined {
   return typeof token === 'string' && token !== '' ? token : undefined
 }
 
-/** RFC 6750 §2.1; the scheme is matched case-sensitively. */
+/** The token of RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1). */
 function bearerToken(header: string | undefined): string | undefined {
-  if (header === undefined || !header.startsWith('Bearer ')) return undefined
+  if (header === undefined || !(header.startsWith('Bearer ') || /^bearer /i.test(header))) return undefined
   const token = header.slice('Bearer '.length).trim()
   return token === '' ? undefined : token
 }

@@ -119,6 +119,14 @@ export function noteStream(request: FastifyRequest, carrier: EventEmitter): void
   for (const observer of observers) observer.onStream?.(stream)
 }
 
-export function pathOf({ url }: FastifyRequest): string {
-  return url.split('?', 1)[0] ?? ''
+export function pathOf({ url }: Pick<FastifyRequest, 'url'>): string {
+  return maskTokens(url.split('?', 1)[0] ?? '')
+}
+
+/** Masks tokens and keys that a client has put into a path, by their form. */
+function maskTokens(path: string): string {
+  if (!path.includes('basalt_') && !path.includes('eyJ')) return path
+  return path
+    .replaceAll(/(basalt_[a-z]+_)[\w-]{16,}/g, '$1[redacted]')
+    .replaceAll(/eyJ[\w-]{8,}\.[\w-]+\.[\w-]+/g, '[redacted]')
 }
