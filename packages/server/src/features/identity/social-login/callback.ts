@@ -19,7 +19,7 @@ type Outcome = AuthenticationResponse | PendingResponse | { readonly linked: str
 /**
  * Finishes a sign-in: the browser brings the provider's answer.
  *
- * @throws AppError provider_not_configured, provider_denied, invalid_state, missing_code, provider_failed, …
+ * @throws AppError provider_not_configured; where there is no page provider_denied, invalid_state, missing_code, provider_failed, …
  */
 export async function finish(
   context: SocialLoginContext,
@@ -38,7 +38,10 @@ export async function finish(
     browserHashes: browsers,
   })
   if (signIn === undefined) {
-    throw parameters.has('error') ? socialLoginErrors.providerDenied() : socialLoginErrors.invalidState()
+    const failure = parameters.has('error')
+      ? socialLoginErrors.providerDenied()
+      : socialLoginErrors.invalidState()
+    return sendFailure(context, failure, undefined, request, reply)
   }
   if (signIn.authorize_query !== null) {
     const outcome = await identify(context, provider, parameters)
@@ -57,7 +60,8 @@ export async function finish(
     throw socialLoginErrors.invalidPopup()
   } catch (error) {
     const waits = signIn.popup_hash
-    if (!(error instanceof AppError) || waits === null) throw error
+    if (waits === null) return sendFailure(context, requireAppError(error), signIn, request, reply)
+    if (!(error instanceof AppError)) throw error
     if (!(await popups.answer(waits, browsers, { error: error.message }))) throw error
     return sendClosingPage(context, reply)
   }
@@ -113,10 +117,50 @@ function send(
   if (target === undefined) return reply.send(outcome)
   const fragment: Record<string, string> =
     'token' in outcome
-      ? { refreshToken: outcome.refreshToken, token: outcome.token }
+      ? { token: outcome.token, refreshToken: outcome.refreshToken }
       : 'linked' in outcome
         ? { linked: outcome.linked }
         : { mfa_pending: 'true', mfa_token: outcome.mfa_token }
+  return lead(target, fragment, request, reply)
+}
+
+/**
+ * Sends a person whose sign-in has failed back to the page.
+ *
+ * @param signIn undefined when it is not known any more: the page is that of the configuration
+ * @throws the failure where there is no page
+ */
+function sendFailure(
+  { accounts }: SocialLoginContext,
+  failure: AppError,
+  signIn: WaitingSignIn | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const target = pageOf(accounts.config, signIn?.redirect_to ?? undefined)
+  if (target === undefined) throw failure
+  return lead(target, { error: failure.kind, error_description: failure.message }, request, reply)
+}
+
+/** The page that asked for the sign-in, unless the configuration has changed since the start. */
+function pageOf(
+  config: SocialLoginContext['accounts']['config'],
+  given: string | undefined,
+): URL | undefined {
+  try {
+    return findRedirectTarget(config, given)
+  } catch (error) {
+    if (error instanceof AppError) return findRedirectTarget(config, undefined)
+    throw error
+  }
+}
+
+function lead(
+  target: URL,
+  fragment: Readonly<Record<string, string>>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   target.hash = new URLSearchParams(fragment).toString()
   // After a POST the browser must not post the form on (RFC 9110 §15.4.4).
   return reply.redirect(target.href, request.method === 'POST' ? 303 : 307)

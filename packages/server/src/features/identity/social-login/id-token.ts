@@ -31,8 +31,15 @@ export function verifyIdToken(
   const claims = readPart(payload)
   const seconds = now.getTime() / 1000
   const isCurrent = typeof claims.exp === 'number' && claims.exp + toleranceSeconds > seconds
-  const isIssued = typeof claims.iat === 'number' && claims.iat - toleranceSeconds < seconds
-  return claims.iss === issuer && isCurrent && isIssued ? claims : undefined
+  return claims.iss === issuer && isCurrent && typeof claims.iat === 'number' && !isOfFuture(claims, now)
+    ? claims
+    : undefined
+}
+
+/** Returns whether an id_token says that it was issued, or is valid, only later. */
+export function isOfFuture({ iat, nbf }: Json, now: Date): boolean {
+  const latest = now.getTime() / 1000 + toleranceSeconds
+  return [iat, nbf].some((claim) => typeof claim === 'number' && claim > latest)
 }
 
 function readPart(part: string): Json {

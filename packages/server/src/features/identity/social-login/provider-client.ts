@@ -1,7 +1,7 @@
 import type { Configuration, ServerMetadata } from 'openid-client'
 import type { Clock } from '../../../lib/clock.ts'
 import { codeOf, messageOf } from '../../../lib/errors.ts'
-import { verifyIdToken } from './id-token.ts'
+import { isOfFuture, verifyIdToken } from './id-token.ts'
 import { createLibraryFetch } from './library-fetch.ts'
 import { createProviderApi } from './provider-api.ts'
 import {
@@ -103,6 +103,8 @@ export class ProviderClient {
       })
       const tokenAnswer = answers[0] ?? {}
       const claims = objectOf(answer.claims() ?? decodeClaims(tokenAnswer.id_token))
+      if (isOfFuture(claims, this.#deps.clock.now()))
+        throw new ProviderFailure('the id_token is of the future')
       const api = this.#createApi(configuration, answer.access_token, {
         tokenAnswer,
         claims,

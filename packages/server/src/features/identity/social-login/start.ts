@@ -17,6 +17,7 @@ import { bindBrowser, browserHashes, signInSeconds } from './browser-cookie.ts'
 import { callbackUrl, isHttps, type SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
 import { explainFailure } from './failure.ts'
+import { findLoopbackDetour } from './loopback-detour.ts'
 import type { ProviderClient } from './provider-client.ts'
 import { insertSignIn, type NewSignIn } from './queries.ts'
 import { findRedirectTarget } from './redirect-target.ts'
@@ -41,6 +42,8 @@ export async function start(
   const { accounts, registry, popups } = context
   const at = registry.find(provider)
   if (at === undefined) throw socialLoginErrors.providerNotConfigured(provider)
+  const detour = findLoopbackDetour(request, context.publicBaseUrl())
+  if (detour !== undefined) return reply.redirect(detour, 307)
   const link = query.link === undefined ? undefined : openLink(context, provider, query.link)
   const redirectTo = link?.redirectTo ?? query.redirect_to
   findRedirectTarget(accounts.config, redirectTo)

@@ -388,7 +388,7 @@ describe('social login › redirect', () => {
     const target = new URL(response.headers.get('location') ?? '')
     expect(target.origin + target.pathname).toBe('https://app.example.com/welcome')
     const fragment = new URLSearchParams(target.hash.slice(1))
-    expect([...fragment.keys()]).toEqual(['refreshToken', 'token'])
+    expect([...fragment.keys()]).toEqual(['token', 'refreshToken'])
     const token = fragment.get('token') ?? undefined
     const me = await redirecting.app.request('GET', '/api/auth/me', { token })
     expect(me.status).toBe(200)
@@ -404,5 +404,51 @@ describe('social login › redirect', () => {
       '/api/auth/oauth/peer?redirect_to=https://evil.example',
     )
     expect([refused.status, refused.json.message]).toEqual([400, 'invalid redirect_to'])
+  })
+
+  test('leads back to the page with the error of who cancels, or whose sign-in fails', async () => {
+    newPerson()
+    await using redirecting = await createAccountsApp({ config: { ...oidcConfig(peer.issuer), ...redirect } })
+    const page = (response: Response) => {
+      const target = new URL(response.headers.get('location') ?? '')
+      const fragment = [...new URLSearchParams(target.hash.slice(1))]
+      return [response.status, `${target.origin}${target.pathname}`, fragment]
+    }
+    const errors = (error: string, description: string) => [
+      ['error', error],
+      ['error_description', description],
+    ]
+    const denied = errors('provider_denied', 'OAuth authentication was denied or failed')
+    const browser = new Browser()
+    const state = (await browser.start(redirecting.app, 'peer', '?redirect_to=/welcome')).searchParams.get(
+      'state',
+    )
+    const callback = `${redirecting.app.url}/api/auth/oauth/peer/callback`
+    const cancelled = `${callback}?error=access_denied&state=${state}`
+    expect(page(await browser.open(cancelled))).toEqual([307, 'https://app.example.com/welcome', denied])
+    // Once more, by the button to go back: the sign-in is not known any longer.
+    expect(page(await browser.open(cancelled))).toEqual([307, 'https://app.example.com/signed-in', denied])
+    const failing = (await browser.start(redirecting.app, 'peer')).searchParams.get('state')
+    expect(page(await browser.open(`${callback}?code=unknown&state=${failing}`))).toEqual([
+      307,
+      'https://app.example.com/signed-in',
+      errors('provider_failed', 'failed to authenticate with provider'),
+    ])
+    expect(page(await browser.open(`${callback}?code=x&state=x`))).toEqual([
+      307,
+      'https://app.example.com/signed-in',
+      errors('invalid_state', 'invalid or expired OAuth state'),
+    ])
+  })
+
+  test('leads a browser on another name of the loopback address to the host of the callback first', async () => {
+    const { app } = accounts
+    const other = app.url.replace('127.0.0.1', 'localhost')
+    const first = await new Browser().open(`${other}/api/auth/oauth/peer?redirect_to=`)
+    expect([first.status, first.headers.get('location'), first.headers.getSetCookie()]).toEqual([
+      307,
+      `${app.url}/api/auth/oauth/peer?redirect_to=`,
+      [],
+    ])
   })
 })
