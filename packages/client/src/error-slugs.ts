@@ -90,7 +90,6 @@ export type ErrorSlug =
   | 'embedding_refused'
   | 'embedding_timeout'
   | 'empty_body'
-  | 'enrollment_needs_aal2'
   | 'event_not_found'
   | 'event_required'
   | 'exclusion_violation'

@@ -4,13 +4,13 @@ import { readUuid } from '../../../../http/requests/filters.ts'
 import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
 import { type PageRequest, readPage } from '../../../../http/schemas.ts'
 import type { AppError } from '../../../../lib/errors.ts'
-import { isStorableText } from '../../../../lib/storable-text.ts'
 import { createToken, hashToken } from '../../../../lib/tokens.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { clientIdPrefix, clientSecretPrefix } from '../context.ts'
 import { oauthServerErrors } from '../errors.ts'
 import { scopes as dataScopes, isScope, scopeTokens } from '../scopes.ts'
+import { findNameProblem } from './client-name.ts'
 import type { ClientRow, CountedClientRow } from './queries.ts'
 import * as queries from './queries.ts'
 import { findRedirectUriProblem } from './redirect-uri.ts'
@@ -29,7 +29,6 @@ export interface Actor {
   readonly origin: RequestOrigin
 }
 
-const nameLimit = 200
 const redirectUriLimit = 100
 
 /** The administration of clients. */
@@ -187,8 +186,8 @@ function revoked(): AppError {
 function readName(given = ''): string {
   const name = given.trim()
   if (name === '') throw invalid('name is required')
-  if (name.length > nameLimit) throw invalid(`name: at most ${nameLimit} characters`)
-  if (!isStorableText(name)) throw invalid('name: expected Unicode text without NUL')
+  const problem = findNameProblem(name)
+  if (problem !== undefined) throw invalid(`name: ${problem}`)
   return name
 }
 

@@ -1,6 +1,6 @@
-import { isStorableText } from '../../../../lib/storable-text.ts'
 import { ProtocolError } from '../protocol-error.ts'
 import { isScope } from '../scopes.ts'
+import { findNameProblem } from './client-name.ts'
 import { findRedirectUriProblem } from './redirect-uri.ts'
 
 /** What a client says of itself (RFC 7591 §2), as far as it matters here. */
@@ -12,7 +12,6 @@ export interface ClientMetadata {
   readonly authentication: string | undefined
 }
 
-const nameLimit = 200
 const redirectUriLimit = 100
 
 /**
@@ -26,12 +25,8 @@ export function readClientMetadata(
   permitted: readonly string[],
 ): ClientMetadata {
   const name = readText(given, 'client_name')?.trim()
-  if (name !== undefined && name.length > nameLimit) {
-    throw invalid(`client_name: expected at most ${nameLimit} characters`)
-  }
-  if (name !== undefined && !isStorableText(name)) {
-    throw invalid('client_name: expected Unicode text without NUL')
-  }
+  const problem = name === undefined ? undefined : findNameProblem(name)
+  if (problem !== undefined) throw invalid(`client_name: ${problem}`)
   requireMember(given, 'response_types', 'code')
   const grantTypes = requireMember(given, 'grant_types', 'authorization_code')
   if (grantTypes.includes('client_credentials')) {

@@ -116,7 +116,8 @@ export function isDocumentAddress(text: string): boolean {
 
 function readDocument(clientId: string, reply: OutboundReply): Readonly<Record<string, unknown>> {
   const { status, error, headers, text } = reply
-  if (error !== undefined || status === undefined) throw refuse(error ?? 'no answer')
+  // Why not would tell names and addresses of the server's own network apart.
+  if (error !== undefined || status === undefined) throw refuse('it cannot be fetched')
   if (status !== 200) throw refuse(`status ${status} instead of 200`)
   const type =
     String(headers['content-type'] ?? '')

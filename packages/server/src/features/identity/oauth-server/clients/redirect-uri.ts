@@ -1,4 +1,5 @@
-const loopback = /^http:\/\/(localhost|127\.0\.0\.1)(?::\d{1,5})?(?=\/|$)/
+/** With any port, a number with leading zeros included (RFC 3986 §3.2.3); one over 65535 is no address. */
+const loopback = /^http:\/\/(localhost|127\.0\.0\.1)(?::\d+)?(?=\/|$)/
 const lengthLimit = 2048
 
 /** What is wrong with an address that a client wants people sent back to. */
@@ -15,14 +16,14 @@ export function findRedirectUriProblem(uri: string): string | undefined {
   if (!/^https?:\/\/[^/]/i.test(uri) || username !== '' || password !== '' || uri.includes('@')) {
     return `invalid redirect URI: ${uri}`
   }
-  if (protocol === 'http:' && !loopback.test(uri))
+  if (protocol === 'http:' && !isLoopbackRedirect(uri))
     return `HTTPS required for non-localhost redirect URI: ${uri}`
   return undefined
 }
 
 /** Of a native app (RFC 8252 §7.3). */
 export function isLoopbackRedirect(uri: string): boolean {
-  return loopback.test(uri)
+  return loopback.test(uri) && URL.canParse(uri)
 }
 
 /**
@@ -36,5 +37,5 @@ export function isRegistered(registered: readonly string[], uri: string): boolea
 }
 
 function withoutPort(uri: string): string | undefined {
-  return loopback.test(uri) ? uri.replace(loopback, 'http://$1') : undefined
+  return isLoopbackRedirect(uri) ? uri.replace(loopback, 'http://$1') : undefined
 }

@@ -1,28 +1,35 @@
+import { hkdfSync } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { createSecretBox, type SecretBox } from '../../../../lib/secret-box.ts'
 
 /** Seconds that a person has for the page. */
 const lifetimeSeconds = 900
 /** What the cookie holds before anybody has signed in. */
 const begun = 'begun'
+/** What the key of the cookie is for. */
+const sealing = 'cookie of the authorization page'
 
 /**
  * Who has signed in on the page, in a cookie that no script reads and no other site's form sends along (RFC 9700 §4.7).
- * Without it no form of the page does anything.
+ * Without it no form of the page does anything. The token in it is sealed: outside of the page it opens nothing.
  */
 export class PageCookie {
   readonly #isSecure: boolean
+  readonly #box: SecretBox
 
-  constructor(publicBaseUrl: string) {
+  /** @param key the same on every node */
+  constructor(publicBaseUrl: string, key: Buffer) {
     this.#isSecure = publicBaseUrl.startsWith('https:')
+    this.#box = createSecretBox([Buffer.from(hkdfSync('sha256', key, '', sealing, 32))])
   }
 
   begin(reply: FastifyReply): void {
-    this.set(reply, begun)
+    this.#write(reply, begun, lifetimeSeconds)
   }
 
   /** @param token of the session, or of the sign-in whose second factor is due */
   set(reply: FastifyReply, token: string): void {
-    this.#write(reply, token, lifetimeSeconds)
+    this.#write(reply, this.#box.seal(Buffer.from(token), sealing), lifetimeSeconds)
   }
 
   clear(reply: FastifyReply): void {
@@ -38,7 +45,8 @@ export class PageCookie {
       ?.split(/; */)
       .find((pair) => pair.startsWith(prefix))
       ?.slice(prefix.length)
-    return value === begun ? '' : value
+    if (value === undefined || value === '') return undefined
+    return value === begun ? '' : (this.#box.open(value, sealing)?.toString() ?? '')
   }
 
   get #name(): string {

@@ -34,7 +34,7 @@ export class Exchange {
   readonly #page: PageReply
 
   constructor(context: PageContext, request: FastifyRequest, reply: FastifyReply) {
-    this.cookie = new PageCookie(context.oauth.publicBaseUrl())
+    this.cookie = new PageCookie(context.oauth.publicBaseUrl(), context.oauth.key)
     this.#context = context
     this.#request = request
     this.#reply = reply

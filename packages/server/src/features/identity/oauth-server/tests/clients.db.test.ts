@@ -98,6 +98,8 @@ describe('oauth server › clients', () => {
       'scopes: expected one of readonly, readwrite, * beside actions',
     ],
     [uri('callback'), 'invalid redirect URI: callback'],
+    [uri('http://localhost:65536/'), 'invalid redirect URI: http://localhost:65536/'],
+    [uri('https://client.example.com:070000/'), 'invalid redirect URI: https://client.example.com:070000/'],
     [uri(`${callback}?a=b`), `redirect URI must not contain query parameters: ${callback}?a=b`],
     [uri(`${callback}#a`), `redirect URI must not contain fragment: ${callback}#a`],
     [uri('https://*.example.com/'), 'redirect URI must not contain wildcard: https://*.example.com/'],

@@ -100,6 +100,12 @@ describe('oauth server › page', () => {
     await browser.submit('password', { email: user.email, password: goodPassword })
     expect(browser.html).toMatch(/wants to <b>read<\/b> your data in <code>note<\/code>/)
     expect(browser.html).toContain('<b>client.example.com</b>')
+    // What the cookie holds between sign-in and consent opens nothing else.
+    const [, held = ''] = browser.cookie.split('=')
+    for (const token of [held, held.split('.').at(-1), decodeURIComponent(held)]) {
+      const me = await accounts.app.request('GET', '/api/auth/me', { token })
+      expect([token?.includes('eyJ'), me.status]).toEqual([false, 401])
+    }
     await browser.submit('consent', { decision: 'approve' })
     expect(browser.status).toBe(303)
     const { searchParams } = browser.location

@@ -149,7 +149,12 @@ describe('oauth server › client registration', () => {
     [
       { redirect_uris, client_name: 'x'.repeat(201) },
       'invalid_client_metadata',
-      'client_name: expected at most 200 characters',
+      'client_name: at most 200 characters',
+    ],
+    [
+      { redirect_uris, client_name: 'Calendar\u202etxt' },
+      'invalid_client_metadata',
+      'client_name: expected text without controls of its direction',
     ],
     [
       { redirect_uris, client_name: 'a\0b' },
@@ -410,6 +415,13 @@ describe('oauth server › client metadata documents', () => {
     )
     const redirect_uri = 'http://127.0.0.1:6123/callback'
     expect((await authorize(askWith(client, proof, { redirect_uri }))).status).toBe(200)
+    // A number with zeros before it is the same port; matching goes by characters where the address is no loopback one.
+    const spelled = { redirect_uri: 'http://127.0.0.1:0006123/callback' }
+    expect((await authorize(askWith(client, proof, spelled))).status).toBe(200)
+    const beyond = await authorize(
+      askWith(client, proof, { redirect_uri: 'http://127.0.0.1:70000/callback' }),
+    )
+    expect([beyond.status, beyond.json.error]).toEqual([400, 'invalid_request'])
   })
 
   test.each([
@@ -439,9 +451,12 @@ describe('oauth server › client metadata documents', () => {
     }
     await using outside = await createOAuthApp({
       config: { ...many, 'server.public_base_url': 'https://api.example.com' },
-      resolve: async (name) => [{ address: names[name] ?? '127.0.0.1', family: 4 }],
+      resolve: async (name) => {
+        if (name === 'nowhere.example.com') throw new Error('getaddrinfo ENOTFOUND')
+        return [{ address: names[name] ?? '127.0.0.1', family: 4 }]
+      },
     })
-    const refused = refusal('the address is not one that requests may be sent to')
+    const refused = refusal('it cannot be fetched')
     for (const host of [
       '127.0.0.1',
       '10.1.2.3',
@@ -451,6 +466,7 @@ describe('oauth server › client metadata documents', () => {
       '[::ffff:7f00:1]',
       'localhost',
       ...Object.keys(names),
+      'nowhere.example.com',
     ]) {
       const client = { clientId: `https://${host}/oauth.json`, clientSecret: undefined }
       expect((await authorize(askWith(client, proof), outside)).json).toEqual(refused)
