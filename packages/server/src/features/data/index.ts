@@ -106,6 +106,7 @@ export function wireData(
           limits: {
             maxSizeMb: config.api.import_max_size_mb,
             maxRows: config.api.import_max_rows,
+            maxRefused: config.api.import_max_refused,
             timeoutSeconds: config.api.import_timeout,
             rowBytes: config.server.body_limit,
           },

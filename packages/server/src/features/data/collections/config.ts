@@ -30,5 +30,11 @@ export const apiConfig = Type.Object({
   ),
   import_max_size_mb: integer(50, 'Largest body of an import, in MiB.', 1, 10_240),
   import_max_rows: integer(100_000, 'Rows of an import at most.', 1, 100_000_000),
+  import_max_refused: integer(
+    10_000,
+    'Rows that the database may refuse before an import in the mode `partial` ends; nothing of it is kept then.',
+    1,
+    100_000_000,
+  ),
   import_timeout: integer(300, 'Seconds an import may work in the database.', 1, 86_400),
 })

@@ -44,7 +44,7 @@ export {
 export { findVectorColumn, type VectorColumn } from './plan/vector.ts'
 export { formatPage } from './read/page-request.ts'
 export { readerOf } from './read/reading.ts'
-export { bodyOf, callerOf, queryOf, untilDisconnected } from './request.ts'
+export { bodyOf, callerOf, queryOf } from './request.ts'
 export { type CollectionService, createCollectionService } from './service.ts'
 export { fill, StatementCache, type Template } from './statement-cache.ts'
 

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { identityOf } from '../../../http/access/authentication.ts'
 import type { Identity } from '../../../http/access/identity.ts'
 import { addressKey } from '../../../http/requests/client-address.ts'
-import { hasDisconnected } from '../../../http/responses/disconnection.ts'
+import { hasDisconnected, untilDisconnected } from '../../../http/responses/disconnection.ts'
 import { idempotencyKeyOf } from '../idempotency/index.ts'
 import type { Caller } from './access/caller.ts'
 
@@ -39,17 +39,6 @@ export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
 function actorOf(identity: Identity): string {
   const impersonator = identity.kind === 'user' ? identity.impersonator : undefined
   return impersonator === undefined ? identity.kind : `${impersonator} as ${identity.kind}`
-}
-
-/** Aborted when the client leaves before it has the whole answer. */
-export function untilDisconnected({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  const leave = () => {
-    if (!raw.writableFinished) controller.abort(new Error('the client has disconnected'))
-  }
-  if (raw.destroyed) leave()
-  else raw.once('close', leave)
-  return controller.signal
 }
 
 /** The query string as sent: the collections read it themselves, and remember what it meant. */

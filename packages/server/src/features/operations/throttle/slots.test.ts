@@ -54,3 +54,19 @@ test('a queue that is full refuses more', async () => {
   expect(await first).toBe('first')
   expect(new Set(await Promise.all(waiting))).toEqual(new Set(['done']))
 })
+
+test('what ends its wait frees its place, and its work does not begin', async () => {
+  const slots = createSlots({ longestQueue: 2 })
+  const log: string[] = []
+  const { work, end } = openWork(log)
+  const first = slots.take('key', 1, work('a'))
+  const leaving = new AbortController()
+  const second = slots.take('key', 1, work('b'), leaving.signal)
+  const third = slots.take('key', 1, work('c'))
+  leaving.abort()
+  await expect(second).rejects.toMatchObject({ kind: 'too_many_requests' })
+  const fourth = slots.take('key', 1, work('d'))
+  for (const name of ['a', 'c', 'd']) await end(name)
+  expect(log).toEqual(['a', 'c', 'd'])
+  expect(await Promise.all([first, third, fourth])).toEqual(['a', 'c', 'd'])
+})

@@ -1,10 +1,14 @@
 import { httpErrors } from '../../../http/errors/errors.ts'
+import { clientSignal } from '../../../http/requests/client-presence.ts'
 import type { AppError } from '../../../lib/errors.ts'
 
 /** Runs work of one key a few at a time, in the order it came. */
 export interface Slots {
-  /** @throws AppError too_many_requests, or the error given, when too many wait already */
-  take<Result>(key: string, width: number, work: () => Promise<Result>): Promise<Result>
+  /**
+   * @param signal ends the wait; that of the client whose request this is, unless given
+   * @throws AppError too_many_requests, or the error given, when too many wait already or the wait has ended
+   */
+  take<Result>(key: string, width: number, work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>
 }
 
 export interface SlotOptions {
@@ -13,13 +17,35 @@ export interface SlotOptions {
   readonly createRefusal?: () => AppError
 }
 
+interface Queue {
+  running: number
+  readonly waiting: (() => void)[]
+}
+
 export function createSlots({
   longestQueue = 250,
   createRefusal = httpErrors.tooManyRequests,
 }: SlotOptions = {}): Slots {
-  const queues = new Map<string, { running: number; readonly waiting: (() => void)[] }>()
+  const queues = new Map<string, Queue>()
+
+  function wait(queue: Queue, signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const begin = () => {
+      signal?.removeEventListener('abort', leave)
+      resolve()
+    }
+    const leave = () => {
+      queue.waiting.splice(queue.waiting.indexOf(begin), 1)
+      reject(createRefusal().retryAfter(2))
+    }
+    queue.waiting.push(begin)
+    if (signal?.aborted === true) leave()
+    else signal?.addEventListener('abort', leave, { once: true })
+    return promise
+  }
+
   return {
-    async take(key, width, work) {
+    async take(key, width, work, signal) {
       const queue = queues.get(key) ?? { running: 0, waiting: [] }
       queues.set(key, queue)
       if (queue.running < width) {
@@ -28,7 +54,7 @@ export function createSlots({
         if (queue.waiting.length >= longestQueue) {
           throw createRefusal().retryAfter(2)
         }
-        await new Promise<void>((resolve) => queue.waiting.push(resolve))
+        await wait(queue, signal ?? clientSignal())
       }
       try {
         return await work()

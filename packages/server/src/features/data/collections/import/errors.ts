@@ -42,6 +42,11 @@ export const importErrorTable = {
       `${failed} ${failed === 1 ? 'row was' : 'rows were'} refused and nothing was imported`,
     help: 'In the mode `full` every row must be accepted; `errors` says what is wrong with which. `mode=partial` imports the others.',
   },
+  tooManyRowsRefused: {
+    status: 409,
+    message: (limit: number) => `more than ${limit} rows were refused and nothing was imported`,
+    help: 'The limit is `api.import_max_refused`. `dryRun=true&mode=full` says what is wrong with the first 1,000; `on_conflict=skip` passes over rows that exist.',
+  },
   importNotFound: {
     status: 404,
     message: 'import not found',

@@ -83,15 +83,16 @@ async function findMisfit(
 ): Promise<string | undefined> {
   const slots = rangeSlots(row, row)
   const savepoint = statements.call(sql`savepoint value_check`)
+  const release = statements.call(sql`release savepoint value_check`)
   const rollback = statements.call(sql`rollback to savepoint value_check`)
   const call = (fragment: Sql) => fill(statements.template(fragment), slots)
   const attempt = async (calls: readonly Call[]): Promise<StatementFailed | undefined> => {
     try {
-      await transaction.run([savepoint, ...calls])
+      await transaction.run([savepoint, ...calls, release])
       return undefined
     } catch (error) {
       if (!(error instanceof StatementFailed)) throw error
-      await transaction.run([rollback])
+      await transaction.run([rollback, release])
       return error
     }
   }

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
-import { httpErrors } from '../../../../http/errors/errors.ts'
 import { isBodyAwaited } from '../../../../http/requests/expectation.ts'
+import { untilDisconnected } from '../../../../http/responses/disconnection.ts'
 import { bearerSecurity, responses } from '../../../../http/schemas.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import { Type } from '../../../../lib/type.ts'
@@ -9,7 +9,7 @@ import { idempotencyHeaders } from '../../idempotency/index.ts'
 import type { Caller } from '../access/caller.ts'
 import { createAdmission, isOpenFor } from '../access/public-access.ts'
 import { readParameters } from '../parse/parameters.ts'
-import { type CollectionRoute, callerOf, queryOf, untilDisconnected } from '../request.ts'
+import { type CollectionRoute, callerOf, queryOf } from '../request.ts'
 import { importErrors } from './errors.ts'
 import { parseImportOptions } from './parameters.ts'
 import type { ImportFormat } from './records.ts'
@@ -103,11 +103,6 @@ const formats: Readonly<Record<string, ImportFormat>> = {
 }
 
 function formatOf({ headers }: FastifyRequest): ImportFormat {
-  const coding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
-  if (coding !== 'identity') {
-    // RFC 9110 §15.5.16: the answer names what would have been accepted.
-    throw httpErrors.unsupportedContentEncoding().with({ headers: { 'accept-encoding': 'identity' } })
-  }
   const [type = ''] = (headers['content-type'] ?? '').split(';', 1)
   const format = formats[type.trim().toLowerCase()]
   if (format === undefined) throw importErrors.importMediaType()
@@ -168,7 +163,7 @@ const importSchema = {
   querystring: Type.Object({
     mode: choice(
       ['full', 'partial'],
-      '`full`, the default: every row or none. `partial`: the rows that are accepted.',
+      '`full`, the default: every row or none; counting ends with the 1,000th that the database refuses. `partial`: the rows that are accepted.',
     ),
     on_conflict: choice(
       ['skip', 'update'],

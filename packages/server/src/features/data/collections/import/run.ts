@@ -21,6 +21,7 @@ import {
   rowsSlots,
 } from './compile.ts'
 import { type FindCommitted, findBrokenRows } from './deferred.ts'
+import { importErrors } from './errors.ts'
 import { describeReason, describeRefusal, isFaultOfRow } from './faults.ts'
 import type { RowFault, RowFaults } from './row-faults.ts'
 import type { Spool } from './spool.ts'
@@ -34,6 +35,8 @@ export interface RunPlan {
   readonly faults: RowFaults
   /** Whether the rows that are not at fault are to be written. */
   readonly isPartial: boolean
+  /** Rows that the database may refuse in the mode `partial`. */
+  readonly maxRefused: number
   readonly statements: StatementCache
   readonly findCommitted: FindCommitted
   /** Where it is watched. */
@@ -51,6 +54,11 @@ const capturedAtOnce = 2000
 const watchedAtOnce = 20_000
 /** Statements of one message, where rows are written one by one. */
 const singlesAtOnce = 200
+/**
+ * Rows that the database refuses before an import that keeps nothing ends. Each is a statement of its own: of a file of
+ * 90,000 that a policy refuses, all took minutes.
+ */
+const countedWhereNothingIsKept = 1000
 /** Parts that rows are split into when one of them is refused. */
 const parts = 10
 
@@ -65,12 +73,17 @@ export async function insertRows(
   spool: Spool,
   plan: RunPlan,
 ): Promise<RunCounts> {
-  const { relation, insert, capture, faults, isPartial, statements, progress } = plan
+  const { relation, insert, capture, faults, isPartial, maxRefused, statements, progress } = plan
   const asLogin = (step: Call): Step => ({ ...step, asLogin: true })
   const savepoint = statements.call(sql`savepoint import_range`)
   const release = statements.call(sql`release savepoint import_range`)
-  const rollback = statements.call(sql`rollback to savepoint import_range`)
+  // A savepoint stays after a rollback to it. Those of refused rows would nest, one in the other: memory for each, and
+  // time for each with every statement.
+  const rollback = [statements.call(sql`rollback to savepoint import_range`), release]
   const isUpserting = insert.onConflict === 'update'
+  /** Rows that the database has refused. */
+  let refused = 0
+  const mayEnd = () => !isPartial && refused >= countedWhereNothingIsKept
 
   function insertStep(first: number, last: number, columnSet: number): Step {
     const template = statements.template(
@@ -113,7 +126,7 @@ export async function insertRows(
     } catch (error) {
       if (!(error instanceof StatementFailed) || isNotCaptured(error) || !isFaultOfRow(error, isUpserting))
         throw error
-      await transaction.run([rollback])
+      await transaction.run(rollback)
       if (first === last) {
         await refuse(first, error)
         return 0
@@ -124,13 +137,16 @@ export async function insertRows(
 
   async function insertParts(first: number, last: number, size: number, isJoined: boolean): Promise<number> {
     let touched = 0
-    for (let start = first; start <= last; start += size) {
+    for (let start = first; start <= last && !mayEnd(); start += size) {
       touched += await insertRange(start, Math.min(last, start + size - 1), isJoined)
     }
     return touched
   }
 
+  /** @throws AppError too_many_rows_refused */
   async function refuse(row: number, failure: StatementFailed): Promise<void> {
+    refused += 1
+    if (isPartial && refused > maxRefused) throw importErrors.tooManyRowsRefused(maxRefused)
     if (!faults.isExamining) {
       faults.add(row, describeReason(failure))
       return
@@ -147,7 +163,7 @@ export async function insertRows(
       return []
     } catch (error) {
       if (!(error instanceof StatementFailed)) throw error
-      await transaction.run([rollback])
+      await transaction.run(rollback)
       const broken = await findBrokenRows(
         { transaction, statements, findCommitted: plan.findCommitted },
         relation,
@@ -174,7 +190,7 @@ export async function insertRows(
       return true
     } catch (error) {
       if (!(error instanceof StatementFailed) || !isJoinRefused(error)) throw error
-      await transaction.run([rollback])
+      await transaction.run(rollback)
       return false
     }
   }

@@ -14,7 +14,7 @@ import type { ImportResult } from './result.ts'
 import { spoolRows } from './spool.ts'
 import { createRowWriter, type RowWriterDeps, type WriteTerms } from './write.ts'
 
-export interface ImportDeps extends Omit<RowWriterDeps, 'timeoutSeconds'> {
+export interface ImportDeps extends Omit<RowWriterDeps, 'timeoutSeconds' | 'maxRefused'> {
   readonly catalog: LiveCatalog
   readonly limits: ImportLimits
   readonly background: BackgroundImports
@@ -23,6 +23,8 @@ export interface ImportDeps extends Omit<RowWriterDeps, 'timeoutSeconds'> {
 export interface ImportLimits {
   readonly maxSizeMb: number
   readonly maxRows: number
+  /** Rows that the database may refuse in the mode `partial`. */
+  readonly maxRefused: number
   readonly timeoutSeconds: number
   /** Of one row. */
   readonly rowBytes: number
@@ -59,7 +61,7 @@ const databaseWidth = 2
 
 export function createImporter(deps: ImportDeps): Importer {
   const { catalog: live, changes, limits, background } = deps
-  const writeRows = createRowWriter({ ...deps, timeoutSeconds: limits.timeoutSeconds })
+  const writeRows = createRowWriter({ ...deps, ...limits })
   const slots = createSlots()
 
   /** The rows of the body, and what writes them. */
@@ -77,15 +79,19 @@ export function createImporter(deps: ImportDeps): Importer {
     }
     const digest = caller.key && createHash('sha256')
     const body = digest === undefined ? request.body : digesting(request.body, digest)
-    const spool = await slots.take('upload', uploadWidth, () =>
-      spoolRows(body, relation, request.format, spoolLimits),
+    const { signal } = request
+    const spool = await slots.take(
+      'upload',
+      uploadWidth,
+      () => spoolRows(body, relation, request.format, spoolLimits),
+      signal,
     )
     const key = caller.key && digest && withBody(caller.key, digest.digest('hex'))
     return {
       rowsRead: spool.rowCount,
       async write(terms: WriteTerms): Promise<ImportResult> {
         const rows = { caller: { ...caller, key }, catalog, relation, spool }
-        const result = await slots.take('database', databaseWidth, () => writeRows(rows, terms))
+        const result = await slots.take('database', databaseWidth, () => writeRows(rows, terms), terms.signal)
         changes.committed()
         return result
       },

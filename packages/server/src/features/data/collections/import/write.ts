@@ -29,6 +29,8 @@ export interface RowWriterDeps {
   /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
   readonly isDevelopment: boolean
   readonly timeoutSeconds: number
+  /** Rows that the database may refuse in the mode `partial`. */
+  readonly maxRefused: number
 }
 
 /** Rows that were received, from whom and for what. */
@@ -54,7 +56,7 @@ const attempts = 5
 
 /** Writes the rows of an import in one transaction, on a connection beside the pools. */
 export function createRowWriter(deps: RowWriterDeps): WriteRows {
-  const { database, writesOnce, changes, timeoutSeconds } = deps
+  const { database, writesOnce, changes, timeoutSeconds, maxRefused } = deps
   const statements = new StatementCache()
   const findCapture = createCaptureFinder(changes)
 
@@ -87,6 +89,7 @@ export function createRowWriter(deps: RowWriterDeps): WriteRows {
       capture: capture?.after ?? [],
       faults,
       isPartial,
+      maxRefused,
       statements,
       findCommitted: deps.findCommitted,
       progress,

@@ -45,6 +45,15 @@ create table closed (id int primary key);
 create table readable (id int primary key, name text);
 create table deferred_key (id int primary key deferrable);
 create table blanks (" id " int primary key, name text, "name " text, " " text);
+create table nested (id int primary key);
+create function count_savepoints() returns trigger language plpgsql security definer as $$
+begin
+  if new.id % 2 = 1 then
+    raise exception '%', (select count(*) from pg_backend_memory_contexts where name = 'CurTransactionContext');
+  end if;
+  return new;
+end $$;
+create trigger count_savepoints before insert on nested for each row execute function count_savepoints();
 create view track_names as select id, name from track;
 create table node (id int primary key, parent_id int references node deferrable initially deferred);
 create table guarded (id int primary key, name text);
@@ -64,7 +73,10 @@ beforeAll(async () => {
   app = await createTestApp({ setup: tables })
   small = await createTestApp({
     database: app.database,
-    config: { 'api.import_max_size_mb': '1', 'api.import_max_rows': '3', 'server.body_limit': '1024' },
+    config: {
+      ...{ 'api.import_max_size_mb': '1', 'api.import_max_rows': '3', 'api.import_max_refused': '1' },
+      'server.body_limit': '1024',
+    },
   })
   await app.sql(`
     revoke all on closed from basalt_authenticated;
@@ -515,6 +527,41 @@ describe('import › row-level security', () => {
 })
 
 describe('import › triggers and constraints', () => {
+  test('counts no more than 1,000 rows that the database refuses where nothing is kept', async () => {
+    const rows = Array.from({ length: 1500 }, (_, index) => `${index},${bob}`).join('\n')
+    for (const query of ['', '?dryRun=true']) {
+      const response = await post(`mine/import${query}`, `id,owner_id\n${rows}`, csv)
+      expect([response.status, response.json.failed, response.json.errors.length]).toEqual([409, 1000, 1000])
+      expect(envelope(response).message).toBe('1000 rows were refused and nothing was imported')
+    }
+  })
+
+  test('ends one in the mode partial beyond api.import_max_refused', async () => {
+    const rows = (owners: readonly string[]) =>
+      `id,owner_id\n${owners.map((owner, id) => `${id},${owner}`).join('\n')}`
+    const send = (owners: readonly string[]) =>
+      post('mine/import?mode=partial', rows(owners), csv, token, small)
+    expect((await send([alice, bob])).json).toMatchObject({ inserted: 1, failed: 1 })
+    await app.sql('truncate mine')
+    expect(envelope(await send([alice, bob, bob]))).toEqual({
+      code: 409,
+      message: 'more than 1 rows were refused and nothing was imported',
+      error: 'too_many_rows_refused',
+    })
+    expect(await app.sql('select from mine')).toEqual([])
+  })
+
+  test('holds no savepoint of a row that was refused', async () => {
+    const rows = Array.from({ length: 200 }, (_, index) => `${index + 1}`).join('\n')
+    for (const query of ['mode=partial&dryRun=true', 'mode=partial']) {
+      const { failed, inserted, errors } = await imported(`nested/import?${query}`, `id\n${rows}\n`, csv)
+      expect({ failed, inserted }).toEqual({ failed: 100, inserted: 100 })
+      const counts = errors.map(({ message }: { message: string }) => Number(message))
+      expect(counts.length).toBe(100)
+      expect(Math.max(...counts)).toBeLessThan(10)
+    }
+  })
+
   test('names the rows that a trigger refuses, and counts what it drops as skipped', async () => {
     const rows = ['fine', 'bad', 'dropped', 'late', 'denied'].map((name, id) => ({ id, name }))
     expect(await imported('guarded/import?mode=partial', rows)).toEqual({
