@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { addressKey } from '../../../../http/requests/client-address.ts'
+import { untilDisconnected } from '../../../../http/responses/disconnection.ts'
 import { actorOf, requireBucket } from '../actor.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
-import type { ImageService } from '../images/images.ts'
+import type { ImageClient, ImageService } from '../images/images.ts'
 import { isNegotiated, readTransform, type TransformQuery } from '../images/transform.ts'
 import type { Place, StoredObject } from '../objects/object-queries.ts'
 import type { ObjectService } from '../objects/objects.ts'
@@ -33,6 +35,12 @@ export type DownloadRequest = FastifyRequest & {
 /** How often an object may be replaced while one request reads it. */
 const maxReplacements = 10
 
+/** Names who asks: a user, or the address. */
+function callerOf(request: DownloadRequest): string {
+  const { identity } = request
+  return identity?.kind === 'user' && identity.userId !== '' ? identity.userId : addressKey(request)
+}
+
 /** Answers an object, or an image made of it, to callers who may read it and to holders of a signed address. */
 export function createDownload({ store, objects, images, addresses, publicCacheControl }: DownloadDeps) {
   async function open({ identity, query }: DownloadRequest, place: Place) {
@@ -49,22 +57,24 @@ export function createDownload({ store, objects, images, addresses, publicCacheC
   async function chooseBytes(
     { object, isPublic }: { readonly object: StoredObject; readonly isPublic: boolean },
     { query, headers }: DownloadRequest,
+    client: Pick<ImageClient, 'caller' | 'signal'>,
   ): Promise<Omit<Served, 'download'> | undefined> {
     const transform = readTransform(query, object.contentType, headers.accept)
-    if (transform !== undefined) return await images.serve(object, transform, isPublic)
+    if (transform !== undefined) return await images.serve(object, transform, { ...client, isPublic })
     return { object, cacheControl: isPublic ? publicCacheControl : 'private, no-cache' }
   }
 
   return async function download(request: DownloadRequest, reply: FastifyReply): Promise<FastifyReply> {
     const place = placeOf(request)
     const { query } = request
+    const client = { caller: callerOf(request), signal: untilDisconnected(reply) }
     // A shared cache asks the server about a service worker.
     const vary = [reply.getHeader('vary'), 'Service-Worker', isNegotiated(query) ? 'Accept' : undefined]
     const missing = new Set<string>()
     // Bytes that were replaced or evicted between the look at the row and the opening of the file: there are others by now.
     while (missing.size < maxReplacements) {
       const found = await open(request, place)
-      const chosen = await chooseBytes(found, request)
+      const chosen = await chooseBytes(found, request, client)
       if (chosen !== undefined) {
         reply.header('vary', vary.filter((each) => each !== undefined).join(', '))
         const served = { ...chosen, download: query.download }

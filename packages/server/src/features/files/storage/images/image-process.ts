@@ -1,13 +1,11 @@
 import sharp from 'sharp'
-import type { ImageRequest, ImageResult } from './protocol.ts'
+import { type ImageRequest, type ImageResult, maxPixels } from './protocol.ts'
 
 // Decodes and encodes images apart from the server: a broken or malicious file ends this process at worst. It holds no
 // secret and knows no user.
 
 /** Of AVIF: four megapixels of noise take a tenth of the time of sharp's default, 4, and are no larger. */
 const effort = 2
-/** About 8,000 by 8,000, which is 256 MiB when decoded. */
-const maxPixels = 64_000_000
 
 // What the file is was read from its first bytes: one that begins like an image and is a drawing, which can refer to other files
 // and take any time, is not opened.

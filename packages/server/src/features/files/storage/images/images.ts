@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
-import type { ByteStore } from '../bytes/store.ts'
+import type { ByteSpan, ByteStore } from '../bytes/store.ts'
 import type { Served } from '../download/serve.ts'
 import { storageErrors } from '../errors.ts'
 import type { StoredObject } from '../objects/object-queries.ts'
 import { translateStoreFailure, withStagedBytes } from '../objects/staging.ts'
+import { headBytes, readPixels } from './pixels.ts'
+import { maxPixels } from './protocol.ts'
 import type { Transform } from './transform.ts'
+import type { QueuedTransform } from './transform-queue.ts'
 import type { Transformer } from './transformer.ts'
 import { findVariant, keepVariant, type Variant } from './variant-queries.ts'
 
@@ -21,6 +24,26 @@ export interface ImageDeps {
   readonly transformer: Transformer
 }
 
+/** Who asks for an image. */
+export interface ImageClient {
+  /** The user, or without one the address. */
+  readonly caller: string
+  /** Aborted when the client disconnects. */
+  readonly signal: AbortSignal
+  /** Whether everybody may read the object. */
+  readonly isPublic: boolean
+}
+
+/** A variant that is being made. */
+interface Making {
+  readonly variant: Promise<Variant | undefined>
+  readonly callers: Set<string>
+  /** Clients that wait for it. */
+  clients: number
+  /** Aborted when there is none any more. */
+  readonly abandoned: AbortController
+}
+
 export interface ImageService {
   /**
    * What is answered instead of an image: made once from its bytes, then from the cache.
@@ -31,19 +54,31 @@ export interface ImageService {
   serve(
     object: StoredObject,
     transform: Transform,
-    isPublic: boolean,
+    client: ImageClient,
   ): Promise<Pick<Served, 'object' | 'cacheControl'> | undefined>
 }
 
 export function createImageService({ database, store, transformer }: ImageDeps): ImageService {
   /** What this node is making, so that many who ask at once wait for the same work. */
-  const making = new Map<string, Promise<Variant | undefined>>()
+  const making = new Map<string, Making>()
 
-  async function make(source: StoredObject, transform: Transform, parameters: string) {
-    if (source.size > maxSourceBytes) throw storageErrors.imageProcessingFailed()
-    const bytes = await readWhole(store, source.key)
-    if (bytes === undefined) return undefined
-    const made = await transformer.transform(bytes, transform)
+  async function make(
+    source: StoredObject,
+    transform: Transform,
+    parameters: string,
+    clients: Pick<QueuedTransform, 'callers' | 'signal'>,
+  ) {
+    if (source.size > maxSourceBytes || source.size === 0) throw storageErrors.imageProcessingFailed()
+    const head = await readBytes(store, source.key, { start: 0, end: Math.min(source.size, headBytes) - 1 })
+    if (head === undefined) return undefined
+    const pixels = readPixels(head) ?? maxPixels
+    if (pixels > maxPixels) throw storageErrors.imageProcessingFailed()
+    const made = await transformer.transform(
+      { ...clients, object: source.key, pixels },
+      () => readBytes(store, source.key),
+      transform,
+    )
+    if (made === undefined) return undefined
     return await withStagedBytes({ database, store }, chunksOf(made), storingSeconds, async (staged) => {
       if (await keepVariant(database, source.key, parameters, staged)) return staged
       // Another node has made the same, or the image has ended.
@@ -52,19 +87,58 @@ export function createImageService({ database, store, transformer }: ImageDeps):
     })
   }
 
-  async function findOrMake(source: StoredObject, transform: Transform): Promise<Variant | undefined> {
+  async function findOrMake(
+    source: StoredObject,
+    transform: Transform,
+    client: ImageClient,
+  ): Promise<Variant | undefined> {
     const parameters = spell(transform)
     const name = `${source.key} ${parameters}`
-    const found = making.get(name) ?? (await findVariant(database, source.key, parameters))
-    if (found !== undefined) return await found
-    const work = making.get(name) ?? make(source, transform, parameters).finally(() => making.delete(name))
+    const found = making.has(name) ? undefined : await findVariant(database, source.key, parameters)
+    if (found !== undefined) return found
+    const work = making.get(name) ?? begin(name, source, transform, parameters)
+    return await join(name, work, client)
+  }
+
+  function begin(name: string, source: StoredObject, transform: Transform, parameters: string): Making {
+    const abandoned = new AbortController()
+    const callers = new Set<string>()
+    const work: Making = {
+      callers,
+      clients: 0,
+      abandoned,
+      // The first client is one of the callers before anything is read.
+      variant: make(source, transform, parameters, { callers, signal: abandoned.signal }).finally(() => {
+        if (making.get(name) === work) making.delete(name)
+      }),
+    }
     making.set(name, work)
-    return await work
+    return work
+  }
+
+  /** Waits for what is made. What no client waits for any more, and has not begun, is not made. */
+  async function join(name: string, work: Making, { caller, signal }: ImageClient) {
+    work.callers.add(caller)
+    work.clients += 1
+    const leave = () => {
+      work.clients -= 1
+      if (work.clients > 0) return
+      // Who comes now begins anew.
+      if (making.get(name) === work) making.delete(name)
+      work.abandoned.abort()
+    }
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave)
+    try {
+      return await work.variant
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
   }
 
   return {
-    async serve(object, transform, isPublic) {
-      const variant = await findOrMake(object, transform)
+    async serve(object, transform, client) {
+      const variant = await findOrMake(object, transform, client)
       if (variant === undefined) return undefined
       const { format } = transform
       return {
@@ -75,7 +149,7 @@ export function createImageService({ database, store, transformer }: ImageDeps):
           contentType: `image/${format}`,
           etag: createHash('sha256').update(variant.key).digest('hex').slice(0, 32),
         },
-        cacheControl: isPublic ? 'public, max-age=86400' : 'private, no-cache',
+        cacheControl: client.isPublic ? 'public, max-age=86400' : 'private, no-cache',
       }
     },
   }
@@ -87,9 +161,9 @@ function spell({ width, height, fit, crop, quality, format }: Transform): string
   return [width ?? '', height ?? '', fit, cut, format === 'png' ? '' : quality, format].join(' ')
 }
 
-async function readWhole(store: ByteStore, key: string): Promise<Buffer | undefined> {
+async function readBytes(store: ByteStore, key: string, span?: ByteSpan): Promise<Buffer | undefined> {
   try {
-    const stream = await store.read(key)
+    const stream = await store.read(key, span)
     return stream === undefined ? undefined : await buffer(stream)
   } catch (error) {
     throw translateStoreFailure(error)

@@ -1,5 +1,8 @@
 import type { Transform } from './transform.ts'
 
+/** Pixels of a source at most: about 8,000 by 8,000, which is 256 MiB when decoded. */
+export const maxPixels = 64_000_000
+
 /** What the server sends to the process that makes images. */
 export interface ImageRequest {
   readonly id: number

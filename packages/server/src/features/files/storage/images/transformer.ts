@@ -5,46 +5,32 @@ import { extname, join } from 'node:path'
 import { storageErrors } from '../errors.ts'
 import type { ImageResult } from './protocol.ts'
 import type { Transform } from './transform.ts'
+import { type QueuedTransform, TransformQueue } from './transform-queue.ts'
 
 /** Milliseconds that one image may take before its process is killed. */
 const timeoutMs = 20_000
 /** Milliseconds without work after which a process ends. */
 const idleMs = 60_000
-/** Images that wait; more are refused. */
-const maxWaiting = 64
-
 export interface Transformer {
-  /** @throws AppError image_processing_failed, images_busy, images_unavailable */
-  transform(bytes: Buffer, transform: Transform): Promise<Buffer>
+  /**
+   * Makes an image in a process of its own.
+   *
+   * @param read the bytes of the source, when it is due; undefined when they are gone
+   * @throws AppError image_processing_failed, images_busy, images_unavailable
+   */
+  transform(
+    work: QueuedTransform,
+    read: () => Promise<Buffer | undefined>,
+    transform: Transform,
+  ): Promise<Buffer | undefined>
   stop(): void
-}
-
-interface Work {
-  readonly bytes: Buffer
-  readonly transform: Transform
-  readonly settle: (outcome: Promise<Buffer>) => void
 }
 
 /** Makes images in processes of their own, each one at a time; half of the processors stay with the server. */
 export function createTransformer(size = Math.max(1, Math.min(4, availableParallelism() >> 1))): Transformer {
-  const waiting: Work[] = []
+  const queue = new TransformQueue(size)
   const idle: ImageProcess[] = []
   const all = new Set<ImageProcess>()
-  let isStopped = false
-
-  function next(): void {
-    const work = waiting[0]
-    if (work === undefined) return
-    const process = idle.pop() ?? (all.size < size ? start() : undefined)
-    if (process === undefined) return
-    waiting.shift()
-    work.settle(
-      process.make(work.bytes, work.transform).finally(() => {
-        if (!process.hasEnded) idle.push(process)
-        next()
-      }),
-    )
-  }
 
   function start(): ImageProcess {
     const process = new ImageProcess(() => {
@@ -57,19 +43,20 @@ export function createTransformer(size = Math.max(1, Math.min(4, availableParall
   }
 
   return {
-    async transform(bytes, transform) {
+    async transform(work, read, transform) {
       if (!isInstalled()) throw storageErrors.imagesUnavailable()
-      if (isStopped || waiting.length >= maxWaiting) throw storageErrors.imagesBusy().retryAfter(1)
-      const { promise, resolve } = Promise.withResolvers<Buffer>()
-      waiting.push({ bytes, transform, settle: resolve })
-      next()
-      return await promise
+      return await queue.run(work, async () => {
+        const bytes = await read()
+        if (bytes === undefined) return undefined
+        const process = idle.pop() ?? start()
+        return await process.make(bytes, transform).finally(() => {
+          if (!process.hasEnded) idle.push(process)
+        })
+      })
     },
     stop() {
-      isStopped = true
+      queue.stop()
       for (const process of all) process.end()
-      for (const { settle } of waiting.splice(0))
-        settle(Promise.reject(storageErrors.imagesBusy().retryAfter(1)))
     },
   }
 }
