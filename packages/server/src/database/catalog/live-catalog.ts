@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
 import { codeOf } from '../../lib/errors.ts'
+import { systemTimer, type Timer } from '../../lib/timer.ts'
 import type { Notifications } from '../notifications/notifications.ts'
 import { sql } from '../sql.ts'
 import type { SystemDatabase } from '../system-database.ts'
@@ -13,6 +13,8 @@ import { SessionCode } from './session-code.ts'
 export interface LiveCatalogOptions extends CatalogScope {
   readonly database: SystemDatabase
   readonly clock: Clock
+  /** Times the pauses between reads; that of the system unless given. */
+  readonly timer?: Timer
   /** Called when definitions have changed. */
   readonly onChange?: (before: Catalog, after: Catalog) => void
 }
@@ -24,9 +26,11 @@ export interface LiveCatalogOptions extends CatalogScope {
 const compareMs = 1000
 
 /**
- * Between the end of one look and the beginning of the next: requests for unknown names arrive as fast as a client sends
- * them, and those that arrive meanwhile share a look.
+ * Reads of the catalogue that may follow each other at once. Requests for unknown names arrive as fast as a client sends
+ * them: beyond these, those that arrive during a pause share a read.
  */
+const burst = 20
+/** A pause between two reads; one more may follow at once for each that has passed. */
 const pauseMs = 50
 
 /**
@@ -54,12 +58,18 @@ export class LiveCatalog {
   /** Starts when {@link #refreshing} and the pause after it end, for callers that came too late for it. */
   #refreshingNext: Promise<void> | undefined
   #retry: NodeJS.Timeout | undefined
+  readonly #timer: Timer
+  /** Reads that may follow at once, as of the time below. */
+  #readsLeft = burst
+  #countedAt: number
 
   private constructor(options: LiveCatalogOptions, { catalog, sessionCode }: Snapshot) {
     this.#options = options
     this.#sessionCode = sessionCode
     this.#listeners = options.onChange === undefined ? [] : [options.onChange]
     this.#current = catalog
+    this.#timer = options.timer ?? systemTimer
+    this.#countedAt = this.#timer.now()
   }
 
   static async open(options: LiveCatalogOptions): Promise<LiveCatalog> {
@@ -96,7 +106,7 @@ export class LiveCatalog {
       const look = this.#refresh()
       // Nothing can be shared with a look that failed.
       this.#refreshing = look
-        .then(() => delay(pauseMs, undefined, { ref: false }))
+        .then(() => this.#pauseAfterRead())
         .finally(() => {
           this.#refreshing = undefined
         })
@@ -110,6 +120,15 @@ export class LiveCatalog {
         return this.#refreshFromNow()
       })
     return this.#refreshingNext
+  }
+
+  /** Resolves when another read may follow. */
+  async #pauseAfterRead(): Promise<void> {
+    const now = this.#timer.now()
+    this.#readsLeft = Math.min(burst, this.#readsLeft + (now - this.#countedAt) / pauseMs) - 1
+    this.#countedAt = now
+    if (this.#readsLeft >= 1) return
+    await new Promise<void>((resolve) => this.#timer.after((1 - this.#readsLeft) * pauseMs, resolve))
   }
 
   /** Called when definitions have changed, with the snapshot before. */

@@ -1,11 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openTransaction } from '../../../test/account-nodes.ts'
 import { connectTo } from '../../../test/connections.ts'
+import { createManualTimer } from '../../../test/manual-timer.ts'
 import { createTestNotifications } from '../../../test/notifications.ts'
 import { createTcpProxy } from '../../../test/tcp-proxy.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/test-app.ts'
 import { waitFor } from '../../../test/wait-for.ts'
 import { systemClock } from '../../lib/clock.ts'
+import type { Timer } from '../../lib/timer.ts'
 import { LiveCatalog } from '../catalog/live-catalog.ts'
 import { columnsQuery } from '../catalog/queries/columns.ts'
 import { constraintsQuery } from '../catalog/queries/constraints.ts'
@@ -190,8 +192,11 @@ describe('the live catalog', () => {
   })
   afterEach(() => notifications.stop())
 
-  function openOn(on: SystemDatabase): Promise<LiveCatalog> {
-    return LiveCatalog.open({ database: on, schemas: ['public'], clock: systemClock })
+  function openOn(on: SystemDatabase, timer?: Timer): Promise<LiveCatalog> {
+    return LiveCatalog.open({
+      ...{ database: on, schemas: ['public'], clock: systemClock },
+      ...(timer === undefined ? {} : { timer }),
+    })
   }
 
   test('notices changes by itself', async () => {
@@ -249,19 +254,26 @@ describe('the live catalog', () => {
     await database.sql('drop table common')
   })
 
-  test('looks once for all that ask during the pause after a look', async () => {
-    let looks = 0
+  test('reads 20 times in a row without a pause, and then once for all that ask during one', async () => {
+    let reads = 0
     class CountingDatabase extends SystemDatabase {
       override one: SystemDatabase['one'] = (statement) => {
-        looks += 1
+        reads += 1
         return super.one(statement)
       }
     }
-    const counted = await openOn(new CountingDatabase(ours.pool))
-    await counted.refresh(counted.current)
-    const answers = await Promise.all(Array.from({ length: 50 }, () => counted.refresh(counted.current)))
-    expect(answers).toEqual(answers.map(() => false))
-    expect(looks).toBe(2)
+    const timer = createManualTimer()
+    const counted = await openOn(new CountingDatabase(ours.pool), timer)
+    for (let count = 1; count <= 20; count += 1) {
+      // No time passes.
+      expect(await counted.refresh(counted.current)).toBe(false)
+      expect(reads).toBe(count)
+    }
+    const flood = Promise.all(Array.from({ length: 50 }, () => counted.refresh(counted.current)))
+    expect(await timer.runNext(50)).toBe(true)
+    expect(await flood).toEqual(Array(50).fill(false))
+    expect(reads).toBe(21)
+    expect(timer.now()).toBe(50)
   })
 
   test('is read while a transaction holds an exclusive lock on a table', async () => {
