@@ -16,16 +16,18 @@ import type { Origins } from './access/origins.ts'
 import { addErrorHandling, sendError } from './errors/error-handler.ts'
 import { httpErrors } from './errors/errors.ts'
 import { FailureLog } from './errors/failure-log.ts'
-import { addProtocolErrors, answerClientError } from './errors/protocol-errors.ts'
+import { addProtocolErrors, answerClientError, keepAliveMs } from './errors/protocol-errors.ts'
 import { addMetrics, type Metrics } from './observation/metrics.ts'
 import { addRequestLog } from './observation/request-log.ts'
 import { addRequestObservers, type RequestObserver } from './observation/request-observer.ts'
 import { collectApiDocument } from './plugins/api-document.ts'
 import { acceptAbsoluteForm } from './requests/absolute-form.ts'
-import { acceptJson } from './requests/body.ts'
+import { acceptJson, refuseEncodedBodies } from './requests/body.ts'
+import { trackClients } from './requests/client-presence.ts'
 import { addExpectation } from './requests/expectation.ts'
 import { addForwardedFor } from './requests/forwarded-for.ts'
 import { compileValidator, refuseUndeclaredParameters } from './requests/parameters.ts'
+import { answerInOrder } from './requests/pipelining.ts'
 import { parseQuery } from './requests/query-string.ts'
 import {
   addResponseHeaders,
@@ -87,7 +89,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     trustProxy: server.trusted_proxies.length === 0 ? false : [...server.trusted_proxies],
     requestTimeout: server.request_timeout * 1000,
     connectionTimeout: 0,
-    keepAliveTimeout: 75_000,
+    keepAliveTimeout: keepAliveMs,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: {
@@ -117,12 +119,14 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     clientErrorHandler: (error, socket) => answerClientError(error, socket, headers, referenceUrl()),
   }).withTypeProvider<TypeBoxTypeProvider>()
   app.server.maxConnections = server.max_connections
+  answerInOrder(app)
   acceptAbsoluteForm(app)
   app.setValidatorCompiler(compileValidator)
   // Handlers answer what they mean to; schemas of responses are for the API document.
   app.setSerializerCompiler(() => (payload) => JSON.stringify(payload))
   refuseUndeclaredParameters(app)
   acceptJson(app)
+  refuseEncodedBodies(app)
 
   if (server.trusted_proxies.length > 0) addForwardedFor(app)
   const allowedMethods = indexRoutes(app, headerLimitBytes)
@@ -141,5 +145,6 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   })
   await collectApiDocument(app, options.version)
   addAuthentication(app, options.authentication, options.origins)
+  trackClients(app)
   return app
 }

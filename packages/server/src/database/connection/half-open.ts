@@ -66,8 +66,8 @@ async function listWorking(probe: Connection, pids: readonly number[]): Promise<
   return new Set(rows.map(({ pid }) => pid))
 }
 
-/** Postgres answered, if only to say no: too many connections. It says 57P… while it starts or stops. */
-function isRefusal(error: unknown): boolean {
+/** Whether Postgres answered, if only to say no: too many connections. It says 57P… while it starts or stops. */
+export function isRefusal(error: unknown): boolean {
   const cause = error instanceof ConnectionLost ? error.cause : error
   return cause instanceof pg.DatabaseError && !cause.code?.startsWith('57P')
 }

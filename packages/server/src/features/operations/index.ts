@@ -44,7 +44,7 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
   return {
     features: [
       ...(dashboardFiles === undefined ? [] : [dashboard(config.admin.path, dashboardFiles)]),
-      health({ database, isStopping }),
+      health({ open: platform.database.aside.open, isStopping }),
       admin({ service: administrator, tokens: adminTokens, origins: platform.origins }),
       overview({ catalog, database, version, config }),
       reference({ catalog, errors: ports.errors, publicBaseUrl }),

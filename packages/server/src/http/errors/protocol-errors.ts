@@ -17,12 +17,32 @@ export function answerClientError(
   referenceUrl: string,
 ): void {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && hasSlowBody(socket)) return
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0) {
+    closeUnused(socket)
+    return
+  }
   if (error.code === 'ECONNRESET' || !socket.writable || hasBegunToAnswer(socket)) {
     socket.destroy()
     return
   }
   refuse(socket, clientErrors[error.code ?? ''] ?? httpErrors.malformedRequest(), headers, referenceUrl)
 }
+
+/**
+ * Browsers and load balancers open connections ahead, for requests to come. Node times the headers from the connection on; of
+ * one that has sent nothing the time is not up, and a client that writes its first request at this moment would take a 408
+ * for the answer. It lives as long as one that waits for its next request and is closed without a word. Node times the
+ * headers again from their first byte.
+ */
+function closeUnused(socket: Socket): void {
+  const timer = setTimeout(() => {
+    if (socket.bytesRead === 0) socket.destroy()
+  }, keepAliveMs).unref()
+  socket.once('close', () => clearTimeout(timer))
+}
+
+/** Time that a connection waits for its next request. */
+export const keepAliveMs = 75_000
 
 const clientErrors: Readonly<Record<string, AppError>> = {
   ERR_HTTP_REQUEST_TIMEOUT: httpErrors.requestTimeout(),

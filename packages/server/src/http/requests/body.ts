@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../lib/errors.ts'
 import { nestsDeeperThan } from '../../lib/json-slices.ts'
 import { httpErrors } from '../errors/errors.ts'
@@ -20,9 +20,9 @@ const mostLevels = 1000
 /** JSON bodies as values. An empty body is accepted: routes that need one say so in their schema. */
 export function acceptJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (request, body, done) => {
+  app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      const text = decodeBody(request, body)
+      const text = decodeBody(body)
       done(null, text === '' ? undefined : parseJson(text))
     } catch (error) {
       done(error instanceof AppError ? error : httpErrors.invalidJson())
@@ -34,9 +34,9 @@ export function acceptJson(app: FastifyInstance): void {
 /** JSON bodies as the text that was sent, for Postgres to read: no digit is lost on the way. */
 export function acceptJsonText(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (request, body, done) => {
+  app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, decodeBody(request, body))
+      done(null, decodeBody(body))
     } catch (error) {
       done(error as Error)
     }
@@ -76,13 +76,20 @@ function acceptNothingElse(app: FastifyInstance, expected: string): void {
   })
 }
 
-/** @throws AppError when the bytes are not UTF-8 (RFC 8259 §8.1), or encoded in a way that is not undone here. */
-function decodeBody({ headers }: FastifyRequest, body: string | Buffer): string {
-  const coding = headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (body.length > 0 && coding !== '' && coding !== 'identity') {
+/** Refuses bodies that are encoded, which nothing here undoes, by their headers and before any of them is read. */
+export function refuseEncodedBodies(app: FastifyInstance): void {
+  app.addHook('preParsing', ({ headers, is404 }, _reply, payload, done) => {
+    const coding = headers['content-encoding']?.trim().toLowerCase() ?? ''
+    const { 'content-length': length = '0', 'transfer-encoding': transfer } = headers
+    const isEmpty = length === '0' && transfer === undefined
+    if (is404 || isEmpty || coding === '' || coding === 'identity') done(null, payload)
     // RFC 9110 §15.5.16: the answer names what would have been accepted.
-    throw httpErrors.unsupportedContentEncoding().with({ headers: { 'accept-encoding': 'identity' } })
-  }
+    else done(httpErrors.unsupportedContentEncoding().with({ headers: { 'accept-encoding': 'identity' } }))
+  })
+}
+
+/** @throws AppError when the bytes are not UTF-8 (RFC 8259 §8.1) */
+function decodeBody(body: string | Buffer): string {
   if (typeof body === 'string') return body
   if (!isUtf8(body)) throw httpErrors.invalidJson()
   return body.toString('utf8')

@@ -146,6 +146,20 @@ describe('a body with a content encoding', () => {
     }
   })
 
+  test('is refused by the headers, before it has come', async () => {
+    const connection = openRaw(app.url)
+    for (const path of endpoints) {
+      const answer = once(connection.socket, 'data')
+      connection.write(
+        `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
+          'Content-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n{',
+      )
+      expect(parseRaw(String((await answer)[0])).status).toBe(415)
+      connection.write(' '.repeat(999))
+    }
+    connection.socket.destroy()
+  })
+
   test('that is none is taken', async () => {
     expect((await send('/api/collections/note', 'identity', '{"body":"a"}')).status).toBe(201)
     expect((await send('/api/collections/note', ' Identity ', '{"body":"a"}')).status).toBe(201)

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { METHODS } from 'node:http'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, notes } from '../../../test/fixtures.ts'
 import { exchangeRaw, openRaw, parseRaw, type RawResponse } from '../../../test/raw-http.ts'
 import { createTestApp, type TestApp, userToken } from '../../../test/test-app.ts'
+import { waitFor } from '../../../test/wait-for.ts'
 
 let app: TestApp
 /** With short timeouts for slow clients. */
@@ -213,8 +215,9 @@ describe('two Authorization headers', () => {
   })
 })
 
+const slow = { headers: 'GET /health HTTP/1.1\r\nHost: x\r\n', body: '' }
+
 describe('a client that is too slow', () => {
-  const slow = { headers: 'GET /health HTTP/1.1\r\nHost: x\r\n', body: '' }
   const body = (authorization: string) =>
     `POST /api/collections/note HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${authorization}` +
     'Content-Length: 100\r\n\r\n{'
@@ -247,10 +250,106 @@ describe('a client that is too slow', () => {
   })
 })
 
+describe('a connection on which nothing was sent', () => {
+  test('outlives the time of the headers, and serves a request that comes later', async () => {
+    const unused = openRaw(hasty.url)
+    await once(unused.socket, 'connect')
+    // Both are due at the same look; this one, which is younger, not before.
+    const begun = await exchangeRaw(hasty.url, slow.headers)
+    expect(begun.status).toBe(408)
+    expect(unused.socket.closed).toBe(false)
+    unused.write('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    expect(parseRaw((await unused.ended).text).status).toBe(200)
+  })
+
+  test('has the time of the headers from their first byte on', async () => {
+    const unused = openRaw(hasty.url)
+    await once(unused.socket, 'connect')
+    expect((await exchangeRaw(hasty.url, slow.headers)).status).toBe(408)
+    unused.write(slow.headers)
+    expectEnvelope(
+      parseRaw((await unused.ended).text),
+      408,
+      'request_timeout',
+      'the request did not arrive in time',
+    )
+  })
+})
+
+describe('requests sent ahead on one connection', () => {
+  const request = (path: string, last = false) =>
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n${last ? 'Connection: close\r\n' : ''}\r\n`
+  const waiting = async () => {
+    const [row] = await app.sql<{ count: number }>(
+      `select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return row?.count
+  }
+
+  /** Holds every read of the table until it is disposed of. */
+  async function lockTable(): Promise<AsyncDisposable> {
+    const client = new pg.Client(app.database.url)
+    await client.connect()
+    await client.query('begin; lock table note in access exclusive mode')
+    return { [Symbol.asyncDispose]: () => client.end() }
+  }
+
+  test('are served one after the other, in their order, while others are served', async () => {
+    const connection = openRaw(app.url)
+    {
+      await using _ = await lockTable()
+      connection.write(
+        request('/api/collections/note?skipTotal=true').repeat(300) + request('/nothing', true),
+      )
+      await waitFor('the first one', async () => (await waiting()) === 1)
+      expect((await app.request('GET', '/health')).json).toEqual({ status: 'ok', database: 'ok' })
+      expect(await waiting()).toBe(1)
+    }
+    const { text } = await connection.ended
+    const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+    expect(statuses).toEqual([...Array(300).fill('200'), '404'])
+  })
+
+  test('are not read while they wait', async () => {
+    await using _ = await lockTable()
+    const { socket, write, ended } = openRaw(app.url)
+    const many = request('/api/collections/note').repeat(40_000)
+    const sent = many.length * 8
+    for (let count = 0; count < 8; count += 1) write(many)
+    await waitFor('the first one', async () => (await waiting()) === 1)
+    const taken = () => socket.bytesWritten - socket.writableLength
+    // What the kernels of both sides hold is all that is taken.
+    let before = -1
+    await waitFor('the connection to stall', async () => {
+      const isStalled = taken() === before
+      before = taken()
+      await Promise.all(Array.from({ length: 20 }, () => app.request('GET', '/health')))
+      return isStalled
+    })
+    expect(taken()).toBeLessThan(sent / 4)
+    socket.destroy()
+    await ended
+  })
+
+  test('that follow one whose answer ends the connection are dropped', async () => {
+    const { text } = await (() => {
+      const connection = openRaw(app.url)
+      const body = JSON.stringify({ body: 'never' })
+      connection.write(
+        `${request('/health', true)}POST /api/collections/note HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+          `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      )
+      return connection.ended
+    })()
+    expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1)
+    expect(await app.sql(`select from note where body = 'never'`)).toEqual([])
+  })
+})
+
 describe('connections', () => {
   test('beyond server.max_connections are refused, and served again when others have disconnected', async () => {
     const idle = Array.from({ length: 45 }, () => openRaw(app.url))
-    // Those too many are closed without an answer; the others would receive that of the header timeout.
+    // Those too many are closed.
     expect((await Promise.race(idle.map(({ ended }) => ended))).text).toBe('')
     for (const { socket } of idle) socket.destroy()
     await Promise.all(idle.map(({ ended }) => ended))

@@ -1,10 +1,11 @@
-import { ping } from '../../../database/ping.ts'
-import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Connection } from '../../../database/connection/connection.ts'
 import type { Feature } from '../../../feature.ts'
 import { Type } from '../../../lib/type.ts'
+import { DatabaseProbe } from './probe.ts'
 
 export interface HealthDeps {
-  readonly database: SystemDatabase
+  /** Opens a connection beside the pools. */
+  readonly open: () => Promise<Connection>
   readonly isStopping: () => boolean
 }
 
@@ -14,7 +15,8 @@ const healthSchema = Type.Object({
 })
 
 /** `GET /health`: 200 when the server runs and the database answers; 503 takes the node out of a load balancer. */
-export function health({ database, isStopping }: HealthDeps): Feature {
+export function health({ open, isStopping }: HealthDeps): Feature {
+  const probe = new DatabaseProbe(open)
   return {
     name: 'health',
     routes(app) {
@@ -31,12 +33,13 @@ export function health({ database, isStopping }: HealthDeps): Feature {
         async (_request, reply) => {
           void reply.header('cache-control', 'no-store')
           if (isStopping()) return reply.code(503).send({ status: 'stopping', database: 'ok' })
-          const isReachable = await ping(database)
+          const isReachable = await probe.isReachable()
           return isReachable
             ? reply.send({ status: 'ok', database: 'ok' })
             : reply.code(503).header('retry-after', '1').send({ status: 'degraded', database: 'unreachable' })
         },
       )
     },
+    stop: () => probe.close(),
   }
 }
