@@ -72,7 +72,8 @@ export const websocketSchema = {
     'presence_untrack and presence_sync; they are sent connected, reply, event, broadcast, presence, error and ' +
     'system. `event` carries the `id` to resume with as `last_event_id` of `subscribe`. Closed with 4401 when the ' +
     'token is not good or its session ends, 4008 beyond the limits of `realtime`, 4000 by an ' +
-    'administrator, 1013 when the client reads too slowly, 1001 when the server stops or nothing is subscribed to.',
+    'administrator, 1013 when the client reads too slowly, 1009 with the limit after a message that is far too long, ' +
+    '1001 when the server stops or nothing is subscribed to. There is no subprotocol: those that are offered are passed over.',
   querystring: Type.Object({
     token: Type.Optional(Type.String({ description: 'The access token, where headers cannot be set.' })),
   }),

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAccountsApp } from '../../../../../test/accounts.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
@@ -97,6 +98,15 @@ describe('realtime › the handshake', () => {
       expect(asked.status).not.toBe(101)
     },
   )
+
+  test('names none of the subprotocols that a client offers, as it speaks none', async () => {
+    const connection = openRaw(app.url)
+    connection.write(handshake({ 'Sec-WebSocket-Protocol': 'graphql-transport-ws, mqtt' }))
+    const [head] = await once(connection.socket, 'data')
+    connection.socket.destroy()
+    expect(String(head)).toMatch(/^HTTP\/1\.1 101 /)
+    expect(String(head)).not.toMatch(/^sec-websocket-protocol:/im)
+  })
 
   test('pipelined after another request ends the connection, not the server', async () => {
     const connection = openRaw(app.url)

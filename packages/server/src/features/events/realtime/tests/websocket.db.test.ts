@@ -283,7 +283,10 @@ describe('realtime › an invalid message', () => {
     const tables = ['x'.repeat(5000)]
     expect(await client.ask({ type: 'subscribe', tables })).toEqual(refused('message exceeds 4096 bytes'))
     client.send(JSON.stringify({ type: 'subscribe', tables: ['x'.repeat(600_000)] }))
-    expect((await client.ended()).code).toBe(1009)
+    expect(await client.ended()).toEqual({
+      code: 1009,
+      reason: expect.stringMatching(/^message exceeds \d+ bytes$/),
+    })
   })
 
   test('of more than 4096 bytes before authentication closes the connection', async () => {
@@ -295,7 +298,7 @@ describe('realtime › an invalid message', () => {
   test('that is not UTF-8 closes the connection', async () => {
     await using client = await open()
     client.socket.send(new Uint8Array([0x7b, 0xff, 0xfe]), { binary: false })
-    expect((await client.ended()).code).toBe(1007)
+    expect(await client.ended()).toEqual({ code: 1007, reason: 'text is not valid UTF-8' })
   })
 
   test('leaves the server serving others', async () => {

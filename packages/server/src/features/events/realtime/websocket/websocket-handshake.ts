@@ -1,7 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type WebSocket, WebSocketServer } from 'ws'
+import { WebSocket, WebSocketServer } from 'ws'
 import type { UpgradeOffer } from '../../../../http/requests/upgrade.ts'
 import { realtimeErrors } from '../errors.ts'
+
+/** Reasons of a close that the protocol asks for (RFC 6455 §7.4.1); the library sends codes alone. */
+const protocolReasons: Readonly<Record<number, string>> = {
+  1002: 'protocol error',
+  1007: 'text is not valid UTF-8',
+}
 
 /** The opening handshake (RFC 6455 §4.2). */
 export class WebSocketHandshake {
@@ -15,6 +21,15 @@ export class WebSocketHandshake {
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: messageLimitBytes,
+      // The library would name the first one that the client offers. RFC 6455 §4.2.2: one that the server speaks, or none.
+      handleProtocols: () => false,
+      WebSocket: class extends WebSocket {
+        override close(code?: number, reason?: string | Buffer): void {
+          const known =
+            code === 1009 ? `message exceeds ${messageLimitBytes} bytes` : protocolReasons[code ?? 0]
+          super.close(code, reason ?? known)
+        }
+      },
     })
     // Emitted before `handleUpgrade` returns.
     this.#server.on('wsClientError', (error) => {
