@@ -79,7 +79,8 @@ export async function insertRows(
   const release = statements.call(sql`release savepoint import_range`)
   // A savepoint stays after a rollback to it. Those of refused rows would nest, one in the other: memory for each, and
   // time for each with every statement.
-  const rollback = [statements.call(sql`rollback to savepoint import_range`), release]
+  const rollbackAlone = statements.call(sql`rollback to savepoint import_range`)
+  const rollback = [rollbackAlone, release]
   const isUpserting = insert.onConflict === 'update'
   /** Rows that the database has refused. */
   let refused = 0
@@ -163,7 +164,8 @@ export async function insertRows(
       return []
     } catch (error) {
       if (!(error instanceof StatementFailed)) throw error
-      await transaction.run(rollback)
+      // The rows at fault are looked for within the savepoint.
+      await transaction.run([rollbackAlone])
       const broken = await findBrokenRows(
         { transaction, statements, findCommitted: plan.findCommitted },
         relation,
