@@ -455,6 +455,7 @@ export type ErrorSlug =
   | 'too_many_passkeys'
   | 'too_many_recipients'
   | 'too_many_requests'
+  | 'too_many_rows_refused'
   | 'too_many_sign_ins'
   | 'too_many_sms_challenges'
   | 'too_many_sql_runs'
