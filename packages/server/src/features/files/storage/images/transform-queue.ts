@@ -171,11 +171,11 @@ function busy() {
 }
 
 /** The first one with the smallest value. */
-function minimumBy<Item>(items: readonly Item[], valueOf: (item: Item) => number): Item | undefined {
+function minimumBy<Item>(items: readonly Item[], measure: (item: Item) => number): Item | undefined {
   let smallest: Item | undefined
   let least = Number.POSITIVE_INFINITY
   for (const item of items) {
-    const value = valueOf(item)
+    const value = measure(item)
     if (value >= least) continue
     smallest = item
     least = value
