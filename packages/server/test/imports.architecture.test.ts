@@ -48,7 +48,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   procedures: ['collections', 'idempotency'],
   push: ['audit', 'throttle'],
   sms: ['audit', 'throttle'],
-  'sql-runner': ['audit', 'collections'],
+  'sql-runner': ['audit'],
   support: ['audit', 'mail', 'throttle'],
   policies: ['collections'],
   realtime: ['audit', 'collections', 'outbox', 'policies', 'view-as'],
