@@ -109,7 +109,7 @@ async function whenNoOtherBuilds(work: () => Promise<IndexChanges>): Promise<Ind
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof AppError) || error.kind !== 'search_index_build_in_progress') throw error
+      if (!(error instanceof AppError) || !retriedKinds.has(error.kind)) throw error
       await delay(pauseMs)
     }
   }
@@ -152,3 +152,5 @@ function describeStatus(statuses: readonly IndexStatus[]): string {
   )
   return formatTable(['collection', 'index', 'state', 'size', 'advice'], rows)
 }
+
+const retriedKinds: ReadonlySet<string> = new Set(['search_index_build_in_progress', 'search_index_gave_way'])

@@ -1,6 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection } from '../../../database/connection/connection.ts'
 import { explainMissingRight, type RemedyRow } from '../../../database/errors/denials.ts'
 import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
+import { GaveWay, givingWay } from '../../../database/giving-way.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
@@ -11,6 +13,8 @@ import * as queries from './queries.ts'
 
 /** Refreshes at once on this node, each on a connection of its own beside the pools. */
 const width = 2
+/** Times that a refresh begins, where each gives way to statements that change tables. */
+const attempts = 5
 /** Longest time a refresh waits for others' statements on the view to end. */
 const lockTimeoutMs = 60_000
 
@@ -50,10 +54,24 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     const cancel = () => void aside.cancel(connection)
     signal.addEventListener('abort', cancel)
     try {
-      return await refreshOn(aside, connection, row, timeoutSeconds * 1000)
+      return await givingWay({ system: database, aside, to: 'all' }, connection, () =>
+        refreshOn(aside, connection, row, timeoutSeconds * 1000),
+      )
     } finally {
       signal.removeEventListener('abort', cancel)
       await connection.close()
+    }
+  }
+
+  /** What gives way to a statement that changes a table is begun again once that has had its turn. */
+  async function untilDone(row: queries.MatviewRow, signal: AbortSignal): Promise<Refreshed> {
+    for (let number = 1; ; number += 1) {
+      try {
+        return await run(row, signal)
+      } catch (error) {
+        if (!(error instanceof GaveWay) || number === attempts) throw error
+        await delay(1000 * number, undefined, { signal, ref: false })
+      }
     }
   }
 
@@ -62,7 +80,7 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     try {
       return await slots.take('refresh', width, () => {
         began = performance.now()
-        return run(row, signal)
+        return untilDone(row, signal)
       })
     } catch (error) {
       const failure =
@@ -140,7 +158,7 @@ function toRefreshError(error: unknown, signal: AbortSignal): AppError {
   if (error instanceof AppError) return error
   const code = codeOf(error) ?? ''
   if (goneCodes.includes(code)) return matviewErrors.matviewGone()
-  if (code === '55P03') return matviewErrors.refreshInProgress()
+  if (code === '55P03' || error instanceof GaveWay) return matviewErrors.refreshInProgress()
   if (signal.aborted)
     return matviewErrors.refreshFailed().with({ data: { reason: 'canceled' }, cause: error })
   if (code === '57014') return matviewErrors.refreshTimeout().with({ cause: error })

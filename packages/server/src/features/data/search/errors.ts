@@ -21,6 +21,11 @@ export const searchErrorTable = {
     message: 'another index build is already in progress',
     help: 'A node or a command is building or dropping the search indexes of this collection. `GET /api/admin/search` shows how far it is.',
   },
+  searchIndexGaveWay: {
+    status: 409,
+    message: 'the index build gave way to a statement that changes the table; try again',
+    help: 'Another session was about to change the table, and a build would have kept it waiting. Builds of the server itself are repeated.',
+  },
   searchIndexFailed: {
     status: 500,
     message: 'failed to create index',

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import { JobRefused, type JobType } from '../../../job-queue.ts'
 import { AppError } from '../../../lib/errors.ts'
@@ -5,12 +6,32 @@ import type { Indexing } from './indexing.ts'
 
 export const indexJobName = 'search_index_build'
 
+/** Longest pause before a build that gave way is begun again. */
+const pauseLimitMs = 30_000
+
 interface IndexPayload {
   readonly collection: string
 }
 
 /** Gives a collection the indexes that its settings ask for. */
 export function indexJob(live: LiveCatalog, indexing: Indexing): JobType<IndexPayload> {
+  /** Returns false where a statement that changes the table was in the way; it may have changed what is built. */
+  async function attemptBuild(collection: string, signal: AbortSignal): Promise<boolean> {
+    await live.refresh(live.current)
+    const catalog = live.current
+    const relation = catalog.relations.get(collection)
+    if (relation === undefined) throw new JobRefused(`collection not found: ${collection}`)
+    try {
+      await indexing.build(catalog, relation, signal)
+      return true
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      if (error.kind === 'search_index_gave_way') return false
+      const reason = String(error.extras.data?.reason ?? error.message)
+      throw error.status === 400 ? new JobRefused(reason) : new Error(reason)
+    }
+  }
+
   return {
     name: indexJobName,
     retry: { attempts: 5, delay: 30, delayMax: 600, backoff: 2 },
@@ -21,16 +42,8 @@ export function indexJob(live: LiveCatalog, indexing: Indexing): JobType<IndexPa
         ? undefined
         : 'collection must be the name of a collection',
     async handle({ collection }, { signal }) {
-      await live.refresh(live.current)
-      const catalog = live.current
-      const relation = catalog.relations.get(collection)
-      if (relation === undefined) throw new JobRefused(`collection not found: ${collection}`)
-      try {
-        await indexing.build(catalog, relation, signal)
-      } catch (error) {
-        if (!(error instanceof AppError)) throw error
-        const reason = String(error.extras.data?.reason ?? error.message)
-        throw error.status === 400 ? new JobRefused(reason) : new Error(reason)
+      for (let attempt = 1; !(await attemptBuild(collection, signal)); attempt += 1) {
+        await delay(Math.min(1000 * attempt, pauseLimitMs), undefined, { signal, ref: false })
       }
       await live.refresh()
     },

@@ -2,6 +2,7 @@ import type { Relation } from '../../../database/catalog/model.ts'
 import type { Connection } from '../../../database/connection/connection.ts'
 import { explainMissingRight, type RemedyRow } from '../../../database/errors/denials.ts'
 import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
+import { GaveWay, givingWay } from '../../../database/giving-way.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
 import { inTransaction, type Queryable, queryableOn } from '../../../database/system-database.ts'
@@ -13,8 +14,8 @@ import type { WantedIndex } from './wanted-indexes.ts'
 
 /** Longest time that one index may take to build. */
 const buildTimeoutMs = 6 * 3_600_000
-/** Longest time that a statement which keeps others from the table waits for them. */
-const lockTimeoutMs = 10_000
+/** Longest time that a statement which keeps others from the table waits for them: whoever comes later waits behind it. */
+const lockTimeoutMs = 200
 
 type Table = Pick<Relation, 'schema' | 'name' | 'kind'>
 
@@ -29,7 +30,8 @@ export interface Indexer {
   /**
    * Gives a table the wanted indexes and no others. What a crash has left half built is built again.
    *
-   * @throws AppError search_index_build_in_progress while another node or command does the same, search_index_failed
+   * @throws AppError search_index_build_in_progress while another node or command does the same; search_index_gave_way
+   *   when another session changes the table; search_index_failed
    */
   apply(table: Table, wanted: readonly WantedIndex[], signal?: AbortSignal): Promise<IndexChanges>
   /** Cancels what is in flight and waits for its end. */
@@ -37,7 +39,11 @@ export interface Indexer {
 }
 
 /** Connections beside the pools: a build outlasts every statement of a request. */
-export function createIndexer({ aside, engine }: Pick<Database, 'aside' | 'engine'>): Indexer {
+export function createIndexer({
+  system,
+  aside,
+  engine,
+}: Pick<Database, 'system' | 'aside' | 'engine'>): Indexer {
   const stopping = new AbortController()
   const inFlight = new Set<Promise<unknown>>()
 
@@ -73,7 +79,9 @@ export function createIndexer({ aside, engine }: Pick<Database, 'aside' | 'engin
       if (!engine.isPooled) {
         await worker.query(sql`select set_config('statement_timeout', ${String(buildTimeoutMs)}, false)`)
       }
-      return await work(worker)
+      // Behind a pooler another session is in the way each time.
+      if (engine.isPooled) return await work(worker)
+      return await givingWay({ system, aside, to: 'all' }, worker, () => work(worker))
     } catch (error) {
       const missing = await explainMissingRight(
         error,
@@ -190,9 +198,14 @@ async function limitWaiting(transaction: Queryable): Promise<void> {
   await transaction.one(sql`select set_config('lock_timeout', ${String(lockTimeoutMs)}, true)`)
 }
 
+const lockNotAvailable = '55P03'
+
 /** What the administrator gets to know; the statement stays in the log. */
 function toIndexError(error: unknown): unknown {
   if (error instanceof AppError) return error
+  if (error instanceof GaveWay || codeOf(error) === lockNotAvailable) {
+    return searchErrors.searchIndexGaveWay().with({ cause: error })
+  }
   const translated = translateDatabaseFailure(error)
   if (translated !== undefined && translated.status === 503) return translated
   const code = codeOf(error) ?? ''

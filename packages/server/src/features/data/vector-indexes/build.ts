@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Connection } from '../../../database/connection/connection.ts'
 import { explainMissingRight, type RemedyRow } from '../../../database/errors/denials.ts'
 import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
+import { GaveWay, givingWay } from '../../../database/giving-way.ts'
 import type { Database } from '../../../database/open.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import { AppError, codeOf, messageOf } from '../../../lib/errors.ts'
@@ -38,7 +39,10 @@ export function createIndexBuilder({
     try {
       // The connection of a pooler is shared: what is set on it would stay.
       if (!engine.isPooled) await relaxTimeouts(connection)
-      await connection.query(statement)
+      // Asked for by an administrator, so that others wait for its end, unless it would wait for theirs.
+      const build = async () => void (await connection.query(statement))
+      if (engine.isPooled) await build()
+      else await givingWay({ system, aside, to: 'deadlocked' }, connection, build)
     } finally {
       stopping.signal.removeEventListener('abort', cancel)
       await connection.close()
@@ -111,6 +115,7 @@ async function relaxTimeouts(connection: Connection): Promise<void> {
 /** The statement and its context stay in the log. */
 function toBuildError(error: unknown, name: string): AppError {
   if (error instanceof AppError) return error
+  if (error instanceof GaveWay) return vectorIndexErrors.indexGaveWay()
   const code = codeOf(error) ?? ''
   // Another session has made one of the name meanwhile.
   if (code === '42P07') return vectorIndexErrors.vectorIndexExists(name)

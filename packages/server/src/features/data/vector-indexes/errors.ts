@@ -36,6 +36,11 @@ export const vectorIndexErrorTable = {
     message: 'another index build is already in progress',
     help: 'One index is built at a time, whichever node builds it. Try again later.',
   },
+  indexGaveWay: {
+    status: 409,
+    message: 'the index build gave way to a statement that changes the table; try again',
+    help: 'A transaction that the build waited for was about to change the table, and would have waited for the build.',
+  },
   /** What the table holds, or its type, forbids the index. */
   indexRefused: {
     status: 400,

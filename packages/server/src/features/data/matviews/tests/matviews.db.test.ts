@@ -262,6 +262,20 @@ describe('refreshing', () => {
     expect(await get(id)).toMatchObject({ lastRefreshStatus: 'success', lastRefreshError: null })
   })
 
+  test('gives way to a statement that changes a table it reads, and is begun again', async () => {
+    const name = await createView('select id, pg_advisory_xact_lock_shared(4711)::text as waits from sale')
+    const { id } = await register(name)
+    await using operator = await openTransaction(database)
+    await operator.sql('select pg_advisory_xact_lock(4711)')
+    const refreshing = ask('POST', `/${id}/refresh`)
+    await operator.waitForBlocked(1)
+    // Each waits for the other from now on: PostgreSQL would fail one of them with a deadlock.
+    await operator.sql('alter table sale add column later int')
+    await operator.sql('alter table sale drop column later')
+    await operator.commit()
+    expect((await refreshing).status).toBe(200)
+  })
+
   test('continues when its client has disconnected, and takes no connection of the requests', async () => {
     await using small = await createTestApp({ database, config: { 'database.max_conns': '4' } })
     const names = [await createView(), await createView(), await createView()]

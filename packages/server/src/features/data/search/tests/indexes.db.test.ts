@@ -216,6 +216,29 @@ describe('search indexes › enable', () => {
     expect(await indexesOf('open')).toMatchObject([{ is_valid: true }, { is_valid: true }])
   })
 
+  test('gives way to a statement that changes the table, which would fail with a deadlock', async () => {
+    await change('open', 'disable')
+    const operator = new pg.Client({ connectionString: app.database.url })
+    await operator.connect()
+    await operator.query("begin; insert into open values (99999, 'last', 'last')")
+    const building = change('open', 'enable')
+    await waitFor('the build to wait for the transaction', async () => {
+      const waiting = await app.sql("select from pg_locks where not granted and locktype = 'virtualxid'")
+      return waiting.length > 0
+    })
+    // Each waits for the other from now on.
+    await operator.query('alter table open add column later int')
+    await operator.query('commit')
+    await operator.end()
+    expect(envelope(await building)).toEqual({
+      code: 409,
+      message: 'the index build gave way to a statement that changes the table; try again',
+      error: 'search_index_gave_way',
+    })
+    await app.sql('delete from open where id = 99999; alter table open drop column later')
+    expect((await change('open', 'enable')).json).toMatchObject({ isIndexed: true })
+  })
+
   test.each([
     ['shown', 'no search index can be made: "shown" is a view'],
     ['number', 'no search index can be made: table "number" has no text columns to search'],
