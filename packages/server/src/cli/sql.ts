@@ -13,6 +13,7 @@ import { shareLockOfPreparation } from '../database/preparation/preparation.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
 import { decodeText } from '../lib/text-file.ts'
 import { loadCommandConfig, print, type Terminal, withConfigFlags } from './context.ts'
+import { PartFailed, runScript } from './run-script.ts'
 import { formatTable, showControls } from './table.ts'
 import { findOpenedSchemas, watchUnguarded } from './unguarded.ts'
 
@@ -45,14 +46,18 @@ export function sqlCommand(terminal: Terminal): Command {
       const findOpened = config.auth.enabled
         ? await watchUnguarded(connection, config.database.schemas, requiresRls(config))
         : async () => undefined
-      const results = await connection.script(script, options.json === true ? jsonTypes : textTypes)
+      const results = await runScript(connection, script, options.json === true ? jsonTypes : textTypes)
       print(terminal, options.json === true ? formatJson(results.at(-1)) : results.map(formatResult).join(''))
+      // What the script has set is not for our own queries.
+      await connection.script('reset session authorization; reset role; reset all')
       const opened = await findOpened()
       if (opened !== undefined) terminal.stderr.write(`warning: ${showControls(opened)}\n`)
     } catch (error) {
-      throw error instanceof pg.DatabaseError
-        ? new OperatorError(describeFailure(error, script, options, await findRemedyBy(connection, error)))
-        : error
+      const part = error instanceof PartFailed ? error : undefined
+      const cause = part?.error ?? error
+      if (!(cause instanceof pg.DatabaseError)) throw error
+      const place = { script, start: part?.start ?? 0 }
+      throw new OperatorError(describeFailure(cause, place, options, await findRemedyBy(connection, cause)))
     } finally {
       await close()
     }
@@ -120,14 +125,18 @@ const jsonTypes: pg.CustomTypesConfig = { getTypeParser: jsonReader }
 /** `chinook.sql:31: relation "album" already exists` */
 function describeFailure(
   error: pg.DatabaseError,
-  script: string,
+  { script, start }: { readonly script: string; readonly start: number },
   { file }: SqlOptions,
   remedy: string | undefined,
 ): string {
-  const line = error.position === undefined ? '' : `:${lineAt(script, Number(error.position))}`
+  const before = Array.from(script.slice(0, start)).length
+  // Rows of COPY have no position, and follow their statement.
+  const isPlaced = error.position !== undefined || before > 0
+  const line = isPlaced ? `:${lineAt(script, before + Number(error.position ?? 1))}` : ''
   const place = file === undefined ? '' : `${file}${line}: `
   const isUnprepared = error.code === '3F000' && error.message.includes('"basalt"')
   const unprepared = isUnprepared ? 'the first start of the server makes it' : undefined
-  const hints = [error.detail, error.hint, unprepared, remedy].filter((text) => text !== undefined)
+  const copied = /^COPY [^:]*/.exec(error.where ?? '')?.[0]
+  const hints = [copied, error.detail, error.hint, unprepared, remedy].filter((text) => text !== undefined)
   return [place + error.message, ...hints].join('; ').replace(/\s*\n\s*/g, ' ')
 }

@@ -6,7 +6,8 @@ import { catalogScopeOf } from '../database/catalog/load.ts'
 import { type FingerprintRow, fingerprintQuery } from '../database/catalog/queries/fingerprint.ts'
 import type { Connection } from '../database/connection/connection.ts'
 import { openConnection } from '../database/open.ts'
-import { inTransaction, queryableOn } from '../database/system-database.ts'
+import { sql } from '../database/sql.ts'
+import { inTransaction, type Queryable, queryableOn } from '../database/system-database.ts'
 import { generateTypes, type TypesFormat } from '../features/data/types/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { messageOf, OperatorError } from '../lib/errors.ts'
@@ -63,15 +64,26 @@ interface TypesTarget {
   readonly format: TypesFormat
 }
 
+/** Types of nothing would overwrite those of a schema whose name was mistyped. @throws OperatorError */
+async function requireSchemas(database: Queryable, schemas: readonly string[]): Promise<void> {
+  const missing = await database.many<{ name: string }>(sql`
+    select name from unnest(${schemas}::text[]) with ordinality schema (name, ordinal)
+    where not exists (select from pg_namespace where nspname = name)
+    order by ordinal`)
+  const [first] = missing
+  if (first !== undefined) throw new OperatorError(`database.schemas: there is no schema "${first.name}"`)
+}
+
 /** @returns the fingerprint of the definitions */
 async function writeTypes(
   terminal: Terminal,
   connection: Connection,
   { config, path, format }: TypesTarget,
 ): Promise<string> {
-  const { text, fingerprint } = await inTransaction(connection, (transaction) =>
-    generateTypes(transaction, catalogScopeOf(config), format, systemClock.now()),
-  )
+  const { text, fingerprint } = await inTransaction(connection, async (transaction) => {
+    await requireSchemas(transaction, config.database.schemas)
+    return await generateTypes(transaction, catalogScopeOf(config), format, systemClock.now())
+  })
   if (path === undefined) print(terminal, text)
   else if (await replaceFile(path, text)) print(terminal, `wrote ${path}\n`)
   return fingerprint

@@ -40,8 +40,9 @@ export interface SqlToken {
   readonly start: number
 }
 
-export function* readTokens(script: string): Generator<SqlToken> {
-  let position = 0
+/** @param from where a statement begins */
+export function* readTokens(script: string, from = 0): Generator<SqlToken> {
+  let position = from
   while (position < script.length) {
     token.lastIndex = position
     const found = token.exec(script)

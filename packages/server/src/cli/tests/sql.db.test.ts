@@ -250,3 +250,66 @@ describe('basalt sql › warning of relations that no policy guards', () => {
     )
   })
 })
+
+describe('basalt sql › dumps of pg_dump', () => {
+  const dump = `\\restrict k3y
+
+SET statement_timeout = 0;
+SET standard_conforming_strings = off;
+SELECT pg_catalog.set_config('search_path', '', false);
+
+CREATE TABLE public.dumped (id integer, body text);
+
+COPY public.dumped (id, body) FROM stdin;
+1\tit's; \\\\.
+2\t\\N
+\\.
+
+ALTER TABLE ONLY public.dumped ADD CONSTRAINT dumped_pkey PRIMARY KEY (id);
+
+\\unrestrict k3y
+`
+  const write = (text: string): string => {
+    const path = join(directory, 'dump.sql')
+    writeFileSync(path, text)
+    return path
+  }
+
+  test('are run with their rows', async () => {
+    const result = await run('sql', '--file', write(dump))
+    expect([result.code, result.stderr]).toEqual([0, expect.not.stringContaining('failed')])
+    expect(await database.sql('select * from dumped order by id')).toEqual([
+      { id: 1, body: "it's; \\." },
+      { id: 2, body: null },
+    ])
+    await database.sql('drop table dumped')
+  })
+
+  test('leave nothing when a row or a statement fails, and say where', async () => {
+    const path = write(dump.replace('2\t', 'two\t'))
+    expect(await run('sql', '--file', path)).toEqual(
+      failed(1, `${path}:9: invalid input syntax for type integer: "two"; COPY dumped, line 2, column id`),
+    )
+    const broken = write(dump.replace('PRIMARY KEY (id)', 'PRIMARY KEY (nothing)'))
+    expect((await run('sql', '--file', broken)).stderr).toContain(`${broken}:14: column "nothing"`)
+    expect(await database.sql("select to_regclass('dumped') as found")).toEqual([{ found: null }])
+  })
+
+  test('that change the database say what to do', async () => {
+    const result = await run('sql', '--file', write(`create database other;\n\\connect other\n${dump}`))
+    expect(result).toEqual(
+      failed(
+        1,
+        'line 2: \\connect is a command of psql: make the dump without --create, or run the file with psql',
+      ),
+    )
+  })
+})
+
+describe('basalt types', () => {
+  test('of a schema that does not exist fail', async () => {
+    env.BASALT_DATABASE_SCHEMAS = 'public,no_such'
+    expect(await run('types')).toEqual(failed(1, 'database.schemas: there is no schema "no_such"'))
+    delete env.BASALT_DATABASE_SCHEMAS
+  })
+})
