@@ -107,6 +107,11 @@ function sessionSettings(config: Config['database']): Record<string, string> {
     datestyle: 'ISO, MDY',
     intervalstyle: 'iso_8601',
     bytea_output: 'hex',
+    // Our own texts are read, and names and types printed, in one way, whatever the operator has set for the database.
+    standard_conforming_strings: 'on',
+    transform_null_equals: 'off',
+    quote_all_identifiers: 'off',
+    array_nulls: 'on',
     extra_float_digits: '1',
     // Compiling a short query takes longer than running it.
     jit: 'off',
