@@ -34,7 +34,8 @@ export async function givingWay<Result>(
 ): Promise<Result> {
   const { rows } = await connection.query<{ pid: number }>(sql`select pg_backend_pid() as pid`)
   const pid = rows[0]?.pid
-  if (pid === undefined) return await work()
+  // Behind a pooler statements need not be run where the connection leads.
+  if (pid !== connection.backendPid) return await work()
   const ended = new AbortController()
   let hasGivenWay = false
   const watch = async () => {

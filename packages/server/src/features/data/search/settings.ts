@@ -66,7 +66,8 @@ function readCustomRanking(
     if (column === undefined) {
       throw invalid(`search setting custom ranking column "${name}" was not found on table "${collection}"`)
     }
-    if (!column.type.hasOrder) {
+    // Documents have an order of their own in PostgreSQL, which says nothing of how well they fit.
+    if (!column.type.hasOrder || ['json', 'jsonb'].includes(column.type.base)) {
       throw invalid(`search setting custom ranking column "${name}" is not rankable on table "${collection}"`)
     }
     return { column: name, order }

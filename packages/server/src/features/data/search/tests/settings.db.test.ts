@@ -11,7 +11,7 @@ const token = userToken({ sub: alice })
 
 const setup = `
 create extension pg_trgm;
-create table song (id int primary key, title text, lyrics text, plays int, shape json, secret text);
+create table song (id int primary key, title text, lyrics text, plays int, shape json, secret text, doc jsonb);
 insert into song values
   (1, 'Night boat', 'a harbour and a harbour, the harbour', 5, '{}', 'a'),
   (2, 'Harbour', 'lights', 1, '{}', 'b'),
@@ -246,6 +246,11 @@ describe('search settings', () => {
       'a ranking column without an order',
       { customRanking: [{ column: 'shape', order: 'asc' }] },
       'search setting custom ranking column "shape" is not rankable on table "song"',
+    ],
+    [
+      'a ranking column of documents',
+      { customRanking: [{ column: 'doc', order: 'asc' }] },
+      'search setting custom ranking column "doc" is not rankable on table "song"',
     ],
     [
       'a ranking column twice',

@@ -13,6 +13,16 @@ export function readRequestPath(target: string): string | undefined {
   return isWhole ? segments.join('/').normalize('NFC') : undefined
 }
 
+/**
+ * The same for a path that only the script of a page reads: `/p/@scope%2Fname`. No file is named so, as an encoded slash is
+ * part of a name there.
+ */
+export function readPagePath(target: string): string | undefined {
+  const [path = ''] = target.split('?', 1)
+  const isEncoded = /%2f/i.test(path)
+  return isEncoded ? readRequestPath(path.replaceAll(/%2f/gi, '/')) : undefined
+}
+
 function decodeSegment(text: string): string | undefined {
   try {
     const segment = decodeURIComponent(text)

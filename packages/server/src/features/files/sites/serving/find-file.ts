@@ -1,3 +1,4 @@
+import { hasFileExtension } from '../content-type.ts'
 import type { RedirectMatch } from '../rules/redirect-table.ts'
 import { fileOf, locationOf, type RedirectStatus } from '../rules/redirects.ts'
 import type { SiteRules } from '../rules/site-rules.ts'
@@ -47,8 +48,8 @@ export async function findFile(site: SiteFiles, request: SiteRequest): Promise<S
     (await findOther(site, path)) ??
     applyRules(site, request, site.rules.redirects.matches(path))
   if (own !== undefined) return own
-  const index = site.isSpa && isPage(request) ? site.find('index.html') : undefined
-  if (index !== undefined) return answerWith(index)
+  const index = findAppPage(site, request)
+  if (index !== undefined) return index
   const page = isNavigation ? site.find('404.html') : undefined
   return page === undefined ? { kind: 'missing' } : { ...answerWith(page), status: 404, isImmutable: false }
 }
@@ -57,10 +58,15 @@ function answerWith(file: StoredFile) {
   return { kind: 'file', file, status: 200, isImmutable: isHashedName(file.path) } as const
 }
 
+/** The page of a single-page site, whose own script knows the path. */
+export function findAppPage(site: SiteFiles, request: SiteRequest): SiteAnswer | undefined {
+  const index = site.isSpa && isPage(request) ? site.find('index.html') : undefined
+  return index && answerWith(index)
+}
+
 /** A missing asset is missing: a page in its place would break the page that loads it, and be kept. */
 function isPage({ path, isNavigation }: SiteRequest): boolean {
-  const name = path.slice(path.lastIndexOf('/') + 1)
-  return isNavigation && !name.slice(0, -1).includes('.')
+  return isNavigation && !hasFileExtension(path)
 }
 
 function findOwn(site: SiteFiles, path: string): SiteAnswer | undefined {

@@ -3,8 +3,8 @@ import { chooseCoding, codings } from '../../../../http/responses/content-coding
 import { matchesStrongTag, matchesTag, readRange } from '../../../../http/responses/partial-content.ts'
 import { headersFor } from '../rules/headers.ts'
 import type { BlobCache } from './blob-cache.ts'
-import { readRequestPath } from './file-name.ts'
-import { findFile, type SiteAnswer } from './find-file.ts'
+import { readPagePath, readRequestPath } from './file-name.ts'
+import { findAppPage, findFile, type SiteAnswer } from './find-file.ts'
 import type { LiveSites } from './live-sites.ts'
 import { codedBytes } from './serving-queries.ts'
 
@@ -23,14 +23,18 @@ export async function serveSite(
   // The site's own pages decide what they load; the API's policy is for its own answers.
   for (const name of ['content-security-policy', 'x-frame-options', 'referrer-policy'])
     reply.removeHeader(name)
-  const path = readRequestPath(request.originalUrl)
+  const named = readRequestPath(request.originalUrl)
+  const path = named ?? readPagePath(request.originalUrl)
   const site = path === undefined || slug === undefined ? undefined : await sites.find(slug)
   if (path === undefined || site === undefined) return sendMissing(reply)
-  const answer = await findFile(site, { path, isNavigation: isNavigation(request) })
+  const asked = { path, isNavigation: isNavigation(request) }
+  const answer = named === undefined ? (findAppPage(site, asked) ?? missing) : await findFile(site, asked)
   if (answer.kind === 'missing') return sendMissing(reply)
   if (answer.kind === 'redirect') return redirect(request, reply, answer)
   return await sendFile(blobs, answer, headersFor(site.rules.headers, path), request, reply)
 }
+
+const missing = { kind: 'missing' } as const
 
 /** A request of a page says which kind it is (Fetch Metadata); an older browser asks for HTML. */
 function isNavigation({ headers }: FastifyRequest): boolean {

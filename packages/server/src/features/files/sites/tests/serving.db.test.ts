@@ -243,8 +243,16 @@ test('sites › a single page answers navigations, and no assets', async () => {
   const page = await get('/orders/7', { host, ...navigation })
   expect([page.status, page.body.toString(), page.headers['cache-control']]).toEqual([200, 'app', 'no-cache'])
   expect((await get('/orders/7', { host, accept: 'text/html,*/*' })).status).toBe(200)
+  for (const path of ['/user/john.doe', '/a@b.com', '/p/@scope%2Fname', '/v1.2', '/.hidden']) {
+    const found = await get(path, { host, ...navigation })
+    expect([path, found.status, found.body.toString()]).toEqual([path, 200, 'app'])
+  }
   for (const [path, headers] of [
     ['/orders/7.js', navigation],
+    ['/p/@scope%2Fname.js', navigation],
+    ['/p/..%2Fname', navigation],
+    ['/p/@scope%2Fname', { 'sec-fetch-mode': 'no-cors', accept: '*/*' }],
+    ['/user/john.doe', { 'sec-fetch-mode': 'no-cors', accept: '*/*' }],
     ['/orders/7', { 'sec-fetch-mode': 'cors', accept: 'text/html' }],
     ['/orders/7', { accept: 'application/json' }],
   ] as const) {
