@@ -467,7 +467,9 @@ beforeAll(async () => {
   const scopes = ['*', 'email:send', 'sms:send', 'push:send']
   const client = await createClient(app, { scopes })
   const obtain = async (credential: Credential, scope: string) => {
-    const { access_token } = await obtainTokens(app, userToken({ sub: alice }), client, { scope })
+    // A client each: a narrower consent narrows what was given before.
+    const own = await createClient(app, { scopes })
+    const { access_token } = await obtainTokens(app, userToken({ sub: alice }), own, { scope })
     keys.set(credential, access_token)
   }
   await obtain('readonly token of a client', 'readonly')
