@@ -302,6 +302,18 @@ describe('useLive', () => {
     await waitFor('the end of the stream', () => network.streams === 0)
   })
 
+  test('shows the first record of an empty table, whoever writes it', async () => {
+    const { provide } = openBrowser()
+    await app.sql('truncate task')
+    const shown = await page.mount(h(StrictMode, null, provide(h(LiveTasks))))
+    await shown.shows('live: ')
+    await app.sql(`insert into task (title, owner) values ('first', '${alice}')`)
+    await shown.shows('live: first')
+    await app.sql('truncate task')
+    await shown.shows('live: ')
+    shown.unmount()
+  })
+
   test('shows what it has shown last when it is mounted again, until its stream is in force', async () => {
     const { provide } = openBrowser()
     const shown = await page.mount(provide(h(LiveTasks)))

@@ -71,6 +71,8 @@ describe('live rows', () => {
     expect(pagesBetween(pages, 2, 3)).toEqual([0, 1])
     expect(pagesBetween(pages, 3, 9)).toEqual([1])
     expect(pagesBetween([], 0, 9)).toEqual([])
+    expect(pagesBetween([pageOf([])], 0, 0)).toEqual([0])
+    expect(pagesBetween([pageOf([])], 5, 9)).toEqual([0])
   })
 
   test('that moved are found by their key, the nearest place first', () => {

@@ -8,13 +8,13 @@ export type Place = Pick<RowsRequest, 'after' | 'before' | 'from'>
 /** Reads of one page, when so many rows have come that it has grown. */
 const mostReads = 4
 
-/** Indexes of the pages that have rows from the first to the last. */
+/** Indexes of the pages that have rows from the first to the last, and of empty ones, where the first row may come. */
 export function pagesBetween(pages: readonly RowPage[], first: number, last: number): number[] {
   let passed = 0
   return pages.flatMap(({ rows }, index) => {
     const begin = passed
     passed += rows.length
-    return begin <= last && passed > first ? [index] : []
+    return rows.length === 0 || (begin <= last && passed > first) ? [index] : []
   })
 }
 

@@ -691,11 +691,27 @@ journeys('tables', () => {
     await page.getByText('Disconnected by an administrator').waitFor()
   })
 
+  test('a live table that was empty shows its first row', async () => {
+    const { app, page } = dashboard
+    await app.sql('create table hollow (id int primary key, name text)')
+    await dashboard.open('/tables/hollow')
+    await page.getByText('The table has no rows.').waitFor()
+    await page.getByRole('switch', { name: 'Live' }).click()
+    await page.getByText('Following', { exact: true }).waitFor()
+    await app.sql(`insert into hollow values (1, 'First')`)
+    await expect.poll(() => cell(1, 2).textContent()).toBe('First')
+    await app.sql('truncate hollow')
+    await expect.poll(() => cell(1, 2).count()).toBe(0)
+    await app.sql(`insert into hollow values (2, 'Again')`)
+    await expect.poll(() => cell(1, 2).textContent()).toBe('Again')
+    await app.sql('drop table hollow')
+  })
+
   test('rows that come before those in view move neither them nor what is staged and selected', async () => {
     const { app, page } = dashboard
     await open('/tables/book')
     await page.getByRole('switch', { name: 'Live' }).click()
-    await page.getByText('Following; plain SQL every 10 s').waitFor()
+    await page.getByText('Following', { exact: true }).waitFor()
     await cell(20, 2).click()
     await page.keyboard.type('Mine')
     await page.keyboard.press('Enter')
