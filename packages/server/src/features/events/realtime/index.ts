@@ -93,8 +93,10 @@ export function realtime({
     log,
     resumeSeconds: config.resume_seconds,
     async settled(tables) {
-      if (!(await triggers.takeUp(tables))) await interests.settled()
-      else interests.refresh().catch(() => undefined)
+      const isTakenUp = await triggers.takeUp(tables)
+      if (isTakenUp) interests.refresh().catch(() => undefined)
+      else await interests.settled()
+      return isTakenUp
     },
   })
   const verify = (token: string) => verifyToken(verifiers, token)

@@ -17,7 +17,7 @@ export interface NodeRecordDeps {
   readonly streams: ReadonlyMap<string, Stream>
   readonly counters: { readonly droppedMessages: number; readonly heartbeatFailures: number }
   /** Keeps the tables listened to that streams of this node listen to. */
-  readonly renewTables: () => Promise<void>
+  readonly renewTables: () => Promise<unknown>
   readonly log: Logger
 }
 

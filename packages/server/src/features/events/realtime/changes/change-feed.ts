@@ -119,7 +119,7 @@ export class ChangeFeed {
   ): Promise<void> {
     const { database, listened, selector } = this.#deps
     const tables = [...subscriptions.keys()]
-    await listened.listen(tables)
+    const isLate = await listened.listen(tables)
     const fresh = tables.filter((table) => !stream.subscriptions.has(table))
     // Before the stream has its position, so that a client that resumes from there is past what changed before.
     const loggedSince = await listened.look(from === undefined ? fresh : tables)
@@ -139,7 +139,8 @@ export class ChangeFeed {
     const join = (position: Position) => {
       // A stream with other subscriptions may still have to be sent what precedes the position.
       const isCertain = stream.subscriptions.size === 0 || stream.isUpToDate
-      begin(isCertain ? formatPosition(position) : undefined, isResuming)
+      // A client that does not wait for the beginning may have written meanwhile.
+      begin(isCertain ? formatPosition(position) : undefined, isResuming || isLate)
       stream.subscriptions = subscriptions
       this.#deps.onSubscribe(stream)
       this.#hub.join(stream)

@@ -22,8 +22,12 @@ export interface ListenedTablesOptions {
   readonly log: Logger
   /** Seconds for which a table stays in the log after its last stream. */
   readonly resumeSeconds: number
-  /** Resolves when the interest in the tables that was committed before is in force on every node. */
-  readonly settled: (tables: readonly string[]) => Promise<void>
+  /**
+   * Resolves when the interest in the tables that was committed before is in force on every node.
+   *
+   * @returns whether it was at once, by triggers
+   */
+  readonly settled: (tables: readonly string[]) => Promise<boolean>
 }
 
 /** What this node knows of a table. */
@@ -65,14 +69,19 @@ export class ListenedTables {
     this.#isStopped = true
   }
 
-  /** Resolves when every node logs the tables. To be called again every second or so while they have streams. */
-  async listen(tables: readonly string[]): Promise<void> {
+  /**
+   * Resolves when every node logs the tables. To be called again every second or so while they have streams.
+   *
+   * @returns whether it took so long that changes since the call are missing in the log
+   */
+  async listen(tables: readonly string[]): Promise<boolean> {
     const dueBefore = performance.now() - renewSeconds * 1000
     const due = tables.filter((table) => (this.#notedAt.get(table) ?? Number.NEGATIVE_INFINITY) < dueBefore)
-    if (due.length === 0) return
-    await this.#note(due)
+    if (due.length === 0) return false
+    const isLate = await this.#note(due)
     // Another node may have noticed a change.
     this.#lookedWith = undefined
+    return isLate
   }
 
   /**
@@ -146,7 +155,8 @@ export class ListenedTables {
     return known?.hasMoved === true && BigInt(transactionId) < known.loggedSince
   }
 
-  async #note(tables: readonly string[]): Promise<void> {
+  /** @returns whether changes since the call are missing in the log */
+  async #note(tables: readonly string[]): Promise<boolean> {
     const { database, live, resumeSeconds, settled } = this.#options
     const notedAt = performance.now()
     const seconds = resumeSeconds + renewSeconds + marginSeconds
@@ -161,8 +171,9 @@ export class ListenedTables {
         wanted_until = greatest(t.wanted_until, excluded.wanted_until)
       returning table_name as name, logged_since is null as is_new, now()::text as at`)
     const unlogged = noted.filter(({ is_new }) => is_new).map(({ name }) => name)
+    let isLate = false
     if (unlogged.length > 0) {
-      await settled(unlogged)
+      isLate = !(await settled(unlogged))
       // Before the tables count as logged: a write that ends after that is logged or one of these.
       const writers = await this.#findWriters(unlogged, noted[0]?.at ?? '')
       await database.count(sql`
@@ -174,6 +185,7 @@ export class ListenedTables {
       void this.#awaitWriters(writers)
     }
     for (const name of names) this.#notedAt.set(name, notedAt)
+    return isLate
   }
 
   /**

@@ -360,6 +360,29 @@ describe('realtime › a stream', () => {
     expect((await stats()).connections.total).toBe(0)
   })
 
+  test('of a table that is not logged at once begins with a gap, and the next one of it without', async () => {
+    await using node = await createTestApp({
+      config: { 'events.capture': 'off' },
+      setup: 'create table slow (id int primary key)',
+    })
+    const namesOf = ({ events }: EventStreamClient) => events.map(({ name }) => name)
+    await using first = await openEventStream(node.url, 'tables=slow', { token })
+    await first.named('gap')
+    expect(namesOf(first)).toEqual(['connected', 'gap'])
+    await using second = await openEventStream(node.url, 'tables=slow', { token })
+    await node.request('POST', '/api/collections/slow', { token, body: { id: 1 } })
+    await Promise.all([first.next(1), second.next(1)])
+    expect(namesOf(second)).toEqual(['connected', 'message'])
+  })
+
+  test('of a table that is logged by a trigger begins without a gap', async () => {
+    await app.sql('create table quick (id int primary key)')
+    await using stream = await open('tables=quick')
+    await app.sql('insert into quick values (1)')
+    await stream.next(1)
+    expect(stream.events.map(({ name }) => name)).toEqual(['connected', 'message'])
+  })
+
   test('that its client closes is removed', async () => {
     const stream = await open()
     await waitFor('the stream to be known', async () => (await stats()).connections.total === 1)
