@@ -1,5 +1,5 @@
 import { captureTriggerPrefix } from '../../database/change-log.ts'
-import { readerRole } from '../../database/logins/roles.ts'
+import { administratorRole, readerRole } from '../../database/logins/roles.ts'
 import { type Sql, sql } from '../../database/sql.ts'
 
 /** Indexes that Basalt makes by itself for searches, named so. */
@@ -14,14 +14,18 @@ const relations = (kinds: Sql): Sql => sql`
    from pg_class c join own_schema n on n.oid = c.relnamespace
    where c.relkind = any (${kinds}) and not ${isMember('pg_class', sql`c.oid`)}) c`
 
-/** As `grantee: SELECT, INSERT`, one row of each grantee but the owner and the role that the server grants to by itself. */
+/** Whether a grantee is one of the roles that the server grants to by itself. */
+const isOwnGrantee = sql`a.grantee = any (array(
+  select oid from pg_roles where rolname in (${sql.literal(readerRole)}, ${sql.literal(administratorRole)})))`
+
+/** As `grantee: SELECT, INSERT`, one row of each grantee but the owner and the roles that the server grants to by itself. */
 const grants = (kind: string, object: Sql, acl: Sql, owner: Sql, source: Sql): Sql => sql`
   select 'grant', format('on %s %s to %s', ${sql.literal(kind)}, ${object},
       case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end),
     string_agg(lower(a.privilege_type) || case when a.is_grantable then ' with grant option' else '' end, ', '
       order by a.privilege_type)
   from ${source} cross join lateral aclexplode(${acl}) a
-  where a.grantee <> ${owner} and a.grantee <> coalesce(to_regrole(${sql.literal(readerRole)})::oid, ${owner})
+  where a.grantee <> ${owner} and not ${isOwnGrantee}
   group by ${object}, a.grantee`
 
 const tables = sql`array['r', 'p', 'f']::"char"[]`
@@ -171,6 +175,7 @@ export const objectQueries: readonly Sql[] = [
     from pg_default_acl d
     left join pg_namespace n on n.oid = d.defaclnamespace
     cross join lateral aclexplode(d.defaclacl) a
+    where not ${isOwnGrantee}
     group by d.defaclrole, n.nspname, d.defaclobjtype, a.grantee`,
   sql`
     select 'comment', format('on %s%s', c.relation, '.' || quote_ident(a.attname)), d.description
