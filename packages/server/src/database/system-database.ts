@@ -23,7 +23,7 @@ export interface Queryable {
 }
 
 /**
- * The database as Basalt itself uses it: the login role, no policies. Never handed to a path that serves a
+ * The database as Basalt itself uses it: as the owner, no policies. Never handed to a path that serves a
  * caller's data; that is `UserDatabase`.
  */
 export class SystemDatabase implements Queryable {

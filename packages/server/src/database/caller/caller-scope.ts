@@ -31,7 +31,7 @@ export type CallerScope =
     }
   /** A request without a token: policies apply, and see no claims. */
   | { readonly kind: 'anonymous' }
-  /** The administrator, or any caller while auth is off: the login role, without policies. */
+  /** The administrator, or any caller while auth is off: the role that administrators log in as, without policies. */
   | { readonly kind: 'unrestricted' }
 
 /** Which request a write belongs to, for the log of changes and the record of those in audited tables. */

@@ -16,8 +16,8 @@ export { keptEmbeddingErrorTable } from './errors.ts'
 
 const consumerName = 'embeddings'
 
-export interface KeptEmbeddingsDeps extends Omit<EmbeddingDeps, 'database'> {
-  readonly database: Pick<Database, 'system' | 'aside'>
+export interface KeptEmbeddingsDeps extends Omit<EmbeddingDeps, 'database' | 'user'> {
+  readonly database: Pick<Database, 'system' | 'user' | 'aside'>
   readonly interests: Interests
   readonly notifications: Pick<Notifications, 'watch'>
   /** Whether this node works on jobs. */
@@ -27,7 +27,7 @@ export interface KeptEmbeddingsDeps extends Omit<EmbeddingDeps, 'database'> {
 
 /** Keeps vector columns current with the text of their rows. */
 export function keptEmbeddings({
-  database: { system, aside },
+  database: { system, user, aside },
   interests,
   notifications,
   isWorking,
@@ -35,7 +35,7 @@ export function keptEmbeddings({
   ...rest
 }: KeptEmbeddingsDeps): Feature {
   const { settings, embedders, queue } = rest
-  const deps: EmbeddingDeps = { ...rest, database: system }
+  const deps: EmbeddingDeps = { ...rest, database: system, user }
   const names = Object.keys(settings)
   queue.define(createUpdateJob(deps))
   queue.define(createBackfillJob(deps, aside))

@@ -1,5 +1,8 @@
-import { sql } from '../../../database/sql.ts'
+import { arrayLiteral } from '../../../database/array-literal.ts'
+import { statement } from '../../../database/connection/message.ts'
+import { render, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { UserDatabase } from '../../../database/user-database.ts'
 import { compileInput, compileKey, compileKeyMatch, type EmbeddingTarget } from './target.ts'
 
 export interface EmbeddingRow {
@@ -173,25 +176,33 @@ export interface NewVector {
   readonly vector: string | null
 }
 
-/** Writes as the login role, past policies; nothing of it enters the log of changes. */
+/** Writes past policies, as administrators do: the triggers of the table work on texts of callers. */
 export async function writeVectors(
-  database: Queryable,
+  database: Pick<UserDatabase, 'run'>,
   target: EmbeddingTarget,
   vectors: readonly NewVector[],
 ): Promise<number> {
   const { relation, vector } = target
   // Vectors are no changes: triggers that log those of the table leave out what carries this note.
-  await database.one(
-    sql`select set_config('basalt.captured_write', ${`UPDATE ${relation.schema}.${relation.name}`}, true)`,
-  )
-  return await database.count(sql`
+  const note = {
+    statement: statement("select set_config('basalt.captured_write', $1, true)"),
+    values: [`UPDATE ${relation.schema}.${relation.name}`],
+  }
+  const columns = [
+    vectors.map(({ key }) => key),
+    vectors.map(({ input }) => input),
+    vectors.map((each) => each.vector),
+  ]
+  const [keys, inputs, values] = columns.map((column) => sql`${arrayLiteral(column)}::text[]`)
+  const { text, values: bound } = render(sql`
     update ${sql.id(relation.schema, relation.name)} t
     set ${sql.id(vector.name)} = i.vector::${sql.type(vector.type.name)}
-    from unnest(
-      ${vectors.map(({ key }) => key)}::text[], ${vectors.map(({ input }) => input)}::text[],
-      ${vectors.map((each) => each.vector)}::text[]
-    ) i (key, input, vector)
+    from unnest(${keys}, ${inputs}, ${values}) i (key, input, vector)
     where ${compileKeyMatch(target, sql`i.key`)} and ${compileInput(target)} is not distinct from i.input`)
+  // Of the names and texts alone.
+  const step = { statement: statement(text, relation.version), values: bound.map(String) }
+  const [, answer] = await database.run({ kind: 'unrestricted' }, [note, step], { isRead: false })
+  return answer?.count ?? 0
 }
 
 /** What is done leaves the queue, unless it has changed since it was claimed. */

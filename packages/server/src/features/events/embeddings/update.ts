@@ -1,5 +1,6 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { UserDatabase } from '../../../database/user-database.ts'
 import { type JobQueue, JobRefused, type JobType } from '../../../job-queue.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Embedders } from '../../data/embedding-provider/index.ts'
@@ -17,6 +18,7 @@ export interface EmbeddingDeps {
   readonly settings: Readonly<Record<string, EmbeddingSettings>>
   readonly embedders: Embedders
   readonly database: SystemDatabase
+  readonly user: Pick<UserDatabase, 'run'>
   readonly catalog: LiveCatalog
   readonly queue: JobQueue
 }
@@ -33,6 +35,7 @@ export function createUpdateJob({
   settings,
   embedders,
   database,
+  user,
   catalog,
   queue,
 }: EmbeddingDeps): JobType<EmbeddingPayload> {
@@ -49,7 +52,7 @@ export function createUpdateJob({
         signal.throwIfAborted()
         const rows = await queries.claimRows(database, name, { limit: batchSize, leaseSeconds })
         if (rows.length === 0) break
-        await embedRows(database, name, target, rows, signal)
+        await embedRows({ database, user }, name, target, rows, signal)
         if (performance.now() < endsAt) continue
         await database.transaction((transaction) => enqueueUpdate(queue, transaction, name))
         queue.wake()
@@ -98,7 +101,7 @@ export async function enqueueUpdate(
 }
 
 async function embedRows(
-  database: SystemDatabase,
+  { database, user }: Pick<EmbeddingDeps, 'database' | 'user'>,
   name: string,
   target: EmbeddingTarget,
   rows: readonly queries.QueuedRow[],
@@ -118,9 +121,9 @@ async function embedRows(
       input === null && hasVector ? [{ key, input, vector: null }] : [],
     )
     const failed = new Set(refused.map(({ row }) => row))
+    // Before the rows leave the queue: those of a node that dies in between are written once more.
+    const written = await queries.writeVectors(user, target, [...vectors, ...emptied])
     await database.transaction(async (transaction) => {
-      await queries.requireAllRows(transaction)
-      const written = await queries.writeVectors(transaction, target, [...vectors, ...emptied])
       await queries.settleRows(
         transaction,
         name,
