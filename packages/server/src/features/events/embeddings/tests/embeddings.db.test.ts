@@ -245,6 +245,7 @@ describe('embeddings', () => {
     })
     await write('PATCH', 'note/1', { title: 'ccc' })
     await waitForVector(1, [0, 0, 3])
+    await settle()
     expect(await find('note')).toMatchObject({ pending: 0, failed: 0, failures: [] })
   })
 
