@@ -58,7 +58,10 @@ const attacks = [
   ['set session authorization postgres', /^permission denied to set session authorization/],
   ['set role none; grant basalt_administrator to basalt_gateway', /^permission denied to grant role/],
   ["set role none; alter role basalt_gateway password 'mine' bypassrls", /^permission denied to alter role$/],
-  ['set role none; set row_security = off; table public.note', /^query would be affected by row-level security/],
+  [
+    'set role none; set row_security = off; table public.note',
+    /^query would be affected by row-level security/,
+  ],
   ["select basalt.stored_object('x')", /^permission denied for function stored_object$/],
 ] as const satisfies readonly (readonly [string, RegExp])[]
 

@@ -157,8 +157,8 @@ describe('the password of the gateway', () => {
       expect(await loginsOf(database)).toEqual(['app', 'basalt_gateway'])
     }
     const refused = (url: string) =>
-      createTestApp({ database, config: { 'database.gateway_url': url } }).then(
-        (app) => app[Symbol.asyncDispose](),
+      createTestApp({ database, config: { 'database.gateway_url': url } }).then((app) =>
+        app[Symbol.asyncDispose](),
       )
     await expect(refused(`postgresql://basalt_gateway:wrong@${at}`)).rejects.toThrow(
       'database.gateway_url does not serve: password authentication failed for user "basalt_gateway"',
