@@ -80,10 +80,10 @@ async function writeTypes(
   connection: Connection,
   { config, path, format }: TypesTarget,
 ): Promise<string> {
-  const { text, fingerprint } = await inTransaction(connection, async (transaction) => {
-    await requireSchemas(transaction, config.database.schemas)
-    return await generateTypes(transaction, catalogScopeOf(config), format, systemClock.now())
-  })
+  await requireSchemas(queryableOn(connection), config.database.schemas)
+  const { text, fingerprint } = await inTransaction(connection, (transaction) =>
+    generateTypes(transaction, catalogScopeOf(config), format, systemClock.now()),
+  )
   if (path === undefined) print(terminal, text)
   else if (await replaceFile(path, text)) print(terminal, `wrote ${path}\n`)
   return fingerprint
