@@ -78,10 +78,12 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   async function attempt(row: queries.MatviewRow, signal: AbortSignal): Promise<Refreshed> {
     let began = performance.now()
     try {
-      return await slots.take('refresh', width, () => {
+      const work = () => {
         began = performance.now()
         return untilDone(row, signal)
-      })
+      }
+      // Unlike other work it keeps its position when its client disconnects.
+      return await slots.take('refresh', width, work, signal)
     } catch (error) {
       const failure =
         (await explainMissingRight(error, (query) => database.many<RemedyRow>(query))) ??
