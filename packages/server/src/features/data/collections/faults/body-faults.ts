@@ -66,7 +66,9 @@ function namingColumn(failure: StatementFailed, column: Column | undefined): App
   if (error === undefined || error.status >= 500) return undefined
   const isConstraint = failure.error.code?.startsWith('23') === true
   if (column === undefined || isConstraint) return error
-  return error.with({ data: { [column.name]: { code: error.kind, message: error.message } } })
+  // Of a geometry PostGIS says more than the error itself.
+  const detail = error.extras.data?.geometry ?? { code: error.kind, message: error.message }
+  return error.with({ data: { [column.name]: detail } })
 }
 
 /** U+0000 or half of a surrogate pair, as JSON writes them. */

@@ -362,7 +362,7 @@ describe('geometry and geography', () => {
     })
     const mismatch = await send('POST', 'stop', { id: 1, geom: polygon })
     expect(mismatch.json.data).toEqual({
-      geometry: {
+      geom: {
         code: 'invalid_geometry',
         message: 'Geometry type (Polygon) does not match column type (Point)',
       },
