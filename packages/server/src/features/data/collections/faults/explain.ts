@@ -76,6 +76,8 @@ export function createFailureExplainer({
       (work.rows && (await findConditionFault(probe, failure, work.rows))) ??
       (work.body && (await findBodyFault(probe, failure, work.relations[0], work.body)))
     if (fault !== undefined) return fault
+    // A domain refuses NULL where the body has no value.
+    if (error.code === '23502' && work.action === 'write') return undefined
     if (isOfRequest(failure, work)) return undefined
     const isDefined = work.action === 'write' || work.relations.some((each) => hasDefinitions(each, caller))
     return isDefined ? faultOfDefinition() : undefined
