@@ -5,7 +5,6 @@
 --      (so it is for every table where a row is large: stored, it may be compressed to a 255th)
 --   p  a partition, which logs under the name of the table that it is part of
 --   m  rows may move to another partition
---   m  rows may move to another partition
 -- Each works as the owner of the log, with the settings that JSON is made with everywhere.
 
 -- Actions that are listened to: streams learn of a truncation, too.
