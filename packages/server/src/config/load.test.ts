@@ -175,6 +175,7 @@ describe('without anything', () => {
         max_exports: 4,
         import_max_size_mb: 50,
         import_max_rows: 100_000,
+        import_max_refused: 10_000,
         import_timeout: 300,
       },
       email: {
@@ -210,7 +211,7 @@ describe('without anything', () => {
         retention_days: 7,
         pause_after_hours: 72,
       },
-      events: { retention_hours: 24 },
+      events: { retention_hours: 24, capture: 'on' },
       realtime: {
         sent_retention_hours: 24,
         max_connections_per_user: 100,
