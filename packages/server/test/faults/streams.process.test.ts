@@ -80,7 +80,9 @@ test('with killed nodes and a restarted Postgres every stream that resumes is se
   for (const stream of streams) {
     await waitFor('all events', () => createdKeys(stream).length >= there.length, 30_000)
     expect(createdKeys(stream).toSorted()).toEqual(there)
-    expect(stream.events.map(({ name }) => name)).not.toContain('gap')
+    // It may begin with one, as the first stream of a table.
+    const [, ...later] = stream.events.map(({ name }) => name).filter((name) => name !== 'connected')
+    expect(later).not.toContain('gap')
   }
   expect(Math.max(...streams.map(({ connections }) => connections))).toBeGreaterThan(1)
   await Promise.all(streams.map((stream) => stream[Symbol.asyncDispose]()))
