@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { createDirectory, startServer } from './server.ts'
 
-/** How long another client waits for `/health` while one sends 2,000 requests ahead on each of some connections. */
+/** Measures how long another client waits for `/health` while 2,000 requests are pipelined on each of some connections. */
 const connections = Number(process.argv[2] ?? 4)
 const requests = 2000
 const seconds = 10

@@ -7,7 +7,7 @@ import { createReader, greeting, int32, message, text } from './postgres-wire.ts
  */
 export interface ReleasingPooler extends AsyncDisposable {
   readonly port: number
-  /** Whether a block stays on one session. */
+  /** True if a block stays on one session. */
   keepsBlocks: boolean
 }
 

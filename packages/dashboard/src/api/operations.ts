@@ -1031,7 +1031,7 @@ export interface Operations {
         readonly scope: string
         /** Empty: all. */
         readonly allowedTables: ReadonlyArray<string>
-        /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+        /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
         readonly actions: ReadonlyArray<string>
         readonly appId: string | null
         readonly lastUsedAt: string | null
@@ -1070,7 +1070,7 @@ export interface Operations {
         readonly scope: string
         /** Empty: all. */
         readonly allowedTables: ReadonlyArray<string>
-        /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+        /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
         readonly actions: ReadonlyArray<string>
         readonly appId: string | null
         readonly lastUsedAt: string | null
@@ -1096,7 +1096,7 @@ export interface Operations {
         readonly scope: string
         /** Empty: all. */
         readonly allowedTables: ReadonlyArray<string>
-        /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+        /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
         readonly actions: ReadonlyArray<string>
         readonly appId: string | null
         readonly lastUsedAt: string | null
@@ -1125,7 +1125,7 @@ export interface Operations {
       readonly scope: string
       /** Empty: all. */
       readonly allowedTables: ReadonlyArray<string>
-      /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+      /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
       readonly actions: ReadonlyArray<string>
       readonly appId: string | null
       readonly lastUsedAt: string | null
@@ -1152,7 +1152,7 @@ export interface Operations {
       readonly scope: string
       /** Empty: all. */
       readonly allowedTables: ReadonlyArray<string>
-      /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+      /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
       readonly actions: ReadonlyArray<string>
       readonly appId: string | null
       readonly lastUsedAt: string | null
@@ -1196,7 +1196,7 @@ export interface Operations {
         readonly scope: string
         /** Empty: all. */
         readonly allowedTables: ReadonlyArray<string>
-        /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+        /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
         readonly actions: ReadonlyArray<string>
         readonly appId: string | null
         readonly lastUsedAt: string | null
@@ -1227,7 +1227,7 @@ export interface Operations {
         readonly scope: string
         /** Empty: all. */
         readonly allowedTables: ReadonlyArray<string>
-        /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+        /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
         readonly actions: ReadonlyArray<string>
         readonly appId: string | null
         readonly lastUsedAt: string | null
@@ -1257,7 +1257,7 @@ export interface Operations {
       readonly scope: string
       /** Empty: all. */
       readonly allowedTables: ReadonlyArray<string>
-      /** What the key may do beside that: `email:send`, `sms:send`, `push:send`. */
+      /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
       readonly actions: ReadonlyArray<string>
       readonly appId: string | null
       readonly lastUsedAt: string | null

@@ -12,7 +12,7 @@ export function eventsCommands(terminal: Terminal): Command {
   return new Command('events')
     .description('which changes are events')
     .addCommand(listCommand(terminal))
-    .addCommand(earlierCommand(terminal, 'capture', 'needed no more: changes are events whoever makes them'))
+    .addCommand(earlierCommand(terminal, 'capture', 'needed no more: changes are events by any writer'))
     .addCommand(earlierCommand(terminal, 'release', 'needed no more: triggers go with the last listener'))
 }
 
@@ -31,7 +31,7 @@ function listCommand(terminal: Terminal): Command {
       const rows = found.map(({ collection, actions, apiOnly }) => [
         collection,
         actions.join(', '),
-        apiOnly === undefined ? 'whoever makes them' : `by the API alone: ${apiOnly}`,
+        apiOnly === undefined ? 'by any writer' : `by the API alone: ${apiOnly}`,
       ])
       if (rows.length === 0) print(terminal, 'nothing listens to changes\n')
       else print(terminal, formatTable(['collection', 'actions', 'changes'], rows))
@@ -53,7 +53,7 @@ function earlierCommand(terminal: Terminal, name: string, description: string): 
       requireTable(catalog.relations.get(collection), collection)
       print(
         terminal,
-        `${collection}: nothing to do: changes are events, whoever makes them, while something listens; a comment on the table with @events off leaves out those past the API\n`,
+        `${collection}: nothing to do: changes are events, by any writer, while something listens; a comment on the table with @events off leaves out those past the API\n`,
       )
     })
   })

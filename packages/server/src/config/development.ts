@@ -10,7 +10,7 @@ export function isDevelopment({ database, server }: Config): boolean {
 }
 
 /**
- * Whether relations without row-level security are kept from callers: by default beside an external database, which had
+ * Returns whether relations without row-level security are kept from callers: by default beside an external database, which had
  * tables before callers had tokens.
  */
 export function requiresRls({ auth, database: { require_rls, url } }: Config): boolean {

@@ -13,7 +13,7 @@ export type ChangeAction = 'create' | 'update' | 'delete'
  * changes in {@link changedRows}.
  */
 export interface ChangeLog {
-  /** Whether tables get triggers, which log what is written past the API, too. */
+  /** True if tables get triggers, which log what is written past the API, too. */
   readonly hasTriggers: boolean
   /**
    * Undefined without a listener: the write then costs nothing extra. Answered from memory.
@@ -35,7 +35,7 @@ export interface ChangeLog {
 /** What follows a write for the log of changes. */
 export interface CapturingCall {
   readonly call: Call
-  /** Whether the write has to leave its changes for it. It then runs as the login role. */
+  /** True if the write has to leave its changes for it. It then runs as the login role. */
   readonly takesChanges: boolean
 }
 
@@ -64,7 +64,7 @@ export const captureTriggerPrefix = 'basalt_capture_'
 
 const operations = { create: 'insert', update: 'update', delete: 'delete' } as const
 
-/** Whether the operator lets the table have triggers: a comment may hold `@events off`. */
+/** Returns whether the operator lets the table have triggers: a comment may hold `@events off`. */
 export function mayHaveTriggers({ kind, comment, isOfExtension }: Relation): boolean {
   if (kind !== 'table' && kind !== 'partitioned_table') return false
   return !isOfExtension && !/(?:^|\s)@events off(?:\s|$)/.test(comment ?? '')
@@ -122,7 +122,7 @@ export function changedRows(action: ChangeAction, form: ChangeForm): Sql {
 /** What follows a write that is captured. */
 export interface Capture {
   readonly after: readonly Step[]
-  /** Whether the write has to leave its changes. */
+  /** True if the write has to leave its changes. */
   readonly takesChanges: boolean
   readonly committed: () => void
   /** After a failure as {@link isNotCaptured} tells. */
@@ -145,7 +145,7 @@ export function requireCapturedBy({ oid }: Relation, action: ChangeAction): Call
   return { statement: requireCaptured, values: [`${operations[action].toUpperCase()} ${oid};`] }
 }
 
-/** Whether a write failed as no trigger has logged it, against what this node knew. Nothing was changed then. */
+/** Returns whether a write failed as no trigger has logged it, against what this node knew. Nothing was changed then. */
 export function isNotCaptured(failure: unknown): boolean {
   return (
     failure instanceof StatementFailed &&

@@ -204,7 +204,7 @@ async function executeAlone(
   }
 }
 
-/** @param note told of every text that runs */
+/** @param note called with the text of every statement that runs */
 export function queryableOn(connection: Connection, note?: (text: string) => void): Queryable {
   const query: Connection['query'] = async (statement) => {
     const rendered = note === undefined || !isSql(statement) ? statement : render(statement)

@@ -88,9 +88,9 @@ export interface Rehearsal {
 
 /** The calls of a run, and how they are sent. */
 interface RunMessage extends PlacedSteps {
-  /** Whether its calls begin and end the transaction themselves. */
+  /** True if its calls begin and end the transaction themselves. */
   readonly isBlock: boolean
-  /** Whether running them may leave something in the session. */
+  /** True if running them may leave something in the session. */
   readonly leavesState: boolean
 }
 
@@ -101,7 +101,7 @@ export interface WayOptions {
   readonly sessions: SessionGuard
   /** Settings each transaction makes for itself; empty where the connection carries them. */
   readonly transactionSettings: Readonly<Record<string, string>>
-  /** Whether they log in as the owner, for want of a role of their own. */
+  /** True if they log in as the owner, for want of a role of their own. */
   readonly isOwner: boolean
 }
 
@@ -124,7 +124,7 @@ function createWay({ pool, isOwner, sessions, transactionSettings }: WayOptions)
   return { pool, isOwner, sessions, reads, contexts: new CallerContexts(transactionSettings) }
 }
 
-/** Whether PostgreSQL says that a privilege is missing. */
+/** Returns whether PostgreSQL says that a privilege is missing. */
 function isDenied(error: unknown): boolean {
   const failure = error instanceof ServerStepFailed ? error.failure : error
   return failure instanceof StatementFailed && failure.error.code === '42501'

@@ -64,7 +64,7 @@ export interface HttpServerOptions {
   readonly clock?: Clock
   /** Where clients reach the server; known for certain only once it listens. */
   readonly publicBaseUrl: () => string
-  /** Whether errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
+  /** True if errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
   readonly isDevelopment?: boolean
   /** Version in the API document. */
   readonly version: string

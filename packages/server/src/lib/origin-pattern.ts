@@ -1,4 +1,4 @@
-/** Whether the origin of a page, as its browser writes it, is one that the pattern names. */
+/** Returns whether the origin of a page, as its browser writes it, is one that the pattern names. */
 export type OriginPattern = (origin: string) => boolean
 
 /** Schemes of pages that apps and extensions of browsers bring with them. */

@@ -63,7 +63,7 @@ export function isUnguarded(
   return isTable && !rlsEnabled && rlsGap === undefined && Object.values(privileges[from]).some(Boolean)
 }
 
-/** Whether callers have grants on it and `database.require_rls` keeps it from them. */
+/** Returns whether callers have grants on it and `database.require_rls` keeps it from them. */
 export function isClosed({ rlsGap, callers, anonymous, isOfExtension }: Relation): boolean {
   if (rlsGap === undefined || isOfExtension) return false
   return [callers, anonymous].some((privileges) => Object.values(privileges).some(Boolean))

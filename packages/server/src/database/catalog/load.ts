@@ -20,7 +20,7 @@ export interface CatalogScope {
   readonly schemas: readonly string[]
   /** Whether relations without row-level security are kept from callers. */
   readonly requireRls?: boolean
-  /** Whether partitions are collections of their own. */
+  /** True if partitions are collections of their own. */
   readonly exposePartitions?: boolean
   /** Milliseconds to wait for a lock: a table is locked to print its policies. Without it, no limit. */
   readonly lockTimeoutMs?: number

@@ -124,7 +124,7 @@ export interface ColumnType {
   readonly hasEquality: boolean
   /** Whether it can be sorted and compared by `<`. */
   readonly hasOrder: boolean
-  /** Whether it is a domain that refuses NULL, or is made of one. */
+  /** True if it is a domain that refuses NULL, or is made of one. */
   readonly isNotNull: boolean
   /** SQL of the default that a column of this domain has without one of its own. */
   readonly default: string | undefined

@@ -5,7 +5,7 @@ const writes = /\b(insert|update|delete|merge|truncate|call|copy)\b/i
 
 /** What is known of the operator's code by which a statement may leave something in its session. */
 export class SessionCode {
-  /** Whether some function may prepare statements by SQL. */
+  /** True if some function may prepare statements by SQL. */
   readonly mayPrepare: boolean
   readonly #isEverywhere: boolean
   readonly #readNames: readonly RegExp[]
@@ -22,12 +22,12 @@ export class SessionCode {
     this.#writeNames = named('write', 'function')
   }
 
-  /** Whether there is no such code. */
+  /** Returns whether there is no such code. */
   get isHarmless(): boolean {
     return !this.#isEverywhere && this.#readNames.length === 0 && this.#writeNames.length === 0
   }
 
-  /** Whether running the statement may leave something in the session, as far as its names tell. */
+  /** Returns whether running the statement may leave something in the session, as far as its names tell. */
   mayChangeSession(text: string): boolean {
     if (this.#isEverywhere) return true
     const names = writes.test(text) ? this.#writeNames : this.#readNames

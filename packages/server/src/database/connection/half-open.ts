@@ -66,7 +66,7 @@ async function listWorking(probe: Connection, pids: readonly number[]): Promise<
   return new Set(rows.map(({ pid }) => pid))
 }
 
-/** Whether Postgres answered, if only to say no: too many connections. It says 57P… while it starts or stops. */
+/** Returns whether Postgres answered, if only to say no: too many connections. It says 57P… while it starts or stops. */
 export function isRefusal(error: unknown): boolean {
   const cause = error instanceof ConnectionLost ? error.cause : error
   return cause instanceof pg.DatabaseError && !cause.code?.startsWith('57P')

@@ -88,7 +88,7 @@ export async function probeTransactions(connection: Connection): Promise<Transac
   return (await keepsSetting(connection, [begin], [commit])) ? 'block' : undefined
 }
 
-/** Whether what the first statement sets for its transaction is there for the last one. */
+/** Returns whether what the first statement sets for its transaction is there for the last one. */
 async function keepsSetting(
   connection: Connection,
   before: readonly Call[],

@@ -14,7 +14,7 @@ import { isOfPostGis } from './postgis.ts'
  */
 export type FaultOrigin = 'definition' | 'request' | 'state' | 'unplaced'
 
-/** Whether PL/pgSQL's RAISE made it: whatever the code, its author wrote the message to be read. */
+/** Returns whether PL/pgSQL's RAISE made it: whatever the code, its author wrote the message to be read. */
 export function isRaised(error: pg.DatabaseError): boolean {
   return error.routine === 'exec_stmt_raise'
 }
@@ -69,7 +69,7 @@ export function isOfHstore({ file }: pg.DatabaseError): boolean {
   return file === 'hstore_io.c'
 }
 
-/** Whether a privilege is missing (aclchk.c); a policy that refuses a row has the same code. */
+/** Returns whether a privilege is missing (aclchk.c); a policy that refuses a row has the same code. */
 export function isMissingPrivilege({ code, routine }: pg.DatabaseError): boolean {
   return code === '42501' && routine?.startsWith('aclcheck_error') === true
 }

@@ -37,7 +37,7 @@ export class SharedConnections {
     for (const other of this.#others(pool)) if (await other.closeIdle()) return
   }
 
-  /** Whether a connection that becomes free is due to another pool. */
+  /** Returns whether a connection that becomes free is due to another pool. */
   isWantedByOther(pool: SharingPool): boolean {
     return this.#count() >= this.#limit && this.#others(pool).some(({ isStarved }) => isStarved)
   }

@@ -7,7 +7,7 @@ import { ConnectionLost } from '../errors/failures.ts'
 import { checkConstraints, resetCalls, resetTexts, rollback, rollbackAndChain } from './reset.ts'
 
 export interface SessionOptions {
-  /** Whether a pooler shares sessions between transactions. */
+  /** True if a pooler shares sessions between transactions. */
   readonly isPooled: boolean
   /** What makes a transaction of a message. */
   readonly transactions: TransactionMode
@@ -71,7 +71,7 @@ export class SessionGuard {
     throw new ConnectionLost('the database ends transactions before their end')
   }
 
-  /** Whether running the calls may leave something in the session. */
+  /** Returns whether running the calls may leave something in the session. */
   mayLeaveState(calls: readonly Call[]): boolean {
     return calls.some(({ statement }) => {
       let judged = this.#judged.get(statement)
@@ -83,7 +83,7 @@ export class SessionGuard {
     })
   }
 
-  /** Whether no code leaves anything, and every message is a transaction. */
+  /** Returns whether no code leaves anything, and every message is a transaction. */
   get isHarmless(): boolean {
     return this.#code?.isHarmless === true && this.#transactions === 'message'
   }
@@ -99,7 +99,7 @@ export class SessionGuard {
     return judged
   }
 
-  /** Whether a message has to begin and end its transaction itself. */
+  /** Returns whether a message has to begin and end its transaction itself. */
   needsBlock(leavesState: boolean): boolean {
     return this.#transactions === 'block' || (this.#isPooled && leavesState)
   }

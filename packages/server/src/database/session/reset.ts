@@ -33,7 +33,7 @@ const deallocation = `do $deallocate$
 const encoding = `set client_encoding to 'UTF8'`
 
 export interface ResetOptions {
-  /** Whether some function may prepare statements: to look for them takes a microsecond for each prepared one. */
+  /** True if some function may prepare statements: to look for them takes a microsecond for each prepared one. */
   readonly mayPrepare: boolean
   readonly isPooled: boolean
 }

@@ -14,7 +14,7 @@ export interface ErrorHandlerOptions {
   /** Base of `doc_url`; the server's own error reference. */
   readonly referenceUrl: () => string
   readonly bodyLimit: number
-  /** Whether faults of definitions carry the text of PostgreSQL. */
+  /** True if faults of definitions carry the text of PostgreSQL. */
   readonly isDevelopment?: boolean | undefined
   /** Methods that the path of a request has, for 405. */
   readonly allowedMethods: (path: string) => readonly string[]

@@ -14,7 +14,7 @@ const relations = (kinds: Sql): Sql => sql`
    from pg_class c join own_schema n on n.oid = c.relnamespace
    where c.relkind = any (${kinds}) and not ${isMember('pg_class', sql`c.oid`)}) c`
 
-/** Whether a grantee is one of the roles that the server grants to by itself. */
+/** True if a grantee is one of the roles that the server grants to by itself. */
 const isOwnGrantee = sql`a.grantee = any (array(
   select oid from pg_roles where rolname in (${sql.literal(readerRole)}, ${sql.literal(administratorRole)})))`
 

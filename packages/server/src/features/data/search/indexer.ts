@@ -14,7 +14,7 @@ import type { WantedIndex } from './wanted-indexes.ts'
 
 /** Longest time that one index may take to build. */
 const buildTimeoutMs = 6 * 3_600_000
-/** Longest time that a statement which keeps others from the table waits for them: whoever comes later waits behind it. */
+/** Longest time that a statement which keeps others from the table waits for them: later statements queue behind it. */
 const lockTimeoutMs = 200
 
 type Table = Pick<Relation, 'schema' | 'name' | 'kind'>

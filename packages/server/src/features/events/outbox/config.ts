@@ -6,7 +6,7 @@ export const eventsConfig = Type.Object({
   capture: choice(
     'on',
     ['on', 'off'],
-    'Whether changes are events whoever makes them: tables with a listener get triggers. With off only changes by the API are events. A comment on a table that holds `@events off` says the same of it.',
+    'Logs changes by any writer: tables with a listener get triggers. With off only changes through the API are events. A comment on a table that holds `@events off` says the same of it.',
   ),
   retention_hours: integer(
     24,

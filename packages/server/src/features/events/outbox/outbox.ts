@@ -12,7 +12,7 @@ import type { EventTriggers } from './capture/event-triggers.ts'
 import type { Interests } from './interests.ts'
 import { outboxTopic } from './log-news.ts'
 
-/** Works as the owner of the log, whoever calls it. */
+/** Runs as the owner of the log for every caller (security definer). */
 const appendChanges = statement('select basalt.append_changes($1, $2, $3, $4, $5)')
 
 /** Has changes that have a listener logged in the message and transaction of the write: by a trigger, or by a call. */

@@ -81,7 +81,7 @@ function isSignedIn(verdict: Verdict): boolean {
   return 'identity' in verdict && ['user', 'admin'].includes(verdict.identity.kind)
 }
 
-/** Whether a program's token permits less than when the stream was opened. */
+/** Returns whether a program's token permits less than when the stream was opened. */
 function isNarrowed({ listener: { scope } }: Stream, verdict: Verdict): boolean {
   if (!('identity' in verdict) || scope.kind !== 'caller' || verdict.identity.scope.kind !== 'caller')
     return false

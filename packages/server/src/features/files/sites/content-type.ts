@@ -18,7 +18,7 @@ const otherExtensions = [
   'zip',
 ]
 
-/** Whether the path ends as that of a file does, unlike `/user/john.doe`. */
+/** Returns whether the path ends as that of a file does, unlike `/user/john.doe`. */
 export function hasFileExtension(path: string): boolean {
   return typeOfExtension(path) !== undefined || otherExtensions.includes(extensionOf(path))
 }

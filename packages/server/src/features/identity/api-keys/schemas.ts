@@ -20,7 +20,7 @@ const apiKey = Type.Object({
   scope: Type.String({ description: '`*`, `readonly` or `readwrite`.' }),
   allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
   actions: Type.Array(Type.String(), {
-    description: 'What the key may do beside that: `email:send`, `sms:send`, `push:send`.',
+    description: 'Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`.',
   }),
   appId: nullableText,
   lastUsedAt: nullableText,

@@ -49,7 +49,7 @@ export function permitting(scope: Scope): readonly Scope[] {
   return scopes.slice(scopes.indexOf(scope))
 }
 
-/** Whether a permission includes another one. */
+/** Returns whether a permission includes another one. */
 export function permits(granted: Permission, asked: Permission): boolean {
   return permitting(asked.scope).includes(granted.scope) && includesAll(granted.actions, asked.actions)
 }

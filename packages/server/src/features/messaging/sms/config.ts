@@ -21,7 +21,7 @@ export const smsConfig = Type.Object({
     ),
     messages_per_number_and_day: integer(
       10,
-      'Text messages of users and programs to one number in 24 hours, whoever sends them.',
+      'Text messages of users and programs to one number in 24 hours, counted over all senders.',
       1,
       100_000,
     ),

@@ -64,18 +64,18 @@ const premiumTypes: ReadonlySet<string | undefined> = new Set([
   'VOICEMAIL',
 ])
 
-/** Whether a number is of a range that is used to earn money by messages. @param number in E.164 */
+/** Returns whether a number is of a range that is used to earn money by messages. @param number in E.164 */
 export function isPremium({ number, country }: ParsedPhone): boolean {
   if (country === undefined) return true
   return premiumTypes.has(loadLibrary().parsePhoneNumberFromString(number)?.getType())
 }
 
-/** Whether messages may be sent to a number: of an allowed country, of no premium range. */
+/** Returns whether messages may be sent to a number: of an allowed country, of no premium range. */
 export function isReachable(phone: ParsedPhone, allowed: readonly string[]): boolean {
   return isCountryAllowed(phone.country, allowed) && !isPremium(phone)
 }
 
-/** Whether messages may be sent to a country; an empty list allows all. */
+/** Returns whether messages may be sent to a country; an empty list allows all. */
 export function isCountryAllowed(country: string | undefined, allowed: readonly string[]): boolean {
   return allowed.length === 0 || (country !== undefined && allowed.includes(country))
 }

@@ -20,7 +20,7 @@ export class DatabaseProbe {
     this.#open = open
   }
 
-  /** Whether the database answers within two seconds. */
+  /** Returns whether the database answers within two seconds. */
   isReachable(): Promise<boolean> {
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined

@@ -32,7 +32,7 @@ function sortedColumns({ indexes }: Relation): readonly string[] {
   return [...new Set(first)]
 }
 
-/** Whether triggers log what plain SQL changes, while something listens. Only the owner of a table may make them. */
+/** Returns whether triggers log what plain SQL changes, while something listens. Only the owner of a table may make them. */
 export function compileIsCaptured({ schema, name }: Relation): Sql {
   const table = sql.literal(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`)
   return sql`

@@ -7,7 +7,7 @@ import { type Sql, sql } from '../../../../database/sql.ts'
  */
 export const jsonNullMember = '_jsonNull'
 
-/** Whether a column can hold the `null` of JSON beside NULL. */
+/** Returns whether a column can hold the `null` of JSON beside NULL. */
 export function isJson({ type: { base } }: { readonly type: Pick<ColumnType, 'base'> }): boolean {
   return base === 'json' || base === 'jsonb'
 }

@@ -77,7 +77,7 @@ const unstorable = /\\u(?:0000|d[89a-f])/i
 /** Text and bits that are too long for their column: seen only when the value is stored. */
 const assignmentCodes = new Set(['22001', '22026'])
 
-/** Whether it is a text or bits of more than the column takes, which a conversion by itself would cut off. */
+/** Returns whether it is a text or bits of more than the column takes, which a conversion by itself would cut off. */
 function isTooLong({ name, typeName }: Column, json: string): boolean {
   const limit = lengthLimit(typeName)
   if (limit === undefined) return false

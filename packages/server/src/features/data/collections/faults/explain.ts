@@ -30,7 +30,7 @@ export interface Work {
 export interface FailureExplainerDeps {
   readonly database: Pick<UserDatabase, 'run'>
   readonly statements: StatementCache
-  /** Whether faults of definitions carry the text of PostgreSQL for everybody, and not for administrators alone. */
+  /** True if faults of definitions carry the text of PostgreSQL for everybody, and not for administrators alone. */
   readonly isDevelopment: boolean
 }
 
@@ -84,12 +84,12 @@ export function createFailureExplainer({
   }
 }
 
-/** Whether the rights of the login role are at fault, which only an administrator learns. */
+/** Returns whether the rights of the login role are at fault, which only an administrator learns. */
 function isLogin({ scope, isAdministrator }: Caller): boolean {
   return isAdministrator && scope.kind === 'unrestricted'
 }
 
-/** Whether it is of a request that does nothing wrong by itself: PostgreSQL compares what it cannot, or stores too much. */
+/** Returns whether it is of a request that does nothing wrong by itself: PostgreSQL compares what it cannot, or stores too much. */
 function isOfRequest({ error }: StatementFailed, { action, relations }: Work): boolean {
   const { code, where, routine = '' } = error
   if (code === '54000') return action === 'write' && storingRoutines.test(routine)
@@ -107,7 +107,7 @@ function isOfRequest({ error }: StatementFailed, { action, relations }: Work): b
 const storingRoutines = /^(?:_?bt|_?hash|brin|gin|gist|spg|index_form|make_tsvector|to_tsvector|tsvector)/i
 
 /**
- * Whether a policy reads what the caller may not, which is none of the relations that the request names. PostgreSQL
+ * Returns whether a policy reads what the caller may not, which is none of the relations that the request names. PostgreSQL
  * says so in its message alone, which is in English unless it was told otherwise.
  */
 function isDeniedWithin({ error }: StatementFailed, { relations }: Work): boolean {
@@ -119,7 +119,7 @@ function isDeniedWithin({ error }: StatementFailed, { relations }: Work): boolea
   )
 }
 
-/** Whether reading the relation evaluates what the operator wrote. */
+/** Returns whether reading the relation evaluates what the operator wrote. */
 function hasDefinitions({ kind, rlsEnabled, isBypassed, policies }: Relation, { scope }: Caller): boolean {
   if (kind !== 'table' && kind !== 'partitioned_table') return true
   if (!rlsEnabled) return false

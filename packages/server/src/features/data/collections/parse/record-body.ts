@@ -49,7 +49,7 @@ export function readRecord(
   return { json, columns }
 }
 
-/** Whether a row can be created without a value: every column that needs one has a default. */
+/** Returns whether a row can be created without a value: every column that needs one has a default. */
 export function isMadeOfDefaults({ columns }: Relation): boolean {
   return columns.every(
     (column) =>

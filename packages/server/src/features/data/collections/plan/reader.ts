@@ -55,7 +55,7 @@ export function visibleColumns(relation: Relation, reader: Reader): readonly Col
   return visible.length === 0 ? relation.columns : visible
 }
 
-/** Whether a record, as the reader sees it, lacks columns of the row. */
+/** Returns whether a record, as the reader sees it, lacks columns of the row. */
 export function lacksColumns(relation: Relation, reader: Reader): boolean {
   return visibleColumns(relation, reader).length < relation.columns.length
 }

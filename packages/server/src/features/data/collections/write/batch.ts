@@ -44,7 +44,7 @@ export type RunBatch = (
 interface RunStep {
   readonly step: Step
   readonly run: BatchRun
-  /** Whether the step does the run's work, rather than what follows it. */
+  /** True if the step does the run's work, rather than what follows it. */
   readonly isWork: boolean
   /** Of a step that does nothing but compare its version. */
   readonly compared?: BatchOperation

@@ -46,7 +46,7 @@ export class EventTriggers {
   #retry: NodeJS.Timeout | undefined
   #attempt = 0
   #isRunning = false
-  /** Whether a pass is to come that has not begun. */
+  /** True if a pass is to come that has not begun. */
   #isPending = false
 
   constructor(options: EventTriggersOptions) {
@@ -84,7 +84,7 @@ export class EventTriggers {
     await this.#queue.idle()
   }
 
-  /** Whether a trigger logs the action, as far as this node knows. Answered from memory, for every write. */
+  /** Returns whether a trigger logs the action, as far as this node knows. Answered from memory, for every write. */
   has({ oid }: Relation, action: ChangeAction): boolean {
     return this.#standing.get(oid)?.has(captureTriggerName(action)) === true && !this.#doubted.has(oid)
   }

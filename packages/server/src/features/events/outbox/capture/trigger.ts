@@ -22,7 +22,7 @@ export interface CapturedTable {
   readonly collection: string
   readonly isPartition: boolean
   readonly isPartitioned: boolean
-  /** Whether a column needs a value of its own in JSON, or its type is the operator's. */
+  /** True if a column needs a value of its own in JSON, or its type is the operator's. */
   readonly isCareful: boolean
   /** Columns of the primary key. */
   readonly key: readonly string[]
@@ -71,7 +71,7 @@ export function triggerFor(table: CapturedTable, action: CapturedAction): EventT
   }
 }
 
-/** Whether the trigger is there as it is to be. One that was disabled is left to who did so. */
+/** Returns whether the trigger is there as it is to be. One that was disabled is left to who did so. */
 export function isStanding(trigger: EventTrigger, { triggers }: CapturedTable): boolean {
   const expected = Buffer.from(trigger.arguments.map((argument) => `${argument}\0`).join('')).toString('hex')
   return triggers.some(

@@ -473,7 +473,7 @@ describe('triggers', () => {
     const listed = await run('list')
     expect([listed.code, listed.stderr]).toEqual([0, ''])
     const all = ' +create, update, delete, truncate +'
-    expect(listed.stdout).toMatch(new RegExp(`^apart${all}whoever makes them$`, 'm'))
+    expect(listed.stdout).toMatch(new RegExp(`^apart${all}by any writer$`, 'm'))
     expect(listed.stdout).toMatch(
       new RegExp(`^bare${all}by the API alone: its comment holds @events off$`, 'm'),
     )
@@ -518,7 +518,7 @@ describe('basalt events', () => {
     expect(await run(name, 'open')).toEqual({
       code: 0,
       stdout:
-        'open: nothing to do: changes are events, whoever makes them, while something listens; a comment on the table with @events off leaves out those past the API\n',
+        'open: nothing to do: changes are events, by any writer, while something listens; a comment on the table with @events off leaves out those past the API\n',
       stderr: '',
     })
   })

@@ -10,7 +10,7 @@ const overdueMs = 10_000
 const retryMs = 200
 
 /**
- * Whether a filter or policy itself is at fault: a value, a name, a type, a privilege, a function's own error. It fails again
+ * Returns whether a filter or policy itself is at fault: a value, a name, a type, a privilege, a function's own error. It fails again
  * when it is repeated. Locks, timeouts, and a database that is unavailable or full say nothing about it.
  */
 export function isUndecidable(error: unknown): boolean {

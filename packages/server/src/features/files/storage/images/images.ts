@@ -30,7 +30,7 @@ export interface ImageClient {
   readonly caller: string
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
-  /** Whether everybody may read the object. */
+  /** True if everybody may read the object. */
   readonly isPublic: boolean
 }
 

@@ -82,7 +82,7 @@ export async function redeemCode(
     select id, scope, actions, allowed_tables from granted`)
 }
 
-/** Whether a client still has what was asked for. */
+/** Returns whether a client still has what was asked for. */
 function stillPermits(listed: Sql, { scope, actions }: Permission): Sql {
   return sql`${listed} && ${permitting(scope)}::text[] and ${listed} @> ${actions}::text[]`
 }
