@@ -10,7 +10,7 @@ export type ChangeAction = 'create' | 'update' | 'delete'
  * The one place where writes of the data API are handed on. Where a trigger logs what the table changes, the call that
  * `capture` answers makes sure that it has. Elsewhere a write that has a listener leaves what it changed in a setting of
  * its transaction; the call runs right after it, in the same message and transaction, as the login role, and finds the
- * changes in {@link changedRows}.
+ * changes in that setting.
  */
 export interface ChangeLog {
   /** True if tables get triggers, which log what is written past the API, too. */
@@ -99,25 +99,6 @@ export function replaceChanges(changes: Sql): Sql {
 
 /** What the write before has left, as `json` of a {@link ChangeForm}. */
 export const takeChanges: Sql = sql`current_setting(${sql.literal(changesSetting)})::json`
-
-/**
- * In the capturing call, for its `from`: the changes that the action made of the write before it, in their order, as
- * `c (record, "oldRecord")` of type `json`. `record` is the whole row as it is now, or as it was deleted; `"oldRecord"`
- * is there for updates alone.
- */
-export function changedRows(action: ChangeAction, form: ChangeForm): Sql {
-  if (form === 'upsert') {
-    const made = action === 'create' ? sql`is null` : sql`is not null`
-    return sql`(
-      select u.record, u."oldRecord"
-      from json_to_recordset(${takeChanges}) u (record json, "oldRecord" json)
-      where u."oldRecord" ${made}) c`
-  }
-  if (action === 'update') return sql`json_to_recordset(${takeChanges}) c (record json, "oldRecord" json)`
-  if (form === 'array') return sql`json_array_elements(${takeChanges}) c (record)`
-  // Read once, however often it is named.
-  return sql`(select ${takeChanges} as record offset 0) c`
-}
 
 /** What follows a write that is captured. */
 export interface Capture {

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
-import { type ChangeLog, changedRows } from '../../../../database/change-log.ts'
+import type { ChangeLog } from '../../../../database/change-log.ts'
 import { statement } from '../../../../database/connection/message.ts'
 import { render, sql } from '../../../../database/sql.ts'
+import { changedRows } from './recorded-changes.ts'
 
 let app: TestApp
 const token = userToken({ sub: alice })

@@ -4,9 +4,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import { type ChangeLog, changedRows } from '../../../../database/change-log.ts'
+import type { ChangeLog } from '../../../../database/change-log.ts'
 import { statement } from '../../../../database/connection/message.ts'
 import { render, sql } from '../../../../database/sql.ts'
+import { changedRows } from './recorded-changes.ts'
 
 let app: TestApp
 const token = userToken({ sub: alice })

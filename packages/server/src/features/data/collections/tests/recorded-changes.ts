@@ -1,7 +1,12 @@
 import type { TestApp } from '../../../../../test/test-app.ts'
-import { type ChangeLog, changedRows } from '../../../../database/change-log.ts'
+import {
+  type ChangeAction,
+  type ChangeForm,
+  type ChangeLog,
+  takeChanges,
+} from '../../../../database/change-log.ts'
 import { statement } from '../../../../database/connection/message.ts'
-import { render, sql } from '../../../../database/sql.ts'
+import { render, type Sql, sql } from '../../../../database/sql.ts'
 
 /** A change log for tests: writes what it is handed into a table. */
 
@@ -24,6 +29,25 @@ export const recording: ChangeLog = {
     // Nothing but the two texts is bound.
     return { call: { statement: statement(text), values: values as string[] }, takesChanges: true }
   },
+}
+
+/**
+ * In the capturing call, for its `from`: the changes that the action made of the write before it, in their order, as
+ * `c (record, "oldRecord")` of type `json`. `record` is the whole row as it is now, or as it was deleted; `"oldRecord"`
+ * is there for updates alone.
+ */
+export function changedRows(action: ChangeAction, form: ChangeForm): Sql {
+  if (form === 'upsert') {
+    const made = action === 'create' ? sql`is null` : sql`is not null`
+    return sql`(
+      select u.record, u."oldRecord"
+      from json_to_recordset(${takeChanges}) u (record json, "oldRecord" json)
+      where u."oldRecord" ${made}) c`
+  }
+  if (action === 'update') return sql`json_to_recordset(${takeChanges}) c (record json, "oldRecord" json)`
+  if (form === 'array') return sql`json_array_elements(${takeChanges}) c (record)`
+  // Read once, however often it is named.
+  return sql`(select ${takeChanges} as record offset 0) c`
 }
 
 export const recordingTables = `
