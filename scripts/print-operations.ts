@@ -2,6 +2,7 @@ import { printName, printText } from '../packages/server/src/features/data/types
 
 /** Of JSON Schema, what the schemas of the API use. */
 interface Schema {
+  readonly $ref?: string
   readonly type?: string
   readonly description?: string
   readonly enum?: readonly unknown[]
@@ -25,11 +26,15 @@ interface Operation {
 
 /** Of an OpenAPI document. */
 export interface ApiDocument {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
 /** TypeScript types of how operations are called, and of the JSON that they take and answer. */
-export function printOperations({ paths }: ApiDocument): string {
+export function printOperations({ components, paths }: ApiDocument): string {
+  const schemas = Object.entries(components.schemas).map(
+    ([name, schema]) => `${printDescription(schema)}export type ${name} = ${print(schema, 'taken')}`,
+  )
   const printed = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       name: operation.operationId,
@@ -37,6 +42,8 @@ export function printOperations({ paths }: ApiDocument): string {
     })),
   )
   return `// Generated from the schemas of the routes by \`npm run generate\`.
+
+${schemas.join('\n\n')}
 
 /** The operations of the API, by name. */
 export interface Operations {
@@ -77,6 +84,7 @@ const jsonOf = (part: Content | undefined): Schema | undefined => part?.content?
 type Direction = 'taken' | 'answered'
 
 function print(schema: Schema, direction: Direction): string {
+  if (schema.$ref !== undefined) return schema.$ref.replace('#/components/schemas/', '')
   if (schema.enum !== undefined) return schema.enum.map(printLiteral).join(' | ')
   if (schema.anyOf !== undefined) return printUnion(schema.anyOf, direction)
   switch (schema.type) {

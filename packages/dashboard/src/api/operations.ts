@@ -1,5 +1,34 @@
 // Generated from the schemas of the routes by `npm run generate`.
 
+/** An error. */
+export type Error = {
+  /** Equals the HTTP status. */
+  readonly code: number
+  readonly message: string
+  /** Stable slug; see the error reference. */
+  readonly error: string
+  readonly data?: {
+    readonly [name: string]: unknown
+  } | undefined
+  readonly doc_url?: string | undefined
+}
+
+export type Matview = {
+  readonly id: string
+  readonly schemaName: string
+  readonly viewName: string
+  readonly refreshMode: 'standard' | 'concurrent'
+  /** null until the first refresh. */
+  readonly lastRefreshAt: string | null
+  readonly lastRefreshDurationMs: number | null
+  readonly lastRefreshStatus: 'success' | 'error' | null
+  readonly lastRefreshError: string | null
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** RFC 3339, UTC. */
+  readonly updatedAt: string
+}
+
 /** The operations of the API, by name. */
 export interface Operations {
   'access.compare': {
@@ -2936,22 +2965,7 @@ export interface Operations {
     readonly path: `admin/matviews/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly schemaName: string
-      readonly viewName: string
-      /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
-      readonly refreshMode: string
-      /** null until the first refresh. */
-      readonly lastRefreshAt: string | null
-      readonly lastRefreshDurationMs: number | null
-      readonly lastRefreshStatus: string | null
-      readonly lastRefreshError: string | null
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Matview
   }
   'matviews.list': {
     readonly method: 'GET'
@@ -2959,22 +2973,7 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly schemaName: string
-        readonly viewName: string
-        /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
-        readonly refreshMode: string
-        /** null until the first refresh. */
-        readonly lastRefreshAt: string | null
-        readonly lastRefreshDurationMs: number | null
-        readonly lastRefreshStatus: string | null
-        readonly lastRefreshError: string | null
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        /** RFC 3339, UTC. */
-        readonly updatedAt: string
-      }>
+      readonly items: ReadonlyArray<Matview>
       readonly count: number
     }
   }
@@ -2984,22 +2983,7 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: {
-      readonly registration: {
-        readonly id: string
-        readonly schemaName: string
-        readonly viewName: string
-        /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
-        readonly refreshMode: string
-        /** null until the first refresh. */
-        readonly lastRefreshAt: string | null
-        readonly lastRefreshDurationMs: number | null
-        readonly lastRefreshStatus: string | null
-        readonly lastRefreshError: string | null
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        /** RFC 3339, UTC. */
-        readonly updatedAt: string
-      }
+      readonly registration: Matview
       readonly durationMs: number
     }
   }
@@ -3009,27 +2993,11 @@ export interface Operations {
     readonly query: never
     readonly body: {
       readonly viewName: string
-      /** public unless given. */
       readonly schema?: string | undefined
-      /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
-      readonly refreshMode?: string | undefined
+      /** `standard` blocks readers during the refresh. `concurrent` does not; it needs a unique index and a populated view. */
+      readonly refreshMode?: 'standard' | 'concurrent' | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly schemaName: string
-      readonly viewName: string
-      /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
-      readonly refreshMode: string
-      /** null until the first refresh. */
-      readonly lastRefreshAt: string | null
-      readonly lastRefreshDurationMs: number | null
-      readonly lastRefreshStatus: string | null
-      readonly lastRefreshError: string | null
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Matview
   }
   'matviews.unregister': {
     readonly method: 'DELETE'
@@ -3043,25 +3011,10 @@ export interface Operations {
     readonly path: `admin/matviews/${string}`
     readonly query: never
     readonly body: {
-      /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
-      readonly refreshMode: string
+      /** `standard` blocks readers during the refresh. `concurrent` does not; it needs a unique index and a populated view. */
+      readonly refreshMode: 'standard' | 'concurrent'
     }
-    readonly answer: {
-      readonly id: string
-      readonly schemaName: string
-      readonly viewName: string
-      /** `standard` blocks readers while it runs; `concurrent` does not, and needs a unique index and a populated view. */
-      readonly refreshMode: string
-      /** null until the first refresh. */
-      readonly lastRefreshAt: string | null
-      readonly lastRefreshDurationMs: number | null
-      readonly lastRefreshStatus: string | null
-      readonly lastRefreshError: string | null
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Matview
   }
   'metrics.get': {
     readonly method: 'GET'
@@ -3380,17 +3333,7 @@ export interface Operations {
     } | {
       readonly error: string
       readonly error_description: string
-    } | {
-      /** Equals the HTTP status. */
-      readonly code: number
-      readonly message: string
-      /** Stable slug; see the error reference. */
-      readonly error: string
-      readonly data?: {
-        readonly [name: string]: unknown
-      }
-      readonly doc_url?: string
-    }
+    } | Error
   }
   'oauth.consent': {
     readonly method: 'POST'
@@ -3424,17 +3367,7 @@ export interface Operations {
     } | {
       readonly error: string
       readonly error_description: string
-    } | {
-      /** Equals the HTTP status. */
-      readonly code: number
-      readonly message: string
-      /** Stable slug; see the error reference. */
-      readonly error: string
-      readonly data?: {
-        readonly [name: string]: unknown
-      }
-      readonly doc_url?: string
-    }
+    } | Error
   }
   'oauth.introspect': {
     readonly method: 'POST'

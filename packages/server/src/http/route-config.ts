@@ -35,6 +35,9 @@ export type Guard =
  */
 export type ProgramAccess = 'read' | 'write' | Action
 
+/** Right that an administrative operation requires of its caller. */
+export type Permission = 'owner'
+
 /**
  * Whether a request without a token may come in, because the operator has granted its role what the route does there.
  * Asked before the body is read.
@@ -49,6 +52,8 @@ declare module 'fastify' {
     /** Stable name for logs, metrics and the API document: `collections.list`. */
     operation?: string
     programs?: ProgramAccess
+    /** Right of the administrator, on routes with the guard `admin`. */
+    permission?: Permission
     admitsAnonymous?: AdmitsAnonymous
     /** The route answers with server-sent events. */
     eventStream?: boolean

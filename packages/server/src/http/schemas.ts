@@ -1,17 +1,60 @@
+import type { AppError } from '../lib/errors.ts'
 import { type Static, type TNull, type TSchema, type TUnsafe, Type } from '../lib/type.ts'
+import { uuidPattern } from '../lib/uuid.ts'
 
 /** Shapes that many routes share. */
 
+/** Facts about a schema for the API document and the messages of validation: a keyword that validation ignores. */
+export interface Documented {
+  /** Name among the components of the document. */
+  readonly component?: string
+  readonly isRequired?: boolean
+  readonly keywords?: Readonly<Record<string, unknown>>
+  readonly refusal?: Refusal
+}
+
+/** Errors of a request by what is wrong with a member. A value of the wrong type gets the general error. */
+export interface Refusal {
+  /** The member is absent, or an empty text where `minLength` is 1. */
+  readonly missing?: () => AppError
+  /** The value breaks another rule of the schema. */
+  readonly invalid?: () => AppError
+}
+
+/**
+ * Names a schema. In the API document it stands once, among the components, and every use refers to it; clients that
+ * are generated from the document call the type by this name.
+ */
+export function component<Schema extends TSchema>(name: string, schema: Schema): Schema {
+  return document(schema, { component: name })
+}
+
+/** Gives a member of a request errors of its own, in place of the general one for invalid requests. */
+export function refusedWith<Schema extends TSchema>(refusal: Refusal, schema: Schema): Schema {
+  return document(schema, { refusal })
+}
+
+/** Returns the schema with more for the API document, beside what it has already. */
+function document<Schema extends TSchema>(schema: Schema, documented: Documented): Schema {
+  const { documented: existing } = schema as { documented?: Documented }
+  const keywords = { ...documented.keywords, ...existing?.keywords }
+  const marked = { ...schema, documented: { ...existing, ...documented, keywords } }
+  return Type.IsOptional(schema) ? (Type.Optional(marked) as unknown as Schema) : marked
+}
+
 /** The error envelope. */
-export const errorEnvelopeSchema = Type.Object(
-  {
-    code: Type.Integer({ description: 'Equals the HTTP status.' }),
-    message: Type.String(),
-    error: Type.String({ description: 'Stable slug; see the error reference.' }),
-    data: Type.Optional(Type.Object({}, { additionalProperties: true })),
-    doc_url: Type.Optional(Type.String()),
-  },
-  { description: 'An error.' },
+export const errorEnvelopeSchema = component(
+  'Error',
+  Type.Object(
+    {
+      code: Type.Integer({ description: 'Equals the HTTP status.' }),
+      message: Type.String(),
+      error: Type.String({ description: 'Stable slug; see the error reference.' }),
+      data: Type.Optional(Type.Object({}, { additionalProperties: true })),
+      doc_url: Type.Optional(Type.String()),
+    },
+    { description: 'An error.' },
+  ),
 )
 
 /** Responses of a route: its own by status, and the envelope for everything else. */
@@ -27,15 +70,50 @@ export function responses<Own extends Readonly<Record<number, TSchema | OtherCon
 /** What a handler may send for a schema: read-only, and undefined for what JSON leaves out. */
 export type Answered<Schema extends TSchema> = Sent<Static<Schema>>
 
-type Sent<Value> = Value extends readonly (infer Each)[]
-  ? readonly Sent<Each>[]
-  : Value extends object
-    ? {
-        readonly [Name in keyof Value]: object extends Pick<Value, Name>
-          ? Sent<Value[Name]> | undefined
-          : Sent<Value[Name]>
-      }
-    : Value
+type Sent<Value> = Value extends Timestamp
+  ? string | Date
+  : Value extends readonly (infer Each)[]
+    ? readonly Sent<Each>[]
+    : Value extends object
+      ? {
+          readonly [Name in keyof Value]: object extends Pick<Value, Name>
+            ? Sent<Value[Name]> | undefined
+            : Sent<Value[Name]>
+        }
+      : Value
+
+/** Text of a point in time, RFC 3339 in UTC. Handlers may send a `Date`, which JSON writes so. */
+export type Timestamp = string & { readonly [timestampMark]: true }
+declare const timestampMark: unique symbol
+
+/** Point in time. */
+export const timestamp = Type.Unsafe<Timestamp>(
+  Type.String({ format: 'date-time', description: 'RFC 3339, UTC.' }),
+)
+
+/** A value, or null. */
+export function nullable<Schema extends TSchema>(
+  schema: Schema,
+  options: Readonly<Record<string, unknown>> = {},
+) {
+  return Type.Union([schema, Type.Null()], options)
+}
+
+/** One of some texts. */
+export function choice<const Values extends readonly string[]>(
+  values: Values,
+  options: Readonly<Record<string, unknown>> = {},
+) {
+  return Type.Unsafe<Values[number]>(Type.String({ enum: values, ...options }))
+}
+
+/** UUID in a request. */
+export const uuid = document(Type.String({ pattern: uuidPattern }), { keywords: { format: 'uuid' } })
+
+/** List of all items, with their number. */
+export function listOf<Item extends TSchema>(item: Item) {
+  return Type.Object({ items: Type.Array(item), count: Type.Integer() })
+}
 
 /** An answer that is not JSON. */
 export interface OtherContent {
@@ -49,17 +127,11 @@ export const noContent = Type.Null({ description: 'No content.' })
 /** The route takes a token. */
 export const bearerSecurity: Record<string, string[]>[] = [{ bearer: [] }]
 
-/** What the API document says of a member beyond its schema: a keyword that checks pass over. */
-export interface Documented {
-  readonly isRequired?: boolean
-  readonly keywords?: Readonly<Record<string, unknown>>
-}
-
 /** A member whose lack its handler answers with an error of its own: optional to the check, required in the API document. */
 export function requiredByHandler<Schema extends TSchema>(schema: Schema) {
   const isText = (schema as { type?: unknown }).type === 'string'
   const documented: Documented = { isRequired: true, ...(isText ? { keywords: { minLength: 1 } } : {}) }
-  return Type.Optional({ ...schema, documented })
+  return Type.Optional(document(schema, documented))
 }
 
 /** A UUID of which its handler says what it identifies: any text to the check. */

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
 
-const form = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+/** Text form of a UUID, in either case (RFC 9562 §4). */
+export const uuidPattern = '^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$'
 
-/** Whether the text is a UUID as RFC 9562 §4 writes it. */
+const form = new RegExp(uuidPattern)
+
+/** Returns whether the text is a UUID as RFC 9562 §4 writes it. */
 export function isUuid(text: string): boolean {
   return form.test(text)
 }

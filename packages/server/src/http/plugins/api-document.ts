@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { type TSchema, Type } from '../../lib/type.ts'
 import type { Documented } from '../schemas.ts'
+import { collectComponents } from './components.ts'
 
 /** Collects the schemas of every route added later into an OpenAPI 3.1 document. */
 export async function collectApiDocument(app: FastifyInstance, version: string): Promise<void> {
@@ -10,7 +11,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
     transformObject(document) {
       if (!('openapiObject' in document)) return document.swaggerObject
       relaxBodies(document.openapiObject.paths ?? {}, optionalBodies)
-      return document.openapiObject
+      return collectComponents(document.openapiObject)
     },
     transform: ({ schema, url }) => nameWildcard(describeRequest(schema), url),
     openapi: {
@@ -111,7 +112,7 @@ function describeMembers({ properties, ...schema }: ObjectSchema): ObjectSchema 
     ...schema,
     ...(required.length === 0 ? {} : { required: [...(schema.required ?? []), ...required] }),
     properties: Object.fromEntries(
-      members.map(([name, { documented, ...member }]) => [name, { ...member, ...documented?.keywords }]),
+      members.map(([name, member]) => [name, { ...member, ...member.documented?.keywords }]),
     ),
   }
 }
@@ -126,7 +127,7 @@ export interface StaticDocument {
   readonly info: { readonly description?: string }
   readonly tags?: readonly object[]
   readonly paths?: object
-  readonly components?: object
+  readonly components?: { readonly schemas?: object }
 }
 
 /** Complete once all features have added their routes. */

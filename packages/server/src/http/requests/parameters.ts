@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
 import { Compile } from 'typebox/schema'
+import type { AppError } from '../../lib/errors.ts'
 import { suggestion } from '../../lib/suggestion.ts'
 import { type TSchema, Type } from '../../lib/type.ts'
 import { httpErrors } from '../errors/errors.ts'
+import type { Documented } from '../schemas.ts'
 
 type ValidatorCompiler = FastifySchemaCompiler<TSchema>
 type Validate = ReturnType<ValidatorCompiler>
@@ -19,6 +21,8 @@ export const compileValidator: ValidatorCompiler = (route) => {
     compiled ??= Compile(route.schema)
     if (compiled.Check(value)) return { value }
     const [, errors] = compiled.Errors(value)
+    const refusal = refusalOf(route.schema, errors)
+    if (refusal !== undefined) return { error: refusal }
     return { error: route.httpPart === 'querystring' ? errors.map(nameRepeated(value)) : errors }
   }
   if (route.httpPart === 'body') {
@@ -37,6 +41,30 @@ export const compileValidator: ValidatorCompiler = (route) => {
     }
     return validate(integers.length === 0 ? parameters : readIntegers(parameters, integers))
   }
+}
+
+type Fault = ReturnType<ReturnType<typeof Compile>['Errors']>[1][number]
+
+/**
+ * Returns the error that the schema of a missing or invalid member names. The first member in the order of the schema
+ * decides.
+ */
+function refusalOf(schema: TSchema, faults: readonly Fault[]): AppError | undefined {
+  for (const [name, { documented }] of Object.entries(propertiesOf(schema))) {
+    if (documented?.refusal === undefined) continue
+    const { missing, invalid } = documented.refusal
+    const fault = faults.find((each) => isAbout(name, each))
+    if (fault === undefined || fault.keyword === 'type') continue
+    const refusal = fault.keyword === 'required' || fault.keyword === 'minLength' ? missing : invalid
+    if (refusal !== undefined) return refusal()
+  }
+  return undefined
+}
+
+function isAbout(name: string, { keyword, instancePath, params }: Fault): boolean {
+  if (keyword !== 'required') return instancePath === `/${name}`
+  const { requiredProperties } = params as { requiredProperties: readonly string[] }
+  return instancePath === '' && requiredProperties.includes(name)
 }
 
 /** The list that is made of a repeated parameter is nothing that the client has sent. */
@@ -68,8 +96,13 @@ function namesOf(schema: TSchema): readonly string[] | undefined {
   return additionalProperties === true ? undefined : Object.keys(propertiesOf(schema))
 }
 
-function propertiesOf(schema: TSchema): Readonly<Record<string, { type?: unknown }>> {
-  const { properties = {} } = schema as { properties?: Readonly<Record<string, { type?: unknown }>> }
+interface Member {
+  readonly type?: unknown
+  readonly documented?: Documented
+}
+
+function propertiesOf(schema: TSchema): Readonly<Record<string, Member>> {
+  const { properties = {} } = schema as { properties?: Readonly<Record<string, Member>> }
   return properties
 }
 

@@ -42,12 +42,28 @@ let operations: (Operation & { readonly method: string; readonly path: string })
 
 beforeAll(async () => {
   app = await createTestApp({ setup: notes })
-  document = (await app.request('GET', '/api/openapi.json')).json
+  document = dereference((await app.request('GET', '/api/openapi.json')).json)
   operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
   )
 })
 afterAll(() => app[Symbol.asyncDispose]())
+
+/** Returns a document with its components in place of the references to them. */
+function dereference(document: Document & { readonly components: { readonly schemas: object } }): Document {
+  const visit = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(visit)
+    if (typeof value !== 'object' || value === null) return value
+    if ('$ref' in value) return visit(find(String(value.$ref)))
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, visit(each)]))
+  }
+  const find = (reference: string): unknown =>
+    reference
+      .split('/')
+      .slice(1)
+      .reduce<unknown>((part, name) => (part as Readonly<Record<string, unknown>>)[name], document)
+  return visit(document) as Document
+}
 
 /** Pages and the document itself; everything else belongs into it. */
 const undocumented = /^\/($|_sites$|favicon|api\/docs|api\/openapi\.json|admin($|\/)|o?auth\/)/

@@ -1,9 +1,10 @@
 import type { Database } from '../../../database/open.ts'
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
 import type { JobQueue } from '../../../job-queue.ts'
+import { matviewOperations } from './operations.ts'
 import { createRefresher } from './refresh.ts'
-import { matviewRoutes } from './routes.ts'
-import { createMatviewService, refreshJob } from './service.ts'
+import { refreshJob } from './refresh-job.ts'
 
 export { matviewErrorTable } from './errors.ts'
 
@@ -21,7 +22,7 @@ export function matviews({ database, queue, refreshTimeout }: MatviewsDeps): Fea
   queue.define(refreshJob(system, refresher, refreshTimeout))
   return {
     name: 'matviews',
-    routes: (app) => matviewRoutes(app, createMatviewService(system, refresher)),
+    routes: (app) => addOperations(app, { database: system, refresher }, matviewOperations),
     stop: () => refresher.stop(),
   }
 }

@@ -5,11 +5,12 @@ import { translateDatabaseFailure } from '../../../database/errors/error-transla
 import { GaveWay, givingWay } from '../../../database/giving-way.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
-import type { SystemDatabase } from '../../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { AppError, codeOf, messageOf } from '../../../lib/errors.ts'
 import { createSlots } from '../../operations/throttle/index.ts'
 import { matviewErrors } from './errors.ts'
-import * as queries from './queries.ts'
+import { type Matview, recordFailure, recordSuccess } from './matview.ts'
+import { findViewState } from './view.ts'
 
 /** Refreshes at once on this node, each on a connection of its own beside the pools. */
 const width = 2
@@ -26,7 +27,7 @@ export interface RefreshDeps {
 }
 
 export interface Refreshed {
-  readonly row: queries.MatviewRow
+  readonly matview: Matview
   readonly durationMs: number
 }
 
@@ -36,7 +37,7 @@ export interface Refresher {
    * @param signal cancels the refresh
    * @throws AppError matview_gone, refresh_in_progress, unique_index_missing, matview_not_populated, refresh_failed
    */
-  refresh(row: queries.MatviewRow, signal?: AbortSignal): Promise<Refreshed>
+  refresh(matview: Matview, signal?: AbortSignal): Promise<Refreshed>
   /** Cancels what is in flight and waits for its end. */
   stop(): Promise<void>
 }
@@ -48,14 +49,14 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   /** What this node works on, or is about to. */
   const underWay = new Map<string, Promise<unknown>>()
 
-  async function run(row: queries.MatviewRow, signal: AbortSignal): Promise<Refreshed> {
+  async function run(matview: Matview, signal: AbortSignal): Promise<Refreshed> {
     signal.throwIfAborted()
     const connection = await aside.open()
     const cancel = () => void aside.cancel(connection)
     signal.addEventListener('abort', cancel)
     try {
       return await givingWay({ system: database, aside, to: 'all' }, connection, () =>
-        refreshOn(aside, connection, row, timeoutSeconds * 1000),
+        refreshOn(aside, connection, matview, timeoutSeconds * 1000),
       )
     } finally {
       signal.removeEventListener('abort', cancel)
@@ -64,10 +65,10 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   }
 
   /** What gives way to a statement that changes a table is begun again once that has had its turn. */
-  async function untilDone(row: queries.MatviewRow, signal: AbortSignal): Promise<Refreshed> {
+  async function untilDone(matview: Matview, signal: AbortSignal): Promise<Refreshed> {
     for (let number = 1; ; number += 1) {
       try {
-        return await run(row, signal)
+        return await run(matview, signal)
       } catch (error) {
         if (!(error instanceof GaveWay) || number === attempts) throw error
         await delay(1000 * number, undefined, { signal, ref: false })
@@ -75,12 +76,12 @@ export function createRefresher(deps: RefreshDeps): Refresher {
     }
   }
 
-  async function attempt(row: queries.MatviewRow, signal: AbortSignal): Promise<Refreshed> {
+  async function attempt(matview: Matview, signal: AbortSignal): Promise<Refreshed> {
     let began = performance.now()
     try {
       const work = () => {
         began = performance.now()
-        return untilDone(row, signal)
+        return untilDone(matview, signal)
       }
       // Unlike other work it keeps its position when its client disconnects.
       return await slots.take('refresh', width, work, signal)
@@ -92,17 +93,17 @@ export function createRefresher(deps: RefreshDeps): Refresher {
       if (failure.status === 409 || failure.status === 404) throw failure
       const reason = String(failure.extras.data?.reason ?? failure.message)
       const durationMs = Math.round(performance.now() - began)
-      await queries.recordFailure(database, row.id, reason, durationMs).catch(() => undefined)
+      await recordFailure(database, matview.id, reason, durationMs).catch(() => undefined)
       throw failure
     }
   }
 
   return {
-    async refresh(row, signal) {
-      if (underWay.has(row.id)) throw matviewErrors.refreshInProgress()
+    async refresh(matview, signal) {
+      if (underWay.has(matview.id)) throw matviewErrors.refreshInProgress()
       const signals = signal === undefined ? [stopping.signal] : [stopping.signal, signal]
-      const refreshing = attempt(row, AbortSignal.any(signals)).finally(() => underWay.delete(row.id))
-      underWay.set(row.id, refreshing)
+      const refreshing = attempt(matview, AbortSignal.any(signals)).finally(() => underWay.delete(matview.id))
+      underWay.set(matview.id, refreshing)
       return await refreshing
     },
     async stop() {
@@ -116,31 +117,38 @@ export function createRefresher(deps: RefreshDeps): Refresher {
 async function refreshOn(
   aside: Database['aside'],
   connection: Connection,
-  { id, schema_name, view_name, refresh_mode }: queries.MatviewRow,
+  { id, schemaName, viewName, refreshMode }: Matview,
   timeoutMs: number,
 ): Promise<Refreshed> {
   return await aside.transaction(connection, async (transaction) => {
     await transaction.one(sql`
       select set_config('statement_timeout', ${String(timeoutMs)}, true),
         set_config('lock_timeout', ${String(lockTimeoutMs)}, true)`)
-    if (!(await queries.tryLockRefresh(transaction, id))) throw matviewErrors.refreshInProgress()
-    const state = await queries.findViewState(transaction, schema_name, view_name)
+    if (!(await tryLockRefresh(transaction, id))) throw matviewErrors.refreshInProgress()
+    const state = await findViewState(transaction, schemaName, viewName)
     if (state === undefined) throw matviewErrors.matviewGone()
-    const isConcurrent = refresh_mode === 'concurrent'
-    if (isConcurrent && !state.has_unique_index) throw matviewErrors.uniqueIndexMissing()
-    if (isConcurrent && !state.is_populated) throw matviewErrors.matviewNotPopulated()
+    const isConcurrent = refreshMode === 'concurrent'
+    if (isConcurrent && !state.hasUniqueIndex) throw matviewErrors.uniqueIndexMissing()
+    if (isConcurrent && !state.isPopulated) throw matviewErrors.matviewNotPopulated()
     const began = performance.now()
-    const view = sql.id(schema_name, view_name)
+    const view = sql.id(schemaName, viewName)
     await transaction.count(
       isConcurrent
         ? sql`refresh materialized view concurrently ${view}`
         : sql`refresh materialized view ${view}`,
     )
     const durationMs = Math.round(performance.now() - began)
-    const row = await queries.recordSuccess(transaction, id, durationMs)
-    if (row === undefined) throw matviewErrors.matviewNotFound()
-    return { row, durationMs }
+    const matview = await recordSuccess(transaction, id, durationMs)
+    if (matview === undefined) throw matviewErrors.matviewNotFound()
+    return { matview, durationMs }
   })
+}
+
+/** Locks the refresh until the transaction ends; false while another one, on whichever node, holds the lock. */
+async function tryLockRefresh(transaction: Queryable, id: string): Promise<boolean> {
+  const { isLocked } = await transaction.one<{ isLocked: boolean }>(sql`
+    select pg_try_advisory_xact_lock(hashtextextended('basalt refresh ' || ${id}::text, 0)) as "isLocked"`)
+  return isLocked
 }
 
 /** Undefined table, undefined schema: the view went between the check and the refresh. */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import type { StaticDocument } from '../../../http/plugins/api-document.ts'
-import { errorEnvelopeSchema } from '../../../http/schemas.ts'
 import type { Audience } from './described-table.ts'
 import { describeTables } from './table-paths.ts'
 
@@ -31,7 +30,7 @@ export function createApiDocuments(readStatic: () => StaticDocument, publicBaseU
 }
 
 function merge(document: StaticDocument, catalog: Catalog, audience: Audience, servers: object[]): object {
-  const { tags, paths, components, omitted } = describeTables(catalog, audience, errorEnvelopeSchema)
+  const { tags, paths, components, omitted } = describeTables(catalog, audience)
   const { info, ...rest } = document
   const note =
     omitted === 0
@@ -43,7 +42,11 @@ function merge(document: StaticDocument, catalog: Catalog, audience: Audience, s
     servers,
     tags: [...tags, ...(document.tags ?? [])],
     paths: { ...paths, ...document.paths },
-    components: { ...document.components, ...components },
+    components: {
+      ...document.components,
+      ...components,
+      schemas: { ...document.components?.schemas, ...components.schemas },
+    },
   }
 }
 

@@ -2,7 +2,7 @@ import type { Catalog } from '../../../database/catalog/model.ts'
 import { geoJsonSchema } from './column-schema.ts'
 import { nameComponents } from './component-names.ts'
 import { type Audience, type DescribedTable, describeTable, mayRead } from './described-table.ts'
-import { type Entry, json, optional } from './document-parts.ts'
+import { type Entry, json, optional, reference } from './document-parts.ts'
 import { sharedParameters, sharedSchemas } from './shared-components.ts'
 import * as operations from './table-operations.ts'
 import { schemasOf } from './table-schemas.ts'
@@ -20,7 +20,7 @@ export interface TablePaths {
 const relationLimit = 1000
 
 /** Describes the collections an audience may use as OpenAPI 3.1. Pure. */
-export function describeTables(catalog: Catalog, audience: Audience, errorSchema: object): TablePaths {
+export function describeTables(catalog: Catalog, audience: Audience): TablePaths {
   const served = [...catalog.relations.values()].filter((each) => mayRead(each, audience))
   const relations = served.slice(0, relationLimit)
   const names = nameComponents(relations.map(({ collection }) => collection))
@@ -36,7 +36,7 @@ export function describeTables(catalog: Catalog, audience: Audience, errorSchema
       },
       parameters: sharedParameters,
       responses: {
-        Error: { description: 'An error.', content: json(errorSchema) },
+        Error: { description: 'An error.', content: json(reference('Error')) },
       },
     },
     omitted: served.length - relations.length,

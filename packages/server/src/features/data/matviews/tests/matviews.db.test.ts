@@ -11,7 +11,7 @@ import {
   userToken,
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import type { Registration } from '../service.ts'
+import type { Matview } from '../matview.ts'
 
 let database: TestDatabase
 let app: TestApp
@@ -61,13 +61,13 @@ async function createView(
   return name
 }
 
-async function register(viewName: string, more: object = {}): Promise<Registration> {
+async function register(viewName: string, more: object = {}): Promise<Matview> {
   const { status, json } = await ask('POST', '', { viewName, ...more })
   expect([status, json]).toEqual([201, expect.anything()])
   return json
 }
 
-async function get(id: string): Promise<Registration> {
+async function get(id: string): Promise<Matview> {
   return (await ask('GET', `/${id}`)).json
 }
 
@@ -385,7 +385,7 @@ describe('refreshing', () => {
     }
     expect(await run({ view_name: name })).toMatchObject({ state: 'completed', lastError: '' })
     const { items } = (await ask('GET', '')).json
-    expect(items.find(({ viewName }: Registration) => viewName === name)).toMatchObject({
+    expect(items.find(({ viewName }: Matview) => viewName === name)).toMatchObject({
       refreshMode: 'standard',
       lastRefreshStatus: 'success',
     })

@@ -1,0 +1,190 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Static, type TSchema, type TUnsafe, Type } from '../lib/type.ts'
+import type { Identity } from './access/identity.ts'
+import { originOf, type RequestOrigin } from './requests/request-origin.ts'
+import type { AdmitsAnonymous, Guard, Permission, ProgramAccess } from './route-config.ts'
+import { type Answered, bearerSecurity, noContent as emptyBody, responses } from './schemas.ts'
+import type { HttpServer } from './server.ts'
+
+/** Successful response of an operation: its status and the schema of its body. */
+export interface Success<Body extends TSchema = TSchema> {
+  readonly status: 200 | 201 | 202 | 204
+  readonly body: Body
+}
+
+/** 200 with a body. */
+export function ok<Body extends TSchema>(body: Body): Success<Body> {
+  return { status: 200, body }
+}
+
+/** 201 with the object that was created. */
+export function created<Body extends TSchema>(body: Body): Success<Body> {
+  return { status: 201, body }
+}
+
+/** 202 with the state of work that continues. */
+export function accepted<Body extends TSchema>(body: Body): Success<Body> {
+  return { status: 202, body }
+}
+
+/** 204 without a body. */
+export const noContent: Success<TUnsafe<undefined>> = {
+  status: 204,
+  body: Type.Unsafe<undefined>(emptyBody),
+}
+
+/** Validated request of an operation, and its caller. */
+export interface OperationRequest<Params extends TSchema, Query extends TSchema, Body extends TSchema> {
+  readonly params: Static<Params>
+  readonly query: Static<Query>
+  readonly body: Static<Body>
+  /** Undefined on operations with the guard `public`. */
+  readonly identity: Identity | undefined
+  /** Address and id of the request, for the audit. */
+  readonly origin: RequestOrigin
+  /** HTTP request, for headers and the connection. */
+  readonly http: FastifyRequest
+}
+
+/** Callers that an operation admits. Administrative operations name the permission that they require. */
+type Admission =
+  | { readonly guard: 'admin'; readonly permission: Permission }
+  | {
+      readonly guard: Exclude<Guard, 'admin'>
+      readonly programs?: ProgramAccess
+      readonly admitsAnonymous?: AdmitsAnonymous
+    }
+
+/**
+ * One endpoint: its address, its callers, its schemas and its handler. The route, the validation, the types of the
+ * handler, the OpenAPI document and the types of the dashboard come from it.
+ */
+export type Operation<
+  Deps,
+  Params extends TSchema = TSchema,
+  Query extends TSchema = TSchema,
+  Body extends TSchema = TSchema,
+  Result extends TSchema = TSchema,
+> = Admission & {
+  /** Stable name in logs, metrics and the API document: `matviews.list`. */
+  readonly id: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly tag: string
+  /** One line, in the imperative. */
+  readonly summary: string
+  readonly description?: string
+  readonly params?: Params
+  readonly query?: Query
+  readonly body?: Body
+  /** Bytes of the body at most, where it is not `server.body_limit`. */
+  readonly bodyLimit?: number
+  readonly success: Success<Result>
+  /**
+   * Returns the body of the response. The reply is for headers.
+   *
+   * @throws AppError for every documented error
+   */
+  handle(
+    deps: Deps,
+    request: OperationRequest<Params, Query, Body>,
+    reply: FastifyReply,
+  ): Promise<Returned<Result>> | Returned<Result>
+}
+
+/** Body that a handler returns; none where the response has none. */
+type Returned<Result extends TSchema> =
+  Static<Result> extends undefined
+    ? // biome-ignore lint/suspicious/noConfusingVoidType: the handler returns nothing
+      void
+    : Answered<Result>
+
+/** Declares an operation; the types of its handler follow from its schemas. */
+export function operation<
+  Deps,
+  Params extends TSchema,
+  Query extends TSchema,
+  Body extends TSchema,
+  Result extends TSchema,
+>(description: Operation<Deps, Params, Query, Body, Result>): Operation<Deps> {
+  return description as unknown as Operation<Deps>
+}
+
+/** Adds the routes of operations whose handlers get the same dependencies. */
+export function addOperations<Deps>(
+  app: HttpServer,
+  deps: Deps,
+  operations: readonly Operation<Deps>[],
+): void {
+  for (const each of operations) addOperation(app, deps, each)
+}
+
+function addOperation<Deps>(app: HttpServer, deps: Deps, description: Operation<Deps>): void {
+  const { method, path: url, success, bodyLimit, handle } = description
+  app.route({
+    method,
+    url,
+    config: configOf(description),
+    schema: schemaOf(description),
+    ...(bodyLimit === undefined ? {} : { bodyLimit }),
+    async handler(request, reply) {
+      void reply.code(success.status)
+      return await handle.call(description, deps, new ValidatedRequest(request), reply)
+    },
+  })
+}
+
+function configOf({ id, ...admission }: Operation<never>) {
+  if (admission.guard === 'admin') {
+    return { guard: admission.guard, operation: id, permission: admission.permission }
+  }
+  const { guard, programs, admitsAnonymous } = admission
+  return {
+    guard,
+    operation: id,
+    ...(programs === undefined ? {} : { programs }),
+    ...(admitsAnonymous === undefined ? {} : { admitsAnonymous }),
+  }
+}
+
+function schemaOf({ guard, tag, summary, description, params, query, body, success }: Operation<never>) {
+  return {
+    tags: [tag],
+    ...(guard === 'public' ? {} : { security: bearerSecurity }),
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(params === undefined ? {} : { params }),
+    ...(query === undefined ? {} : { querystring: query }),
+    ...(body === undefined ? {} : { body }),
+    response: responses({ [success.status]: success.body }),
+  }
+}
+
+/** Request whose parts have passed their schemas. */
+class ValidatedRequest implements OperationRequest<TSchema, TSchema, TSchema> {
+  readonly http: FastifyRequest
+
+  constructor(http: FastifyRequest) {
+    this.http = http
+  }
+
+  get params(): unknown {
+    return this.http.params
+  }
+
+  get query(): unknown {
+    return this.http.query
+  }
+
+  get body(): unknown {
+    return this.http.body
+  }
+
+  get identity(): Identity | undefined {
+    return this.http.identity
+  }
+
+  get origin(): RequestOrigin {
+    return originOf(this.http)
+  }
+}

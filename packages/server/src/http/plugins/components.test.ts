@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest'
+import { Type } from '../../lib/type.ts'
+import { component } from '../schemas.ts'
+import { collectComponents } from './components.ts'
+
+const Track = component('Track', Type.Object({ name: Type.String() }))
+const reference = { $ref: '#/components/schemas/Track' }
+
+describe('components of the API document', () => {
+  test('a named schema stands once, and every use refers to it', () => {
+    const Album = component('Album', Type.Object({ tracks: Type.Array(Track), best: Type.Optional(Track) }))
+    const document = collectComponents({ paths: { one: Album, two: { schema: Track } } })
+    expect(document).toEqual({
+      paths: { one: { $ref: '#/components/schemas/Album' }, two: { schema: reference } },
+      components: {
+        schemas: {
+          Album: {
+            type: 'object',
+            required: ['tracks'],
+            properties: { tracks: { type: 'array', items: reference }, best: reference },
+          },
+          Track: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } },
+        },
+        responses: expect.anything(),
+      },
+    })
+  })
+
+  test('two different schemas of one name are an error', () => {
+    const other = component('Track', Type.Object({ title: Type.String() }))
+    expect(() => collectComponents({ paths: { one: Track, two: other } })).toThrow(
+      'two schemas are named Track',
+    )
+  })
+})

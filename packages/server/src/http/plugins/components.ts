@@ -1,0 +1,51 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Documented } from '../schemas.ts'
+
+/** Part of an OpenAPI document. */
+type Part = Readonly<Record<string, unknown>>
+
+/** Response of every operation to a request that it refuses. */
+const errorResponse = {
+  description: 'An error.',
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+}
+
+/**
+ * Moves named schemas, and the error response, among the components of an OpenAPI document, and refers to them wherever
+ * they are used (OpenAPI 3.1 §4.8.7).
+ *
+ * @throws Error when two different schemas have one name
+ */
+export function collectComponents<Document extends { components?: object; paths?: object }>(
+  document: Document,
+): Document {
+  const schemas = new Map<string, unknown>()
+
+  function visit(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(visit)
+    if (typeof value !== 'object' || value === null) return value
+    const { documented, ...part } = value as Part & { documented?: Documented }
+    const visited = Object.fromEntries(Object.entries(part).map(([name, each]) => [name, visit(each)]))
+    const name = documented?.component
+    if (name === undefined) {
+      return isDeepStrictEqual(visited, errorResponse) ? { $ref: '#/components/responses/Error' } : visited
+    }
+    const known = schemas.get(name)
+    if (known !== undefined && !isDeepStrictEqual(known, visited)) {
+      throw new Error(`two schemas are named ${name}`)
+    }
+    schemas.set(name, visited)
+    return { $ref: `#/components/schemas/${name}` }
+  }
+
+  const visited = visit(document) as Document
+  const byName = [...schemas].toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return {
+    ...visited,
+    components: {
+      ...visited.components,
+      schemas: Object.fromEntries(byName),
+      responses: { Error: errorResponse },
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../lib/errors.ts'
+import { type TSchema, Type } from '../../lib/type.ts'
+import { choice, refusedWith } from '../schemas.ts'
+import { compileValidator } from './parameters.ts'
+
+const missing = new AppError('name_missing', 400, 'name is required')
+const invalid = new AppError('mode_invalid', 400, 'mode must be fast or slow')
+
+const body = Type.Object({
+  name: refusedWith({ missing: () => missing }, Type.String({ minLength: 1, maxLength: 5 })),
+  mode: Type.Optional(refusedWith({ invalid: () => invalid }, choice(['fast', 'slow']))),
+})
+
+function validate(schema: TSchema, value: unknown): unknown {
+  const check = compileValidator({ schema, method: 'POST', url: '/', httpPart: 'body' })
+  return check(value)
+}
+
+describe('validation of a body', () => {
+  test.each([
+    [{ name: 'a', mode: 'fast' }, undefined],
+    [{}, missing],
+    [{ name: '' }, missing],
+    [{ name: '', mode: 'other' }, missing],
+    [{ name: 'a', mode: 'other' }, invalid],
+  ])('%j is answered by the error that the member names', (value, error) => {
+    expect(validate(body, value)).toEqual(error === undefined ? { value } : { error })
+  })
+
+  test.each([
+    ['a value of the wrong type', { name: 1 }, 'type'],
+    ['a rule without an error of its own', { name: 'too long' }, 'maxLength'],
+  ])('%s gets the general error', (_, value, keyword) => {
+    expect(validate(body, value)).toEqual({ error: [expect.objectContaining({ keyword })] })
+  })
+})
