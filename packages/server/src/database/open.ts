@@ -28,6 +28,7 @@ import {
   type RequestLogins,
 } from './logins/request-logins.ts'
 import { readerRole } from './logins/roles.ts'
+import { isOnlyProgram } from './other-programs.ts'
 import { Pool } from './pool/pool.ts'
 import { SharedConnections } from './pool/shared-connections.ts'
 import { prepareAccess } from './preparation/access.ts'
@@ -72,6 +73,8 @@ export interface Database {
   readonly user: UserDatabase
   /** What keeps the sessions of the pools as new ones. */
   readonly sessions: Pick<SessionGuard, 'trust'>
+  /** Returns whether this node is known to be the only one on the database. Behind a pooler none is. */
+  readonly isOnlyNode: () => Promise<boolean>
   /** Opens a connection to listen on; undefined behind a pooler without `database.listen_url`. */
   readonly openListener: (() => Promise<Connection>) | undefined
   /** Connections beside the pools, for work that takes longer than a request may. The caller that opens one closes it. */
@@ -134,10 +137,12 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
   const embedded =
     config.database.url === '' ? await openEmbedded(config, options, options.asServer ?? true) : undefined
   try {
+    const ownSessions = new Set<number>()
     const bare: ConnectionTarget = {
       ...reach(config, embedded, options),
       settings: {},
       prepare: false,
+      sessions: ownSessions,
     }
     const first = await untilAborted(options.signal, openFirst(bare, config))
     const { engine, migrated, missing, roleSettings } = await untilAborted(
@@ -182,6 +187,10 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
           for (const guard of pools.guards) guard.trust(code)
         },
       },
+      async isOnlyNode() {
+        const isPooled = engine.isPooled || logins.callers.isPooled || logins.administrators.isPooled
+        return !isPooled && (await isOnlyProgram(system, ownSessions))
+      },
       openListener: direct && (() => Connection.open({ ...direct, prepare: false })),
       aside: {
         open: () => open(undefined),
@@ -224,10 +233,13 @@ function directTarget(
   target: ConnectionTarget,
   { isPooled }: EngineProbe,
 ): ConnectionTarget | undefined {
-  const { applicationName } = target
+  const { applicationName, sessions } = target
   if (config.listen_url !== '') {
     const url = branchUrl(config.listen_url, config.branch)
-    return { url, applicationName, settings: {}, prepare: false, connectTimeoutMs }
+    return {
+      ...{ url, applicationName, settings: {}, prepare: false, connectTimeoutMs },
+      ...(sessions === undefined ? {} : { sessions }),
+    }
   }
   return isPooled ? undefined : target
 }

@@ -32,6 +32,8 @@ export interface ConnectionTarget {
   readonly login?: { readonly user: string; readonly password: string }
   /** Whether to speak to a WAL sender, which makes base backups (PostgreSQL, Streaming Replication Protocol). */
   readonly replication?: boolean
+  /** Process ids of the open sessions of all targets that share it. */
+  readonly sessions?: Set<number>
 }
 
 /** What PostgreSQL says beside the answer (PostgreSQL, Error and Notice Message Fields). */
@@ -73,6 +75,7 @@ export class Connection {
     const markClosed = () => {
       if (this.#closed) return
       this.#closed = true
+      target.sessions?.delete(this.backendPid)
       for (const listener of this.#closeListeners) listener()
     }
     // Without a listener an error of an idle connection (Postgres restarts) would end the process.
@@ -90,6 +93,7 @@ export class Connection {
       connection.destroy()
       throw new ConnectionLost('cannot connect to the database', { cause })
     }
+    if (connection.isOpen) target.sessions?.add(connection.backendPid)
     return connection
   }
 

@@ -27,6 +27,8 @@ export class Interests {
   readonly #listeners: (() => void)[] = []
   readonly #settlers: (() => Promise<void>)[] = []
   #listened: ReadonlyMap<CapturedAction, Listened> = new Map()
+  /** Collections that are about to have a listener, with how many expect it. */
+  readonly #expected = new Map<string, number>()
 
   constructor(notifications: Notifications) {
     this.#notifications = notifications
@@ -44,7 +46,7 @@ export class Interests {
 
   /** Answered from memory, for every write. When in doubt true: an event that no consumer takes costs only its row. */
   has(collection: string, action: CapturedAction): boolean {
-    if (performance.now() - this.#handle.currentAt > staleMs) return true
+    if (performance.now() - this.#handle.currentAt > staleMs || this.#expected.has(collection)) return true
     const listened = this.#listened.get(action)
     return listened !== undefined && (listened.everywhere || listened.tables.has(collection))
   }
@@ -65,6 +67,18 @@ export class Interests {
   /** Whether there is any listener. */
   get isAny(): boolean {
     return this.#listened.size > 0
+  }
+
+  /** Has this node take it that the collections are listened to, at once. @returns what ends that */
+  expect(collections: readonly string[]): () => void {
+    for (const each of collections) this.#expected.set(each, (this.#expected.get(each) ?? 0) + 1)
+    return () => {
+      for (const each of collections) {
+        const rest = (this.#expected.get(each) ?? 0) - 1
+        if (rest > 0) this.#expected.set(each, rest)
+        else this.#expected.delete(each)
+      }
+    }
   }
 
   /** After a commit: in force on this node when it resolves, and soon on the others. */

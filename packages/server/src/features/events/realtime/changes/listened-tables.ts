@@ -15,6 +15,8 @@ const renewSeconds = 10
 const marginSeconds = 60
 /** How often to look whether earlier writes have ended. */
 const writersMs = 250
+/** Time in which most writes end. A stream begins without a gap if those of before it have. */
+const shortWriteMs = 50
 
 export interface ListenedTablesOptions {
   readonly database: SystemDatabase
@@ -22,13 +24,14 @@ export interface ListenedTablesOptions {
   readonly log: Logger
   /** Seconds for which a table stays in the log after its last stream. */
   readonly resumeSeconds: number
-  /**
-   * Resolves when the interest in the tables that was committed before is in force on every node.
-   *
-   * @returns whether it was at once, by triggers
-   */
-  readonly settled: (tables: readonly string[]) => Promise<boolean>
+  /** Has writes of this node that begin from now on be logged. @returns what ends that */
+  readonly expect: (tables: readonly string[]) => () => void
+  /** Resolves when the interest in the tables that was committed before is in force on every node. */
+  readonly settled: (tables: readonly string[]) => Promise<Settlement>
 }
+
+/** How the interest in a table has come into force: `after a wait` for other nodes, changes since its beginning are missing. */
+type Settlement = 'by triggers' | 'by the only node' | 'after a wait'
 
 /** What this node knows of a table. */
 interface Known {
@@ -157,43 +160,55 @@ export class ListenedTables {
 
   /** @returns whether changes since the call are missing in the log */
   async #note(tables: readonly string[]): Promise<boolean> {
-    const { database, live, resumeSeconds, settled } = this.#options
+    const { database, resumeSeconds } = this.#options
     const notedAt = performance.now()
     const seconds = resumeSeconds + renewSeconds + marginSeconds
     // In one order everywhere, so that nodes do not deadlock.
     const names = [...new Set(tables)].sort()
-    const noted = await database.many<{ name: string; is_new: boolean; at: string }>(sql`
-      insert into basalt.realtime_tables as t (table_name, wanted_until)
-      select name, now() + make_interval(secs => ${seconds}::int) from unnest(${names}::text[]) name
-      on conflict (table_name) do update set
-        -- What has run out was not logged for a time.
-        logged_since = case when t.wanted_until < now() then null else t.logged_since end,
-        wanted_until = greatest(t.wanted_until, excluded.wanted_until)
-      returning table_name as name, logged_since is null as is_new, now()::text as at`)
-    const unlogged = noted.filter(({ is_new }) => is_new).map(({ name }) => name)
-    let isLate = false
-    if (unlogged.length > 0) {
-      isLate = !(await settled(unlogged))
-      // Before the tables count as logged: a write that ends after that is logged or one of these.
-      const writers = await this.#findWriters(unlogged, noted[0]?.at ?? '')
-      await database.count(sql`
-        update basalt.realtime_tables t
-        set logged_since = pg_snapshot_xmax(pg_current_snapshot()), shape = d.version
-        from (${definitionsOf(live.current, unlogged)}) d
-        -- Another node may have been quicker.
-        where t.table_name = d.name and t.logged_since is null`)
-      void this.#awaitWriters(writers)
+    const release = this.#options.expect(names.filter((name) => !this.#notedAt.has(name)))
+    try {
+      const noted = await database.many<{ name: string; is_new: boolean; at: string }>(sql`
+        insert into basalt.realtime_tables as t (table_name, wanted_until)
+        select name, now() + make_interval(secs => ${seconds}::int) from unnest(${names}::text[]) name
+        on conflict (table_name) do update set
+          -- What has run out was not logged for a time.
+          logged_since = case when t.wanted_until < now() then null else t.logged_since end,
+          wanted_until = greatest(t.wanted_until, excluded.wanted_until)
+        returning table_name as name, logged_since is null as is_new, now()::text as at`)
+      const unlogged = noted.filter(({ is_new }) => is_new).map(({ name }) => name)
+      const isLate = unlogged.length > 0 && (await this.#begin(unlogged, noted[0]?.at))
+      for (const name of names) this.#notedAt.set(name, notedAt)
+      return isLate
+    } finally {
+      release()
     }
-    for (const name of names) this.#notedAt.set(name, notedAt)
-    return isLate
+  }
+
+  /** @returns whether changes since the tables were noted are missing in the log */
+  async #begin(tables: readonly string[], notedAt: string | undefined): Promise<boolean> {
+    const { database, live, settled } = this.#options
+    const settlement = await settled(tables)
+    const isQuick = settlement === 'by the only node'
+    // Before the tables count as logged: a write that ends after that is logged or one of these. No wait has let those end
+    // that began just before this node logged the table.
+    const writers = await this.#findWriters(tables, isQuick ? undefined : notedAt)
+    const isOver = writers.length === 0 || (isQuick && (await this.#haveEndedSoon(writers)))
+    await database.count(sql`
+      update basalt.realtime_tables t
+      set logged_since = pg_snapshot_xmax(pg_current_snapshot()), shape = d.version
+      from (${definitionsOf(live.current, tables)}) d
+      -- Another node may have been quicker.
+      where t.table_name = d.name and t.logged_since is null`)
+    if (!isOver) void this.#awaitWriters(writers)
+    return settlement === 'after a wait'
   }
 
   /**
    * Transactions that wrote before the interest, which is not logged, and may wait for a lock until long after.
    *
-   * @param notedAt time of the database
+   * @param notedAt time of the database; undefined: whenever they have begun
    */
-  #findWriters(tables: readonly string[], notedAt: string): Promise<Writer[]> {
+  #findWriters(tables: readonly string[], notedAt: string | undefined): Promise<Writer[]> {
     const { database, live } = this.#options
     const relations = tables.flatMap((table) => findStreamed(live.current, table) ?? [])
     return database.many<Writer>(sql`
@@ -208,20 +223,28 @@ export class ListenedTables {
       join pg_locks l on l.locktype = 'relation' and l.relation = c.oid and l.mode = 'RowExclusiveLock'
         and l.database = (select oid from pg_database where datname = current_database())
       left join pg_stat_activity a on a.pid = l.pid
-      where a.xact_start is null or a.xact_start < ${notedAt}::timestamptz`)
+      where a.xact_start is null or a.xact_start < coalesce(${notedAt ?? null}::timestamptz, 'infinity')`)
+  }
+
+  async #haveEndedSoon(writers: readonly Writer[]): Promise<boolean> {
+    if ((await this.#countOpen(writers)) === 0) return true
+    await delay(shortWriteMs)
+    return (await this.#countOpen(writers)) === 0
+  }
+
+  #countOpen(writers: readonly Writer[]): Promise<number> {
+    const transactions = writers.map(({ transaction }) => transaction)
+    return this.#options.database.count(
+      sql`select from pg_locks where virtualtransaction = any (${transactions}) limit 1`,
+    )
   }
 
   /** The log of their tables is complete only when they have ended. */
   async #awaitWriters(writers: readonly Writer[]): Promise<void> {
-    if (writers.length === 0) return
-    const { database, log } = this.#options
-    const transactions = writers.map(({ transaction }) => transaction)
+    const { log } = this.#options
     try {
       while (!this.#isStopped) {
-        const open = await database.count(
-          sql`select from pg_locks where virtualtransaction = any (${transactions}) limit 1`,
-        )
-        if (open === 0) break
+        if ((await this.#countOpen(writers)) === 0) break
         await delay(writersMs, undefined, { ref: false })
       }
     } catch (error) {

@@ -7,6 +7,8 @@ import { createTestApp, envelope, type TestApp, userToken } from '../../../../..
 import { testAdminPassword } from '../../../../../test/test-config.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
 
+const namesOf = ({ events }: EventStreamClient) => events.map(({ name }) => name)
+
 let app: TestApp
 let other: TestApp
 const token = userToken({ sub: alice })
@@ -360,12 +362,15 @@ describe('realtime › a stream', () => {
     expect((await stats()).connections.total).toBe(0)
   })
 
-  test('of a table that is not logged at once begins with a gap, and the next one of it without', async () => {
+  test('of a table that other nodes have to log begins with a gap, and the next one of it without', async () => {
     await using node = await createTestApp({
       config: { 'events.capture': 'off' },
       setup: 'create table slow (id int primary key)',
     })
-    const namesOf = ({ events }: EventStreamClient) => events.map(({ name }) => name)
+    await using _second = await createTestApp({
+      config: { 'events.capture': 'off' },
+      database: node.database,
+    })
     await using first = await openEventStream(node.url, 'tables=slow', { token })
     await first.named('gap')
     expect(namesOf(first)).toEqual(['connected', 'gap'])
@@ -373,6 +378,28 @@ describe('realtime › a stream', () => {
     await node.request('POST', '/api/collections/slow', { token, body: { id: 1 } })
     await Promise.all([first.next(1), second.next(1)])
     expect(namesOf(second)).toEqual(['connected', 'message'])
+  })
+
+  test('of a table that only its node may have to log begins without a gap, and with what the API writes meanwhile', async () => {
+    await using node = await createTestApp({ setup: 'create table busy (id int primary key)' })
+    const locked = Promise.withResolvers<void>()
+    const done = Promise.withResolvers<void>()
+    const writing = node.app.database.system.transaction(async (transaction) => {
+      await transaction.execute({ text: 'lock table busy in row exclusive mode', values: [] })
+      locked.resolve()
+      await done.promise
+    })
+    await locked.promise
+    await using stream = await openEventStream(node.url, 'tables=busy', { token })
+    await node.request('POST', '/api/collections/busy', { token, body: { id: 1 } })
+    await stream.next(1)
+    expect(namesOf(stream)).toEqual(['connected', 'message'])
+    done.resolve()
+    await writing
+    // What was written past the API until triggers are in force is not known.
+    await stream.named('gap')
+    await node.sql('insert into busy values (2)')
+    await waitFor('the write past the API', () => namesOf(stream).at(-1) === 'message')
   })
 
   test('of a table that is logged by a trigger begins without a gap', async () => {
