@@ -256,7 +256,11 @@ async function wire(
     resolve,
     openPopup: identity.openPopup,
   })
-  const data = wireData(platform, { changes: changes ?? events.changes, embedders })
+  const data = wireData(platform, {
+    changes: changes ?? events.changes,
+    embedders,
+    listCaptured: events.listCaptured,
+  })
   const files = wireFiles(platform, { resolve, resolveTxt })
   const features = [
     ...observation.features(platform.queue, notifications),

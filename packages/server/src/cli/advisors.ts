@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { catalogScopeOf, loadCatalog } from '../database/catalog/load.ts'
 import { type Advice, listAdvice } from '../features/data/advisors/index.ts'
 import { createIndexer, createIndexing, resolveConfig } from '../features/data/search/index.ts'
+import { describeCapture } from '../features/events/outbox/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { loadCommandConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
 import { showControls } from './table.ts'
@@ -28,6 +29,7 @@ export function advisorsCommand(terminal: Terminal): Command {
         database: system,
         catalog,
         listSearches: () => indexing.list(catalog),
+        listCaptured: () => describeCapture(system, catalog, { isEnabled: config.events.capture === 'on' }),
       })
       const shown = all === true ? found : found.filter(({ dismissal }) => dismissal === null)
       if (json === true) printJson(terminal, shown)

@@ -27,11 +27,11 @@ function listCommand(terminal: Terminal): Command {
       const catalog = await system.transaction((transaction) =>
         loadCatalog(transaction, config.database, systemClock.now()),
       )
-      const found = await describeCapture(system, catalog, config.events.capture === 'on')
+      const found = await describeCapture(system, catalog, { isEnabled: config.events.capture === 'on' })
       const rows = found.map(({ collection, actions, apiOnly }) => [
         collection,
         actions.join(', '),
-        apiOnly === undefined ? 'by any writer' : `by the API alone: ${apiOnly}`,
+        apiOnly === undefined ? 'by any writer' : `by the API alone: ${apiOnly.reason}`,
       ])
       if (rows.length === 0) print(terminal, 'nothing listens to changes\n')
       else print(terminal, formatTable(['collection', 'actions', 'changes'], rows))

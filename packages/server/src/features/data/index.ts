@@ -2,7 +2,7 @@ import type { Catalog, Relation } from '../../database/catalog/model.ts'
 import { type ChangeLog, silentChangeLog } from '../../database/change-log.ts'
 import type { UserDatabase } from '../../database/user-database.ts'
 import type { Platform } from '../../platform.ts'
-import { advisors } from './advisors/index.ts'
+import { type AdvisorServiceDeps, advisors } from './advisors/index.ts'
 import {
   type CollectionService,
   collections,
@@ -24,10 +24,15 @@ import { createViewAs } from './view-as/index.ts'
 
 type RehearsedDatabase = Pick<UserDatabase, 'run' | 'begin'>
 
+export interface DataPorts extends Pick<AdvisorServiceDeps, 'listCaptured'> {
+  readonly changes: ChangeLog
+  readonly embedders: Embedders
+}
+
 /** Wires what serves the operator's tables. */
 export function wireData(
   { config, isDevelopment, database, catalog, queue, notifications, clock, log }: Platform,
-  { changes, embedders }: { readonly changes: ChangeLog; readonly embedders: Embedders },
+  { changes, embedders, listCaptured }: DataPorts,
 ) {
   const searches = new StoredDefinitions({
     database: database.system,
@@ -121,6 +126,7 @@ export function wireData(
         database: database.system,
         catalog,
         clock,
+        listCaptured,
         listSearches: () =>
           createIndexing({
             database: database.system,

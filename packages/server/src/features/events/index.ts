@@ -6,7 +6,7 @@ import type { Platform } from '../../platform.ts'
 import type { Embedders } from '../data/embedding-provider/index.ts'
 import { keptEmbeddings } from './embeddings/index.ts'
 import { createJobQueue, jobs } from './jobs/index.ts'
-import { EventTriggers, events, Interests, OutboxChangeLog } from './outbox/index.ts'
+import { describeCapture, EventTriggers, events, Interests, OutboxChangeLog } from './outbox/index.ts'
 import { type OpenPopup, realtime } from './realtime/index.ts'
 import { schedules } from './schedules/index.ts'
 import { timeline } from './timeline/index.ts'
@@ -63,6 +63,12 @@ export function wireEvents(
   })
   return {
     changes: new OutboxChangeLog(interests, triggers, notifications),
+    /** What logs the changes of each collection with a listener. */
+    listCaptured: () =>
+      describeCapture(system, catalog.current, {
+        isEnabled: triggers.isEnabled,
+        failures: triggers.obstacles,
+      }),
     features: [
       events({
         database: system,

@@ -4,6 +4,7 @@ import type { IndexStatus } from '../search/index.ts'
 import { findAccess } from './access-rules.ts'
 import { type Advice, adviceId, type Finding, type Rule, severities } from './advice.ts'
 import { type DismissalRow, listDismissals } from './dismissals.ts'
+import { type Captured, findUncaptured } from './event-rules.ts'
 import { findHealth } from './health-rules.ts'
 import { findIndexes } from './index-rules.ts'
 import { findRelationNames } from './relation-rules.ts'
@@ -21,16 +22,20 @@ export interface AdvisorDeps {
   readonly catalog: Catalog
   /** Of the collections that have settings of a search, or its indexes. */
   readonly listSearches: () => Promise<readonly IndexStatus[]>
+  /** Of the collections that something listens to. */
+  readonly listCaptured: () => Promise<readonly Captured[]>
 }
 
 /** What there is to mend, the gravest first. The server and the command line use it alike. */
-export async function listAdvice({ database, catalog, listSearches }: AdvisorDeps): Promise<Advice[]> {
+export async function listAdvice(deps: AdvisorDeps): Promise<Advice[]> {
+  const { database, catalog, listSearches, listCaptured } = deps
   const found = [
     ...findAccess(catalog),
     ...findRelationNames(catalog),
     ...(await findIndexes(catalog, database)),
     ...(await findHealth(catalog, database)),
     ...(await listSearches()).flatMap(adviseSearch),
+    ...findUncaptured(await listCaptured()),
   ]
   const dismissals = new Map((await listDismissals(database)).map((row) => [row.advice_id, row]))
   return found

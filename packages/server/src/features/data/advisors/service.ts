@@ -18,6 +18,7 @@ export interface AdvisorServiceDeps {
   readonly catalog: LiveCatalog
   readonly clock: Clock
   readonly listSearches: AdvisorDeps['listSearches']
+  readonly listCaptured: AdvisorDeps['listCaptured']
 }
 
 export interface GivenDismissal {
@@ -25,11 +26,13 @@ export interface GivenDismissal {
   readonly until?: string | null
 }
 
-export function createAdvisorService({ database, catalog, clock, listSearches }: AdvisorServiceDeps) {
+export function createAdvisorService(deps: AdvisorServiceDeps) {
+  const { database, catalog, clock, listSearches, listCaptured } = deps
+
   async function current(): Promise<Advice[]> {
     // What was just mended is not to be shown any more.
     await catalog.refresh(catalog.current)
-    return await listAdvice({ database, catalog: catalog.current, listSearches })
+    return await listAdvice({ database, catalog: catalog.current, listSearches, listCaptured })
   }
 
   return {

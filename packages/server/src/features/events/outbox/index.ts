@@ -6,7 +6,7 @@ import { messageOf } from '../../../lib/errors.ts'
 import type { EventTriggers } from './capture/event-triggers.ts'
 import { type Pruned, pruneOutbox } from './prune.ts'
 
-export { type CapturedCollection, describeCapture } from './capture/describe.ts'
+export { type CapturedCollection, type CaptureGap, describeCapture } from './capture/describe.ts'
 export { EventTriggers } from './capture/event-triggers.ts'
 export { Interests } from './interests.ts'
 export { hasRowsBeyond, outboxTopic } from './log-news.ts'

@@ -52,6 +52,7 @@ interface Row {
   readonly key: readonly string[]
   readonly owner: string
   readonly is_owned: boolean
+  readonly login: string
   readonly has_foreign: boolean
   readonly triggers: readonly StandingTrigger[]
 }
@@ -84,7 +85,7 @@ export async function findCapturedTables(
     select c.oid::text, n.nspname::text as schema, c.relname::text as name,
       basalt.collection_name(rn.nspname, r.relname) as collection, f.is_partition,
       c.relkind = 'p' as is_partitioned, basalt.key_columns(r.oid) as key,
-      pg_get_userbyid(c.relowner)::text as owner, pg_has_role(c.relowner, 'usage') as is_owned,
+      pg_get_userbyid(c.relowner)::text as owner, pg_has_role(c.relowner, 'usage') as is_owned, current_user::text as login,
       exists (
         select from descendants d join pg_class x on x.oid = d.inhrelid and x.relkind = 'f' where d.oid = c.oid
       ) as has_foreign,
@@ -116,10 +117,11 @@ export async function findCapturedTables(
     ...{ oid: row.oid, schema: row.schema, name: row.name, collection: row.collection },
     ...{ isPartition: row.is_partition, isPartitioned: row.is_partitioned, isCareful: row.is_careful },
     ...{ key: row.key, triggers: row.triggers },
+    login: row.login,
     obstacle: row.has_foreign
-      ? 'a foreign table is a part of it'
+      ? { reason: 'a foreign table is a part of it', owner: undefined }
       : row.is_owned
         ? undefined
-        : `it belongs to ${row.owner}`,
+        : { reason: `it belongs to ${row.owner}`, owner: row.owner },
   }))
 }

@@ -1,9 +1,9 @@
 import type { Catalog } from '../../../../database/catalog/model.ts'
 import { mayHaveTriggers } from '../../../../database/change-log.ts'
-import { sql } from '../../../../database/sql.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { findCapturedTables } from './captured-tables.ts'
-import { type CapturedAction, capturedActions, triggerFor } from './trigger.ts'
+import { type CapturedAction, type CapturedTable, capturedActions, triggerFor } from './trigger.ts'
 
 /** A collection that something listens to, and what logs its changes. */
 export interface CapturedCollection {
@@ -11,14 +11,29 @@ export interface CapturedCollection {
   /** That something listens to. */
   readonly actions: readonly CapturedAction[]
   /** Why only changes by the API are events; undefined where triggers log all of them. */
-  readonly apiOnly: string | undefined
+  readonly apiOnly: CaptureGap | undefined
 }
 
-/** @param isEnabled `events.capture` */
+export interface CaptureGap {
+  readonly reason: string
+  /** `meant`: the operator has said so; `passing`: triggers are about to come; `obstacle`: somebody has to do something. */
+  readonly kind: 'meant' | 'passing' | 'obstacle'
+  /** What to do about an obstacle, if that is known. */
+  readonly remedy: Sql | undefined
+}
+
+export interface CaptureOptions {
+  /** `events.capture`. */
+  readonly isEnabled: boolean
+  /** Failures of attempts of a running server, by collection. */
+  readonly failures?: ReadonlyMap<string, string>
+}
+
+/** Returns what logs the changes of each collection that something listens to. */
 export async function describeCapture(
   database: Queryable,
   catalog: Catalog,
-  isEnabled: boolean,
+  { isEnabled, failures }: CaptureOptions,
 ): Promise<readonly CapturedCollection[]> {
   const interests = await database.many<{ tables: readonly string[]; actions: readonly CapturedAction[] }>(
     sql`select tables, actions from basalt.event_interests`,
@@ -38,20 +53,44 @@ export async function describeCapture(
   )
   return listened.map(({ relation, actions }) => {
     const table = tables.find(({ oid, isPartition }) => oid === relation.oid && !isPartition)
-    const isWhole = actions.every((action) =>
-      table?.triggers.some(({ name, isEnabled }) => isEnabled && name === triggerFor(table, action).name),
-    )
-    const reason = !isEnabled
-      ? 'events.capture is off'
-      : !mayHaveTriggers(relation)
-        ? 'its comment holds @events off'
-        : table === undefined
-          ? 'it is a partition'
-          : (table.obstacle ?? 'its triggers are yet to come, or were disabled')
     return {
       collection: relation.collection,
       actions,
-      apiOnly: isEnabled && isWhole && mayHaveTriggers(relation) ? undefined : reason,
+      apiOnly: !isEnabled
+        ? meant('events.capture is off')
+        : !mayHaveTriggers(relation)
+          ? meant(relation.isOfExtension ? 'it belongs to an extension' : 'its comment holds @events off')
+          : table === undefined
+            ? meant('it is a partition')
+            : findGap(table, actions, failures?.get(relation.collection)),
     }
   })
+}
+
+const meant = (reason: string): CaptureGap => ({ reason, kind: 'meant', remedy: undefined })
+
+function findGap(
+  table: CapturedTable,
+  actions: readonly CapturedAction[],
+  failure: string | undefined,
+): CaptureGap | undefined {
+  if (table.obstacle !== undefined) {
+    const { reason, owner } = table.obstacle
+    const remedy = owner === undefined ? undefined : sql`grant ${sql.id(owner)} to ${sql.id(table.login)}`
+    return { reason, kind: 'obstacle', remedy }
+  }
+  const triggers = actions.map((action) => {
+    const { name } = triggerFor(table, action)
+    return table.triggers.find((trigger) => trigger.name === name)
+  })
+  const disabled = triggers.find((trigger) => trigger?.isEnabled === false)
+  if (disabled !== undefined) {
+    const relation = sql.id(table.schema, table.name)
+    const remedy = sql`alter table ${relation} enable trigger ${sql.id(disabled.name)}`
+    return { reason: `its trigger ${disabled.name} is disabled`, kind: 'obstacle', remedy }
+  }
+  if (triggers.every((trigger) => trigger !== undefined)) return undefined
+  return failure === undefined
+    ? { reason: 'its triggers are yet to come', kind: 'passing', remedy: undefined }
+    : { reason: failure, kind: 'obstacle', remedy: undefined }
 }

@@ -182,7 +182,7 @@ export class EventTriggers {
       const actions = wanted.get(root?.oid ?? '') ?? new Set()
       if (table.obstacle !== undefined && actions.size > 0) {
         isWhole = false
-        this.#report(obstacles, table, table.obstacle)
+        this.#report(obstacles, table, table.obstacle.reason)
       } else if (!table.isPartition) obstacles.delete(table.collection)
       const isOptedOut = optedOut.get(root?.oid ?? '') === true
       for (const change of changesOf(table, actions)) {

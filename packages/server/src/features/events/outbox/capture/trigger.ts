@@ -26,8 +26,10 @@ export interface CapturedTable {
   readonly isCareful: boolean
   /** Columns of the primary key. */
   readonly key: readonly string[]
-  /** Why it can have none. */
-  readonly obstacle: string | undefined
+  /** Why it can have none; with the role whose rights are missing. */
+  readonly obstacle: { readonly reason: string; readonly owner: string | undefined } | undefined
+  /** The role that makes triggers. */
+  readonly login: string
   readonly triggers: readonly StandingTrigger[]
 }
 

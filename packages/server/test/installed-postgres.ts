@@ -1,0 +1,59 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { findUnprivilegedUser, giveTo } from '../src/database/embedded/os-user.ts'
+import { runAs } from '../src/database/embedded/run-as.ts'
+import { cleanUpAfterKill } from './clean-up-process.ts'
+import { makeScratchDirectory } from './scratch-directory.ts'
+import { findFreePort } from './throw-away-cluster.ts'
+
+/** A server and client programs of one version, which the embedded PostgreSQL does not bring. */
+export interface InstalledPostgres extends AsyncDisposable {
+  /** A superuser's URL, without a database. */
+  readonly url: string
+  /** Runs a client program such as `pg_dump` and returns what it printed. */
+  run(program: string, args: readonly string[]): Promise<string>
+}
+
+/** Debian's and Ubuntu's folder of each version. */
+const versions = '/usr/lib/postgresql'
+
+/** Folder with a server of PostgreSQL 15 or later and its pg_dump; undefined where none is installed. */
+export function findInstalledPostgres(): string | undefined {
+  if (!existsSync(versions)) return undefined
+  return readdirSync(versions)
+    .filter((version) => Number(version) >= 15)
+    .sort((one, other) => Number(other) - Number(one))
+    .map((version) => join(versions, version, 'bin'))
+    .find((folder) =>
+      ['postgres', 'initdb', 'pg_dump', 'psql'].every((name) => existsSync(join(folder, name))),
+    )
+}
+
+export async function startInstalledPostgres(folder: string): Promise<InstalledPostgres> {
+  const directory = makeScratchDirectory('basalt-installed-')
+  const release = cleanUpAfterKill({ directory })
+  // Postgres runs as an account of its own, which has to pass.
+  chmodSync(directory, 0o755)
+  const data = join(directory, 'data')
+  const user = findUnprivilegedUser(directory)
+  mkdirSync(data, { mode: 0o700 })
+  giveTo(user, data)
+  const run = async (program: string, args: readonly string[]) => {
+    const { code, output } = await runAs(user, join(folder, program), [...args])
+    if (code !== 0) throw new Error(`${program}: ${output}`)
+    return output
+  }
+  await run('initdb', ['--pgdata', data, '--username', 'postgres', '--auth', 'trust', '--no-sync'])
+  const port = await findFreePort()
+  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off`
+  await run('pg_ctl', ['start', '--wait', '--pgdata', data, '--log', join(data, 'log'), '-o', options])
+  return {
+    url: `postgresql://postgres@127.0.0.1:${port}`,
+    run,
+    async [Symbol.asyncDispose]() {
+      await run('pg_ctl', ['stop', '--mode', 'immediate', '--pgdata', data])
+      rmSync(directory, { recursive: true, force: true })
+      release()
+    },
+  }
+}
