@@ -83,14 +83,26 @@ function refusedStart(message: string) {
   return { ...failure(message), stdout: expect.stringMatching(/^\{[^\n]*"msg":"development: [^\n]*\}\n$/) }
 }
 
+const followedTable = `
+  create table followed (id int primary key);
+  insert into basalt.webhooks (id, url, events, tables, enabled)
+  values (gen_random_uuid(), 'http://127.0.0.1:9/', '{create,update,delete,truncate}', '{followed}', true)`
+const countTriggers = `
+  select count(*)::int from pg_trigger
+  where tgrelid = 'followed'::regclass and tgname like 'basalt_capture_%'`
+
 describe.each(accounts)('backup and restore, as %s', (_, account) => {
   test('under load bring back every acknowledged row, and sign-in with TOTP, in another folder', async () => {
     await using directory = createDirectory(account, 'data')
     const [data, other] = [join(directory.path, 'data'), join(directory.path, 'other')]
     const file = join(directory.path, 'backup.tar.gz')
     const before = optionsOf(data, account)
-    expect((await runCommand(['sql', loadTable], before)).code).toBe(0)
+    expect((await runCommand(['sql', `${loadTable}; ${followedTable}`], before)).code).toBe(0)
     await using server = await startServer(before)
+    await waitFor('triggers for events', async () => {
+      const { stdout } = await runCommand(['sql', '--json', countTriggers], before)
+      return stdout.includes('"count": 4')
+    })
     const user = await enrol(server.url)
     const { token } = user
     const load = startLoad({ urls: [server.url], token, clients: 4, prefix: 'early' })
@@ -132,6 +144,11 @@ describe.each(accounts)('backup and restore, as %s', (_, account) => {
     expect(contradictions(early, present)).toEqual([])
     // Of what was written meanwhile some is in it and some is not, each at most once.
     expect([...present].filter(([, count]) => count > 1)).toEqual([])
+    // What listens goes on listening, whoever writes.
+    const logged = `insert into followed values (1); select action, record from basalt.outbox where table_name = 'followed'`
+    expect(JSON.parse((await runCommand(['sql', '--json', logged], after)).stdout)).toEqual([
+      { action: 'create', record: { id: 1 } },
+    ])
     expect(await again.stop()).toEqual(clean)
     expect(postmasterOf(other)).toBeUndefined()
   })

@@ -14,7 +14,7 @@ export async function enqueueEvents(ids: readonly string[], transaction: Queryab
       // Materialized, so that an event has the same id wherever it goes.
       before: sql`event as materialized (select id, gen_random_uuid() as event_id from unnest(${ids}::bigint[]) id)`,
       fresh: sql`
-        select w.webhook_id, event.id as log_id, event.event_id,
+        select w.webhook_id, event.id as log_id, event.event_id, e.action, e.table_name,
           md5(e.table_name || ' ' || e.record_key)::uuid as record_key,
           md5(e.table_name || ' ' || e.old_record_key)::uuid as old_record_key
         from event
@@ -98,6 +98,7 @@ function triedEvents({ webhookId, which, from, to, after, limit }: Replay): Sql 
   return sql`
     select ${webhookId}::uuid as webhook_id, d.log_id, d.event_id,
       -- Of one event all rows have the same.
+      (array_agg(d.event_action))[1] as action, (array_agg(d.event_table))[1] as table_name,
       (array_agg(d.record_key))[1] as record_key, (array_agg(d.old_record_key))[1] as old_record_key,
       (array_agg(d.id))[1] as delivery_id
     from basalt.webhook_deliveries d
@@ -125,6 +126,7 @@ function missedEvents({ webhookId, from, to, after, limit }: Replay, first: stri
         (select q.event_id from basalt.webhook_queue q where q.log_id = o.id limit 1),
         gen_random_uuid()
       ) as event_id,
+      o.action, o.table_name,
       md5(o.table_name || ' ' || o.record_key)::uuid as record_key,
       md5(o.table_name || ' ' || o.old_record_key)::uuid as old_record_key
     from basalt.outbox o
@@ -153,18 +155,47 @@ function within(column: Sql, from: Date | undefined, to: Date | undefined): Sql 
 interface Enqueued {
   /** Common table expressions that `fresh` reads. */
   readonly before: Sql
-  /** What enters, in order: `webhook_id`, `log_id`, `event_id`, `record_key`, `old_record_key`. */
+  /** What enters, in order: `webhook_id`, `log_id`, `event_id`, `action`, `table_name`, `record_key`, `old_record_key`. */
   readonly fresh: Sql
   /** Of a row `f` of them: `action`, `table_name`, `body`. */
   readonly content: Sql
 }
 
-/** What enters the queue waits for the latest row before it that is about the same record of the same webhook. */
+/**
+ * What enters the queue waits for the latest row before it that is about the same record of the same webhook, or is a
+ * truncation of the table. A truncation waits for the latest row of its table; one that is removed passes it on to the
+ * latest that remains (`basalt.release_deliveries`).
+ */
 function enqueue({ before, fresh: entering, content }: Enqueued): Sql {
   return sql`
     with ${before},
     fresh as materialized (
       select nextval('basalt.webhook_queue_id_seq') as id, e.* from (${entering}) e
+    ),
+    -- The rows of this batch that each follows in its table: the latest truncation, and the latest of all.
+    placed as materialized (
+      select id, webhook_id, table_name, action = 'truncate' as is_truncation,
+        max(id) filter (where action = 'truncate')
+          over (partition by webhook_id, table_name order by id rows between unbounded preceding and 1 preceding) as truncation_id,
+        lag(id) over (partition by webhook_id, table_name order by id) as latest_id
+      from fresh
+    ),
+    -- The same of what the queue holds already; the latest of all is asked for where a truncation enters first.
+    tables as materialized (
+      select t.webhook_id, t.table_name,
+        (
+          select q.id from basalt.webhook_queue q
+          where q.webhook_id = t.webhook_id and q.event_table = t.table_name and q.event_action = 'truncate'
+          order by q.id desc limit 1
+        ) as truncation_id,
+        case when t.begins_with_truncation then (
+          select q.id from basalt.webhook_queue q
+          where q.webhook_id = t.webhook_id and q.event_table = t.table_name order by q.id desc limit 1
+        ) end as latest_id
+      from (
+        select webhook_id, table_name, bool_or(is_truncation and latest_id is null) as begins_with_truncation
+        from placed group by webhook_id, table_name
+      ) t
     ),
     -- Of each row the records it is about, with the row of this batch before it.
     touched as materialized (
@@ -193,7 +224,11 @@ function enqueue({ before, fresh: entering, content }: Enqueued): Sql {
     -- One that is being removed is waited for and then left out. One that stays is not removed before this transaction
     -- ends, so that its removal sees what follows it. In one order, so that two transactions do not wait for each other.
     held as materialized (
-      select id from basalt.webhook_queue where id = any (array(select id from found where id is not null))
+      select id from basalt.webhook_queue where id = any (array(
+        select id from found where id is not null
+        union select truncation_id from tables where truncation_id is not null
+        union select latest_id from tables where latest_id is not null
+      ))
       order by id
       for key share
     ),
@@ -202,13 +237,22 @@ function enqueue({ before, fresh: entering, content }: Enqueued): Sql {
       from touched t
       left join found on t.before_id is null and found.webhook_id = t.webhook_id and found.key = t.key
       left join held on held.id = found.id
+    ),
+    barriers as materialized (
+      select p.id, case when p.is_truncation then coalesce(p.latest_id, latest.id)
+        else coalesce(p.truncation_id, truncation.id) end as before_id
+      from placed p
+      left join tables t on t.webhook_id = p.webhook_id and t.table_name = p.table_name
+      left join held latest on latest.id = t.latest_id
+      left join held truncation on truncation.id = t.truncation_id
     )
     insert into basalt.webhook_queue (id, webhook_id, event_id, event_action, event_table, log_id, record_key,
       old_record_key, after_id, after_old_id, body)
     overriding system value
     select f.id, f.webhook_id, f.event_id, e.action, e.table_name, f.log_id, f.record_key, f.old_record_key,
-      a.before_id, o.before_id, e.body
+      greatest(a.before_id, b.before_id), o.before_id, e.body
     from fresh f
+    join barriers b on b.id = f.id
     left join linked a on a.id = f.id and a.key = f.record_key
     left join linked o on o.id = f.id and o.key = f.old_record_key
     cross join lateral (${content}) e

@@ -350,6 +350,41 @@ describe('a receiver that fails', () => {
     ])
   })
 
+  test('keeps a truncation waiting for all earlier events of its table, and later ones for the truncation', async () => {
+    let isBroken = true
+    const receiver = await hooks.receiver((response, { json }) =>
+      response.writeHead(isBroken && json.record.id === 1 ? 500 : 204).end(),
+    )
+    await hooks.webhook({ url: receiver.url, events: ['create', 'truncate'] })
+    await waitFor('triggers', async () => {
+      const [row] = await sql(`
+        select count(*)::int from pg_trigger
+        where tgrelid = 'item'::regclass and tgname in ('basalt_capture_insert', 'basalt_capture_truncate')`)
+      return row?.count === 2
+    })
+    await write('POST', 'item', { id: 1 })
+    await write('POST', 'item', { id: 2 })
+    await sql('truncate item')
+    await write('POST', 'item', { id: 3 })
+    await sql('truncate item')
+    await sql('truncate item')
+    await write('POST', 'item', { id: 1 })
+    await write('POST', 'other', { id: 9 })
+    await waitFor('the other table', () => receiver.received.some(({ json }) => json.record.id === 9))
+    await waitFor('the first attempt to end', async () => {
+      const [row] = await sql('select from basalt.webhook_queue where attempts = 1')
+      return row
+    })
+    expect(receiver.received.map(({ json }) => json.record.id).sort()).toEqual([1, 2, 9])
+    isBroken = false
+    await hurryAfter(sql, 1)
+    await hooks.settle()
+    const ofItem = receiver.received.filter(({ json }) => json.table === 'item').slice(2)
+    expect(ofItem.map(({ json }) => json.record.id ?? json.action)).toEqual([
+      ...[1, 'truncate', 3, 'truncate', 'truncate', 1],
+    ])
+  })
+
   test('may say how long to wait', async () => {
     const receiver = await hooks.receiver(answer(429, { 'retry-after': '90' }))
     await hooks.webhook({ url: receiver.url })
