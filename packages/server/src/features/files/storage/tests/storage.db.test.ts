@@ -1,7 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestApp } from '../../../../../test/test-app.ts'
-import { sql } from '../../../../database/sql.ts'
 import {
   applyTemplate,
   createBucket,
@@ -119,36 +118,6 @@ describe('storage › buckets', () => {
     expect(problem(await ask('DELETE', `/api/storage/buckets/${bucket}?force=yes`))[0]).toBe(400)
     expect((await ask('DELETE', `/api/storage/buckets/${bucket}?force=true`)).status).toBe(204)
     await expect.poll(() => apps.listFiles()).not.toContain(row?.key)
-  })
-
-  test('are deleted with what they hold by one update of each counter', async () => {
-    const bucket = await createBucket(apps.app)
-    const users = [newUser().id, newUser().id, null]
-    await apps.app.sql(
-      'insert into basalt.stored_bytes (key) select md5($1 || n) from generate_series(1, 300) n',
-      [bucket],
-    )
-    await apps.app.sql(
-      `insert into basalt.objects (bucket, name, size, content_type, user_id, app_id, key)
-       select $1, n, n, 'text/plain', ($2::uuid[])[n % 3 + 1], '00000000-0000-0000-0000-000000000000', md5($1 || n)
-       from generate_series(1, 300) n`,
-      [bucket, users],
-    )
-    const versions = sql`
-      select pg_stat_get_xact_tuples_updated('basalt.app_storage_usage'::regclass)::int as app,
-        pg_stat_get_xact_tuples_updated('basalt.storage_usage'::regclass)::int as users`
-    const made = await apps.app.app.database.system.transaction(async (transaction) => {
-      const before = await transaction.one<{ app: number; users: number }>(versions)
-      await transaction.count(sql`delete from basalt.objects where bucket = ${bucket}`)
-      const after = await transaction.one<{ app: number; users: number }>(versions)
-      return { app: after.app - before.app, users: after.users - before.users }
-    })
-    expect(made).toEqual({ app: 1, users: 2 })
-    const counted = await apps.app.sql(
-      'select bytes::int from basalt.storage_usage where user_id = any ($1)',
-      [users],
-    )
-    expect(counted).toEqual([{ bytes: 0 }, { bytes: 0 }])
   })
 
   test('that are deleted while files come to them leave exact counters', async () => {
