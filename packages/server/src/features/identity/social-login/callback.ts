@@ -10,6 +10,7 @@ import { callbackUrl, isHttps, type SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
 import { explainFailure } from './failure.ts'
 import { linkArrival } from './link.ts'
+import { findWayBack } from './loopback-detour.ts'
 import { consumeSignIn, type WaitingSignIn } from './queries.ts'
 import { findRedirectTarget } from './redirect-target.ts'
 import { type Arrival, signInArrival } from './resolve-account.ts'
@@ -30,8 +31,10 @@ export async function finish(
 ): Promise<FastifyReply> {
   const { accounts, registry, popups } = context
   if (registry.find(provider) === undefined) throw socialLoginErrors.providerNotConfigured(provider)
-  const browsers = browserHashes(request, isHttps(context))
   const state = onlyOne(parameters, 'state') ?? ''
+  const wayBack = request.method === 'GET' ? findWayBack(request, context.publicBaseUrl(), state) : undefined
+  if (wayBack !== undefined) return reply.header('cache-control', 'no-store').redirect(wayBack, 307)
+  const browsers = browserHashes(request, isHttps(context))
   const signIn = await consumeSignIn(accounts.database, {
     stateHash: hashToken(state),
     provider,

@@ -17,7 +17,7 @@ import { bindBrowser, browserHashes, signInSeconds } from './browser-cookie.ts'
 import { callbackUrl, isHttps, type SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
 import { explainFailure } from './failure.ts'
-import { findLoopbackDetour } from './loopback-detour.ts'
+import { findLoopbackDetour, nameInState } from './loopback-detour.ts'
 import type { ProviderClient } from './provider-client.ts'
 import { insertSignIn, type NewSignIn } from './queries.ts'
 import { findRedirectTarget } from './redirect-target.ts'
@@ -42,14 +42,16 @@ export async function start(
   const { accounts, registry, popups } = context
   const at = registry.find(provider)
   if (at === undefined) throw socialLoginErrors.providerNotConfigured(provider)
-  const detour = findLoopbackDetour(request, context.publicBaseUrl())
+  const isPopup = query.state !== undefined && query.state !== ''
+  // A popup stays where its stream is, whose cookie it needs.
+  const detour = isPopup ? undefined : findLoopbackDetour(request, context.publicBaseUrl())
   if (detour !== undefined) return reply.redirect(detour, 307)
   const link = query.link === undefined ? undefined : openLink(context, provider, query.link)
   const redirectTo = link?.redirectTo ?? query.redirect_to
   findRedirectTarget(accounts.config, redirectTo)
   await requireStart(context, request)
   const https = isHttps(context)
-  const popupHash = query.state === undefined || query.state === '' ? undefined : hashToken(query.state)
+  const popupHash = isPopup ? hashToken(query.state ?? '') : undefined
   if (popupHash !== undefined && !(await popups.isOpen(popupHash, browserHashes(request, https)))) {
     throw socialLoginErrors.invalidPopup()
   }
@@ -70,6 +72,7 @@ export async function start(
     popupHash,
     linkSessionId: link?.sessionId,
     authorizeQuery: undefined,
+    beganAt: nameInState(request, context.publicBaseUrl()),
   })
   return reply.redirect(url.href, 307)
 }
@@ -94,6 +97,7 @@ export async function startFromPage(
     popupHash: undefined,
     linkSessionId: undefined,
     authorizeQuery,
+    beganAt: nameInState(request, context.publicBaseUrl()),
   })
   return reply.redirect(url.href, 303)
 }
@@ -102,11 +106,11 @@ export async function startFromPage(
 async function beginSignIn(
   context: SocialLoginContext,
   at: ProviderClient,
-  signIn: Omit<NewSignIn, 'stateHash'>,
+  { beganAt, ...signIn }: Omit<NewSignIn, 'stateHash'> & { readonly beganAt: string },
 ): Promise<URL> {
   const { accounts } = context
   const { provider } = signIn
-  const state = randomBytes(32).toString('base64url')
+  const state = `${randomBytes(32).toString('base64url')}${beganAt}`
   const binding = bindState(accounts.keys.codes, provider, state, callbackUrl(context, provider))
   const url = await at.createAuthorizationUrl(binding).catch((error) => {
     throw explainFailure(accounts.log, provider, error)

@@ -68,6 +68,35 @@ describe('social login › popup', () => {
     expect(left).toEqual([])
   })
 
+  test('on another name of the loopback address the callback leads back to it, where the cookie is', async () => {
+    const email = newPerson()
+    const browser = new Browser()
+    const there = { ...accounts.app, url: accounts.app.url.replace('127.0.0.1', 'localhost') }
+    const { stream, clientId } = await openStream(browser, there)
+    await using _ = stream
+    const page = await (await browser.open(`${there.url}/api/auth/oauth/peer?state=${clientId}`)).text()
+    const begun = await browser.open(new URL(continueLink(page), there.url).href)
+    const callback = await browser.consent(new URL(begun.headers.get('location') ?? ''))
+    expect(callback.origin).toBe(accounts.app.url)
+    // Cookies of the one name are not sent to the other.
+    const back = await new Browser().open(callback.href)
+    const location = back.headers.get('location') ?? ''
+    expect([back.status, location]).toEqual([307, callback.href.replace(accounts.app.url, there.url)])
+    expect((await browser.open(location)).status).toBe(200)
+    const { data } = await stream.named('oauth')
+    expect(data.user.email).toBe(email)
+  })
+
+  test('a state names no other host than one of the loopback address', async () => {
+    for (const name of ['example.com', 'localhost:1', 'localhost@example.com', '']) {
+      const state = encodeURIComponent(`x~${name}`)
+      const response = await new Browser().open(
+        `${accounts.app.url}/api/auth/oauth/peer/callback?code=x&state=${state}`,
+      )
+      expect([name, response.status]).toEqual([name, 400])
+    }
+  })
+
   test('a page says what is about to happen before the provider is asked', async () => {
     const browser = new Browser()
     const { stream, clientId } = await openStream(browser)
