@@ -99,6 +99,8 @@ describe('oauth server › authorization', () => {
     'http://127.0.0.2:3000/native',
     'http://127.0.0.1:3000/native/../x',
     'https://127.0.0.1:3000/native',
+    'http://127.0.0.1:65536/native',
+    'http://127.0.0.1:99999999999/native',
   ])('refuses the redirect address %s', async (redirect_uri) => {
     const response = await authorize(askWith(client, proof, { redirect_uri }))
     expect([response.status, response.json.error_description]).toEqual([

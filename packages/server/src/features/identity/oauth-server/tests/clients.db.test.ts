@@ -80,6 +80,7 @@ describe('oauth server › clients', () => {
   test.each<[object, string]>([
     [{}, 'name is required'],
     [{ name: 'a\ud800' }, 'name: expected Unicode text without NUL'],
+    [{ ...uri(callback), name: 'a\u2066b' }, 'name: expected text without controls of its direction'],
     [{ name: 'n', appId: '' }, 'appId is required'],
     [{ name: 'n', appId: 'x' }, 'invalid appId format'],
     [{ ...uri(callback), appId: '99999999-9999-4999-8999-999999999999' }, 'app not found'],

@@ -235,6 +235,7 @@ describe('social login › link by id_token of Apple', () => {
   test.each<[string, () => string]>([
     ['that has expired', () => standIn.signIdToken(appleClaims({ exp: Math.floor(Date.now() / 1000) - 60 }))],
     ['of the future', () => standIn.signIdToken(appleClaims({ iat: Math.floor(Date.now() / 1000) + 600 }))],
+    ['not valid yet', () => standIn.signIdToken(appleClaims({ nbf: Math.floor(Date.now() / 1000) + 600 }))],
     ['of another issuer', () => standIn.signIdToken(appleClaims({ iss: 'https://evil.example' }))],
     [
       'that was changed',

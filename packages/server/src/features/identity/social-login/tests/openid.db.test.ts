@@ -8,6 +8,8 @@ const redirect = {
   'auth.oauth_return_to_allowlist': 'other.example.com',
 }
 
+const soon = () => Math.floor(Date.now() / 1000) + 600
+
 let peer: OpenIdPeer
 let accounts: AccountsApp
 beforeAll(async () => {
@@ -181,6 +183,8 @@ describe('social login › callback', () => {
     ['the wrong audience', (payload: Record<string, unknown>) => ({ ...payload, aud: 'another client' })],
     ['another issuer', (payload: Record<string, unknown>) => ({ ...payload, iss: 'https://evil.example' })],
     ['another nonce', (payload: Record<string, unknown>) => ({ ...payload, nonce: 'of another sign-in' })],
+    ['a beginning in the future', (payload: Record<string, unknown>) => ({ ...payload, iat: soon() })],
+    ['a validity in the future', (payload: Record<string, unknown>) => ({ ...payload, nbf: soon() })],
     ['an end in the past', (payload: Record<string, unknown>) => ({ ...payload, exp: 1_000_000 })],
     ['no subject', ({ sub: _, ...payload }: Record<string, unknown>) => payload],
   ])('refuses an id_token with %s', async (_, change) => {
