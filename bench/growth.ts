@@ -5,7 +5,9 @@ import type { GrowthSection } from './growth/section.ts'
  * Prints the cost of requests at several table sizes, one section at a time:
  * `node bench/growth.ts <section> [--rows 10000,1000000] [--rounds 3]`.
  */
-const sections: Readonly<Record<string, () => Promise<GrowthSection>>> = {}
+const sections: Readonly<Record<string, () => Promise<GrowthSection>>> = {
+  tables: async () => (await import('./growth/tables.ts')).measureTables,
+}
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
