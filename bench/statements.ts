@@ -69,7 +69,7 @@ export async function createPlanner(
     searches: { config: 'pg_catalog.english', version: '', settingsOf: () => plainSearch },
     isAudited: false,
     isDevelopment: false,
-    limits: { maxFacetBuckets: 1000, aggregateEnabled: true, maxGroups: 10_000 },
+    limits: { maxFacetBuckets: 1000, aggregateEnabled: true, maxGroups: 10_000, rankLimit: 1000 },
     viewAs: { findScope: async () => undefined, record: async () => undefined },
     // No statement of an export is recorded.
     aside: {

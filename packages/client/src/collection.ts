@@ -51,6 +51,8 @@ export interface Page<Item> {
   readonly perPage: number
   readonly totalItems: number
   readonly totalPages: number
+  /** Of a search with more matches than the server ranks; `totalItems` counts those that were. */
+  readonly searchExhaustive?: false
 }
 
 export interface CursorPage<Item> {
@@ -58,6 +60,8 @@ export interface CursorPage<Item> {
   readonly perPage: number
   /** Absent on the last page. */
   readonly nextCursor?: string
+  /** Of a search with more matches than the server ranks; the cursors end with those that were. */
+  readonly searchExhaustive?: false
 }
 
 type Columns<DB extends AnyDatabase, T extends TableName<DB>> = readonly ColumnOf<DB, T>[]

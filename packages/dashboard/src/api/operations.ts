@@ -1860,6 +1860,8 @@ export interface Operations {
       readonly items: ReadonlyArray<{
         readonly [name: string]: unknown
       }>
+      /** Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these. */
+      readonly searchExhaustive?: false
       /** With `facets`: by column its values, most frequent first. */
       readonly facets?: {
         readonly [name: string]: ReadonlyArray<{
@@ -1885,6 +1887,8 @@ export interface Operations {
       readonly items: ReadonlyArray<{
         readonly [name: string]: unknown
       }>
+      /** Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these. */
+      readonly searchExhaustive?: false
       /** With `facets`: by column its values, most frequent first. */
       readonly facets?: {
         readonly [name: string]: ReadonlyArray<{
@@ -1918,7 +1922,7 @@ export interface Operations {
     readonly body: {
       /** Such as `milliseconds > 300000 AND (name ~ 'A%' OR genre_id IN (1, 2))`. */
       readonly filter?: string | undefined
-      /** Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given. */
+      /** Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given. Of more matches than `search.rank_limit` that many are ranked, which `searchExhaustive` says. */
       readonly search?: string | undefined
       /** `true` tolerates typos; needs the extension pg_trgm. */
       readonly fuzzy?: boolean | undefined
@@ -1970,6 +1974,8 @@ export interface Operations {
       readonly items: ReadonlyArray<{
         readonly [name: string]: unknown
       }>
+      /** Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these. */
+      readonly searchExhaustive?: false
       /** With `facets`: by column its values, most frequent first. */
       readonly facets?: {
         readonly [name: string]: ReadonlyArray<{
@@ -1995,6 +2001,8 @@ export interface Operations {
       readonly items: ReadonlyArray<{
         readonly [name: string]: unknown
       }>
+      /** Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these. */
+      readonly searchExhaustive?: false
       /** With `facets`: by column its values, most frequent first. */
       readonly facets?: {
         readonly [name: string]: ReadonlyArray<{

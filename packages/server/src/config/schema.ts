@@ -2,6 +2,7 @@ import { databaseConfig } from '../database/config.ts'
 import { apiConfig } from '../features/data/collections/config.ts'
 import { aiConfig } from '../features/data/embedding-provider/config.ts'
 import { matviewsConfig } from '../features/data/matviews/config.ts'
+import { searchConfig } from '../features/data/search/config.ts'
 import { embeddingsConfig } from '../features/events/embeddings/config.ts'
 import { jobsConfig } from '../features/events/jobs/config.ts'
 import { eventsConfig } from '../features/events/outbox/config.ts'
@@ -57,6 +58,7 @@ const configSchema = Type.Object({
   webhooks: webhooksConfig,
   events: eventsConfig,
   realtime: realtimeConfig,
+  search: searchConfig,
   matviews: matviewsConfig,
   ai: aiConfig,
   embeddings: embeddingsConfig,

@@ -121,6 +121,7 @@ async function grantSearch(transaction: Queryable): Promise<void> {
   if (missing.length === 0) return
   await transaction.count(sql`
     grant execute on function basalt.search_query(regconfig, text, jsonb), basalt.search_rows(regclass, tsquery),
+      basalt.search_rows(regclass, tsquery, int, int),
       basalt.similar_rows(regclass, text, real), basalt.nearby_rows(regclass, name, text, text, double precision)
     to ${sql.id(callerRole)}`)
 }

@@ -55,6 +55,7 @@ export function wireData(
       maxFacetBuckets: config.api.max_facet_buckets,
       aggregateEnabled: config.api.aggregate_enabled,
       maxGroups: config.api.max_groups,
+      rankLimit: config.search.rank_limit,
     },
   }
   const collectionDeps = {

@@ -41,12 +41,20 @@ const facetMembers = {
   ),
 }
 
+const searchExhaustive = Type.Optional(
+  Type.Literal(false, {
+    description:
+      'Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these.',
+  }),
+)
+
 const page = Type.Object({
   page: Type.Integer(),
   perPage: Type.Integer(),
   totalItems: Type.Integer({ description: '-1 with skipTotal=true' }),
   totalPages: Type.Integer({ description: '-1 with skipTotal=true' }),
   items: Type.Array(record),
+  searchExhaustive,
   ...facetMembers,
 })
 
@@ -54,6 +62,7 @@ const cursorPage = Type.Object({
   perPage: Type.Integer(),
   nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
   items: Type.Array(record),
+  searchExhaustive,
   ...facetMembers,
 })
 

@@ -8,7 +8,7 @@ export const listParameters = {
   search: query(
     'search',
     text,
-    'Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given.',
+    'Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given. Of more matches than `search.rank_limit` that many are ranked, which `searchExhaustive` says.',
   ),
   fuzzy: query('fuzzy', flag, '`true` tolerates typos in `search`; needs the extension pg_trgm.'),
   typo_threshold: query(

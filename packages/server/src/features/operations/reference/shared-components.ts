@@ -4,6 +4,12 @@ import { listParameters } from './list-parameters.ts'
 
 const integer = { type: 'integer' }
 
+const searchExhaustive = {
+  const: false,
+  description:
+    'Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these.',
+} as const
+
 const counted = {
   facets: {
     type: 'object',
@@ -30,6 +36,7 @@ export const sharedSchemas = {
       totalItems: { ...integer, description: '-1 with `skipTotal=true`.' },
       totalPages: { ...integer, description: '-1 with `skipTotal=true`.' },
       items: { type: 'array', items: {} },
+      searchExhaustive,
       ...counted,
     },
   },
@@ -41,6 +48,7 @@ export const sharedSchemas = {
       perPage: integer,
       nextCursor: { type: 'string', description: 'Absent on the last page.' },
       items: { type: 'array', items: {} },
+      searchExhaustive,
       ...counted,
     },
   },

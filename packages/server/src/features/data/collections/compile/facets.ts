@@ -6,9 +6,9 @@ import { compileFrom } from './rows.ts'
 /** Alias of the collection's rows, and of one value with its count. */
 const [row, bucket] = ['t', 'f']
 
-/** `with …`: the counts of each scope, made by reading its rows once for all of its facets. */
-export function compileFacetScopes(plan: FacetsPlan): Sql {
-  const scopes = plan.scopes.map((rows, scope) => {
+/** Queries for `with`: the counts of each scope, made by reading its rows once for all of its facets. */
+export function compileFacetScopes(plan: FacetsPlan): readonly Sql[] {
+  return plan.scopes.map((rows, scope) => {
     const columns = facetsOf(plan, scope).map(({ column }) => sql.id(row, column.name))
     const values = columns.map((column, index) => sql`${column} as ${valueName(index)}`)
     const sets = columns.map((column) => sql`(${column})`)
@@ -17,7 +17,6 @@ export function compileFacetScopes(plan: FacetsPlan): Sql {
       ${compileFrom(rows, row)}
       group by grouping sets (${sql.join(sets)}))`
   })
-  return scopes.length === 0 ? sql.empty : sql`with ${sql.join(scopes)}`
 }
 
 /** Of each facet: its values as a JSON array, whether these are all, and its statistics or NULL. */

@@ -6,6 +6,7 @@ import { describeKey } from '../plan/order.ts'
 import { computedValues } from './computed.ts'
 import { compileFacetScopes, compileFacets } from './facets.ts'
 import { compileAfter, compileKey, compileOrder } from './keyset.ts'
+import { compileFromRanked, compileIsCut, compileRankedCount, compileRankedQueries } from './ranked.ts'
 import { compileSelectList, neededColumns } from './record.ts'
 import { compileFrom } from './rows.ts'
 
@@ -24,7 +25,7 @@ export function compileOffsetPage(
 ): Sql {
   const offset = (page - 1) * plan.perPage
   return sql`
-    ${compileScopes(plan)}
+    ${compileWith(plan)}
     select ${sql.join([
       sql`coalesce(json_agg(r.*), '[]')`,
       ...(counts ? [compileTotal(plan, offset)] : []),
@@ -46,7 +47,11 @@ function compileTotal(plan: ListPlan, offset: number): Sql {
       ? sql`count(*) < ${sql.integer(plan.perPage)}`
       : sql`count(*) > 0 and count(*) < ${sql.integer(plan.perPage)}`
   const total = offset === 0 ? sql`count(*)` : sql`count(*) + ${String(offset)}::bigint`
-  return sql`case when ${isLast} then ${total} else (select count(*) ${compileFrom(plan.rows, row)}) end`
+  return sql`case when ${isLast} then ${total} else ${compileCount(plan)} end`
+}
+
+function compileCount({ rows, ranking }: ListPlan): Sql {
+  return ranking === undefined ? sql`(select count(*) ${compileFrom(rows, row)})` : compileRankedCount()
 }
 
 /** One row: the page as a JSON array, and its end as the JSON of a {@link Cursor} when more records follow. */
@@ -57,7 +62,7 @@ export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sq
       sql`json_build_object('key', ${sql.literal(describeKey(key))}, 'value', ${compileKey(key, row)}::text)`,
   )
   return sql`
-    ${compileScopes(plan)}
+    ${compileWith(plan)}
     select ${sql.join([
       sql`coalesce(json_agg(r.record) filter (where r.ordinal <= ${sql.integer(plan.perPage)}), '[]')`,
       sql`case when count(*) > ${sql.integer(plan.perPage)}
@@ -80,14 +85,25 @@ export function compileEstimate({ rows }: ListPlan): Sql {
   return sql`explain (format json) select ${compileFrom(rows, row)}`
 }
 
-/** What {@link compileBeside} reads. */
-function compileScopes({ facets }: ListPlan): Sql {
-  return facets === undefined ? sql.empty : compileFacetScopes(facets)
+/** Queries that the page and {@link compileBeside} read. */
+function compileWith(plan: ListPlan): Sql {
+  const { facets, ranking } = plan
+  const queries = [
+    ...(ranking === undefined ? [] : compileRankedQueries(plan, ranking, row)),
+    ...(facets === undefined ? [] : compileFacetScopes(facets)),
+  ]
+  return queries.length === 0 ? sql.empty : sql`with ${sql.join(queries)}`
 }
 
-/** Columns of the answer beside its page, each a subquery that depends on nothing outside of it. */
-function compileBeside({ facets }: ListPlan): readonly Sql[] {
-  return facets === undefined ? [] : compileFacets(facets)
+/**
+ * Columns of the answer beside its page, each a subquery that depends on nothing outside of it: of a ranked search whether
+ * there are more matches than were ranked, then the facets.
+ */
+function compileBeside({ facets, ranking }: ListPlan): readonly Sql[] {
+  return [
+    ...(ranking === undefined ? [] : [compileIsCut(ranking)]),
+    ...(facets === undefined ? [] : compileFacets(facets)),
+  ]
 }
 
 /** The select list of a record of the page, whose row is that of `alias`. */
@@ -97,15 +113,17 @@ export function compileItem(plan: ListPlan, alias: string): Sql {
 }
 
 function compileRows(plan: ListPlan, after: Cursor | undefined, extra: readonly Sql[]): Sql {
-  const { record, rows, order } = plan
+  const { record, rows, order, ranking } = plan
   const needed = new Set([
     ...neededColumns(record),
     ...computedValues(plan, row).flatMap(({ columns }) => columns),
   ])
   const columns = [...needed].map((column) => sql.id(row, column.name))
+  const conditions = after === undefined ? [] : [compileAfter(order, after, row)]
+  const from = ranking === undefined ? compileFrom(rows, row, conditions) : compileFromRanked(row, conditions)
   return sql`
     select ${sql.join([...columns, ...extra])}
-    ${compileFrom(rows, row, after === undefined ? [] : [compileAfter(order, after, row)])}
+    ${from}
     ${compileOrder(order, row)}`
 }
 

@@ -5,6 +5,13 @@ import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
  * Columns: ctid).
  */
 
+/** Part of the rows that an index knows, in the order in which they are stored. */
+export interface LookUpChunk {
+  readonly skipped: number
+  /** Undefined: all that follow. */
+  readonly most: number | undefined
+}
+
 /** A query for the tuple identifiers in an array, each once; `isDistinct` where the array has them so. */
 export function compileTids(array: Sql, isDistinct: boolean): Sql {
   // The inner query keeps the planner from calling the function for an estimate, and PostgreSQL 15 from calling it per row.

@@ -1,15 +1,20 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { RowCondition, RowsPlan } from '../plan/rows.ts'
 import { compileFilter } from './filter.ts'
-import { compileRowsAt } from './look-up.ts'
+import { compileRowsAt, type LookUpChunk } from './look-up.ts'
 import { relationName } from './record.ts'
 import { compileMatch, compileSearchLookUp, isProvedByLookUp } from './search.ts'
 import { compileSpatial, compileSpatialLookUp } from './spatial.ts'
 
 /** `from relation alias where …`: the rows, and of them those for which the further conditions hold. */
-export function compileFrom(rows: RowsPlan, alias: string, further: readonly Sql[] = []): Sql {
+export function compileFrom(
+  rows: RowsPlan,
+  alias: string,
+  further: readonly Sql[] = [],
+  chunk?: LookUpChunk,
+): Sql {
   const name = relationName(rows.relation)
-  const lookUps = rows.conditions.flatMap((condition) => compileLookUp(condition) ?? [])
+  const lookUps = rows.conditions.flatMap((condition) => compileLookUp(condition, chunk) ?? [])
   const source = lookUps.length === 0 ? sql`${name} ${sql.id(alias)}` : compileRowsAt(name, lookUps, alias)
   const conditions = [
     ...rows.conditions.filter((each) => !isProved(each)).map((each) => compileCondition(each, alias)),
@@ -39,12 +44,18 @@ function compileCondition(condition: RowCondition, alias: string): Sql {
   }
 }
 
-function compileLookUp(condition: RowCondition): Sql | undefined {
+/** Whether an index is asked for rows, and can be asked for part of them: {@link LookUpChunk}. */
+export function looksUpInChunks({ conditions }: RowsPlan): boolean {
+  const asked = conditions.filter((condition) => compileLookUp(condition) !== undefined)
+  return asked.length === 1 && asked.every(isProved)
+}
+
+function compileLookUp(condition: RowCondition, chunk?: LookUpChunk): Sql | undefined {
   switch (condition.kind) {
     case 'filter':
       return undefined
     case 'search':
-      return compileSearchLookUp(condition.search)
+      return compileSearchLookUp(condition.search, chunk)
     case 'spatial':
       return compileSpatialLookUp(condition.spatial)
   }

@@ -3,7 +3,7 @@ import type { Column } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { SearchPlan } from '../plan/search.ts'
 import { type SearchVector, searchedColumns } from '../plan/search-vector.ts'
-import { compileRegclass, compileTids } from './look-up.ts'
+import { compileRegclass, compileTids, type LookUpChunk } from './look-up.ts'
 
 /**
  * Characters of a record that are searched and highlighted. PostgreSQL refuses a vector of more than a megabyte, which
@@ -32,11 +32,15 @@ export function isProvedByLookUp({ candidates, fuzzy }: SearchPlan): boolean {
 }
 
 /** A query for the tuple identifiers of the rows that the indexes know, each once. */
-export function compileSearchLookUp(search: SearchPlan): Sql | undefined {
+export function compileSearchLookUp(search: SearchPlan, chunk?: LookUpChunk): Sql | undefined {
   const { candidates, fuzzy } = search
   if (candidates === undefined) return undefined
   const { schema, vectorIndex, trigramIndex, isExact } = candidates
-  const found = sql`basalt.search_rows(${compileRegclass({ schema, name: vectorIndex })}, ${compileQuery(search)})`
+  const part =
+    chunk === undefined
+      ? sql.empty
+      : sql`, ${sql.integer(chunk.skipped)}, ${chunk.most === undefined ? sql`null` : sql.integer(chunk.most)}`
+  const found = sql`basalt.search_rows(${compileRegclass({ schema, name: vectorIndex })}, ${compileQuery(search)}${part})`
   if (trigramIndex === undefined || fuzzy === undefined) return compileTids(found, isExact)
   const similar = sql`basalt.similar_rows(${compileRegclass({ schema, name: trigramIndex })}, ${fuzzy.words.join(' ')}, ${String(fuzzy.threshold)}::real)`
   return compileTids(sql`${found} || ${similar}`, false)

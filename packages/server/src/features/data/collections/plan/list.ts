@@ -3,6 +3,7 @@ import { collectionErrors } from '../errors.ts'
 import type { ListQuery } from '../parse/list-query.ts'
 import { type FacetsPlan, planFacets } from './facets.ts'
 import { type OrderKey, planOrder, requireSameOrder } from './order.ts'
+import { findsOwnRows } from './own-rows.ts'
 import { planRecord, type RecordPlan, relationsOf } from './record.ts'
 import { type PlanContext, planRows, type RowsPlan, relationsOfRows, searchOf } from './rows.ts'
 import { requireHighlightable, type SearchPlan } from './search.ts'
@@ -19,6 +20,17 @@ export interface ListPlan {
   readonly perPage: number
   readonly paging: ListQuery['paging']
   readonly facets: FacetsPlan | undefined
+  /** Undefined where rows are not sorted by rank. */
+  readonly ranking: RankingPlan | undefined
+}
+
+/** Bounds of a search that sorts by rank. */
+export interface RankingPlan {
+  readonly search: SearchPlan
+  /** Matches that are ranked. */
+  readonly limit: number
+  /** Whether an index finds the rows that policies show, so that a caller of few rows is better served by these. */
+  readonly hasOwnRows: boolean
 }
 
 /** What is answered at most, by the configuration. */
@@ -26,6 +38,8 @@ export interface ReadLimits {
   readonly maxFacetBuckets: number
   readonly aggregateEnabled: boolean
   readonly maxGroups: number
+  /** Matches of a search that are ranked. */
+  readonly rankLimit: number
 }
 
 /** @throws AppError naming the parameter */
@@ -33,7 +47,7 @@ export function planList(
   context: PlanContext,
   relation: Relation,
   query: ListQuery,
-  { maxFacetBuckets }: ReadLimits,
+  { maxFacetBuckets, rankLimit }: ReadLimits,
 ): ListPlan {
   const rows = planRows(context, relation, query)
   const search = searchOf(rows)
@@ -58,6 +72,10 @@ export function planList(
     perPage: query.perPage,
     paging: query.paging,
     facets,
+    ranking:
+      search === undefined || distance !== undefined || query.sort.length > 0
+        ? undefined
+        : { search, limit: rankLimit, hasOwnRows: findsOwnRows(relation, context.reader) },
   }
 }
 

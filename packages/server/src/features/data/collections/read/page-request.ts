@@ -43,8 +43,10 @@ export function formatPage(plan: ListPlan, [page, estimate]: readonly Answer[]):
 }
 
 /** Members of the body after the items, each with a comma in front. */
-function formatBeside({ facets }: ListPlan, columns: readonly (string | null)[]): string {
-  return facets === undefined ? '' : formatFacets(facets, columns)
+function formatBeside({ facets, ranking }: ListPlan, columns: readonly (string | null)[]): string {
+  const isCut = ranking !== undefined && columns[0] === 't'
+  const ofFacets = ranking === undefined ? columns : columns.slice(1)
+  return `${isCut ? ',"searchExhaustive":false' : ''}${facets === undefined ? '' : formatFacets(facets, ofFacets)}`
 }
 
 function readTotal(

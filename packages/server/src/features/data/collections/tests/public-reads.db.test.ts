@@ -186,7 +186,7 @@ describe('a request without a token', () => {
     expect((await send('GET', 'collections/track?search=unheard')).json.items).toEqual([])
     expect((await send('GET', 'collections/artist?search=nina')).json.items).toHaveLength(1)
     expect((await send('GET', 'collections/artist?search=example')).json.items).toEqual([])
-    const lookUps = ['nearby_rows', 'search_rows', 'similar_rows']
+    const lookUps = ['nearby_rows', 'search_rows', 'search_rows', 'similar_rows']
     const found = await app.sql(
       `select proname as name, has_function_privilege('basalt_anonymous', oid, 'execute') as granted from pg_proc
        where pronamespace = 'basalt'::regnamespace and proname = any ($1) order by 1`,

@@ -445,6 +445,7 @@ test('callers have no way to the tables of schema basalt, and call none of its f
     'nearby_rows',
     'search_query',
     'search_rows',
+    'search_rows',
     'session_id',
     'similar_rows',
     'user_email',

@@ -250,6 +250,7 @@ describe('system tables are out of reach', () => {
       // Files of users, under policies.
       'basalt.objects',
       'basalt.search_rows(regclass,tsquery)',
+      'basalt.search_rows(regclass,tsquery,integer,integer)',
       'basalt.similar_rows(regclass,text,real)',
     ])
   })
