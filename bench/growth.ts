@@ -7,6 +7,7 @@ import type { GrowthSection } from './growth/section.ts'
  */
 const sections: Readonly<Record<string, () => Promise<GrowthSection>>> = {
   tables: async () => (await import('./growth/tables.ts')).measureTables,
+  plans: async () => (await import('./growth/plans.ts')).plans,
 }
 
 const { values: options, positionals } = parseArgs({

@@ -59,7 +59,7 @@ export async function createPlanner(
         new SessionCode(await queryable.many<SessionCodeRow & Record<string, unknown>>(sessionCodeQuery)),
     ),
   )
-  const way = { pool, sessions, transactionSettings: {}, isOwner: true }
+  const way = { pool, sessions, transactionSettings: {}, isPooled: false, isOwner: true }
   const database = new UserDatabase({ callers: way, administrators: way, repairGrants: async () => false })
   const service = createCollectionService({
     catalog: { current: catalog } as unknown as LiveCatalog,

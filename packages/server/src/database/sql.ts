@@ -41,9 +41,10 @@ export interface RenderedSql {
   readonly isPrepared?: boolean | undefined
 }
 
-/** A rendered fragment, with the versions of the definitions it names. */
+/** A rendered fragment, with the versions of the definitions and the relations that it names. */
 export interface VersionedSql extends RenderedSql {
   readonly version: string | undefined
+  readonly relations: readonly ReadRelation[] | undefined
 }
 
 /** Belongs to a fragment without being part of its text. */
@@ -52,6 +53,22 @@ class Version {
 
   constructor(value: string) {
     this.value = value
+  }
+}
+
+/** Relation that a statement reads, as far as the plan depends on the caller. */
+export interface ReadRelation {
+  readonly oid: string
+  /** Whether policies decide which of its rows the caller sees. */
+  readonly isRestricted: boolean
+}
+
+/** Belongs to a fragment without being part of its text. */
+class Reads {
+  readonly relation: ReadRelation
+
+  constructor(relation: ReadRelation) {
+    this.relation = relation
   }
 }
 
@@ -80,6 +97,13 @@ sql.version = (value: string): Sql => ({
   [fragmentBrand]: true,
   strings: ['', ''],
   parts: [new Version(value)],
+})
+
+/** The relation that the fragment names. */
+sql.reads = (relation: ReadRelation): Sql => ({
+  [fragmentBrand]: true,
+  strings: ['', ''],
+  parts: [new Reads(relation)],
 })
 
 /** The name of a type as `format_type` prints it, which quotes what needs quoting. */
@@ -114,6 +138,7 @@ sql.prepared = (statement: Sql): Sql => ({ ...statement, isPrepared: true })
 export function render(fragment: Sql): VersionedSql {
   const values: unknown[] = []
   const versions = new Set<string>()
+  const relations = new Map<string, ReadRelation>()
   let text = ''
   const append = (piece: Sql): void => {
     piece.strings.forEach((string, index) => {
@@ -122,6 +147,7 @@ export function render(fragment: Sql): VersionedSql {
       const part = piece.parts[index]
       if (isSql(part)) append(part)
       else if (part instanceof Version) versions.add(part.value)
+      else if (part instanceof Reads) relations.set(part.relation.oid, part.relation)
       else text += `$${values.push(part)}`
     })
   }
@@ -130,6 +156,7 @@ export function render(fragment: Sql): VersionedSql {
     text,
     values,
     version: versions.size === 0 ? undefined : [...versions].join(' '),
+    relations: relations.size === 0 ? undefined : [...relations.values()],
     isPrepared: fragment.isPrepared,
   }
 }
@@ -144,10 +171,15 @@ export function renderConstants(fragment: Sql): string {
   const constants: Sql = {
     ...fragment,
     parts: fragment.parts.map((part) =>
-      isSql(part) ? verbatim(renderConstants(part)) : part instanceof Version ? part : constant(part),
+      isSql(part) ? verbatim(renderConstants(part)) : isNote(part) ? part : constant(part),
     ),
   }
   return render(constants).text
+}
+
+/** Returns whether the part adds nothing to the text. */
+function isNote(part: unknown): boolean {
+  return part instanceof Version || part instanceof Reads
 }
 
 function constant(value: unknown): Sql {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { CallerContexts } from './caller/caller-context.ts'
+import { CallerContexts, type SizeCheck } from './caller/caller-context.ts'
 import type { CallerScope, Origin } from './caller/caller-scope.ts'
 import {
   answersOf,
@@ -15,6 +15,7 @@ import type { Connection } from './connection/connection.ts'
 import { type Answer, begin, type Call, StatementFailed, statement, subjectOf } from './connection/message.ts'
 import { ConnectionLost } from './errors/failures.ts'
 import { isWorthAnotherAttempt } from './errors/retry.ts'
+import { KeptPlans, type PlannedSteps } from './plans/kept-plans.ts'
 import type { Pool } from './pool/pool.ts'
 import { ReadQueue } from './pool/read-queue.ts'
 import type { SessionGuard } from './session/guard.ts'
@@ -86,8 +87,15 @@ export interface Rehearsal {
   readonly setup: () => readonly Call[]
 }
 
+/** Attempts to use a kept plan; then the statements are planned anew. */
+const planAttempts = 4
+
 /** The calls of a run, and how they are sent. */
 interface RunMessage extends PlacedSteps {
+  /** Undefined where no plan is kept. */
+  readonly planned: PlannedSteps | undefined
+  /** Index of the first call that looks for a class of the caller. */
+  readonly looksAt: number
   /** True if its calls begin and end the transaction themselves. */
   readonly isBlock: boolean
   /** True if running them may leave something in the session. */
@@ -101,6 +109,8 @@ export interface WayOptions {
   readonly sessions: SessionGuard
   /** Settings each transaction makes for itself; empty where the connection carries them. */
   readonly transactionSettings: Readonly<Record<string, string>>
+  /** True if a pooler shares their sessions, in which then nothing is prepared. */
+  readonly isPooled: boolean
   /** True if they log in as the owner, for want of a role of their own. */
   readonly isOwner: boolean
 }
@@ -117,11 +127,14 @@ export interface UserDatabaseOptions {
 interface Way extends Pick<WayOptions, 'pool' | 'isOwner' | 'sessions'> {
   readonly reads: ReadQueue
   readonly contexts: CallerContexts
+  /** Undefined where nothing is prepared. */
+  readonly plans: KeptPlans | undefined
 }
 
-function createWay({ pool, isOwner, sessions, transactionSettings }: WayOptions): Way {
+function createWay({ pool, isOwner, isPooled, sessions, transactionSettings }: WayOptions): Way {
   const reads = new ReadQueue(pool, sessions)
-  return { pool, isOwner, sessions, reads, contexts: new CallerContexts(transactionSettings) }
+  const contexts = new CallerContexts(transactionSettings)
+  return { pool, isOwner, sessions, reads, contexts, plans: isPooled ? undefined : new KeptPlans() }
 }
 
 /** Returns whether PostgreSQL says that a privilege is missing. */
@@ -170,15 +183,12 @@ export class UserDatabase {
    * @throws ServerStepFailed, ConnectionLost, PoolExhausted
    */
   run(scope: CallerScope, steps: readonly Step[], options: RunOptions): Promise<readonly Answer[]> {
-    const { conclude } = options
-    const message = this.#assemble(scope, steps, options)
-    const send = conclude && (() => this.#sendConcluded(scope, message, conclude, options))
-    const attempt = this.#attempt(scope, message, options, 1, send)
+    const attempt = this.#runPlanned(scope, steps, options, 1)
     const running =
       scope.kind === 'unrestricted' && !this.#administrators.isOwner
         ? attempt.catch(async (error) => {
             if (!isDenied(error) || !(await this.#repairGrants())) throw error
-            return await this.#attempt(scope, message, options, 1, send)
+            return await this.#runPlanned(scope, steps, options, 1)
           })
         : attempt
     return this.#observe === undefined
@@ -193,9 +203,10 @@ export class UserDatabase {
    * @throws SnapshotUnavailable, StatementFailed, ConnectionLost, PoolExhausted
    */
   async runAt(snapshot: string, scope: CallerScope, steps: readonly Step[]): Promise<readonly Answer[]> {
-    const { pool, sessions } = this.#wayOf(scope)
+    const { pool, sessions, plans } = this.#wayOf(scope)
     const leavesState = sessions.mayLeaveState(steps)
-    const message = placeSteps(scope, steps, this.#opening(scope, leavesState))
+    const fitting = plans?.planAnew(scope, steps) ?? steps
+    const message = placeSteps(scope, fitting, this.#opening(scope, leavesState))
     const run = async (connection: Connection) => {
       await adoptSnapshot(connection, snapshot)
       const answers = await connection.send([...message.calls, ...sessions.ending(leavesState)])
@@ -247,8 +258,9 @@ export class UserDatabase {
     { origin, settings = {}, isSnapshot = false, snapshot }: TransactionOptions,
     work: (transaction: UserTransaction) => Promise<Result>,
   ): Promise<Result> {
+    const { contexts, sessions, plans } = this.#wayOf(scope)
     const run = async (steps: readonly Step[]): Promise<readonly Answer[]> => {
-      const message = placeSteps(scope, steps)
+      const message = placeSteps(scope, plans?.planAnew(scope, steps) ?? steps)
       try {
         const answers = await connection.send(message.calls)
         return answersOf(message, answers)
@@ -256,7 +268,6 @@ export class UserDatabase {
         throw locateFailure(error, message)
       }
     }
-    const { contexts, sessions } = this.#wayOf(scope)
     return await sessions.runBlock(connection, isAnything, async () => {
       const context = contexts.callFor(scope, origin)
       if (snapshot === undefined) await connection.send([isSnapshot ? beginSnapshot : begin, context])
@@ -285,6 +296,24 @@ export class UserDatabase {
     return kind === 'unrestricted' ? this.#administrators : this.#callers
   }
 
+  /** Runs the steps by kept plans, and again where PostgreSQL says that one does not fit. */
+  #runPlanned(
+    scope: CallerScope,
+    steps: readonly Step[],
+    options: RunOptions,
+    planAttempt: number,
+  ): Promise<readonly Answer[]> {
+    const { conclude } = options
+    const message = this.#assemble(scope, steps, options, planAttempt >= planAttempts)
+    const send = conclude && (() => this.#sendConcluded(scope, message, conclude, options))
+    const attempt = this.#attempt(scope, message, options, 1, send)
+    if (message.planned === undefined) return attempt
+    return attempt.catch(async (error) => {
+      if (this.#wayOf(scope).plans?.learnFrom(scope, error) !== true) throw error
+      return await this.#runPlanned(scope, steps, options, planAttempt + 1)
+    })
+  }
+
   #attempt(
     scope: CallerScope,
     message: RunMessage,
@@ -293,7 +322,13 @@ export class UserDatabase {
     send = () => this.#send(scope, message, options),
   ): Promise<readonly Answer[]> {
     return send().then(
-      (answers) => answersOf(message, answers),
+      (answers) => {
+        const { planned, looksAt } = message
+        if (planned !== undefined && planned.looks.length > 0) {
+          this.#wayOf(scope).plans?.learn(scope, planned, answers.slice(looksAt))
+        }
+        return answersOf(message, answers)
+      },
       async (error) => {
         if (!isWorthAnotherAttempt(error, attempt, options)) throw locateFailure(error, message)
         // Transactions that collided must not do so again at once.
@@ -357,25 +392,31 @@ export class UserDatabase {
   #assemble(
     scope: CallerScope,
     steps: readonly Step[],
-    { origin, isReadOnly = false, conclude }: RunOptions,
+    { origin, isRead, isReadOnly = false, conclude }: RunOptions,
+    isPlannedAnew: boolean,
   ): RunMessage {
-    const { sessions } = this.#wayOf(scope)
+    const { sessions, plans } = this.#wayOf(scope)
     const leavesState = sessions.mayLeaveState(steps)
-    const opening = this.#opening(scope, leavesState, origin)
+    const isBlock = conclude !== undefined || sessions.needsBlock(leavesState)
+    const isKept = !isPlannedAnew && this.#rehearsal === undefined
+    const planned = isKept ? plans?.plan(scope, steps, isRead && !isBlock) : undefined
+    const opening = this.#opening(scope, leavesState, origin, planned?.check)
     const before = isReadOnly ? [...opening, refuseWrites] : opening
     if (this.#rehearsal !== undefined) {
       const rehearsed = placeSteps(scope, steps, [rollback, begin, ...this.#rehearsal.setup(), ...before])
       const calls = [...rehearsed.calls, checkConstraints, ...sessions.undoing]
-      return { ...rehearsed, calls, isBlock: true, leavesState: true }
+      return { ...rehearsed, calls, isBlock: true, leavesState: true, planned: undefined, looksAt: 0 }
     }
-    const isBlock = conclude !== undefined || sessions.needsBlock(leavesState)
-    const placed = placeSteps(scope, steps, isBlock ? [begin, ...before] : before)
+    const fitting = planned?.steps ?? plans?.planAnew(scope, steps) ?? steps
+    const placed = placeSteps(scope, fitting, isBlock ? [begin, ...before] : before)
+    const looks = planned?.looks.map(({ call }) => call) ?? []
     const ending = isBlock && conclude === undefined ? sessions.ending(leavesState) : []
-    return { ...placed, calls: [...placed.calls, ...ending], isBlock, leavesState }
+    const calls = [...placed.calls, ...looks, ...ending]
+    return { ...placed, calls, isBlock, leavesState, planned, looksAt: placed.calls.length }
   }
 
-  #opening(scope: CallerScope, leavesState: boolean, origin?: Origin): readonly Call[] {
-    const context = this.#wayOf(scope).contexts.callFor(scope, origin)
+  #opening(scope: CallerScope, leavesState: boolean, origin?: Origin, check?: SizeCheck): readonly Call[] {
+    const context = this.#wayOf(scope).contexts.callFor(scope, origin, check)
     return leavesState ? [discardSequences, context] : [context]
   }
 }

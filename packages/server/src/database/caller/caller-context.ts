@@ -1,3 +1,4 @@
+import { arrayLiteral } from '../array-literal.ts'
 import { type Call, type Statement, statement } from '../connection/message.ts'
 import { anonymousRole, type CallerScope, callerRole, type Origin } from './caller-scope.ts'
 
@@ -20,11 +21,17 @@ export class CallerContexts {
     this.#unrestricted = createContext({ row_security: 'off', ...sessionSettings }, [])
   }
 
-  callFor(scope: CallerScope, origin?: Origin): Call {
-    const { plain, withOrigin } = this.#statementsOf(scope)
+  /** @param check of the sizes for which plans are kept */
+  callFor(scope: CallerScope, origin?: Origin, check?: SizeCheck): Call {
+    const { plain, withOrigin, checked, checkedWithOrigin } = this.#statementsOf(scope)
     const claims = claimsOf(scope)
-    if (origin === undefined) return { statement: plain, values: claims }
-    return { statement: withOrigin, values: [...claims, describeOrigin(scope, origin)] }
+    if (check === undefined) {
+      if (origin === undefined) return { statement: plain, values: claims }
+      return { statement: withOrigin, values: [...claims, describeOrigin(scope, origin)] }
+    }
+    const sizes = [arrayLiteral(check.relations), arrayLiteral(check.sizes)]
+    if (origin === undefined) return { statement: checked, values: [...claims, ...sizes] }
+    return { statement: checkedWithOrigin, values: [...claims, describeOrigin(scope, origin), ...sizes] }
   }
 
   #statementsOf({ kind }: CallerScope): Context {
@@ -37,17 +44,30 @@ export class CallerContexts {
 interface Context {
   readonly plain: Statement
   readonly withOrigin: Statement
+  readonly checked: Statement
+  readonly checkedWithOrigin: Statement
+}
+
+/** Relations by object id, and the sizes for which the plans of a message are kept. */
+export interface SizeCheck {
+  readonly relations: readonly string[]
+  readonly sizes: readonly string[]
 }
 
 function createContext(fixed: Settings, variables: readonly string[]): Context {
   const settings = Object.entries(fixed).map(([name, value]) => `set_config('${name}', '${value}', true)`)
-  const selecting = (names: readonly string[]) =>
-    statement(
-      `select ${[...settings, ...names.map((name, index) => `set_config('${name}', $${index + 1}, true)`)].join(', ')}`,
-    )
+  const selecting = (names: readonly string[], isChecked = false) => {
+    const items = [...settings, ...names.map((name, index) => `set_config('${name}', $${index + 1}, true)`)]
+    if (isChecked) {
+      items.push(`basalt.check_size_classes($${names.length + 1}, $${names.length + 2})`)
+    }
+    return statement(`select ${items.join(', ')}`)
+  }
   return {
     plain: selecting(variables),
     withOrigin: selecting([...variables, originVariable]),
+    checked: selecting(variables, true),
+    checkedWithOrigin: selecting([...variables, originVariable], true),
   }
 }
 

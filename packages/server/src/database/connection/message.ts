@@ -3,14 +3,18 @@ import type { Submittable, Connection as WireConnection } from 'pg'
 import pg from 'pg'
 import { serialize } from 'pg-protocol'
 import { ConnectionLost } from '../errors/failures.ts'
+import type { ReadRelation } from '../sql.ts'
 import { PreparedNames } from './prepared-names.ts'
 
 /** A statement by text; the name under which a connection prepares it follows from the text and the version. */
 export interface Statement {
   readonly text: string
+  /** Empty for one that is planned anew each time. */
   readonly name: string
   /** The first relation, or function that answers rows, it names. What locks or slows one statement on it does so to all of them. */
   readonly subject: string | undefined
+  /** Relations on which its plan depends; empty where it writes, or names none. */
+  readonly reads: readonly ReadRelation[]
 }
 
 /** A statement with the values of one execution, all in Postgres' text form. */
@@ -32,11 +36,23 @@ export interface Receiver {
   readonly fail: (error: unknown) => void
 }
 
-/** @param version of the definitions that the text names, where what is prepared depends on them */
-export function statement(text: string, version = ''): Statement {
-  const name = `b${createHash('sha256').update(`${version} ${text}`).digest('base64url').slice(0, 22)}`
+/** What a query begins with, and what it does not have. */
+const query = /^\s*(?:select|with)\b(?!.*\b(?:insert into|update|delete from|merge into)\b)/s
+
+/**
+ * @param version of the definitions that the text names, where what is prepared depends on them
+ * @param relations that the text names
+ */
+export function statement(text: string, version = '', relations: readonly ReadRelation[] = []): Statement {
+  const name = statementName(`${version} ${text}`)
+  const reads = relations.length > 0 && query.test(text) ? relations : []
   const [, subject] = /\b(?:from|into|update|lateral) ("(?:[^"]|"")+"\."(?:[^"]|"")+")/.exec(text) ?? []
-  return { text, name, subject }
+  return { text, name, subject, reads }
+}
+
+/** Names a prepared statement by all that tells it from others. */
+export function statementName(identity: string): string {
+  return `b${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}`
 }
 
 /** Our statements are conditional by themselves; a stricter default of the database would only make them fail. */
@@ -111,7 +127,7 @@ export class Message implements Submittable {
     this.#calls.forEach(({ statement, values }, index) => {
       const name = this.#prepare ? statement.name : ''
       if (!prepared.has(name)) {
-        if (this.#prepare) {
+        if (name !== '') {
           // It exists when its Parse went well and the Bind after it failed. Closing a statement that does not
           // exist is no error.
           parts.push(closeStatement(name))

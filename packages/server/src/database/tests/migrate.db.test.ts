@@ -62,10 +62,14 @@ test('the system schema is closed to callers, but for the helpers of policies', 
   )
   expect(functions.map(({ name }) => name)).toEqual([
     'aal',
+    'check_size_classes',
     'claims',
     'email_verified',
     'is_anonymous',
+    'plan_class',
+    'planned_for',
     'session_id',
+    'size_class',
     'user_email',
     'user_id',
   ])

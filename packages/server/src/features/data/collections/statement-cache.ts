@@ -37,11 +37,11 @@ export class StatementCache {
   }
 
   template(fragment: Sql): Template {
-    const { text, values, version } = render(fragment)
+    const { text, values, version, relations } = render(fragment)
     const key = `${version} ${text}`
     let known = this.#statements.get(key)
     if (known === undefined) {
-      known = statement(text, version)
+      known = statement(text, version, relations)
       this.#statements.set(key, known)
     }
     // Collections bind nothing but texts and slots.

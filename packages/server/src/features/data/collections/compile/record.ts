@@ -7,8 +7,10 @@ import { compileJsonValue } from './json-value.ts'
 /** Related records shown per record; more are reached through the related collection itself. */
 const oneToManyLimit = 1000
 
-export function relationName({ schema, name, version }: Relation): Sql {
-  return sql`${sql.version(version)}${sql.id(schema, name)}`
+export function relationName({ oid, schema, name, version, kind, rlsEnabled }: Relation): Sql {
+  // A view may read tables with policies.
+  const isRestricted = rlsEnabled || kind === 'view'
+  return sql`${sql.version(version)}${sql.reads({ oid, isRestricted })}${sql.id(schema, name)}`
 }
 
 /** The select list of a record whose row is `alias`: its columns, and `expand` when asked for. */

@@ -25,11 +25,13 @@ export interface PlanContext {
   readonly catalog: Catalog
   readonly reader: Reader
   readonly searches: SearchDefinitions
+  /** True for rows that are found without the indexes of searches: the caller sees few that could match. */
+  readonly isDirect?: boolean
 }
 
 /** @throws AppError naming the parameter */
 export function planRows(
-  { catalog, reader, searches }: PlanContext,
+  { catalog, reader, searches, isDirect = false }: PlanContext,
   relation: Relation,
   { filter, search, spatial = [] }: RowsQuery,
 ): RowsPlan {
@@ -44,7 +46,8 @@ export function planRows(
     conditions.push({ kind: 'spatial', spatial: each })
   }
   if (search !== undefined) {
-    conditions.push({ kind: 'search', search: planSearch(catalog, relation, search, reader, searches) })
+    const planned = planSearch(catalog, relation, search, reader, searches)
+    conditions.push({ kind: 'search', search: isDirect ? { ...planned, candidates: undefined } : planned })
   }
   return { relation, conditions }
 }

@@ -5,6 +5,7 @@ import { requireRelation } from '../access/catalog-access.ts'
 import { type AggregateListQuery, type ListQuery, parseListQuery } from '../parse/list-query.ts'
 import { takeNearest } from '../parse/vector.ts'
 import { planList } from '../plan/list.ts'
+import { searchOf } from '../plan/rows.ts'
 import { aggregateRequest } from './aggregate-request.ts'
 import { hybridRequest } from './hybrid-request.ts'
 import type { ListContext, ListRequest, QueryEmbedder } from './list-request.ts'
@@ -52,7 +53,12 @@ function planListRequest(
   if ('aggregate' in query) return aggregateRequest(context, relation, query)
   const { vector } = query
   if (vector === undefined) {
-    return pageRequest(planList(context, relation, query, context.limits), context)
+    const plan = planList(context, relation, query, context.limits)
+    const isLookedUp = searchOf(plan.rows)?.candidates !== undefined
+    const direct = isLookedUp
+      ? planList({ ...context, isDirect: true }, relation, query, context.limits)
+      : undefined
+    return pageRequest(plan, direct, context)
   }
   return vector.kind === 'hybrid'
     ? hybridRequest(context, relation, { ...query, vector })

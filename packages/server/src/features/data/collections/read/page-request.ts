@@ -1,3 +1,4 @@
+import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { Answer } from '../../../../database/connection/message.ts'
 import type { Sql } from '../../../../database/sql.ts'
 import { compileCursorPage, compileEstimate, compileOffsetPage } from '../compile/list.ts'
@@ -6,9 +7,21 @@ import { type ListPlan, relationsOfList } from '../plan/list.ts'
 import { formatFacets } from './facets-page.ts'
 import type { ListContext, ListRequest } from './list-request.ts'
 
-/** A list sorted by columns. */
-export function pageRequest(plan: ListPlan, { statements }: Pick<ListContext, 'statements'>): ListRequest {
-  const calls = listFragments(plan).map((fragment) => statements.call(fragment))
+/**
+ * A list sorted by columns.
+ *
+ * @param direct finds the same rows for callers who see few; undefined where that makes no difference
+ */
+export function pageRequest(
+  plan: ListPlan,
+  direct: ListPlan | undefined,
+  { statements }: Pick<ListContext, 'statements'>,
+): ListRequest {
+  const forFew = direct && listFragments(direct).map((fragment) => statements.call(fragment))
+  const calls = listFragments(plan).map((fragment, index): Step => {
+    const few = forFew?.[index]
+    return { ...statements.call(fragment), ...(few === undefined ? {} : { forFew: few }) }
+  })
   return {
     relations: relationsOfList(plan),
     rows: plan.rows,

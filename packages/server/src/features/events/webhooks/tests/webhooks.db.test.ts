@@ -439,15 +439,19 @@ test('callers have no way to the tables of schema basalt, and call none of its f
     order by proname`)
   expect(callable.map(({ proname }) => proname)).toEqual([
     'aal',
+    'check_size_classes',
     'claims',
     'email_verified',
     'is_anonymous',
     'nearby_rows',
+    'plan_class',
+    'planned_for',
     'search_query',
     'search_rows',
     'search_rows',
     'session_id',
     'similar_rows',
+    'size_class',
     'user_email',
     'user_id',
   ])

@@ -1,0 +1,142 @@
+import type { SizeCheck } from '../caller/caller-context.ts'
+import type { CallerScope } from '../caller/caller-scope.ts'
+import type { Step } from '../caller/caller-steps.ts'
+import { type Answer, type Call, type Statement, statement, statementName } from '../connection/message.ts'
+import { quoteLiteral } from '../sql.ts'
+import { isOfFew, PlanClasses, type RelationClasses, smallSize } from './plan-classes.ts'
+
+const findClass = statement('select basalt.plan_class($1)')
+
+/** Class of a relation's callers for a statement; undefined where it is not known. */
+interface ChosenClass {
+  readonly relation: RelationClasses
+  /** Empty where the plan depends on nothing. */
+  readonly name: string | undefined
+  /** True if PostgreSQL has to compare it when it makes a plan. */
+  readonly isGuarded: boolean
+}
+
+/** The steps of a run with the statements whose plans fit its caller. */
+export interface PlannedSteps {
+  readonly steps: readonly Step[]
+  /** Comes before the steps, and fails where a kept plan was made for another size. */
+  readonly check: SizeCheck | undefined
+  /** Calls after the steps, whose answers {@link KeptPlans.learn} stores. */
+  readonly looks: readonly { readonly relation: RelationClasses; readonly call: Call }[]
+}
+
+/**
+ * Chooses for each statement of a caller which kept plan it may use (see docs/decisions/0041-plans-by-class-of-caller.md):
+ * plans are kept by class of caller and size of the relations, and a statement is planned anew where the class is not known.
+ */
+export class KeptPlans {
+  readonly #classes = new PlanClasses()
+  readonly #variants = new WeakMap<Statement, Map<string, Statement>>()
+
+  /** @param mayLook whether calls may follow the steps; otherwise a caller's class stays unknown */
+  plan(scope: CallerScope, steps: readonly Step[], mayLook: boolean): PlannedSteps {
+    const checked: RelationClasses[] = []
+    const looks: { relation: RelationClasses; call: Call }[] = []
+    const planned = steps.map((step): Step => {
+      const { reads } = step.statement
+      if (reads.length === 0 || step.asLogin === true) return step
+      const classes = reads.map(({ oid, isRestricted }) => {
+        const relation = this.#classes.relation(scope, oid)
+        if (this.#classes.takeSizeCheck(relation)) checked.push(relation)
+        const isLookedAt = looks.some((look) => look.relation === relation)
+        return this.#choose(scope, relation, isRestricted, () => {
+          if (mayLook && !isLookedAt) looks.push({ relation, call: { statement: findClass, values: [oid] } })
+        })
+      })
+      const isForFew = step.forFew !== undefined && isOfFew(classes[0]?.name ?? '')
+      const { statement, values } = isForFew ? step.forFew : step
+      const chosen = this.#variant(statement, scope, classes)
+      return chosen === step.statement ? step : { ...step, statement: chosen, values }
+    })
+    const check =
+      checked.length === 0
+        ? undefined
+        : { relations: checked.map(({ oid }) => oid), sizes: checked.map(({ size }) => size) }
+    return { steps: planned, check, looks }
+  }
+
+  /** The same steps, planned anew: for transactions that cannot be sent again. */
+  planAnew(scope: CallerScope, steps: readonly Step[]): readonly Step[] {
+    return steps.map((step) => {
+      const { reads } = step.statement
+      const isKept = reads.every(({ oid }) => this.#classes.relation(scope, oid).size === smallSize)
+      return isKept || step.asLogin === true ? step : { ...step, statement: this.#anew(step.statement) }
+    })
+  }
+
+  learn(scope: CallerScope, { looks }: PlannedSteps, answers: readonly Answer[]): void {
+    looks.forEach(({ relation }, index) => {
+      const found = answers[index]?.rows[0]?.[0]
+      if (found != null) this.#classes.learn(scope, relation, found)
+    })
+  }
+
+  /** Returns whether the failure says that a kept plan does not fit, after which the steps are planned again. */
+  learnFrom(scope: CallerScope, error: unknown): boolean {
+    return this.#classes.learnFrom(scope, error)
+  }
+
+  /** @param look asks for the class of the caller */
+  #choose(
+    scope: CallerScope,
+    relation: RelationClasses,
+    isRestricted: boolean,
+    look: () => void,
+  ): ChosenClass {
+    if (relation.size === smallSize) return { relation, name: '', isGuarded: false }
+    if (!isRestricted || scope.kind === 'unrestricted') {
+      return { relation, name: relation.size, isGuarded: false }
+    }
+    const known = this.#classes.classOf(scope, relation)
+    if (known === undefined) look()
+    // Most callers have few rows; one that has many is slow once.
+    return { relation, name: known ?? relation.few, isGuarded: true }
+  }
+
+  #variant(original: Statement, { kind }: CallerScope, classes: readonly ChosenClass[]): Statement {
+    const names = classes.map(({ name }) => name)
+    if (names.includes(undefined)) return this.#anew(original)
+    const isSmall = names.every((name) => name === '')
+    // PostgreSQL plans anew for another role than the last: each has its own.
+    if (isSmall && kind === 'caller') return original
+    return this.#remember(original, `${kind} ${names.join(' ')}`, (key) => {
+      const guards = classes
+        .filter(({ isGuarded }) => isGuarded)
+        .map(({ relation, name }) => `basalt.planned_for(${relation.oid}, ${quoteLiteral(name ?? '')})`)
+      const text = guards.length === 0 ? original.text : guarded(original.text, guards.join(' and '))
+      return { ...original, text, name: statementName(`${original.name} ${key}`) }
+    })
+  }
+
+  #anew(original: Statement): Statement {
+    return this.#remember(original, '', () => ({ ...original, name: '' }))
+  }
+
+  #remember(original: Statement, key: string, make: (key: string) => Statement): Statement {
+    let variants = this.#variants.get(original)
+    if (variants === undefined) {
+      variants = new Map()
+      this.#variants.set(original, variants)
+    }
+    let variant = variants.get(key)
+    if (variant === undefined) {
+      variant = make(key)
+      variants.set(key, variant)
+    }
+    return variant
+  }
+}
+
+/**
+ * The query with a condition that PostgreSQL evaluates when it makes a plan that is kept. A plan for the values of one
+ * execution is not kept: there the parameter is known, and the condition falls away unevaluated.
+ */
+function guarded(text: string, guard: string): string {
+  const isForValues = /\$1\b/.test(text) ? `case when $1 is not null then true else ${guard} end` : guard
+  return `select * from (${text}\n) kept where ${isForValues}`
+}

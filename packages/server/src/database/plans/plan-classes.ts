@@ -1,0 +1,107 @@
+import { Lru } from '../../lib/lru.ts'
+import type { CallerScope } from '../caller/caller-scope.ts'
+import { StatementFailed } from '../connection/message.ts'
+
+/** SQLSTATE of a plan that would be made for, or was made for, other callers or another size than it is used for. */
+const otherClass = 'BS006'
+
+/** Size class of relations that any plan reads quickly. */
+export const smallSize = '0'
+
+/** Relations that are remembered. */
+const relationLimit = 10_000
+/** Classes of callers that are remembered, over all relations. */
+const callerLimit = 50_000
+/** How long the size of a relation is relied on: in less than that few rows can be added. */
+const sizeAgeMs = 250
+/** Power of two, from 256 rows on, of the rows for which a caller with an unknown class may be given the plan. */
+const fewRows = 2
+
+/** What is known of a relation, for callers of one kind. */
+export interface RelationClasses {
+  readonly oid: string
+  size: string
+  sizedAt: number
+  /** Of the callers with the fewest rows, who are most of them; undefined until one is known. */
+  few: string | undefined
+  /** Counts what has made the classes of its callers worthless. */
+  generation: number
+}
+
+/**
+ * Classes of callers by relation, as `basalt.plan_class` names them. They may be out of date: PostgreSQL judges again
+ * whenever it makes a plan that is kept.
+ */
+export class PlanClasses {
+  readonly #relations = new Lru<string, RelationClasses>(relationLimit)
+  readonly #callers = new Lru<string, string>(callerLimit)
+
+  relation({ kind }: CallerScope, oid: string): RelationClasses {
+    const key = `${kind} ${oid}`
+    let known = this.#relations.get(key)
+    if (known === undefined) {
+      known = { oid, size: smallSize, sizedAt: Number.NEGATIVE_INFINITY, few: undefined, generation: 0 }
+      this.#relations.set(key, known)
+    }
+    return known
+  }
+
+  /** Returns whether the size has to be checked, which the caller then does. */
+  takeSizeCheck(relation: RelationClasses): boolean {
+    const now = performance.now()
+    if (now - relation.sizedAt < sizeAgeMs) return false
+    relation.sizedAt = now
+    return true
+  }
+
+  classOf(scope: CallerScope, relation: RelationClasses): string | undefined {
+    return this.#callers.get(callerKey(scope, relation))
+  }
+
+  /** Stores what a look at the relation as the caller has found. */
+  learn(scope: CallerScope, relation: RelationClasses, found: string): void {
+    const [size = smallSize] = found.split('.')
+    if (size !== relation.size) this.#resize(relation, size)
+    if (isOfFew(found)) relation.few = found
+    this.#callers.set(callerKey(scope, relation), found)
+  }
+
+  /**
+   * Learns from a failure that a kept plan does not fit.
+   *
+   * @returns false for other failures
+   */
+  learnFrom(scope: CallerScope, error: unknown): boolean {
+    if (!(error instanceof StatementFailed) || error.error.code !== otherClass) return false
+    const { table = '', detail = '' } = error.error
+    const relation = this.relation(scope, table)
+    if (!detail.includes('.')) {
+      this.#resize(relation, detail)
+      return true
+    }
+    // The statistics have changed since the caller's class was found, and that of others as well.
+    if (this.classOf(scope, relation) !== undefined) forget(relation)
+    this.learn(scope, relation, detail)
+    return true
+  }
+
+  #resize(relation: RelationClasses, size: string): void {
+    relation.size = size
+    forget(relation)
+  }
+}
+
+/** Returns whether callers of the class see few rows, as `basalt.plan_class` names it. */
+export function isOfFew(name: string): boolean {
+  const [, rows] = name.split('.')
+  return rows !== undefined && Number(rows) <= fewRows
+}
+
+function forget(relation: RelationClasses): void {
+  relation.generation += 1
+  relation.few = undefined
+}
+
+function callerKey(scope: CallerScope, { oid, generation }: RelationClasses): string {
+  return `${oid} ${generation} ${scope.kind === 'caller' ? scope.userId : scope.kind}`
+}
