@@ -75,6 +75,7 @@ async function readApiDocument(): Promise<ApiDocument> {
   const app = await createApp({ config, log: pino({ level: 'silent' }), embeddedSettings: { fsync: 'off' } })
   try {
     const response = await app.http.inject('/api/openapi.json')
+    if (response.statusCode !== 200) throw new Error(response.body)
     return response.json()
   } finally {
     await app.close()

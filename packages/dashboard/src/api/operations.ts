@@ -1,5 +1,458 @@
 // Generated from the schemas of the routes by `npm run generate`.
 
+export type AccessChange = {
+  readonly role: string
+  readonly object: string
+  readonly gained: ReadonlyArray<string>
+  readonly lost: ReadonlyArray<string>
+  readonly rowsBefore: string
+  readonly rowsAfter: string
+}
+
+export type AccessExplanation = {
+  readonly caller: {
+    readonly label: string
+    readonly kind: string
+    readonly role?: string | undefined
+    readonly settings: {
+      readonly [name: string]: string
+    }
+    readonly grant: {
+      readonly mayWrite: boolean
+      /** null: all. */
+      readonly tables: ReadonlyArray<string> | null
+    } | null
+  }
+  readonly table: {
+    readonly collection: string
+    readonly schema: string
+    readonly name: string
+    readonly kind: string
+    readonly rlsEnabled: boolean
+    readonly primaryKey: ReadonlyArray<string>
+  }
+  readonly action: 'select' | 'insert' | 'update' | 'delete'
+  /** What stands before the policies. */
+  readonly gates: ReadonlyArray<{
+    readonly name: string
+    readonly verdict: 'passes' | 'stops'
+    readonly sentence: string
+    /** Of one that stops the request before a statement is sent. */
+    readonly refusal?: {
+      readonly status: number
+      readonly error: string
+      readonly message: string
+    } | undefined
+  }>
+  /** Tests that PostgreSQL makes, each of which must pass. */
+  readonly stages: ReadonlyArray<{
+    readonly name: string
+    readonly command: string
+    readonly clause: 'using' | 'check'
+    /** The row as it is, or as it would be. */
+    readonly row: 'before' | 'after'
+  }>
+  readonly policies: ReadonlyArray<{
+    readonly name: string
+    readonly command: 'ALL' | 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE'
+    readonly permissive: boolean
+    readonly roles: ReadonlyArray<string>
+    readonly using: string | null
+    readonly check: string | null
+    readonly isForCaller: boolean
+    readonly stages: ReadonlyArray<{
+      /** Index of a stage. */
+      readonly stage: number
+      /** Index among its verdicts. */
+      readonly place: number
+    }>
+  }>
+  /** Tables that policies look at. */
+  readonly reads: ReadonlyArray<{
+    readonly policy: string
+    readonly schema: string
+    readonly name: string
+    readonly rlsEnabled: boolean
+    /** Rows that the caller sees, up to a limit. */
+    readonly visible?: number | undefined
+    readonly isMore: boolean
+    readonly error?: {
+      readonly message: string
+      readonly sqlState: string
+    } | undefined
+    readonly sentence: string
+  }>
+  readonly rows: ReadonlyArray<{
+    readonly id?: string | undefined
+    readonly shown: {
+      readonly [name: string]: string | null
+    }
+    readonly stages: ReadonlyArray<{
+      /** What policies come to; absent where there is no row to ask about. */
+      readonly outcome?: boolean | 'error' | undefined
+      readonly verdicts: ReadonlyArray<{
+        /** What an expression is for a row. */
+        readonly value: boolean | 'error' | null
+        /** Of an error. */
+        readonly message?: string | undefined
+        readonly sqlState?: string | undefined
+      }>
+    }>
+    /** What policies come to; absent where there is no row to ask about. */
+    readonly allowed?: boolean | 'error' | undefined
+    /** Whether it happened; absent where something else decided. */
+    readonly actual?: boolean | undefined
+    readonly answer?: AccessResponse | undefined
+    /** Whether both say the same; absent where one does not say. */
+    readonly agrees?: boolean | undefined
+    readonly sentence: string
+  }>
+  /** Rows were left out because together they are too large. */
+  readonly isCut: boolean
+  readonly answer: string
+  readonly statement?: {
+    readonly text?: string | undefined
+    readonly values?: ReadonlyArray<string | null> | undefined
+    readonly outcome: AccessResponse
+  } | undefined
+  readonly plans?: {
+    readonly withPolicies: AccessPlan
+    readonly withoutPolicies: AccessPlan
+  } | undefined
+  /** Shows the same in psql. */
+  readonly psql: string
+  /** What is not undone. */
+  readonly remains: ReadonlyArray<string>
+}
+
+export type AccessPlan = {
+  /** As EXPLAIN (FORMAT JSON) answers it. */
+  readonly plan?: unknown | undefined
+  readonly error?: {
+    readonly message: string
+    readonly sqlState: string
+  } | undefined
+}
+
+/** What the data API answers. */
+export type AccessResponse = {
+  readonly status: number
+  readonly error?: string | undefined
+  readonly message?: string | undefined
+  readonly data?: {
+    readonly [name: string]: unknown
+  } | undefined
+}
+
+export type AdminSession = {
+  /** RFC 3339, UTC: unless another request comes before. */
+  readonly expiresAt: string
+}
+
+export type AdminUser = {
+  readonly id: string
+  /** Empty when there is none. */
+  readonly email: string
+  readonly emailVerified: boolean
+  /** E.164. */
+  readonly phone?: string | undefined
+  readonly is_anonymous: boolean
+  /** When an anonymous user got credentials. */
+  readonly linked_at?: string | undefined
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly disabled: boolean
+  readonly lastActiveAt: string | null
+  readonly hasPassword: boolean
+  /** `totp`, `email`, `sms`, `webauthn`. */
+  readonly factors: ReadonlyArray<string>
+  /** Sign-in providers that are linked. */
+  readonly providers: ReadonlyArray<string>
+}
+
+export type Advice = {
+  /** Of the rule and its object; the same on every node. */
+  readonly id: string
+  readonly rule: string
+  /** access, indexes, health */
+  readonly group: string
+  readonly severity: 'error' | 'warning' | 'info'
+  readonly title: string
+  readonly object: string
+  readonly detail: string | null
+  readonly explanation: string
+  /** SQL that resolves the advice. */
+  readonly statement: string | null
+  /** A command instead. */
+  readonly command: string | null
+  /** A page that the server serves. */
+  readonly docs: string
+  readonly dismissal: {
+    readonly reason: string | null
+    readonly by: string
+    readonly at: string
+    /** null: for good. */
+    readonly until: string | null
+  } | null
+}
+
+export type AggregateResults = {
+  readonly results: ReadonlyArray<{
+    readonly [name: string]: unknown
+  }>
+  /** `false` when there are more groups than `groupLimit` or `api.max_groups`. */
+  readonly exhaustive?: boolean | undefined
+}
+
+export type ApiKey = {
+  readonly id: string
+  readonly userId: string
+  readonly name: string
+  /** How the key begins. */
+  readonly keyPrefix: string
+  /** `*`, `readonly` or `readwrite`. */
+  readonly scope: string
+  /** Empty: all. */
+  readonly allowedTables: ReadonlyArray<string>
+  /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
+  readonly actions: ReadonlyArray<string>
+  readonly appId: string | null
+  readonly lastUsedAt: string | null
+  readonly expiresAt: string | null
+  readonly createdAt: string
+  readonly revokedAt: string | null
+}
+
+export type ApiKeyPage = {
+  readonly items: ReadonlyArray<ApiKey>
+  readonly page: number
+  readonly perPage: number
+  readonly totalItems: number
+  readonly totalPages: number
+}
+
+export type App = {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  /** Null once the owner is deleted, and of the default app. */
+  readonly ownerUserId: string | null
+  /** Requests per window; 0: not limited. */
+  readonly rateLimitRps: number
+  readonly rateLimitWindowSeconds: number
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export type AppPage = {
+  readonly items: ReadonlyArray<App>
+  readonly page: number
+  readonly perPage: number
+  readonly totalItems: number
+  readonly totalPages: number
+}
+
+export type AuthSettings = {
+  readonly magic_link_enabled: boolean
+  readonly sms_enabled: boolean
+  readonly email_mfa_enabled: boolean
+  readonly anonymous_auth_enabled: boolean
+  readonly totp_enabled: boolean
+  readonly webauthn_enabled: boolean
+}
+
+export type AuthSettingsUpdate = {
+  readonly magic_link_enabled?: boolean | undefined
+  readonly sms_enabled?: boolean | undefined
+  readonly email_mfa_enabled?: boolean | undefined
+  readonly anonymous_auth_enabled?: boolean | undefined
+  readonly totp_enabled?: boolean | undefined
+  readonly webauthn_enabled?: boolean | undefined
+}
+
+export type Authentication = {
+  /** Access token, a JWT. */
+  readonly token: string
+  /** Opaque; replaced at every refresh. */
+  readonly refreshToken: string
+  readonly user: User
+}
+
+export type BatchOperation = {
+  /** create, update or delete */
+  readonly method: string
+  /** String or number; for update and delete. */
+  readonly id?: unknown | undefined
+  /** The columns of the table; with `expand`, related records under `expand`. */
+  readonly body?: {
+    readonly [name: string]: unknown
+  } | undefined
+  /** Of a create: the columns of a unique key; a record that has the same key is updated. */
+  readonly onConflict?: string | ReadonlyArray<string> | undefined
+  readonly onConflictAction?: 'update' | 'ignore' | undefined
+}
+
+export type BatchOperationAcross = {
+  /** The collection of this operation. */
+  readonly table: string
+  /** create, update or delete */
+  readonly method: string
+  /** String or number; for update and delete. */
+  readonly id?: unknown | undefined
+  /** The columns of the table; with `expand`, related records under `expand`. */
+  readonly body?: {
+    readonly [name: string]: unknown
+  } | undefined
+  /** Of a create: the columns of a unique key; a record that has the same key is updated. */
+  readonly onConflict?: string | ReadonlyArray<string> | undefined
+  readonly onConflictAction?: 'update' | 'ignore' | undefined
+}
+
+export type BillingState = {
+  readonly app_id: string
+  readonly plan: string
+  /** unpaid, active, past_due, canceled, trialing or incomplete; null without a subscription */
+  readonly status: string | null
+  readonly subscription_id: string | null
+  readonly customer_id: string | null
+  readonly updated_at: string | null
+}
+
+export type Bucket = {
+  readonly id: string
+  readonly name: string
+  /** Whether everybody may read its objects by their addresses. */
+  readonly public: boolean
+  /** Bytes; as configured when absent. */
+  readonly maxFileSize?: number | undefined
+  /** Media types; all when absent. */
+  readonly allowedTypes?: ReadonlyArray<string> | undefined
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** RFC 3339, UTC. */
+  readonly updatedAt: string
+}
+
+export type CallerReference = {
+  /** `user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`. */
+  readonly kind: 'user' | 'key' | 'client' | 'anonymous' | 'claims'
+  readonly id?: string | undefined
+  readonly email?: string | undefined
+  /** aal1 unless given. */
+  readonly aal?: 'aal1' | 'aal2' | undefined
+  readonly sessionId?: string | undefined
+  readonly clientId?: string | undefined
+  readonly userId?: string | undefined
+  /** Of a client: as granted unless given. */
+  readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
+  readonly tables?: ReadonlyArray<string> | undefined
+  readonly emailVerified?: boolean | undefined
+  readonly isAnonymous?: boolean | undefined
+}
+
+export type CreatedApiKey = {
+  /** To present as bearer token; shown this once. */
+  readonly key: string
+  readonly apiKey: ApiKey
+}
+
+export type Deploy = {
+  readonly id: string
+  readonly siteId: string
+  readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
+  readonly fileCount: number
+  readonly totalBytes: number
+  readonly errorMessage?: string | undefined
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** RFC 3339, UTC. */
+  readonly updatedAt: string
+}
+
+export type Domain = {
+  readonly id: string
+  /** In ASCII. */
+  readonly hostname: string
+  readonly environment: string
+  /** permanent or temporary */
+  readonly redirectMode?: string | undefined
+  /** pending_verification, verified, active, verification_failed, verification_lapsed or tombstoned */
+  readonly status: string
+  /** The record of the DNS that proves whose the domain is. */
+  readonly verification: {
+    readonly type: string
+    readonly name: string
+    readonly value: string
+  }
+  readonly siteId?: string | undefined
+  readonly lastError?: string | undefined
+  /** RFC 3339, UTC. */
+  readonly verifiedAt?: string | undefined
+  /** RFC 3339, UTC. */
+  readonly checkedAt?: string | undefined
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** RFC 3339, UTC. */
+  readonly updatedAt: string
+}
+
+export type DomainPage = {
+  readonly items: ReadonlyArray<Domain>
+  readonly page: number
+  readonly perPage: number
+  readonly totalItems: number
+  readonly totalPages: number
+}
+
+export type Embedding = {
+  readonly name: string
+  readonly table: string
+  readonly columns: ReadonlyArray<string>
+  readonly vectorColumn: string
+  /** `provider:model` */
+  readonly model: string | null
+  /** As the node that answers knows it. */
+  readonly provider: {
+    readonly name: string
+    /** `closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it. */
+    readonly breaker: 'closed' | 'open' | 'half-open'
+    /** Until it is asked again. */
+    readonly retryInSeconds: number
+  } | null
+  /** What keeps it from being kept current, such as a missing table. */
+  readonly problem: string | null
+  /** Whether existing rows have not been queued since it was configured as it is. */
+  readonly isOutdated: boolean
+  /** Rows that wait for their vector. */
+  readonly pending: number
+  /** Rows whose text the provider refuses. */
+  readonly failed: number
+  /** Vectors written so far. */
+  readonly written: number
+  /** RFC 3339, UTC. */
+  readonly lastWrittenAt: string | null
+  readonly lastError: string | null
+  readonly backfill: EmbeddingBackfill | null
+}
+
+export type EmbeddingBackfill = {
+  readonly jobId: string
+  /** As of jobs. */
+  readonly state: string
+  /** Rows it has queued. */
+  readonly rows: number | null
+  /** RFC 3339, UTC. */
+  readonly startedAt: string | null
+  /** RFC 3339, UTC. */
+  readonly finishedAt: string | null
+}
+
+export type EmbeddingList = {
+  readonly items: ReadonlyArray<Embedding>
+  readonly count: number
+}
+
 /** An error. */
 export type Error = {
   /** Equals the HTTP status. */
@@ -11,6 +464,156 @@ export type Error = {
     readonly [name: string]: unknown
   } | undefined
   readonly doc_url?: string | undefined
+}
+
+export type Factor = {
+  readonly id: string
+  /** `totp`, `email`, `sms` or `webauthn`. */
+  readonly method: string
+  readonly label: string
+  /** Masked. */
+  readonly phone?: string | undefined
+  /** Masked. */
+  readonly email?: string | undefined
+}
+
+export type GridColumn = {
+  readonly name: string
+  readonly position: number
+  readonly type: string
+  readonly jsonType: string
+  readonly nullable: boolean
+  readonly hasDefault?: boolean | undefined
+  readonly default?: string | undefined
+  readonly identity?: 'always' | 'by default' | undefined
+  readonly isGenerated?: boolean | undefined
+  readonly comment?: string | undefined
+  readonly isPrimaryKey: boolean
+  readonly isGeometry: boolean
+  readonly isGeography: boolean
+  readonly isRaster?: boolean | undefined
+  /** Empty where it takes every kind. */
+  readonly geometryType?: string | undefined
+  readonly srid?: number | undefined
+  readonly coordDimension?: number | undefined
+  readonly isVector: boolean
+  readonly vectorDim?: number | undefined
+  readonly enumValues?: ReadonlyArray<string> | undefined
+}
+
+export type Health = {
+  /** ok, degraded or stopping */
+  readonly status: string
+  /** ok or unreachable */
+  readonly database: string
+}
+
+export type ImportResult = {
+  readonly processed: number
+  readonly inserted: number
+  readonly updated: number
+  readonly skipped: number
+  readonly failed: number
+  /** The rows that were refused, the first 10,000 of them. */
+  readonly errors?: ReadonlyArray<{
+    /** Counted from 1. */
+    readonly row: number
+    readonly message: string
+  }> | undefined
+  readonly dryRun?: boolean | undefined
+}
+
+export type ImportRun = {
+  readonly id: string
+  readonly collection: string
+  readonly state: 'running' | 'succeeded' | 'failed' | 'canceled'
+  /** Of the file. */
+  readonly rowsRead: number
+  /** So far; they are there when the state is `succeeded`. */
+  readonly rowsWritten: number
+  /** Rows that were refused so far. */
+  readonly failed: number
+  readonly startedAt: string
+  readonly finishedAt: string | null
+  /** As the answer without the preference. */
+  readonly result: ImportResult | null
+  /** As the answer without the preference. */
+  readonly error: {
+    readonly message: string
+    /** The rows that were refused, the first 10,000 of them. */
+    readonly errors?: ReadonlyArray<{
+      /** Counted from 1. */
+      readonly row: number
+      readonly message: string
+    }> | undefined
+    readonly [name: string]: unknown
+  } | null
+}
+
+export type Job = {
+  readonly id: string
+  readonly type: string
+  /** What a job of the type needs. */
+  readonly payload: {
+    readonly [name: string]: unknown
+  }
+  readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
+  readonly attempts: number
+  readonly maxAttempts: number
+  /** Empty when the latest attempt did not fail. */
+  readonly lastError: string
+  /** Not before this time. */
+  readonly runAt: string
+  /** Of a running job: when another worker takes it unless its own renews the lease. */
+  readonly leaseUntil?: string | undefined
+  /** RFC 3339, UTC. */
+  readonly lastRunAt?: string | undefined
+  /** The schedule it comes from. */
+  readonly scheduleId?: string | undefined
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** RFC 3339, UTC. */
+  readonly updatedAt: string
+  /** When it completed or failed. */
+  readonly completedAt?: string | undefined
+  /** RFC 3339, UTC. */
+  readonly canceledAt?: string | undefined
+}
+
+export type LimitedUsage = {
+  readonly limit: number
+  readonly used: number
+  readonly remaining: number | null
+}
+
+export type LogEntry = {
+  readonly time: string
+  readonly level: string
+  readonly message: string
+  readonly attrs: {
+    readonly [name: string]: unknown
+  }
+  /** Host and process. */
+  readonly node: string
+  readonly requestId: string | null
+}
+
+export type MailTemplate = {
+  readonly id: string
+  readonly templateKey: string
+  /** builtin or custom */
+  readonly source: string
+  readonly subjectTemplate: string
+  readonly enabled: boolean
+  /** Names that placeholders may have, or have. */
+  readonly variables: ReadonlyArray<string>
+  /** RFC 3339, UTC. */
+  readonly updatedAt: string
+  readonly htmlTemplate: string
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** Why the template will not be used, if it will not. */
+  readonly warnings?: ReadonlyArray<string> | undefined
 }
 
 export type Matview = {
@@ -27,6 +630,928 @@ export type Matview = {
   readonly createdAt: string
   /** RFC 3339, UTC. */
   readonly updatedAt: string
+}
+
+export type MatviewList = {
+  readonly items: ReadonlyArray<Matview>
+  readonly count: number
+}
+
+export type Message = {
+  readonly message: string
+}
+
+export type OAuthClient = {
+  readonly id: string
+  readonly appId: string | null
+  readonly clientId: string
+  readonly name: string
+  readonly redirectUris: ReadonlyArray<string>
+  readonly scopes: ReadonlyArray<string>
+  /** `confidential` or `public`. */
+  readonly clientType: string
+  /** Who has registered it: `administrator`; `registration`: itself; `document`: none, its id is the address of its document. */
+  readonly source: string
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly revokedAt: string | null
+  readonly activeAccessTokenCount: number
+  readonly activeRefreshTokenCount: number
+  readonly totalGrants: number
+  readonly lastTokenIssuedAt: string | null
+}
+
+export type OAuthClientPage = {
+  readonly items: ReadonlyArray<OAuthClient>
+  readonly page: number
+  readonly perPage: number
+  readonly totalItems: number
+  readonly totalPages: number
+}
+
+/** RFC 6749 §5.2. */
+export type OAuthError = {
+  readonly error: string
+  readonly error_description: string
+}
+
+export type OAuthGrant = {
+  readonly id: string
+  readonly clientId: string
+  readonly clientName: string
+  /** As tokens have it: `readonly email:send`. */
+  readonly scope: string
+  /** Empty: all. */
+  readonly allowedTables: ReadonlyArray<string>
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly lastTokenIssuedAt: string | null
+}
+
+export type OAuthGrantOfUser = {
+  readonly id: string
+  readonly clientId: string
+  readonly clientName: string
+  /** As tokens have it: `readonly email:send`. */
+  readonly scope: string
+  /** Empty: all. */
+  readonly allowedTables: ReadonlyArray<string>
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly lastTokenIssuedAt: string | null
+  readonly userId: string
+  readonly email: string
+}
+
+export type Passkey = {
+  /** Base64url. */
+  readonly credential_id: string
+  readonly display_name: string
+  readonly transports: ReadonlyArray<string>
+  readonly created_at: string
+  /** Only once it was used. */
+  readonly last_used_at?: string | undefined
+}
+
+export type PasskeyAssertion = {
+  readonly challenge_id?: string | undefined
+  /** What `navigator.credentials.get` answered, by `toJSON()`. */
+  readonly assertion_response?: unknown | undefined
+  /** The same as `challenge_id`. */
+  readonly challengeId?: string | undefined
+  /** The same as `assertion_response`. */
+  readonly assertion?: unknown | undefined
+}
+
+/** For `PublicKeyCredential.parseCreationOptionsFromJSON`. */
+export type PasskeyCreationOptions = {
+  readonly rp: {
+    readonly id: string
+    readonly name: string
+  }
+  readonly user: {
+    /** Base64url. */
+    readonly id: string
+    readonly name: string
+    readonly displayName: string
+  }
+  /** Base64url. */
+  readonly challenge: string
+  readonly pubKeyCredParams: ReadonlyArray<{
+    readonly type: 'public-key'
+    readonly alg: number
+  }>
+  /** Milliseconds. */
+  readonly timeout: number
+  readonly excludeCredentials: ReadonlyArray<{
+    readonly type: 'public-key'
+    /** Base64url. */
+    readonly id: string
+    readonly transports?: ReadonlyArray<string> | undefined
+  }>
+  readonly authenticatorSelection: {
+    readonly residentKey: string
+    readonly requireResidentKey: boolean
+    readonly userVerification: string
+  }
+  readonly attestation: 'none'
+  readonly extensions: {
+    readonly credProps: boolean
+  }
+}
+
+export type PasskeyRequestOptions = {
+  readonly challenge_id: string
+  /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
+  readonly options: {
+    readonly rpId: string
+    /** Base64url. */
+    readonly challenge: string
+    /** Milliseconds. */
+    readonly timeout: number
+    readonly userVerification: string
+    readonly allowCredentials?: ReadonlyArray<{
+      readonly type: 'public-key'
+      /** Base64url. */
+      readonly id: string
+      readonly transports?: ReadonlyArray<string> | undefined
+    }> | undefined
+  }
+}
+
+export type PendingAuthentication = {
+  readonly mfa_pending: true
+  /** For the endpoints of the second factor; lasts five minutes. */
+  readonly mfa_token: string
+}
+
+export type PolicyExplanation = {
+  readonly as: CallerReference
+  /** A collection. */
+  readonly table: string
+  /** Rows by their primary keys, as in the path of a record. */
+  readonly ids?: ReadonlyArray<string> | undefined
+  /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
+  readonly filter?: string | undefined
+  /** Rows at most; 20 unless given; of update and delete the first 10. */
+  readonly limit?: number | undefined
+  /** select unless given. */
+  readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
+  /** Of insert: a record or several. Of update: what changes. */
+  readonly values?: {
+    readonly [name: string]: unknown
+  } | ReadonlyArray<{
+    readonly [name: string]: unknown
+  }> | undefined
+  /** Whether to answer the plan of the statement; `analyze` runs it. none unless given. */
+  readonly plan?: 'none' | 'plan' | 'analyze' | undefined
+}
+
+export type ProviderIdentity = {
+  readonly provider: string
+  /** The provider's id of the person. */
+  readonly subject: string
+  readonly email: string | null
+  readonly name: string | null
+  /** False: linked, but not yet a way to sign in. */
+  readonly proven: boolean
+  readonly createdAt: string
+  readonly lastSignInAt: string | null
+}
+
+export type ProviderTokens = {
+  readonly provider: string
+  readonly subject: string
+  readonly accessToken: string
+  readonly refreshToken?: string | undefined
+  readonly expiresAt: string | null
+  /** `active`; `failing`: the provider was not available, which is tried again; `revoked`: the person has to sign in again; `none`: the provider gave no refresh token, or no expiry. */
+  readonly renewal: string
+  readonly renewalFailedAt: string | null
+}
+
+export type PushDelivery = {
+  readonly id: string
+  readonly send_id: string
+  readonly device_token_id: string
+  readonly job_id: string | null
+  readonly app_id: string
+  readonly user_id: string
+  readonly provider: string
+  readonly title: string
+  readonly body: string
+  readonly data: {
+    readonly [name: string]: string
+  }
+  readonly options: PushOptions
+  readonly status: 'pending' | 'sent' | 'failed' | 'invalid_token'
+  readonly attempts: number
+  /** unregistered, invalid_token, provider_auth, payload_too_large, provider_error, provider_not_configured, expired or device_moved */
+  readonly error_code: string | null
+  readonly error_message: string | null
+  readonly provider_message_id: string | null
+  readonly send_at: string
+  readonly sent_at: string | null
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export type PushDevice = {
+  readonly id: string
+  readonly app_id: string
+  readonly user_id: string
+  /** fcm, apns or webpush */
+  readonly provider: string
+  /** android, ios or web */
+  readonly platform: string
+  readonly token: string
+  readonly device_name: string
+  readonly topics: ReadonlyArray<string>
+  readonly is_active: boolean
+  /** `revoked`, also by the end of the session that registered it, or what the provider said. */
+  readonly inactive_reason: string | null
+  readonly last_refreshed_at: string
+  readonly last_used: string | null
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export type PushOptions = {
+  readonly badge?: number | undefined
+  readonly sound?: string | undefined
+  readonly ttl_seconds?: number | undefined
+  /** high unless given */
+  readonly priority?: 'high' | 'normal' | undefined
+  /** At most 64 bytes. */
+  readonly collapse_key?: string | undefined
+  /** An https URL. */
+  readonly image?: string | undefined
+}
+
+export type PushProvider = {
+  readonly provider: string
+  /** Where the credentials are from: `database`, `configuration` or null. */
+  readonly source: string | null
+  /** `provider`, `log` (development, without credentials) or `nothing`. */
+  readonly sends: string
+  /** What of the credentials is no secret. */
+  readonly details: {
+    readonly [name: string]: unknown
+  } | null
+}
+
+export type RealtimeConnection = {
+  /** The `clientId` of `connected`. */
+  readonly id: string
+  readonly transport: 'sse' | 'ws'
+  /** null of an administrator, of a program that acts for no user, without a token, and while auth is off. */
+  readonly userId: string | null
+  readonly address: string
+  readonly node: string
+  readonly tables: ReadonlyArray<string>
+  readonly channels: ReadonlyArray<string>
+  /** RFC 3339, UTC. */
+  readonly connectedAt: string
+}
+
+export type RealtimeConnectionList = {
+  readonly items: ReadonlyArray<RealtimeConnection>
+  readonly count: number
+}
+
+export type RecordCursorPage = {
+  readonly perPage: number
+  /** Absent on the last page. */
+  readonly nextCursor?: string | undefined
+  readonly items: ReadonlyArray<{
+    readonly [name: string]: unknown
+  }>
+  /** Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these. */
+  readonly searchExhaustive?: false | undefined
+  /** With `facets`: by column its values, most frequent first. */
+  readonly facets?: {
+    readonly [name: string]: ReadonlyArray<{
+      readonly value: unknown
+      readonly count: number
+    }>
+  } | undefined
+  /** Of numeric facets. */
+  readonly facetStats?: {
+    readonly [name: string]: {
+      readonly min: number
+      readonly max: number
+    }
+  } | undefined
+  /** The facets that have more values than `api.max_facet_buckets`, each with `false`. */
+  readonly facetsExhaustive?: {
+    readonly [name: string]: boolean
+  } | undefined
+}
+
+export type RecordPage = {
+  readonly page: number
+  readonly perPage: number
+  /** -1 with skipTotal=true */
+  readonly totalItems: number
+  /** -1 with skipTotal=true */
+  readonly totalPages: number
+  readonly items: ReadonlyArray<{
+    readonly [name: string]: unknown
+  }>
+  /** Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these. */
+  readonly searchExhaustive?: false | undefined
+  /** With `facets`: by column its values, most frequent first. */
+  readonly facets?: {
+    readonly [name: string]: ReadonlyArray<{
+      readonly value: unknown
+      readonly count: number
+    }>
+  } | undefined
+  /** Of numeric facets. */
+  readonly facetStats?: {
+    readonly [name: string]: {
+      readonly min: number
+      readonly max: number
+    }
+  } | undefined
+  /** The facets that have more values than `api.max_facet_buckets`, each with `false`. */
+  readonly facetsExhaustive?: {
+    readonly [name: string]: boolean
+  } | undefined
+}
+
+export type SavedSql = {
+  readonly id: string
+  /** Folders are the parts before its slashes. */
+  readonly name: string
+  readonly query: string
+  readonly version: number
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** RFC 3339, UTC. */
+  readonly updatedAt: string
+}
+
+export type Schedule = {
+  readonly id: string
+  readonly name: string
+  readonly jobType: string
+  /** What a job of the type needs. */
+  readonly payload: {
+    readonly [name: string]: unknown
+  }
+  /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
+  readonly cronExpr: string
+  /** IANA name, such as `Europe/Berlin`. UTC unless given. */
+  readonly timezone: string
+  /** true unless given. */
+  readonly enabled: boolean
+  readonly maxAttempts: number
+  /** null while disabled. */
+  readonly nextRunAt: string | null
+  /** RFC 3339, UTC. */
+  readonly lastRunAt?: string | undefined
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** RFC 3339, UTC. */
+  readonly updatedAt: string
+}
+
+export type ScheduleList = {
+  readonly items: ReadonlyArray<Schedule>
+  readonly count: number
+}
+
+export type Schema = {
+  /** By `schema.table`. */
+  readonly tables: {
+    readonly [name: string]: {
+      readonly [name: string]: unknown
+    }
+  }
+  /** By `schema.function`. */
+  readonly functions: {
+    readonly [name: string]: {
+      readonly [name: string]: unknown
+    }
+  }
+  readonly schemas: ReadonlyArray<string>
+  readonly hasPostGIS: boolean
+  readonly postGISVersion?: string | undefined
+  readonly hasPostGISRaster: boolean
+  readonly postGISRasterVersion?: string | undefined
+  readonly postGISExtensions?: ReadonlyArray<string> | undefined
+  readonly hasPgVector: boolean
+  readonly hasPgTrgm: boolean
+  readonly builtAt: string
+}
+
+export type SchemaChange = {
+  readonly kind: string
+  readonly name: string
+  readonly change: 'added' | 'removed' | 'changed'
+  readonly before?: string | undefined
+  readonly after?: string | undefined
+}
+
+export type SearchChange = {
+  readonly collection: string
+  /** What was asked for last; null: nothing yet. */
+  readonly isEnabled: boolean | null
+  /** Whether every search has an index. */
+  readonly isIndexed: boolean
+  readonly indexes: ReadonlyArray<SearchIndex>
+  readonly lastBuild: {
+    /** RFC 3339, UTC. */
+    readonly at: string
+    readonly durationMs: number | null
+    readonly error: string | null
+  } | null
+  /** The command that would help. */
+  readonly advice: string | null
+  /** Indexes made by this request. */
+  readonly built: ReadonlyArray<string>
+  readonly dropped: ReadonlyArray<string>
+  readonly durationMs: number
+}
+
+export type SearchIndex = {
+  readonly name: string
+  /** `words`, or `trigrams` for fuzzy searches. */
+  readonly kind: string
+  /** `valid`, `building`, or `invalid` after a build was cut off. */
+  readonly state: string
+  readonly sizeBytes: number
+  /** From 0 to 1 while it is built. */
+  readonly progress: number | null
+}
+
+export type SearchSettings = {
+  readonly attributes: ReadonlyArray<{
+    readonly column: string
+    readonly weight: 'high' | 'medium' | 'low' | 'lowest'
+  }>
+  readonly customRanking: ReadonlyArray<{
+    readonly column: string
+    readonly order: 'asc' | 'desc'
+  }>
+}
+
+export type SearchSynonyms = {
+  readonly groups: ReadonlyArray<{
+    readonly terms: ReadonlyArray<string>
+  }>
+}
+
+export type Session = {
+  readonly id: string
+  readonly user_agent: string
+  readonly ip_address: string
+  readonly created_at: string
+  readonly last_active_at: string
+  /** The one of this request. */
+  readonly current: boolean
+  /** The administrator who acts as the user in it. */
+  readonly impersonated_by?: string | undefined
+}
+
+export type SignInProvider = {
+  readonly name: string
+  /** `builtin` or `oidc`. */
+  readonly type: string
+  readonly display_name: string
+  readonly enabled: boolean
+  readonly client_id_configured: boolean
+  readonly client_secret_configured: boolean
+  readonly store_provider_tokens: boolean
+  /** The first setting that the provider cannot work without. */
+  readonly missing: string | null
+  /** Whether an administrator has changed what the configuration says. */
+  readonly changed: boolean
+  /** To be registered at the provider. */
+  readonly callback_url: string
+}
+
+export type Site = {
+  readonly id: string
+  readonly name: string
+  /** The host name of the site begins with it. */
+  readonly slug: string
+  /** Whether a navigation to a missing path is answered with index.html. */
+  readonly spaMode: boolean
+  readonly customDomainId?: string | undefined
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** RFC 3339, UTC. */
+  readonly updatedAt: string
+  readonly liveDeployId?: string | undefined
+  /** Where visitors reach it; absent while `sites.base_domain` names no domain. */
+  readonly url?: string | undefined
+}
+
+export type SmsMessage = {
+  readonly id: string
+  /** The user who sent it; null for codes and messages of the administration. */
+  readonly user_id: string | null
+  /** E.164. */
+  readonly to: string
+  /** Codes show as `[redacted]`. */
+  readonly body: string
+  readonly provider: string
+  /** What the provider calls it; null until it has taken the message. */
+  readonly message_id: string | null
+  /** pending, accepted, queued, sending, sent, then one of delivered, undelivered, failed, canceled */
+  readonly status: string
+  /** Why it failed. */
+  readonly error_message: string | null
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export type SmsMessagePage = {
+  readonly items: ReadonlyArray<SmsMessage>
+  readonly page: number
+  readonly perPage: number
+  readonly totalItems: number
+  readonly totalPages: number
+}
+
+export type SmsPeriod = {
+  readonly sent: number
+  /** Delivered, as the provider reported. */
+  readonly confirmed: number
+  readonly failed: number
+  /** Percent of the sent ones that are confirmed. */
+  readonly conversion_rate: number
+}
+
+/** As whom: policies apply to users and to requests without a token. */
+export type SqlCaller = {
+  /** `administrator` (unless given), `user` or `anonymous`. */
+  readonly kind?: string | undefined
+  /** UUID; required for a user. */
+  readonly userId?: string | undefined
+  /** Of the claims. */
+  readonly email?: string | undefined
+  readonly emailVerified?: boolean | undefined
+  /** `aal1` unless given, or `aal2`. */
+  readonly aal?: string | undefined
+  readonly isAnonymous?: boolean | undefined
+}
+
+export type SqlNotice = {
+  readonly statement: number
+  readonly message: string
+  readonly severity?: string | undefined
+  readonly detail?: string | undefined
+  readonly hint?: string | undefined
+}
+
+export type SqlResult = {
+  readonly id: string
+  readonly columns: ReadonlyArray<string>
+  readonly types: ReadonlyArray<string>
+  readonly rows: ReadonlyArray<ReadonlyArray<unknown>>
+  /** Rows answered or changed. */
+  readonly rowCount: number
+  readonly durationMs: number
+  /** Such as `INSERT 0 3`. */
+  readonly command: string | null
+  /** Whether there are more rows than `maxRows` or than fit the answer. */
+  readonly hasMore: boolean
+  readonly statements: number
+  readonly notices: ReadonlyArray<SqlNotice>
+}
+
+export type SqlRun = {
+  readonly id: string
+  /** Passwords are `[redacted]`. */
+  readonly query: string
+  /** Characters of the whole query. */
+  readonly queryLength: number
+  /** Whether the query by its id is longer than here; of a run, or its error. */
+  readonly isCut: boolean
+  readonly mode: 'read' | 'write'
+  readonly runAs: string
+  /** `interrupted` when its server has died. */
+  readonly status: 'running' | 'succeeded' | 'failed' | 'canceled' | 'interrupted'
+  readonly error: string | null
+  readonly statements: number
+  readonly rowCount: number | null
+  readonly durationMs: number | null
+  /** RFC 3339, UTC. */
+  readonly startedAt: string
+}
+
+export type StorageObject = {
+  readonly id: string
+  readonly bucket: string
+  readonly name: string
+  /** Bytes. */
+  readonly size: number
+  /** Of the content, whatever the upload said. */
+  readonly contentType: string
+  /** The user who made it. */
+  readonly userId?: string | undefined
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** RFC 3339, UTC. */
+  readonly updatedAt: string
+  /** In a public bucket: where everybody can read it. */
+  readonly url?: string | undefined
+}
+
+export type StorageQuota = {
+  readonly usage_bytes: number
+  /** 0: no limit. */
+  readonly quota_bytes: number
+  /** null: as configured. */
+  readonly quota_mb: number | null
+}
+
+export type StructureColumn = {
+  readonly name: string
+  readonly type: string
+  readonly isNullable: boolean
+  readonly default: string | null
+  readonly identity: 'always' | 'by default' | null
+  /** Its expression. */
+  readonly generated: string | null
+  readonly comment: string | null
+}
+
+export type StructureConstraint = {
+  readonly name: string
+  readonly kind: string
+  readonly definition: string
+  readonly columns: ReadonlyArray<string>
+  readonly isValidated: boolean
+  readonly references: {
+    readonly schema: string
+    readonly name: string
+    readonly columns: ReadonlyArray<string>
+  } | null
+}
+
+export type StructureIndex = {
+  readonly name: string
+  readonly definition: string
+  readonly method: string
+  readonly isUnique: boolean
+  readonly isPrimary: boolean
+  /** false of one that was built concurrently and failed. */
+  readonly isValid: boolean
+  /** Which it belongs to. */
+  readonly constraint: string | null
+  readonly condition: string | null
+  readonly bytes: number
+  /** Since the statistics were reset. */
+  readonly scans: number
+}
+
+export type StructureLock = {
+  readonly relation: string
+  readonly mode: string
+  readonly blocks: 'reads and writes' | 'writes' | 'changes of the schema'
+  /** From the statement that took it to the end of the transaction. */
+  readonly heldMs: number
+  readonly line: number
+}
+
+export type StructureObjects = {
+  readonly schemas: ReadonlyArray<{
+    readonly name: string
+    readonly isServed: boolean
+  }>
+  readonly enums: ReadonlyArray<{
+    readonly schema: string
+    readonly name: string
+    readonly comment: string | null
+    readonly values: ReadonlyArray<string>
+    readonly usedBy: ReadonlyArray<string>
+  }>
+  readonly domains: ReadonlyArray<{
+    readonly schema: string
+    readonly name: string
+    readonly type: string
+    readonly isNotNull: boolean
+    readonly default: string | null
+    readonly checks: ReadonlyArray<string>
+  }>
+  readonly compositeTypes: ReadonlyArray<{
+    readonly schema: string
+    readonly name: string
+    readonly attributes: ReadonlyArray<{
+      readonly name: string
+      readonly type: string
+    }>
+  }>
+  readonly functions: ReadonlyArray<{
+    readonly schema: string
+    readonly name: string
+    readonly arguments: string
+    readonly returns: string | null
+    readonly language: string
+    readonly kind: string
+    readonly isSecurityDefiner: boolean
+    readonly definition: string | null
+  }>
+  readonly sequences: ReadonlyArray<{
+    readonly schema: string
+    readonly name: string
+    readonly type: string
+    readonly lastValue: string | null
+    readonly maxValue: string
+    readonly increment: string
+    readonly ownedBy: string | null
+  }>
+  readonly extensions: ReadonlyArray<{
+    readonly name: string
+    readonly version: string
+    readonly schema: string
+  }>
+  /** Types that a column can have. */
+  readonly columnTypes: ReadonlyArray<string>
+  readonly roles: ReadonlyArray<string>
+}
+
+export type StructurePolicy = {
+  readonly name: string
+  readonly command: string
+  readonly isPermissive: boolean
+  readonly roles: ReadonlyArray<string>
+  readonly using: string | null
+  readonly check: string | null
+}
+
+export type StructureTrigger = {
+  readonly name: string
+  readonly definition: string
+  readonly function: string
+  readonly isEnabled: boolean
+}
+
+export type StructureWarning = {
+  readonly kind: 'open' | 'access' | 'removes' | 'rewrites' | 'reads' | 'blocks' | 'not rehearsed'
+  readonly message: string
+}
+
+export type TenantLimits = {
+  readonly plan: string
+  /** Of an unlimited metric the limit is 0 and what remains null. */
+  readonly metrics: {
+    readonly api_requests: LimitedUsage
+    readonly storage_bytes: LimitedUsage
+    readonly bandwidth_bytes: LimitedUsage
+    readonly function_invocations: LimitedUsage
+  }
+}
+
+export type TenantUsage = {
+  readonly tenantId: string
+  /** day, week, month or custom. */
+  readonly period: string
+  readonly data: ReadonlyArray<{
+    /** YYYY-MM-DD, UTC. */
+    readonly date: string
+    readonly apiRequests: number
+    /** Most that was stored. */
+    readonly storageBytesUsed: number
+    /** In and out, headers included. */
+    readonly bandwidthBytes: number
+    /** Calls of procedures. */
+    readonly functionInvocations: number
+  }>
+  readonly totals: UsageFigures
+  /** 0: unlimited. */
+  readonly limits: UsageFigures
+  readonly plan: string
+}
+
+export type Ticket = {
+  readonly id: string
+  readonly user_id: string
+  /** Of the user. */
+  readonly email: string | null
+  readonly subject: string
+  readonly status: 'open' | 'answered' | 'closed'
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export type TicketMessage = {
+  readonly id: string
+  readonly ticket_id: string
+  readonly author: 'user' | 'support'
+  readonly body: string
+  /** What was attached to the mail. Administrators read the contents by their places, from 0. */
+  readonly attachments: ReadonlyArray<{
+    readonly filename: string
+    readonly content_type: string
+    readonly size: number
+    /** Whether its content can be read: a ticket has room for 25 MiB. */
+    readonly kept: boolean
+  }>
+  /** When an answer was mailed. */
+  readonly mailed_at: string | null
+  readonly created_at: string
+}
+
+export type TicketPage = {
+  readonly items: ReadonlyArray<Ticket>
+  readonly page: number
+  readonly perPage: number
+  readonly totalItems: number
+  readonly totalPages: number
+}
+
+export type TicketWithMessages = {
+  readonly id: string
+  readonly user_id: string
+  /** Of the user. */
+  readonly email: string | null
+  readonly subject: string
+  readonly status: 'open' | 'answered' | 'closed'
+  readonly created_at: string
+  readonly updated_at: string
+  /** The last 500, the oldest of them first. */
+  readonly messages: ReadonlyArray<TicketMessage>
+}
+
+export type UsageFigures = {
+  readonly apiRequests: number
+  /** Most that was stored. */
+  readonly storageBytesUsed: number
+  /** In and out, headers included. */
+  readonly bandwidthBytes: number
+  /** Calls of procedures. */
+  readonly functionInvocations: number
+}
+
+export type User = {
+  readonly id: string
+  /** Empty when there is none. */
+  readonly email: string
+  readonly emailVerified: boolean
+  /** E.164. */
+  readonly phone?: string | undefined
+  readonly is_anonymous: boolean
+  /** When an anonymous user got credentials. */
+  readonly linked_at?: string | undefined
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export type VectorIndex = {
+  readonly name: string
+  readonly schema: string
+  readonly table: string
+  /** `hnsw` or `ivfflat`. */
+  readonly method: string
+  /** SQL. */
+  readonly definition: string
+  /** null of an index over an expression. */
+  readonly column: string | null
+  readonly metric: string | null
+  /** Whether it is built. */
+  readonly valid: boolean
+  readonly sizeBytes: number
+}
+
+export type Webhook = {
+  readonly id: string
+  readonly url: string
+  readonly hasSecret: boolean
+  readonly events: ReadonlyArray<string>
+  readonly tables: ReadonlyArray<string>
+  readonly enabled: boolean
+  /** When the server stopped sending by itself; `enabled` is false then. */
+  readonly pausedAt: string | null
+  readonly pausedReason: string | null
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** RFC 3339, UTC. */
+  readonly updatedAt: string
+}
+
+export type WebhookDelivery = {
+  readonly id: string
+  readonly webhookId: string
+  /** The header `webhook-id` of every attempt. */
+  readonly eventId: string
+  readonly eventAction: string
+  readonly eventTable: string
+  readonly success: boolean
+  readonly statusCode?: number | undefined
+  readonly attempt: number
+  readonly durationMs: number
+  readonly error?: string | undefined
+  readonly requestBody: string
+  /** Its first 64 KiB. */
+  readonly responseBody?: string | undefined
+  /** RFC 3339, UTC. */
+  readonly deliveredAt: string
 }
 
 /** The operations of the API, by name. */
@@ -47,22 +1572,7 @@ export interface Operations {
       /** select unless given. insert and update: of rows as they are, whether the caller might add such a row, or store it unchanged. */
       readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
       /** Unless given: some users, and a request without a token. */
-      readonly as?: ReadonlyArray<{
-        /** `user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`. */
-        readonly kind: 'user' | 'key' | 'client' | 'anonymous' | 'claims'
-        readonly id?: string | undefined
-        readonly email?: string | undefined
-        /** aal1 unless given. */
-        readonly aal?: 'aal1' | 'aal2' | undefined
-        readonly sessionId?: string | undefined
-        readonly clientId?: string | undefined
-        readonly userId?: string | undefined
-        /** Of a client: as granted unless given. */
-        readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
-        readonly tables?: ReadonlyArray<string> | undefined
-        readonly emailVerified?: boolean | undefined
-        readonly isAnonymous?: boolean | undefined
-      }> | undefined
+      readonly as?: ReadonlyArray<CallerReference> | undefined
       readonly policy: {
         readonly name: string
         /** Of a new policy SELECT unless given. */
@@ -101,209 +1611,15 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'admin/access/explain'
     readonly query: never
-    readonly body: {
-      readonly as: {
-        /** `user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`. */
-        readonly kind: 'user' | 'key' | 'client' | 'anonymous' | 'claims'
-        readonly id?: string | undefined
-        readonly email?: string | undefined
-        /** aal1 unless given. */
-        readonly aal?: 'aal1' | 'aal2' | undefined
-        readonly sessionId?: string | undefined
-        readonly clientId?: string | undefined
-        readonly userId?: string | undefined
-        /** Of a client: as granted unless given. */
-        readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
-        readonly tables?: ReadonlyArray<string> | undefined
-        readonly emailVerified?: boolean | undefined
-        readonly isAnonymous?: boolean | undefined
-      }
-      /** A collection. */
-      readonly table: string
-      /** Rows by their primary keys, as in the path of a record. */
-      readonly ids?: ReadonlyArray<string> | undefined
-      /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
-      readonly filter?: string | undefined
-      /** Rows at most; 20 unless given; of update and delete the first 10. */
-      readonly limit?: number | undefined
-      /** select unless given. */
-      readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
-      /** Of insert: a record or several. Of update: what changes. */
-      readonly values?: {
-        readonly [name: string]: unknown
-      } | ReadonlyArray<{
-        readonly [name: string]: unknown
-      }> | undefined
-      /** Whether to answer the plan of the statement; `analyze` runs it. none unless given. */
-      readonly plan?: 'none' | 'plan' | 'analyze' | undefined
-    }
-    readonly answer: {
-      readonly caller: {
-        readonly label: string
-        readonly kind: string
-        readonly role?: string
-        readonly settings: {
-          readonly [name: string]: string
-        }
-        readonly grant: {
-          readonly mayWrite: boolean
-          /** null: all. */
-          readonly tables: ReadonlyArray<string> | null
-        } | null
-      }
-      readonly table: {
-        readonly collection: string
-        readonly schema: string
-        readonly name: string
-        readonly kind: string
-        readonly rlsEnabled: boolean
-        readonly primaryKey: ReadonlyArray<string>
-      }
-      readonly action: 'select' | 'insert' | 'update' | 'delete'
-      /** What stands before the policies. */
-      readonly gates: ReadonlyArray<{
-        readonly name: string
-        readonly verdict: 'passes' | 'stops'
-        readonly sentence: string
-        /** Of one that stops the request before a statement is sent. */
-        readonly refusal?: {
-          readonly status: number
-          readonly error: string
-          readonly message: string
-        }
-      }>
-      /** Tests that PostgreSQL makes, each of which must pass. */
-      readonly stages: ReadonlyArray<{
-        readonly name: string
-        readonly command: string
-        readonly clause: 'using' | 'check'
-        /** The row as it is, or as it would be. */
-        readonly row: 'before' | 'after'
-      }>
-      readonly policies: ReadonlyArray<{
-        readonly name: string
-        readonly command: 'ALL' | 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE'
-        readonly permissive: boolean
-        readonly roles: ReadonlyArray<string>
-        readonly using: string | null
-        readonly check: string | null
-        readonly isForCaller: boolean
-        readonly stages: ReadonlyArray<{
-          /** Index of a stage. */
-          readonly stage: number
-          /** Index among its verdicts. */
-          readonly place: number
-        }>
-      }>
-      /** Tables that policies look at. */
-      readonly reads: ReadonlyArray<{
-        readonly policy: string
-        readonly schema: string
-        readonly name: string
-        readonly rlsEnabled: boolean
-        /** Rows that the caller sees, up to a limit. */
-        readonly visible?: number
-        readonly isMore: boolean
-        readonly error?: {
-          readonly message: string
-          readonly sqlState: string
-        }
-        readonly sentence: string
-      }>
-      readonly rows: ReadonlyArray<{
-        readonly id?: string
-        readonly shown: {
-          readonly [name: string]: string | null
-        }
-        readonly stages: ReadonlyArray<{
-          /** What policies come to; absent where there is no row to ask about. */
-          readonly outcome?: boolean | 'error'
-          readonly verdicts: ReadonlyArray<{
-            /** What an expression is for a row. */
-            readonly value: boolean | 'error' | null
-            /** Of an error. */
-            readonly message?: string
-            readonly sqlState?: string
-          }>
-        }>
-        /** What policies come to; absent where there is no row to ask about. */
-        readonly allowed?: boolean | 'error'
-        /** Whether it happened; absent where something else decided. */
-        readonly actual?: boolean
-        /** What the data API answers. */
-        readonly answer?: {
-          readonly status: number
-          readonly error?: string
-          readonly message?: string
-          readonly data?: {
-            readonly [name: string]: unknown
-          }
-        }
-        /** Whether both say the same; absent where one does not say. */
-        readonly agrees?: boolean
-        readonly sentence: string
-      }>
-      /** Rows were left out because together they are too large. */
-      readonly isCut: boolean
-      readonly answer: string
-      readonly statement?: {
-        readonly text?: string
-        readonly values?: ReadonlyArray<string | null>
-        /** What the data API answers. */
-        readonly outcome: {
-          readonly status: number
-          readonly error?: string
-          readonly message?: string
-          readonly data?: {
-            readonly [name: string]: unknown
-          }
-        }
-      }
-      readonly plans?: {
-        readonly withPolicies: {
-          /** As EXPLAIN (FORMAT JSON) answers it. */
-          readonly plan?: unknown
-          readonly error?: {
-            readonly message: string
-            readonly sqlState: string
-          }
-        }
-        readonly withoutPolicies: {
-          /** As EXPLAIN (FORMAT JSON) answers it. */
-          readonly plan?: unknown
-          readonly error?: {
-            readonly message: string
-            readonly sqlState: string
-          }
-        }
-      }
-      /** Shows the same in psql. */
-      readonly psql: string
-      /** What is not undone. */
-      readonly remains: ReadonlyArray<string>
-    }
+    readonly body: PolicyExplanation
+    readonly answer: AccessExplanation
   }
   'access.saveCase': {
     readonly method: 'POST'
     readonly path: 'admin/access/cases'
     readonly query: never
     readonly body: {
-      readonly as: {
-        /** `user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`. */
-        readonly kind: 'user' | 'key' | 'client' | 'anonymous' | 'claims'
-        readonly id?: string | undefined
-        readonly email?: string | undefined
-        /** aal1 unless given. */
-        readonly aal?: 'aal1' | 'aal2' | undefined
-        readonly sessionId?: string | undefined
-        readonly clientId?: string | undefined
-        readonly userId?: string | undefined
-        /** Of a client: as granted unless given. */
-        readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
-        readonly tables?: ReadonlyArray<string> | undefined
-        readonly emailVerified?: boolean | undefined
-        readonly isAnonymous?: boolean | undefined
-      }
+      readonly as: CallerReference
       /** A collection. */
       readonly table: string
       /** Rows by their primary keys, as in the path of a record. */
@@ -342,22 +1658,7 @@ export interface Operations {
     readonly path: 'admin/access/parts'
     readonly query: never
     readonly body: {
-      readonly as: {
-        /** `user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`. */
-        readonly kind: 'user' | 'key' | 'client' | 'anonymous' | 'claims'
-        readonly id?: string | undefined
-        readonly email?: string | undefined
-        /** aal1 unless given. */
-        readonly aal?: 'aal1' | 'aal2' | undefined
-        readonly sessionId?: string | undefined
-        readonly clientId?: string | undefined
-        readonly userId?: string | undefined
-        /** Of a client: as granted unless given. */
-        readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
-        readonly tables?: ReadonlyArray<string> | undefined
-        readonly emailVerified?: boolean | undefined
-        readonly isAnonymous?: boolean | undefined
-      }
+      readonly as: CallerReference
       /** A collection. */
       readonly table: string
       /** Rows by their primary keys, as in the path of a record. */
@@ -409,9 +1710,7 @@ export interface Operations {
       /** At least `auth.min_password_length` characters. */
       readonly newPassword: string
     }
-    readonly answer: {
-      readonly message: string
-    }
+    readonly answer: Message
   }
   'accounts.confirmMagicLink': {
     readonly method: 'POST'
@@ -421,30 +1720,7 @@ export interface Operations {
       /** What the link carries. */
       readonly token: string
     }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    } | {
-      readonly mfa_pending: true
-      /** For the endpoints of the second factor; lasts five minutes. */
-      readonly mfa_token: string
-    }
+    readonly answer: Authentication | PendingAuthentication
   }
   'accounts.confirmPasswordReset': {
     readonly method: 'POST'
@@ -456,9 +1732,7 @@ export interface Operations {
       /** At least `auth.min_password_length` characters. */
       readonly password: string
     }
-    readonly answer: {
-      readonly message: string
-    }
+    readonly answer: Message
   }
   'accounts.confirmSmsCode': {
     readonly method: 'POST'
@@ -470,30 +1744,7 @@ export interface Operations {
       /** Digits. */
       readonly code: string
     }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    } | {
-      readonly mfa_pending: true
-      /** For the endpoints of the second factor; lasts five minutes. */
-      readonly mfa_token: string
-    }
+    readonly answer: Authentication | PendingAuthentication
   }
   'accounts.deleteMe': {
     readonly method: 'DELETE'
@@ -512,40 +1763,8 @@ export interface Operations {
       /** At least `auth.min_password_length` characters. */
       readonly password: string
     }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    } | {
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
+    readonly answer: Authentication | {
+      readonly user: User
       readonly message: string
     }
   }
@@ -554,17 +1773,7 @@ export interface Operations {
     readonly path: 'auth/sessions'
     readonly query: never
     readonly body: undefined
-    readonly answer: ReadonlyArray<{
-      readonly id: string
-      readonly user_agent: string
-      readonly ip_address: string
-      readonly created_at: string
-      readonly last_active_at: string
-      /** The one of this request. */
-      readonly current: boolean
-      /** The administrator who acts as the user in it. */
-      readonly impersonated_by?: string
-    }>
+    readonly answer: ReadonlyArray<Session>
   }
   'accounts.logIn': {
     readonly method: 'POST'
@@ -576,30 +1785,7 @@ export interface Operations {
       /** At least `auth.min_password_length` characters. */
       readonly password: string
     }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    } | {
-      readonly mfa_pending: true
-      /** For the endpoints of the second factor; lasts five minutes. */
-      readonly mfa_token: string
-    }
+    readonly answer: Authentication | PendingAuthentication
   }
   'accounts.logOut': {
     readonly method: 'POST'
@@ -616,20 +1802,7 @@ export interface Operations {
     readonly path: 'auth/me'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      /** Empty when there is none. */
-      readonly email: string
-      readonly emailVerified: boolean
-      /** E.164. */
-      readonly phone?: string
-      readonly is_anonymous: boolean
-      /** When an anonymous user got credentials. */
-      readonly linked_at?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      readonly updatedAt: string
-    }
+    readonly answer: User
   }
   'accounts.refresh': {
     readonly method: 'POST'
@@ -639,26 +1812,7 @@ export interface Operations {
       /** What the link carries. */
       readonly refreshToken: string
     }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    }
+    readonly answer: Authentication
   }
   'accounts.register': {
     readonly method: 'POST'
@@ -670,40 +1824,8 @@ export interface Operations {
       /** At least `auth.min_password_length` characters. */
       readonly password: string
     }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    } | {
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
+    readonly answer: Authentication | {
+      readonly user: User
       readonly message: string
     }
   }
@@ -715,9 +1837,7 @@ export interface Operations {
       /** One address. */
       readonly email: string
     }
-    readonly answer: {
-      readonly message: string
-    }
+    readonly answer: Message
   }
   'accounts.requestPasswordReset': {
     readonly method: 'POST'
@@ -727,9 +1847,7 @@ export interface Operations {
       /** One address. */
       readonly email: string
     }
-    readonly answer: {
-      readonly message: string
-    }
+    readonly answer: Message
   }
   'accounts.requestSmsCode': {
     readonly method: 'POST'
@@ -739,18 +1857,14 @@ export interface Operations {
       /** International form, such as +12025550123. */
       readonly phone: string
     }
-    readonly answer: {
-      readonly message: string
-    }
+    readonly answer: Message
   }
   'accounts.resendVerification': {
     readonly method: 'POST'
     readonly path: 'auth/verify/resend'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly message: string
-    }
+    readonly answer: Message
   }
   'accounts.revokeOtherSessions': {
     readonly method: 'DELETE'
@@ -771,26 +1885,7 @@ export interface Operations {
     readonly path: 'auth/anonymous'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    }
+    readonly answer: Authentication
   }
   'accounts.verifyEmail': {
     readonly method: 'POST'
@@ -800,9 +1895,7 @@ export interface Operations {
       /** What the link carries. */
       readonly token: string
     }
-    readonly answer: {
-      readonly message: string
-    }
+    readonly answer: Message
   }
   'admin.endSession': {
     readonly method: 'DELETE'
@@ -816,10 +1909,7 @@ export interface Operations {
     readonly path: 'admin/session'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      /** RFC 3339, UTC: unless another request comes before. */
-      readonly expiresAt: string
-    }
+    readonly answer: AdminSession
   }
   'admin.signIn': {
     readonly method: 'POST'
@@ -850,10 +1940,7 @@ export interface Operations {
       readonly password?: string | undefined
       readonly code?: string | undefined
     }
-    readonly answer: {
-      /** RFC 3339, UTC: unless another request comes before. */
-      readonly expiresAt: string
-    }
+    readonly answer: AdminSession
   }
   'admin.status': {
     readonly method: 'GET'
@@ -874,31 +1961,7 @@ export interface Operations {
       /** RFC 3339; for good unless given. */
       readonly until?: string | null | undefined
     }
-    readonly answer: {
-      /** Of the rule and its object; the same on every node. */
-      readonly id: string
-      readonly rule: string
-      /** access, indexes, health */
-      readonly group: string
-      readonly severity: 'error' | 'warning' | 'info'
-      readonly title: string
-      readonly object: string
-      readonly detail: string | null
-      readonly explanation: string
-      /** SQL that resolves the advice. */
-      readonly statement: string | null
-      /** A command instead. */
-      readonly command: string | null
-      /** A page that the server serves. */
-      readonly docs: string
-      readonly dismissal: {
-        readonly reason: string | null
-        readonly by: string
-        readonly at: string
-        /** null: for good. */
-        readonly until: string | null
-      } | null
-    }
+    readonly answer: Advice
   }
   'advisors.list': {
     readonly method: 'GET'
@@ -906,31 +1969,7 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: {
-      readonly items: ReadonlyArray<{
-        /** Of the rule and its object; the same on every node. */
-        readonly id: string
-        readonly rule: string
-        /** access, indexes, health */
-        readonly group: string
-        readonly severity: 'error' | 'warning' | 'info'
-        readonly title: string
-        readonly object: string
-        readonly detail: string | null
-        readonly explanation: string
-        /** SQL that resolves the advice. */
-        readonly statement: string | null
-        /** A command instead. */
-        readonly command: string | null
-        /** A page that the server serves. */
-        readonly docs: string
-        readonly dismissal: {
-          readonly reason: string | null
-          readonly by: string
-          readonly at: string
-          /** null: for good. */
-          readonly until: string | null
-        } | null
-      }>
+      readonly items: ReadonlyArray<Advice>
       /** All of them. */
       readonly count: number
       readonly counts: {
@@ -1047,28 +2086,7 @@ export interface Operations {
       readonly appId?: string | null | undefined
       readonly orgId?: string | null | undefined
     }
-    readonly answer: {
-      /** To present as bearer token; shown this once. */
-      readonly key: string
-      readonly apiKey: {
-        readonly id: string
-        readonly userId: string
-        readonly name: string
-        /** How the key begins. */
-        readonly keyPrefix: string
-        /** `*`, `readonly` or `readwrite`. */
-        readonly scope: string
-        /** Empty: all. */
-        readonly allowedTables: ReadonlyArray<string>
-        /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
-        readonly actions: ReadonlyArray<string>
-        readonly appId: string | null
-        readonly lastUsedAt: string | null
-        readonly expiresAt: string | null
-        readonly createdAt: string
-        readonly revokedAt: string | null
-      }
-    }
+    readonly answer: CreatedApiKey
   }
   'apiKeys.createOwn': {
     readonly method: 'POST'
@@ -1086,82 +2104,21 @@ export interface Operations {
       /** None: only an administrator grants actions. */
       readonly actions?: ReadonlyArray<string> | null | undefined
     }
-    readonly answer: {
-      /** To present as bearer token; shown this once. */
-      readonly key: string
-      readonly apiKey: {
-        readonly id: string
-        readonly userId: string
-        readonly name: string
-        /** How the key begins. */
-        readonly keyPrefix: string
-        /** `*`, `readonly` or `readwrite`. */
-        readonly scope: string
-        /** Empty: all. */
-        readonly allowedTables: ReadonlyArray<string>
-        /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
-        readonly actions: ReadonlyArray<string>
-        readonly appId: string | null
-        readonly lastUsedAt: string | null
-        readonly expiresAt: string | null
-        readonly createdAt: string
-        readonly revokedAt: string | null
-      }
-    }
+    readonly answer: CreatedApiKey
   }
   'apiKeys.list': {
     readonly method: 'GET'
     readonly path: 'admin/api-keys'
     readonly query: 'page' | 'perPage' | 'userId' | 'appId'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly userId: string
-        readonly name: string
-        /** How the key begins. */
-        readonly keyPrefix: string
-        /** `*`, `readonly` or `readwrite`. */
-        readonly scope: string
-        /** Empty: all. */
-        readonly allowedTables: ReadonlyArray<string>
-        /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
-        readonly actions: ReadonlyArray<string>
-        readonly appId: string | null
-        readonly lastUsedAt: string | null
-        readonly expiresAt: string | null
-        readonly createdAt: string
-        readonly revokedAt: string | null
-      }>
-      readonly page: number
-      readonly perPage: number
-      readonly totalItems: number
-      readonly totalPages: number
-    }
+    readonly answer: ApiKeyPage
   }
   'apiKeys.listOwn': {
     readonly method: 'GET'
     readonly path: 'auth/api-keys'
     readonly query: never
     readonly body: undefined
-    readonly answer: ReadonlyArray<{
-      readonly id: string
-      readonly userId: string
-      readonly name: string
-      /** How the key begins. */
-      readonly keyPrefix: string
-      /** `*`, `readonly` or `readwrite`. */
-      readonly scope: string
-      /** Empty: all. */
-      readonly allowedTables: ReadonlyArray<string>
-      /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
-      readonly actions: ReadonlyArray<string>
-      readonly appId: string | null
-      readonly lastUsedAt: string | null
-      readonly expiresAt: string | null
-      readonly createdAt: string
-      readonly revokedAt: string | null
-    }>
+    readonly answer: ReadonlyArray<ApiKey>
   }
   'apiKeys.renameOwn': {
     readonly method: 'PATCH'
@@ -1171,24 +2128,7 @@ export interface Operations {
       /** At most 200 characters. */
       readonly name: string
     }
-    readonly answer: {
-      readonly id: string
-      readonly userId: string
-      readonly name: string
-      /** How the key begins. */
-      readonly keyPrefix: string
-      /** `*`, `readonly` or `readwrite`. */
-      readonly scope: string
-      /** Empty: all. */
-      readonly allowedTables: ReadonlyArray<string>
-      /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
-      readonly actions: ReadonlyArray<string>
-      readonly appId: string | null
-      readonly lastUsedAt: string | null
-      readonly expiresAt: string | null
-      readonly createdAt: string
-      readonly revokedAt: string | null
-    }
+    readonly answer: ApiKey
   }
   'apiKeys.revoke': {
     readonly method: 'DELETE'
@@ -1212,28 +2152,7 @@ export interface Operations {
       /** 3600 unless given; at most 30 days. */
       readonly graceSeconds?: number | undefined
     }
-    readonly answer: {
-      /** To present as bearer token; shown this once. */
-      readonly key: string
-      readonly apiKey: {
-        readonly id: string
-        readonly userId: string
-        readonly name: string
-        /** How the key begins. */
-        readonly keyPrefix: string
-        /** `*`, `readonly` or `readwrite`. */
-        readonly scope: string
-        /** Empty: all. */
-        readonly allowedTables: ReadonlyArray<string>
-        /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
-        readonly actions: ReadonlyArray<string>
-        readonly appId: string | null
-        readonly lastUsedAt: string | null
-        readonly expiresAt: string | null
-        readonly createdAt: string
-        readonly revokedAt: string | null
-      }
-    }
+    readonly answer: CreatedApiKey
   }
   'apiKeys.rotateOwn': {
     readonly method: 'POST'
@@ -1243,28 +2162,7 @@ export interface Operations {
       /** 3600 unless given; at most 30 days. */
       readonly graceSeconds?: number | undefined
     }
-    readonly answer: {
-      /** To present as bearer token; shown this once. */
-      readonly key: string
-      readonly apiKey: {
-        readonly id: string
-        readonly userId: string
-        readonly name: string
-        /** How the key begins. */
-        readonly keyPrefix: string
-        /** `*`, `readonly` or `readwrite`. */
-        readonly scope: string
-        /** Empty: all. */
-        readonly allowedTables: ReadonlyArray<string>
-        /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
-        readonly actions: ReadonlyArray<string>
-        readonly appId: string | null
-        readonly lastUsedAt: string | null
-        readonly expiresAt: string | null
-        readonly createdAt: string
-        readonly revokedAt: string | null
-      }
-    }
+    readonly answer: CreatedApiKey
   }
   'apiKeys.update': {
     readonly method: 'PATCH'
@@ -1276,24 +2174,7 @@ export interface Operations {
       /** `email:send`, `sms:send`, `push:send`; none unless given. `*` includes none. */
       readonly actions?: ReadonlyArray<string> | null | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly userId: string
-      readonly name: string
-      /** How the key begins. */
-      readonly keyPrefix: string
-      /** `*`, `readonly` or `readwrite`. */
-      readonly scope: string
-      /** Empty: all. */
-      readonly allowedTables: ReadonlyArray<string>
-      /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
-      readonly actions: ReadonlyArray<string>
-      readonly appId: string | null
-      readonly lastUsedAt: string | null
-      readonly expiresAt: string | null
-      readonly createdAt: string
-      readonly revokedAt: string | null
-    }
+    readonly answer: ApiKey
   }
   'apps.create': {
     readonly method: 'POST'
@@ -1310,18 +2191,7 @@ export interface Operations {
       /** An existing user. */
       readonly ownerUserId: string
     }
-    readonly answer: {
-      readonly id: string
-      readonly name: string
-      readonly description: string
-      /** Null once the owner is deleted, and of the default app. */
-      readonly ownerUserId: string | null
-      /** Requests per window; 0: not limited. */
-      readonly rateLimitRps: number
-      readonly rateLimitWindowSeconds: number
-      readonly createdAt: string
-      readonly updatedAt: string
-    }
+    readonly answer: App
   }
   'apps.delete': {
     readonly method: 'DELETE'
@@ -1335,18 +2205,7 @@ export interface Operations {
     readonly path: `admin/apps/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly name: string
-      readonly description: string
-      /** Null once the owner is deleted, and of the default app. */
-      readonly ownerUserId: string | null
-      /** Requests per window; 0: not limited. */
-      readonly rateLimitRps: number
-      readonly rateLimitWindowSeconds: number
-      readonly createdAt: string
-      readonly updatedAt: string
-    }
+    readonly answer: App
   }
   'apps.getRateLimit': {
     readonly method: 'GET'
@@ -1367,24 +2226,7 @@ export interface Operations {
     readonly path: 'admin/apps'
     readonly query: 'page' | 'perPage'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly name: string
-        readonly description: string
-        /** Null once the owner is deleted, and of the default app. */
-        readonly ownerUserId: string | null
-        /** Requests per window; 0: not limited. */
-        readonly rateLimitRps: number
-        readonly rateLimitWindowSeconds: number
-        readonly createdAt: string
-        readonly updatedAt: string
-      }>
-      readonly page: number
-      readonly perPage: number
-      readonly totalItems: number
-      readonly totalPages: number
-    }
+    readonly answer: AppPage
   }
   'apps.update': {
     readonly method: 'PUT'
@@ -1399,18 +2241,7 @@ export interface Operations {
       /** 0: 60 seconds. */
       readonly rateLimitWindowSeconds?: number | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly name: string
-      readonly description: string
-      /** Null once the owner is deleted, and of the default app. */
-      readonly ownerUserId: string | null
-      /** Requests per window; 0: not limited. */
-      readonly rateLimitRps: number
-      readonly rateLimitWindowSeconds: number
-      readonly createdAt: string
-      readonly updatedAt: string
-    }
+    readonly answer: App
   }
   'audit.list': {
     readonly method: 'GET'
@@ -1453,71 +2284,28 @@ export interface Operations {
     readonly path: 'admin/auth-settings'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly magic_link_enabled: boolean
-      readonly sms_enabled: boolean
-      readonly email_mfa_enabled: boolean
-      readonly anonymous_auth_enabled: boolean
-      readonly totp_enabled: boolean
-      readonly webauthn_enabled: boolean
-    }
+    readonly answer: AuthSettings
   }
   'authSettings.replace': {
     readonly method: 'PUT'
     readonly path: 'admin/auth-settings'
     readonly query: never
-    readonly body: {
-      readonly magic_link_enabled?: boolean | undefined
-      readonly sms_enabled?: boolean | undefined
-      readonly email_mfa_enabled?: boolean | undefined
-      readonly anonymous_auth_enabled?: boolean | undefined
-      readonly totp_enabled?: boolean | undefined
-      readonly webauthn_enabled?: boolean | undefined
-    }
-    readonly answer: {
-      readonly magic_link_enabled: boolean
-      readonly sms_enabled: boolean
-      readonly email_mfa_enabled: boolean
-      readonly anonymous_auth_enabled: boolean
-      readonly totp_enabled: boolean
-      readonly webauthn_enabled: boolean
-    }
+    readonly body: AuthSettingsUpdate
+    readonly answer: AuthSettings
   }
   'authSettings.update': {
     readonly method: 'PATCH'
     readonly path: 'admin/auth-settings'
     readonly query: never
-    readonly body: {
-      readonly magic_link_enabled?: boolean | undefined
-      readonly sms_enabled?: boolean | undefined
-      readonly email_mfa_enabled?: boolean | undefined
-      readonly anonymous_auth_enabled?: boolean | undefined
-      readonly totp_enabled?: boolean | undefined
-      readonly webauthn_enabled?: boolean | undefined
-    }
-    readonly answer: {
-      readonly magic_link_enabled: boolean
-      readonly sms_enabled: boolean
-      readonly email_mfa_enabled: boolean
-      readonly anonymous_auth_enabled: boolean
-      readonly totp_enabled: boolean
-      readonly webauthn_enabled: boolean
-    }
+    readonly body: AuthSettingsUpdate
+    readonly answer: AuthSettings
   }
   'billing.get': {
     readonly method: 'GET'
     readonly path: `admin/apps/${string}/billing`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly app_id: string
-      readonly plan: string
-      /** unpaid, active, past_due, canceled, trialing or incomplete; null without a subscription */
-      readonly status: string | null
-      readonly subscription_id: string | null
-      readonly customer_id: string | null
-      readonly updated_at: string | null
-    }
+    readonly answer: BillingState
   }
   'billing.listEvents': {
     readonly method: 'GET'
@@ -1578,19 +2366,7 @@ export interface Operations {
     readonly path: `collections/${string}/batch`
     readonly query: never
     readonly body: {
-      readonly operations: ReadonlyArray<{
-        /** create, update or delete */
-        readonly method: string
-        /** String or number; for update and delete. */
-        readonly id?: unknown | undefined
-        /** The columns of the table; with `expand`, related records under `expand`. */
-        readonly body?: {
-          readonly [name: string]: unknown
-        } | undefined
-        /** Of a create: the columns of a unique key; a record that has the same key is updated. */
-        readonly onConflict?: string | ReadonlyArray<string> | undefined
-        readonly onConflictAction?: 'update' | 'ignore' | undefined
-      }>
+      readonly operations: ReadonlyArray<BatchOperation>
     }
     readonly answer: ReadonlyArray<{
       readonly index: number
@@ -1607,21 +2383,7 @@ export interface Operations {
     readonly path: 'batch'
     readonly query: never
     readonly body: {
-      readonly operations: ReadonlyArray<{
-        /** The collection of this operation. */
-        readonly table: string
-        /** create, update or delete */
-        readonly method: string
-        /** String or number; for update and delete. */
-        readonly id?: unknown | undefined
-        /** The columns of the table; with `expand`, related records under `expand`. */
-        readonly body?: {
-          readonly [name: string]: unknown
-        } | undefined
-        /** Of a create: the columns of a unique key; a record that has the same key is updated. */
-        readonly onConflict?: string | ReadonlyArray<string> | undefined
-        readonly onConflictAction?: 'update' | 'ignore' | undefined
-      }>
+      readonly operations: ReadonlyArray<BatchOperationAcross>
     }
     readonly answer: ReadonlyArray<{
       readonly index: number
@@ -1638,45 +2400,7 @@ export interface Operations {
     readonly path: `collections/${string}/imports/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly collection: string
-      readonly state: 'running' | 'succeeded' | 'failed' | 'canceled'
-      /** Of the file. */
-      readonly rowsRead: number
-      /** So far; they are there when the state is `succeeded`. */
-      readonly rowsWritten: number
-      /** Rows that were refused so far. */
-      readonly failed: number
-      readonly startedAt: string
-      readonly finishedAt: string | null
-      /** As the answer without the preference. */
-      readonly result: {
-        readonly processed: number
-        readonly inserted: number
-        readonly updated: number
-        readonly skipped: number
-        readonly failed: number
-        /** The rows that were refused, the first 10,000 of them. */
-        readonly errors?: ReadonlyArray<{
-          /** Counted from 1. */
-          readonly row: number
-          readonly message: string
-        }>
-        readonly dryRun?: boolean
-      } | null
-      /** As the answer without the preference. */
-      readonly error: {
-        readonly message: string
-        /** The rows that were refused, the first 10,000 of them. */
-        readonly errors?: ReadonlyArray<{
-          /** Counted from 1. */
-          readonly row: number
-          readonly message: string
-        }>
-        readonly [name: string]: unknown
-      } | null
-    }
+    readonly answer: ImportRun
   }
   'collections.create': {
     readonly method: 'POST'
@@ -1745,45 +2469,7 @@ export interface Operations {
     readonly path: `collections/${string}/imports/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly collection: string
-      readonly state: 'running' | 'succeeded' | 'failed' | 'canceled'
-      /** Of the file. */
-      readonly rowsRead: number
-      /** So far; they are there when the state is `succeeded`. */
-      readonly rowsWritten: number
-      /** Rows that were refused so far. */
-      readonly failed: number
-      readonly startedAt: string
-      readonly finishedAt: string | null
-      /** As the answer without the preference. */
-      readonly result: {
-        readonly processed: number
-        readonly inserted: number
-        readonly updated: number
-        readonly skipped: number
-        readonly failed: number
-        /** The rows that were refused, the first 10,000 of them. */
-        readonly errors?: ReadonlyArray<{
-          /** Counted from 1. */
-          readonly row: number
-          readonly message: string
-        }>
-        readonly dryRun?: boolean
-      } | null
-      /** As the answer without the preference. */
-      readonly error: {
-        readonly message: string
-        /** The rows that were refused, the first 10,000 of them. */
-        readonly errors?: ReadonlyArray<{
-          /** Counted from 1. */
-          readonly row: number
-          readonly message: string
-        }>
-        readonly [name: string]: unknown
-      } | null
-    }
+    readonly answer: ImportRun
   }
   'collections.import': {
     readonly method: 'POST'
@@ -1792,128 +2478,14 @@ export interface Operations {
     readonly body: ReadonlyArray<{
       readonly [name: string]: unknown
     }>
-    readonly answer: {
-      readonly processed: number
-      readonly inserted: number
-      readonly updated: number
-      readonly skipped: number
-      readonly failed: number
-      /** The rows that were refused, the first 10,000 of them. */
-      readonly errors?: ReadonlyArray<{
-        /** Counted from 1. */
-        readonly row: number
-        readonly message: string
-      }>
-      readonly dryRun?: boolean
-    } | {
-      readonly id: string
-      readonly collection: string
-      readonly state: 'running' | 'succeeded' | 'failed' | 'canceled'
-      /** Of the file. */
-      readonly rowsRead: number
-      /** So far; they are there when the state is `succeeded`. */
-      readonly rowsWritten: number
-      /** Rows that were refused so far. */
-      readonly failed: number
-      readonly startedAt: string
-      readonly finishedAt: string | null
-      /** As the answer without the preference. */
-      readonly result: {
-        readonly processed: number
-        readonly inserted: number
-        readonly updated: number
-        readonly skipped: number
-        readonly failed: number
-        /** The rows that were refused, the first 10,000 of them. */
-        readonly errors?: ReadonlyArray<{
-          /** Counted from 1. */
-          readonly row: number
-          readonly message: string
-        }>
-        readonly dryRun?: boolean
-      } | null
-      /** As the answer without the preference. */
-      readonly error: {
-        readonly message: string
-        /** The rows that were refused, the first 10,000 of them. */
-        readonly errors?: ReadonlyArray<{
-          /** Counted from 1. */
-          readonly row: number
-          readonly message: string
-        }>
-        readonly [name: string]: unknown
-      } | null
-    }
+    readonly answer: ImportResult | ImportRun
   }
   'collections.list': {
     readonly method: 'GET'
     readonly path: `collections/${string}`
     readonly query: 'filter' | 'search' | 'fuzzy' | 'typo_threshold' | 'near' | 'within' | 'intersects' | 'bbox' | 'highlight' | 'sort' | 'page' | 'perPage' | 'skipTotal' | 'total' | 'cursor' | 'fields' | 'expand' | 'facets' | 'disjunctiveFacets' | 'aggregate' | 'group' | 'groupSort' | 'groupLimit' | 'nearest' | 'semantic_query' | 'semantic' | 'vector_column' | 'distance'
     readonly body: undefined
-    readonly answer: {
-      readonly page: number
-      readonly perPage: number
-      /** -1 with skipTotal=true */
-      readonly totalItems: number
-      /** -1 with skipTotal=true */
-      readonly totalPages: number
-      readonly items: ReadonlyArray<{
-        readonly [name: string]: unknown
-      }>
-      /** Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these. */
-      readonly searchExhaustive?: false
-      /** With `facets`: by column its values, most frequent first. */
-      readonly facets?: {
-        readonly [name: string]: ReadonlyArray<{
-          readonly value: unknown
-          readonly count: number
-        }>
-      }
-      /** Of numeric facets. */
-      readonly facetStats?: {
-        readonly [name: string]: {
-          readonly min: number
-          readonly max: number
-        }
-      }
-      /** The facets that have more values than `api.max_facet_buckets`, each with `false`. */
-      readonly facetsExhaustive?: {
-        readonly [name: string]: boolean
-      }
-    } | {
-      readonly perPage: number
-      /** Absent on the last page. */
-      readonly nextCursor?: string
-      readonly items: ReadonlyArray<{
-        readonly [name: string]: unknown
-      }>
-      /** Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these. */
-      readonly searchExhaustive?: false
-      /** With `facets`: by column its values, most frequent first. */
-      readonly facets?: {
-        readonly [name: string]: ReadonlyArray<{
-          readonly value: unknown
-          readonly count: number
-        }>
-      }
-      /** Of numeric facets. */
-      readonly facetStats?: {
-        readonly [name: string]: {
-          readonly min: number
-          readonly max: number
-        }
-      }
-      /** The facets that have more values than `api.max_facet_buckets`, each with `false`. */
-      readonly facetsExhaustive?: {
-        readonly [name: string]: boolean
-      }
-    } | {
-      readonly results: ReadonlyArray<{
-        readonly [name: string]: unknown
-      }>
-      /** `false` when there are more groups than `groupLimit` or `api.max_groups`. */
-      readonly exhaustive?: boolean
-    }
+    readonly answer: RecordPage | RecordCursorPage | AggregateResults
   }
   'collections.query': {
     readonly method: 'POST'
@@ -1964,70 +2536,7 @@ export interface Operations {
       /** cosine unless given. */
       readonly distance?: 'cosine' | 'l2' | 'inner_product' | undefined
     }
-    readonly answer: {
-      readonly page: number
-      readonly perPage: number
-      /** -1 with skipTotal=true */
-      readonly totalItems: number
-      /** -1 with skipTotal=true */
-      readonly totalPages: number
-      readonly items: ReadonlyArray<{
-        readonly [name: string]: unknown
-      }>
-      /** Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these. */
-      readonly searchExhaustive?: false
-      /** With `facets`: by column its values, most frequent first. */
-      readonly facets?: {
-        readonly [name: string]: ReadonlyArray<{
-          readonly value: unknown
-          readonly count: number
-        }>
-      }
-      /** Of numeric facets. */
-      readonly facetStats?: {
-        readonly [name: string]: {
-          readonly min: number
-          readonly max: number
-        }
-      }
-      /** The facets that have more values than `api.max_facet_buckets`, each with `false`. */
-      readonly facetsExhaustive?: {
-        readonly [name: string]: boolean
-      }
-    } | {
-      readonly perPage: number
-      /** Absent on the last page. */
-      readonly nextCursor?: string
-      readonly items: ReadonlyArray<{
-        readonly [name: string]: unknown
-      }>
-      /** Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these. */
-      readonly searchExhaustive?: false
-      /** With `facets`: by column its values, most frequent first. */
-      readonly facets?: {
-        readonly [name: string]: ReadonlyArray<{
-          readonly value: unknown
-          readonly count: number
-        }>
-      }
-      /** Of numeric facets. */
-      readonly facetStats?: {
-        readonly [name: string]: {
-          readonly min: number
-          readonly max: number
-        }
-      }
-      /** The facets that have more values than `api.max_facet_buckets`, each with `false`. */
-      readonly facetsExhaustive?: {
-        readonly [name: string]: boolean
-      }
-    } | {
-      readonly results: ReadonlyArray<{
-        readonly [name: string]: unknown
-      }>
-      /** `false` when there are more groups than `groupLimit` or `api.max_groups`. */
-      readonly exhaustive?: boolean
-    }
+    readonly answer: RecordPage | RecordCursorPage | AggregateResults
   }
   'collections.searchFacet': {
     readonly method: 'GET'
@@ -2082,32 +2591,7 @@ export interface Operations {
       /** `permanent` or `temporary`: how the address below the parent domain leads here. Both serve the site unless given. */
       readonly redirectMode?: string | undefined
     }
-    readonly answer: {
-      readonly id: string
-      /** In ASCII. */
-      readonly hostname: string
-      readonly environment: string
-      /** permanent or temporary */
-      readonly redirectMode?: string
-      /** pending_verification, verified, active, verification_failed, verification_lapsed or tombstoned */
-      readonly status: string
-      /** The record of the DNS that proves whose the domain is. */
-      readonly verification: {
-        readonly type: string
-        readonly name: string
-        readonly value: string
-      }
-      readonly siteId?: string
-      readonly lastError?: string
-      /** RFC 3339, UTC. */
-      readonly verifiedAt?: string
-      /** RFC 3339, UTC. */
-      readonly checkedAt?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Domain
   }
   'domains.delete': {
     readonly method: 'DELETE'
@@ -2121,102 +2605,21 @@ export interface Operations {
     readonly path: `admin/domains/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      /** In ASCII. */
-      readonly hostname: string
-      readonly environment: string
-      /** permanent or temporary */
-      readonly redirectMode?: string
-      /** pending_verification, verified, active, verification_failed, verification_lapsed or tombstoned */
-      readonly status: string
-      /** The record of the DNS that proves whose the domain is. */
-      readonly verification: {
-        readonly type: string
-        readonly name: string
-        readonly value: string
-      }
-      readonly siteId?: string
-      readonly lastError?: string
-      /** RFC 3339, UTC. */
-      readonly verifiedAt?: string
-      /** RFC 3339, UTC. */
-      readonly checkedAt?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Domain
   }
   'domains.list': {
     readonly method: 'GET'
     readonly path: 'admin/domains'
     readonly query: 'page' | 'perPage'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        /** In ASCII. */
-        readonly hostname: string
-        readonly environment: string
-        /** permanent or temporary */
-        readonly redirectMode?: string
-        /** pending_verification, verified, active, verification_failed, verification_lapsed or tombstoned */
-        readonly status: string
-        /** The record of the DNS that proves whose the domain is. */
-        readonly verification: {
-          readonly type: string
-          readonly name: string
-          readonly value: string
-        }
-        readonly siteId?: string
-        readonly lastError?: string
-        /** RFC 3339, UTC. */
-        readonly verifiedAt?: string
-        /** RFC 3339, UTC. */
-        readonly checkedAt?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        /** RFC 3339, UTC. */
-        readonly updatedAt: string
-      }>
-      readonly page: number
-      readonly perPage: number
-      readonly totalItems: number
-      readonly totalPages: number
-    }
+    readonly answer: DomainPage
   }
   'domains.verify': {
     readonly method: 'POST'
     readonly path: `admin/domains/${string}/verify`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      /** In ASCII. */
-      readonly hostname: string
-      readonly environment: string
-      /** permanent or temporary */
-      readonly redirectMode?: string
-      /** pending_verification, verified, active, verification_failed, verification_lapsed or tombstoned */
-      readonly status: string
-      /** The record of the DNS that proves whose the domain is. */
-      readonly verification: {
-        readonly type: string
-        readonly name: string
-        readonly value: string
-      }
-      readonly siteId?: string
-      readonly lastError?: string
-      /** RFC 3339, UTC. */
-      readonly verifiedAt?: string
-      /** RFC 3339, UTC. */
-      readonly checkedAt?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Domain
   }
   'embeddings.backfill': {
     readonly method: 'POST'
@@ -2226,46 +2629,7 @@ export interface Operations {
       /** Also rows that have a vector. */
       readonly all?: boolean | undefined
     }
-    readonly answer: {
-      readonly name: string
-      readonly table: string
-      readonly columns: ReadonlyArray<string>
-      readonly vectorColumn: string
-      /** `provider:model` */
-      readonly model: string | null
-      /** As the node that answers knows it. */
-      readonly provider: {
-        readonly name: string
-        /** `closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it. */
-        readonly breaker: 'closed' | 'open' | 'half-open'
-        /** Until it is asked again. */
-        readonly retryInSeconds: number
-      } | null
-      /** What keeps it from being kept current, such as a missing table. */
-      readonly problem: string | null
-      /** Whether existing rows have not been queued since it was configured as it is. */
-      readonly isOutdated: boolean
-      /** Rows that wait for their vector. */
-      readonly pending: number
-      /** Rows whose text the provider refuses. */
-      readonly failed: number
-      /** Vectors written so far. */
-      readonly written: number
-      /** RFC 3339, UTC. */
-      readonly lastWrittenAt: string | null
-      readonly lastError: string | null
-      readonly backfill: {
-        readonly jobId: string
-        /** As of jobs. */
-        readonly state: string
-        /** Rows it has queued. */
-        readonly rows: number | null
-        /** RFC 3339, UTC. */
-        readonly startedAt: string | null
-        /** RFC 3339, UTC. */
-        readonly finishedAt: string | null
-      } | null
-    }
+    readonly answer: Embedding
   }
   'embeddings.get': {
     readonly method: 'GET'
@@ -2300,17 +2664,7 @@ export interface Operations {
       /** RFC 3339, UTC. */
       readonly lastWrittenAt: string | null
       readonly lastError: string | null
-      readonly backfill: {
-        readonly jobId: string
-        /** As of jobs. */
-        readonly state: string
-        /** Rows it has queued. */
-        readonly rows: number | null
-        /** RFC 3339, UTC. */
-        readonly startedAt: string | null
-        /** RFC 3339, UTC. */
-        readonly finishedAt: string | null
-      } | null
+      readonly backfill: EmbeddingBackfill | null
       readonly failures: ReadonlyArray<{
         readonly recordKey: ReadonlyArray<unknown>
         readonly error: string
@@ -2322,49 +2676,7 @@ export interface Operations {
     readonly path: 'admin/embeddings'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly name: string
-        readonly table: string
-        readonly columns: ReadonlyArray<string>
-        readonly vectorColumn: string
-        /** `provider:model` */
-        readonly model: string | null
-        /** As the node that answers knows it. */
-        readonly provider: {
-          readonly name: string
-          /** `closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it. */
-          readonly breaker: 'closed' | 'open' | 'half-open'
-          /** Until it is asked again. */
-          readonly retryInSeconds: number
-        } | null
-        /** What keeps it from being kept current, such as a missing table. */
-        readonly problem: string | null
-        /** Whether existing rows have not been queued since it was configured as it is. */
-        readonly isOutdated: boolean
-        /** Rows that wait for their vector. */
-        readonly pending: number
-        /** Rows whose text the provider refuses. */
-        readonly failed: number
-        /** Vectors written so far. */
-        readonly written: number
-        /** RFC 3339, UTC. */
-        readonly lastWrittenAt: string | null
-        readonly lastError: string | null
-        readonly backfill: {
-          readonly jobId: string
-          /** As of jobs. */
-          readonly state: string
-          /** Rows it has queued. */
-          readonly rows: number | null
-          /** RFC 3339, UTC. */
-          readonly startedAt: string | null
-          /** RFC 3339, UTC. */
-          readonly finishedAt: string | null
-        } | null
-      }>
-      readonly count: number
-    }
+    readonly answer: EmbeddingList
   }
   'events.get': {
     readonly method: 'GET'
@@ -2521,12 +2833,7 @@ export interface Operations {
     readonly path: '/health'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      /** ok, degraded or stopping */
-      readonly status: string
-      /** ok or unreachable */
-      readonly database: string
-    }
+    readonly answer: Health
   }
   'impersonations.end': {
     readonly method: 'DELETE'
@@ -2559,35 +2866,7 @@ export interface Operations {
     readonly path: `admin/jobs/${string}/cancel`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly type: string
-      /** What a job of the type needs. */
-      readonly payload: {
-        readonly [name: string]: unknown
-      }
-      readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
-      readonly attempts: number
-      readonly maxAttempts: number
-      /** Empty when the latest attempt did not fail. */
-      readonly lastError: string
-      /** Not before this time. */
-      readonly runAt: string
-      /** Of a running job: when another worker takes it unless its own renews the lease. */
-      readonly leaseUntil?: string
-      /** RFC 3339, UTC. */
-      readonly lastRunAt?: string
-      /** The schedule it comes from. */
-      readonly scheduleId?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-      /** When it completed or failed. */
-      readonly completedAt?: string
-      /** RFC 3339, UTC. */
-      readonly canceledAt?: string
-    }
+    readonly answer: Job
   }
   'jobs.count': {
     readonly method: 'GET'
@@ -2619,70 +2898,14 @@ export interface Operations {
       /** RFC 3339. At once unless given. */
       readonly runAt?: string | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly type: string
-      /** What a job of the type needs. */
-      readonly payload: {
-        readonly [name: string]: unknown
-      }
-      readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
-      readonly attempts: number
-      readonly maxAttempts: number
-      /** Empty when the latest attempt did not fail. */
-      readonly lastError: string
-      /** Not before this time. */
-      readonly runAt: string
-      /** Of a running job: when another worker takes it unless its own renews the lease. */
-      readonly leaseUntil?: string
-      /** RFC 3339, UTC. */
-      readonly lastRunAt?: string
-      /** The schedule it comes from. */
-      readonly scheduleId?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-      /** When it completed or failed. */
-      readonly completedAt?: string
-      /** RFC 3339, UTC. */
-      readonly canceledAt?: string
-    }
+    readonly answer: Job
   }
   'jobs.get': {
     readonly method: 'GET'
     readonly path: `admin/jobs/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly type: string
-      /** What a job of the type needs. */
-      readonly payload: {
-        readonly [name: string]: unknown
-      }
-      readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
-      readonly attempts: number
-      readonly maxAttempts: number
-      /** Empty when the latest attempt did not fail. */
-      readonly lastError: string
-      /** Not before this time. */
-      readonly runAt: string
-      /** Of a running job: when another worker takes it unless its own renews the lease. */
-      readonly leaseUntil?: string
-      /** RFC 3339, UTC. */
-      readonly lastRunAt?: string
-      /** The schedule it comes from. */
-      readonly scheduleId?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-      /** When it completed or failed. */
-      readonly completedAt?: string
-      /** RFC 3339, UTC. */
-      readonly canceledAt?: string
-    }
+    readonly answer: Job
   }
   'jobs.list': {
     readonly method: 'GET'
@@ -2690,35 +2913,7 @@ export interface Operations {
     readonly query: 'state' | 'type' | 'limit' | 'offset'
     readonly body: undefined
     readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly type: string
-        /** What a job of the type needs. */
-        readonly payload: {
-          readonly [name: string]: unknown
-        }
-        readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
-        readonly attempts: number
-        readonly maxAttempts: number
-        /** Empty when the latest attempt did not fail. */
-        readonly lastError: string
-        /** Not before this time. */
-        readonly runAt: string
-        /** Of a running job: when another worker takes it unless its own renews the lease. */
-        readonly leaseUntil?: string
-        /** RFC 3339, UTC. */
-        readonly lastRunAt?: string
-        /** The schedule it comes from. */
-        readonly scheduleId?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        /** RFC 3339, UTC. */
-        readonly updatedAt: string
-        /** When it completed or failed. */
-        readonly completedAt?: string
-        /** RFC 3339, UTC. */
-        readonly canceledAt?: string
-      }>
+      readonly items: ReadonlyArray<Job>
       /** Items in this answer. */
       readonly count: number
     }
@@ -2728,35 +2923,7 @@ export interface Operations {
     readonly path: `admin/jobs/${string}/retry`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly type: string
-      /** What a job of the type needs. */
-      readonly payload: {
-        readonly [name: string]: unknown
-      }
-      readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
-      readonly attempts: number
-      readonly maxAttempts: number
-      /** Empty when the latest attempt did not fail. */
-      readonly lastError: string
-      /** Not before this time. */
-      readonly runAt: string
-      /** Of a running job: when another worker takes it unless its own renews the lease. */
-      readonly leaseUntil?: string
-      /** RFC 3339, UTC. */
-      readonly lastRunAt?: string
-      /** The schedule it comes from. */
-      readonly scheduleId?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-      /** When it completed or failed. */
-      readonly completedAt?: string
-      /** RFC 3339, UTC. */
-      readonly canceledAt?: string
-    }
+    readonly answer: Job
   }
   'logs.list': {
     readonly method: 'GET'
@@ -2764,17 +2931,7 @@ export interface Operations {
     readonly query: 'level' | 'q' | 'requestId' | 'since' | 'until' | 'limit' | 'cursor'
     readonly body: undefined
     readonly answer: {
-      readonly entries: ReadonlyArray<{
-        readonly time: string
-        readonly level: string
-        readonly message: string
-        readonly attrs: {
-          readonly [name: string]: unknown
-        }
-        /** Host and process. */
-        readonly node: string
-        readonly requestId: string | null
-      }>
+      readonly entries: ReadonlyArray<LogEntry>
       /** Absent on the last page. */
       readonly nextCursor?: string
     }
@@ -2903,23 +3060,7 @@ export interface Operations {
         readonly htmlTemplate: string
       } | null | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly templateKey: string
-      /** builtin or custom */
-      readonly source: string
-      readonly subjectTemplate: string
-      readonly enabled: boolean
-      /** Names that placeholders may have, or have. */
-      readonly variables: ReadonlyArray<string>
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-      readonly htmlTemplate: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** Why the template will not be used, if it will not. */
-      readonly warnings?: ReadonlyArray<string>
-    }
+    readonly answer: MailTemplate
   }
   'mail.send': {
     readonly method: 'POST'
@@ -2980,10 +3121,7 @@ export interface Operations {
     readonly path: 'admin/matviews'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<Matview>
-      readonly count: number
-    }
+    readonly answer: MatviewList
   }
   'matviews.refresh': {
     readonly method: 'POST'
@@ -3067,9 +3205,7 @@ export interface Operations {
       /** The digits; blanks and hyphens do not matter. */
       readonly code?: string | undefined
     }
-    readonly answer: {
-      readonly message: string
-    }
+    readonly answer: Message
   }
   'mfa.confirmSms': {
     readonly method: 'POST'
@@ -3081,9 +3217,7 @@ export interface Operations {
       /** The digits; blanks and hyphens do not matter. */
       readonly code?: string | undefined
     }
-    readonly answer: {
-      readonly message: string
-    }
+    readonly answer: Message
   }
   'mfa.confirmTotp': {
     readonly method: 'POST'
@@ -3093,9 +3227,7 @@ export interface Operations {
       /** The digits; blanks and hyphens do not matter. */
       readonly code?: string | undefined
     }
-    readonly answer: {
-      readonly message: string
-    }
+    readonly answer: Message
   }
   'mfa.countBackupCodes': {
     readonly method: 'GET'
@@ -3111,9 +3243,7 @@ export interface Operations {
     readonly path: 'auth/mfa/email/enroll'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly message: string
-    }
+    readonly answer: Message
   }
   'mfa.enrollSms': {
     readonly method: 'POST'
@@ -3123,9 +3253,7 @@ export interface Operations {
       /** International form. */
       readonly phone?: string | undefined
     }
-    readonly answer: {
-      readonly message: string
-    }
+    readonly answer: Message
   }
   'mfa.enrollTotp': {
     readonly method: 'POST'
@@ -3153,16 +3281,7 @@ export interface Operations {
     readonly path: `auth/mfa/factors/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      /** `totp`, `email`, `sms` or `webauthn`. */
-      readonly method: string
-      readonly label: string
-      /** Masked. */
-      readonly phone?: string
-      /** Masked. */
-      readonly email?: string
-    }
+    readonly answer: Factor
   }
   'mfa.listFactors': {
     readonly method: 'GET'
@@ -3170,16 +3289,7 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: {
-      readonly factors: ReadonlyArray<{
-        readonly id: string
-        /** `totp`, `email`, `sms` or `webauthn`. */
-        readonly method: string
-        readonly label: string
-        /** Masked. */
-        readonly phone?: string
-        /** Masked. */
-        readonly email?: string
-      }>
+      readonly factors: ReadonlyArray<Factor>
     }
   }
   'mfa.regenerateBackupCodes': {
@@ -3206,26 +3316,7 @@ export interface Operations {
       /** The digits; blanks and hyphens do not matter. */
       readonly code?: string | undefined
     }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    }
+    readonly answer: Authentication
   }
   'mfa.verifyEmail': {
     readonly method: 'POST'
@@ -3236,26 +3327,7 @@ export interface Operations {
       /** The digits; blanks and hyphens do not matter. */
       readonly code?: string | undefined
     }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    }
+    readonly answer: Authentication
   }
   'mfa.verifySms': {
     readonly method: 'POST'
@@ -3266,26 +3338,7 @@ export interface Operations {
       /** The digits; blanks and hyphens do not matter. */
       readonly code?: string | undefined
     }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    }
+    readonly answer: Authentication
   }
   'mfa.verifyTotp': {
     readonly method: 'POST'
@@ -3296,26 +3349,7 @@ export interface Operations {
       /** The digits; blanks and hyphens do not matter. */
       readonly code?: string | undefined
     }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    }
+    readonly answer: Authentication
   }
   'oauth.authorize': {
     readonly method: 'GET'
@@ -3335,13 +3369,7 @@ export interface Operations {
     } | {
       readonly requires_consent: false
       readonly redirect_to: string
-    } | {
-      readonly error: string
-      readonly error_description: string
-    } | {
-      readonly error: string
-      readonly error_description: string
-    } | Error
+    } | OAuthError | OAuthError | Error
   }
   'oauth.consent': {
     readonly method: 'POST'
@@ -3369,13 +3397,7 @@ export interface Operations {
     readonly answer: {
       readonly requires_consent: false
       readonly redirect_to: string
-    } | {
-      readonly error: string
-      readonly error_description: string
-    } | {
-      readonly error: string
-      readonly error_description: string
-    } | Error
+    } | OAuthError | OAuthError | Error
   }
   'oauth.introspect': {
     readonly method: 'POST'
@@ -3385,28 +3407,14 @@ export interface Operations {
     readonly answer: {
       readonly active: boolean
       readonly [name: string]: unknown
-    } | {
-      readonly error: string
-      readonly error_description: string
-    }
+    } | OAuthError
   }
   'oauth.listGrants': {
     readonly method: 'GET'
     readonly path: 'auth/grants'
     readonly query: never
     readonly body: undefined
-    readonly answer: ReadonlyArray<{
-      readonly id: string
-      readonly clientId: string
-      readonly clientName: string
-      /** As tokens have it: `readonly email:send`. */
-      readonly scope: string
-      /** Empty: all. */
-      readonly allowedTables: ReadonlyArray<string>
-      readonly createdAt: string
-      readonly updatedAt: string
-      readonly lastTokenIssuedAt: string | null
-    }>
+    readonly answer: ReadonlyArray<OAuthGrant>
   }
   'oauth.register': {
     readonly method: 'POST'
@@ -3426,10 +3434,7 @@ export interface Operations {
       readonly grant_types: ReadonlyArray<string>
       readonly response_types: ReadonlyArray<string>
       readonly scope: string
-    } | {
-      readonly error: string
-      readonly error_description: string
-    }
+    } | OAuthError
   }
   'oauth.resourceMetadata': {
     readonly method: 'GET'
@@ -3445,10 +3450,7 @@ export interface Operations {
     readonly path: 'auth/revoke'
     readonly query: never
     readonly body: undefined
-    readonly answer: object | {
-      readonly error: string
-      readonly error_description: string
-    }
+    readonly answer: object | OAuthError
   }
   'oauth.revokeGrant': {
     readonly method: 'DELETE'
@@ -3478,10 +3480,7 @@ export interface Operations {
       readonly refresh_token?: string
       readonly scope: string
       readonly allowed_tables?: ReadonlyArray<string>
-    } | {
-      readonly error: string
-      readonly error_description: string
-    }
+    } | OAuthError
   }
   'oauthClients.create': {
     readonly method: 'POST'
@@ -3500,25 +3499,7 @@ export interface Operations {
     readonly answer: {
       /** Shown this once; public clients have none. */
       readonly clientSecret?: string
-      readonly client: {
-        readonly id: string
-        readonly appId: string | null
-        readonly clientId: string
-        readonly name: string
-        readonly redirectUris: ReadonlyArray<string>
-        readonly scopes: ReadonlyArray<string>
-        /** `confidential` or `public`. */
-        readonly clientType: string
-        /** Who has registered it: `administrator`; `registration`: itself; `document`: none, its id is the address of its document. */
-        readonly source: string
-        readonly createdAt: string
-        readonly updatedAt: string
-        readonly revokedAt: string | null
-        readonly activeAccessTokenCount: number
-        readonly activeRefreshTokenCount: number
-        readonly totalGrants: number
-        readonly lastTokenIssuedAt: string | null
-      }
+      readonly client: OAuthClient
     }
   }
   'oauthClients.get': {
@@ -3526,76 +3507,21 @@ export interface Operations {
     readonly path: `admin/oauth/clients/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly appId: string | null
-      readonly clientId: string
-      readonly name: string
-      readonly redirectUris: ReadonlyArray<string>
-      readonly scopes: ReadonlyArray<string>
-      /** `confidential` or `public`. */
-      readonly clientType: string
-      /** Who has registered it: `administrator`; `registration`: itself; `document`: none, its id is the address of its document. */
-      readonly source: string
-      readonly createdAt: string
-      readonly updatedAt: string
-      readonly revokedAt: string | null
-      readonly activeAccessTokenCount: number
-      readonly activeRefreshTokenCount: number
-      readonly totalGrants: number
-      readonly lastTokenIssuedAt: string | null
-    }
+    readonly answer: OAuthClient
   }
   'oauthClients.list': {
     readonly method: 'GET'
     readonly path: 'admin/oauth/clients'
     readonly query: 'page' | 'perPage' | 'appId'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly appId: string | null
-        readonly clientId: string
-        readonly name: string
-        readonly redirectUris: ReadonlyArray<string>
-        readonly scopes: ReadonlyArray<string>
-        /** `confidential` or `public`. */
-        readonly clientType: string
-        /** Who has registered it: `administrator`; `registration`: itself; `document`: none, its id is the address of its document. */
-        readonly source: string
-        readonly createdAt: string
-        readonly updatedAt: string
-        readonly revokedAt: string | null
-        readonly activeAccessTokenCount: number
-        readonly activeRefreshTokenCount: number
-        readonly totalGrants: number
-        readonly lastTokenIssuedAt: string | null
-      }>
-      readonly page: number
-      readonly perPage: number
-      readonly totalItems: number
-      readonly totalPages: number
-    }
+    readonly answer: OAuthClientPage
   }
   'oauthClients.listGrants': {
     readonly method: 'GET'
     readonly path: `admin/oauth/clients/${string}/grants`
     readonly query: never
     readonly body: undefined
-    readonly answer: ReadonlyArray<{
-      readonly id: string
-      readonly clientId: string
-      readonly clientName: string
-      /** As tokens have it: `readonly email:send`. */
-      readonly scope: string
-      /** Empty: all. */
-      readonly allowedTables: ReadonlyArray<string>
-      readonly createdAt: string
-      readonly updatedAt: string
-      readonly lastTokenIssuedAt: string | null
-      readonly userId: string
-      readonly email: string
-    }>
+    readonly answer: ReadonlyArray<OAuthGrantOfUser>
   }
   'oauthClients.revoke': {
     readonly method: 'DELETE'
@@ -3624,25 +3550,7 @@ export interface Operations {
       /** `readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none. */
       readonly scopes?: ReadonlyArray<string> | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly appId: string | null
-      readonly clientId: string
-      readonly name: string
-      readonly redirectUris: ReadonlyArray<string>
-      readonly scopes: ReadonlyArray<string>
-      /** `confidential` or `public`. */
-      readonly clientType: string
-      /** Who has registered it: `administrator`; `registration`: itself; `document`: none, its id is the address of its document. */
-      readonly source: string
-      readonly createdAt: string
-      readonly updatedAt: string
-      readonly revokedAt: string | null
-      readonly activeAccessTokenCount: number
-      readonly activeRefreshTokenCount: number
-      readonly totalGrants: number
-      readonly lastTokenIssuedAt: string | null
-    }
+    readonly answer: OAuthClient
   }
   'overview.configuration': {
     readonly method: 'GET'
@@ -3711,24 +3619,7 @@ export interface Operations {
     readonly path: 'auth/webauthn/login/discover/begin'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly challenge_id: string
-      /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
-      readonly options: {
-        readonly rpId: string
-        /** Base64url. */
-        readonly challenge: string
-        /** Milliseconds. */
-        readonly timeout: number
-        readonly userVerification: string
-        readonly allowCredentials?: ReadonlyArray<{
-          readonly type: 'public-key'
-          /** Base64url. */
-          readonly id: string
-          readonly transports?: ReadonlyArray<string>
-        }>
-      }
-    }
+    readonly answer: PasskeyRequestOptions
   }
   'passkeys.beginSignIn': {
     readonly method: 'POST'
@@ -3738,48 +3629,14 @@ export interface Operations {
       /** One address. */
       readonly email?: string | undefined
     }
-    readonly answer: {
-      readonly challenge_id: string
-      /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
-      readonly options: {
-        readonly rpId: string
-        /** Base64url. */
-        readonly challenge: string
-        /** Milliseconds. */
-        readonly timeout: number
-        readonly userVerification: string
-        readonly allowCredentials?: ReadonlyArray<{
-          readonly type: 'public-key'
-          /** Base64url. */
-          readonly id: string
-          readonly transports?: ReadonlyArray<string>
-        }>
-      }
-    }
+    readonly answer: PasskeyRequestOptions
   }
   'passkeys.challenge': {
     readonly method: 'POST'
     readonly path: 'auth/mfa/webauthn/challenge'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly challenge_id: string
-      /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
-      readonly options: {
-        readonly rpId: string
-        /** Base64url. */
-        readonly challenge: string
-        /** Milliseconds. */
-        readonly timeout: number
-        readonly userVerification: string
-        readonly allowCredentials?: ReadonlyArray<{
-          readonly type: 'public-key'
-          /** Base64url. */
-          readonly id: string
-          readonly transports?: ReadonlyArray<string>
-        }>
-      }
-    }
+    readonly answer: PasskeyRequestOptions
   }
   'passkeys.confirm': {
     readonly method: 'POST'
@@ -3793,118 +3650,28 @@ export interface Operations {
       /** The same as `attestation_response`. */
       readonly attestation?: unknown | undefined
     }
-    readonly answer: {
-      readonly message: string
-    }
+    readonly answer: Message
   }
   'passkeys.enroll': {
     readonly method: 'POST'
     readonly path: 'auth/mfa/webauthn/enroll'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly rp: {
-        readonly id: string
-        readonly name: string
-      }
-      readonly user: {
-        /** Base64url. */
-        readonly id: string
-        readonly name: string
-        readonly displayName: string
-      }
-      /** Base64url. */
-      readonly challenge: string
-      readonly pubKeyCredParams: ReadonlyArray<{
-        readonly type: 'public-key'
-        readonly alg: number
-      }>
-      /** Milliseconds. */
-      readonly timeout: number
-      readonly excludeCredentials: ReadonlyArray<{
-        readonly type: 'public-key'
-        /** Base64url. */
-        readonly id: string
-        readonly transports?: ReadonlyArray<string>
-      }>
-      readonly authenticatorSelection: {
-        readonly residentKey: string
-        readonly requireResidentKey: boolean
-        readonly userVerification: string
-      }
-      readonly attestation: 'none'
-      readonly extensions: {
-        readonly credProps: boolean
-      }
-    }
+    readonly answer: PasskeyCreationOptions
   }
   'passkeys.finishDiscoverableSignIn': {
     readonly method: 'POST'
     readonly path: 'auth/webauthn/login/discover/finish'
     readonly query: never
-    readonly body: {
-      readonly challenge_id?: string | undefined
-      /** What `navigator.credentials.get` answered, by `toJSON()`. */
-      readonly assertion_response?: unknown | undefined
-      /** The same as `challenge_id`. */
-      readonly challengeId?: string | undefined
-      /** The same as `assertion_response`. */
-      readonly assertion?: unknown | undefined
-    }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    }
+    readonly body: PasskeyAssertion
+    readonly answer: Authentication
   }
   'passkeys.finishSignIn': {
     readonly method: 'POST'
     readonly path: 'auth/webauthn/login/finish'
     readonly query: never
-    readonly body: {
-      readonly challenge_id?: string | undefined
-      /** What `navigator.credentials.get` answered, by `toJSON()`. */
-      readonly assertion_response?: unknown | undefined
-      /** The same as `challenge_id`. */
-      readonly challengeId?: string | undefined
-      /** The same as `assertion_response`. */
-      readonly assertion?: unknown | undefined
-    }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    }
+    readonly body: PasskeyAssertion
+    readonly answer: Authentication
   }
   'passkeys.list': {
     readonly method: 'GET'
@@ -3912,15 +3679,7 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: {
-      readonly credentials: ReadonlyArray<{
-        /** Base64url. */
-        readonly credential_id: string
-        readonly display_name: string
-        readonly transports: ReadonlyArray<string>
-        readonly created_at: string
-        /** Only once it was used. */
-        readonly last_used_at?: string
-      }>
+      readonly credentials: ReadonlyArray<Passkey>
     }
   }
   'passkeys.remove': {
@@ -3945,49 +3704,14 @@ export interface Operations {
       /** What the user calls it; at most 100 characters. */
       readonly display_name?: string | undefined
     }
-    readonly answer: {
-      /** Base64url. */
-      readonly credential_id: string
-      readonly display_name: string
-      readonly transports: ReadonlyArray<string>
-      readonly created_at: string
-      /** Only once it was used. */
-      readonly last_used_at?: string
-    }
+    readonly answer: Passkey
   }
   'passkeys.verify': {
     readonly method: 'POST'
     readonly path: 'auth/mfa/webauthn/verify'
     readonly query: never
-    readonly body: {
-      readonly challenge_id?: string | undefined
-      /** What `navigator.credentials.get` answered, by `toJSON()`. */
-      readonly assertion_response?: unknown | undefined
-      /** The same as `challenge_id`. */
-      readonly challengeId?: string | undefined
-      /** The same as `assertion_response`. */
-      readonly assertion?: unknown | undefined
-    }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    }
+    readonly body: PasskeyAssertion
+    readonly answer: Authentication
   }
   'push.changeProvider': {
     readonly method: 'PUT'
@@ -3996,58 +3720,14 @@ export interface Operations {
     readonly body: {
       readonly [name: string]: unknown
     }
-    readonly answer: {
-      readonly provider: string
-      /** Where the credentials are from: `database`, `configuration` or null. */
-      readonly source: string | null
-      /** `provider`, `log` (development, without credentials) or `nothing`. */
-      readonly sends: string
-      /** What of the credentials is no secret. */
-      readonly details: {
-        readonly [name: string]: unknown
-      } | null
-    }
+    readonly answer: PushProvider
   }
   'push.getDelivery': {
     readonly method: 'GET'
     readonly path: `admin/push/deliveries/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly send_id: string
-      readonly device_token_id: string
-      readonly job_id: string | null
-      readonly app_id: string
-      readonly user_id: string
-      readonly provider: string
-      readonly title: string
-      readonly body: string
-      readonly data: {
-        readonly [name: string]: string
-      }
-      readonly options: {
-        readonly badge?: number
-        readonly sound?: string
-        readonly ttl_seconds?: number
-        /** high unless given */
-        readonly priority?: 'high' | 'normal'
-        /** At most 64 bytes. */
-        readonly collapse_key?: string
-        /** An https URL. */
-        readonly image?: string
-      }
-      readonly status: 'pending' | 'sent' | 'failed' | 'invalid_token'
-      readonly attempts: number
-      /** unregistered, invalid_token, provider_auth, payload_too_large, provider_error, provider_not_configured, expired or device_moved */
-      readonly error_code: string | null
-      readonly error_message: string | null
-      readonly provider_message_id: string | null
-      readonly send_at: string
-      readonly sent_at: string | null
-      readonly created_at: string
-      readonly updated_at: string
-    }
+    readonly answer: PushDelivery
   }
   'push.getSend': {
     readonly method: 'GET'
@@ -4086,41 +3766,7 @@ export interface Operations {
     readonly query: 'app_id' | 'user_id' | 'send_id' | 'device_token_id' | 'status' | 'limit' | 'offset'
     readonly body: undefined
     readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly send_id: string
-        readonly device_token_id: string
-        readonly job_id: string | null
-        readonly app_id: string
-        readonly user_id: string
-        readonly provider: string
-        readonly title: string
-        readonly body: string
-        readonly data: {
-          readonly [name: string]: string
-        }
-        readonly options: {
-          readonly badge?: number
-          readonly sound?: string
-          readonly ttl_seconds?: number
-          /** high unless given */
-          readonly priority?: 'high' | 'normal'
-          /** At most 64 bytes. */
-          readonly collapse_key?: string
-          /** An https URL. */
-          readonly image?: string
-        }
-        readonly status: 'pending' | 'sent' | 'failed' | 'invalid_token'
-        readonly attempts: number
-        /** unregistered, invalid_token, provider_auth, payload_too_large, provider_error, provider_not_configured, expired or device_moved */
-        readonly error_code: string | null
-        readonly error_message: string | null
-        readonly provider_message_id: string | null
-        readonly send_at: string
-        readonly sent_at: string | null
-        readonly created_at: string
-        readonly updated_at: string
-      }>
+      readonly items: ReadonlyArray<PushDelivery>
     }
   }
   'push.listDevices': {
@@ -4129,25 +3775,7 @@ export interface Operations {
     readonly query: 'app_id' | 'user_id' | 'include_inactive' | 'limit' | 'offset'
     readonly body: undefined
     readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly app_id: string
-        readonly user_id: string
-        /** fcm, apns or webpush */
-        readonly provider: string
-        /** android, ios or web */
-        readonly platform: string
-        readonly token: string
-        readonly device_name: string
-        readonly topics: ReadonlyArray<string>
-        readonly is_active: boolean
-        /** `revoked`, also by the end of the session that registered it, or what the provider said. */
-        readonly inactive_reason: string | null
-        readonly last_refreshed_at: string
-        readonly last_used: string | null
-        readonly created_at: string
-        readonly updated_at: string
-      }>
+      readonly items: ReadonlyArray<PushDevice>
     }
   }
   'push.listOwnDevices': {
@@ -4156,25 +3784,7 @@ export interface Operations {
     readonly query: 'app_id' | 'limit' | 'offset'
     readonly body: undefined
     readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly app_id: string
-        readonly user_id: string
-        /** fcm, apns or webpush */
-        readonly provider: string
-        /** android, ios or web */
-        readonly platform: string
-        readonly token: string
-        readonly device_name: string
-        readonly topics: ReadonlyArray<string>
-        readonly is_active: boolean
-        /** `revoked`, also by the end of the session that registered it, or what the provider said. */
-        readonly inactive_reason: string | null
-        readonly last_refreshed_at: string
-        readonly last_used: string | null
-        readonly created_at: string
-        readonly updated_at: string
-      }>
+      readonly items: ReadonlyArray<PushDevice>
     }
   }
   'push.listProviders': {
@@ -4183,17 +3793,7 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly provider: string
-        /** Where the credentials are from: `database`, `configuration` or null. */
-        readonly source: string | null
-        /** `provider`, `log` (development, without credentials) or `nothing`. */
-        readonly sends: string
-        /** What of the credentials is no secret. */
-        readonly details: {
-          readonly [name: string]: unknown
-        } | null
-      }>
+      readonly items: ReadonlyArray<PushProvider>
     }
   }
   'push.registerDevice': {
@@ -4218,25 +3818,7 @@ export interface Operations {
       } | undefined
       readonly user_id: string
     }
-    readonly answer: {
-      readonly id: string
-      readonly app_id: string
-      readonly user_id: string
-      /** fcm, apns or webpush */
-      readonly provider: string
-      /** android, ios or web */
-      readonly platform: string
-      readonly token: string
-      readonly device_name: string
-      readonly topics: ReadonlyArray<string>
-      readonly is_active: boolean
-      /** `revoked`, also by the end of the session that registered it, or what the provider said. */
-      readonly inactive_reason: string | null
-      readonly last_refreshed_at: string
-      readonly last_used: string | null
-      readonly created_at: string
-      readonly updated_at: string
-    }
+    readonly answer: PushDevice
   }
   'push.registerOwnDevice': {
     readonly method: 'POST'
@@ -4259,25 +3841,7 @@ export interface Operations {
         readonly auth?: string | undefined
       } | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly app_id: string
-      readonly user_id: string
-      /** fcm, apns or webpush */
-      readonly provider: string
-      /** android, ios or web */
-      readonly platform: string
-      readonly token: string
-      readonly device_name: string
-      readonly topics: ReadonlyArray<string>
-      readonly is_active: boolean
-      /** `revoked`, also by the end of the session that registered it, or what the provider said. */
-      readonly inactive_reason: string | null
-      readonly last_refreshed_at: string
-      readonly last_used: string | null
-      readonly created_at: string
-      readonly updated_at: string
-    }
+    readonly answer: PushDevice
   }
   'push.resetProvider': {
     readonly method: 'DELETE'
@@ -4316,17 +3880,7 @@ export interface Operations {
       readonly data?: {
         readonly [name: string]: unknown
       } | undefined
-      readonly options?: {
-        readonly badge?: number | undefined
-        readonly sound?: string | undefined
-        readonly ttl_seconds?: number | undefined
-        /** high unless given */
-        readonly priority?: 'high' | 'normal' | undefined
-        /** At most 64 bytes. */
-        readonly collapse_key?: string | undefined
-        /** An https URL. */
-        readonly image?: string | undefined
-      } | undefined
+      readonly options?: PushOptions | undefined
       /** RFC 3339; now unless given. */
       readonly send_at?: string | undefined
       /** The same key of an app answers the first message again. */
@@ -4334,41 +3888,7 @@ export interface Operations {
     }
     readonly answer: {
       readonly send_id: string
-      readonly deliveries: ReadonlyArray<{
-        readonly id: string
-        readonly send_id: string
-        readonly device_token_id: string
-        readonly job_id: string | null
-        readonly app_id: string
-        readonly user_id: string
-        readonly provider: string
-        readonly title: string
-        readonly body: string
-        readonly data: {
-          readonly [name: string]: string
-        }
-        readonly options: {
-          readonly badge?: number
-          readonly sound?: string
-          readonly ttl_seconds?: number
-          /** high unless given */
-          readonly priority?: 'high' | 'normal'
-          /** At most 64 bytes. */
-          readonly collapse_key?: string
-          /** An https URL. */
-          readonly image?: string
-        }
-        readonly status: 'pending' | 'sent' | 'failed' | 'invalid_token'
-        readonly attempts: number
-        /** unregistered, invalid_token, provider_auth, payload_too_large, provider_error, provider_not_configured, expired or device_moved */
-        readonly error_code: string | null
-        readonly error_message: string | null
-        readonly provider_message_id: string | null
-        readonly send_at: string
-        readonly sent_at: string | null
-        readonly created_at: string
-        readonly updated_at: string
-      }>
+      readonly deliveries: ReadonlyArray<PushDelivery>
     }
   }
   'push.sendAsProgram': {
@@ -4388,17 +3908,7 @@ export interface Operations {
       readonly data?: {
         readonly [name: string]: unknown
       } | undefined
-      readonly options?: {
-        readonly badge?: number | undefined
-        readonly sound?: string | undefined
-        readonly ttl_seconds?: number | undefined
-        /** high unless given */
-        readonly priority?: 'high' | 'normal' | undefined
-        /** At most 64 bytes. */
-        readonly collapse_key?: string | undefined
-        /** An https URL. */
-        readonly image?: string | undefined
-      } | undefined
+      readonly options?: PushOptions | undefined
       /** RFC 3339; now unless given. */
       readonly send_at?: string | undefined
       /** The same key of an app answers the first message again. */
@@ -4425,57 +3935,13 @@ export interface Operations {
       readonly data?: {
         readonly [name: string]: unknown
       } | undefined
-      readonly options?: {
-        readonly badge?: number | undefined
-        readonly sound?: string | undefined
-        readonly ttl_seconds?: number | undefined
-        /** high unless given */
-        readonly priority?: 'high' | 'normal' | undefined
-        /** At most 64 bytes. */
-        readonly collapse_key?: string | undefined
-        /** An https URL. */
-        readonly image?: string | undefined
-      } | undefined
+      readonly options?: PushOptions | undefined
       /** RFC 3339; now unless given. */
       readonly send_at?: string | undefined
       /** The same key of an app answers the first message again. */
       readonly idempotency_key?: string | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly send_id: string
-      readonly device_token_id: string
-      readonly job_id: string | null
-      readonly app_id: string
-      readonly user_id: string
-      readonly provider: string
-      readonly title: string
-      readonly body: string
-      readonly data: {
-        readonly [name: string]: string
-      }
-      readonly options: {
-        readonly badge?: number
-        readonly sound?: string
-        readonly ttl_seconds?: number
-        /** high unless given */
-        readonly priority?: 'high' | 'normal'
-        /** At most 64 bytes. */
-        readonly collapse_key?: string
-        /** An https URL. */
-        readonly image?: string
-      }
-      readonly status: 'pending' | 'sent' | 'failed' | 'invalid_token'
-      readonly attempts: number
-      /** unregistered, invalid_token, provider_auth, payload_too_large, provider_error, provider_not_configured, expired or device_moved */
-      readonly error_code: string | null
-      readonly error_message: string | null
-      readonly provider_message_id: string | null
-      readonly send_at: string
-      readonly sent_at: string | null
-      readonly created_at: string
-      readonly updated_at: string
-    }
+    readonly answer: PushDelivery
   }
   'realtime.adminStream': {
     readonly method: 'GET'
@@ -4496,22 +3962,7 @@ export interface Operations {
     readonly path: 'admin/realtime/connections'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        /** The `clientId` of `connected`. */
-        readonly id: string
-        readonly transport: 'sse' | 'ws'
-        /** null of an administrator, of a program that acts for no user, without a token, and while auth is off. */
-        readonly userId: string | null
-        readonly address: string
-        readonly node: string
-        readonly tables: ReadonlyArray<string>
-        readonly channels: ReadonlyArray<string>
-        /** RFC 3339, UTC. */
-        readonly connectedAt: string
-      }>
-      readonly count: number
-    }
+    readonly answer: RealtimeConnectionList
   }
   'realtime.listSubscriptions': {
     readonly method: 'GET'
@@ -4636,30 +4087,7 @@ export interface Operations {
         readonly [name: string]: unknown
       } | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly name: string
-      readonly jobType: string
-      /** What a job of the type needs. */
-      readonly payload: {
-        readonly [name: string]: unknown
-      }
-      /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
-      readonly cronExpr: string
-      /** IANA name, such as `Europe/Berlin`. UTC unless given. */
-      readonly timezone: string
-      /** true unless given. */
-      readonly enabled: boolean
-      readonly maxAttempts: number
-      /** null while disabled. */
-      readonly nextRunAt: string | null
-      /** RFC 3339, UTC. */
-      readonly lastRunAt?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Schedule
   }
   'schedules.delete': {
     readonly method: 'DELETE'
@@ -4673,93 +4101,21 @@ export interface Operations {
     readonly path: `admin/schedules/${string}/disable`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly name: string
-      readonly jobType: string
-      /** What a job of the type needs. */
-      readonly payload: {
-        readonly [name: string]: unknown
-      }
-      /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
-      readonly cronExpr: string
-      /** IANA name, such as `Europe/Berlin`. UTC unless given. */
-      readonly timezone: string
-      /** true unless given. */
-      readonly enabled: boolean
-      readonly maxAttempts: number
-      /** null while disabled. */
-      readonly nextRunAt: string | null
-      /** RFC 3339, UTC. */
-      readonly lastRunAt?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Schedule
   }
   'schedules.enable': {
     readonly method: 'POST'
     readonly path: `admin/schedules/${string}/enable`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly name: string
-      readonly jobType: string
-      /** What a job of the type needs. */
-      readonly payload: {
-        readonly [name: string]: unknown
-      }
-      /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
-      readonly cronExpr: string
-      /** IANA name, such as `Europe/Berlin`. UTC unless given. */
-      readonly timezone: string
-      /** true unless given. */
-      readonly enabled: boolean
-      readonly maxAttempts: number
-      /** null while disabled. */
-      readonly nextRunAt: string | null
-      /** RFC 3339, UTC. */
-      readonly lastRunAt?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Schedule
   }
   'schedules.list': {
     readonly method: 'GET'
     readonly path: 'admin/schedules'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly name: string
-        readonly jobType: string
-        /** What a job of the type needs. */
-        readonly payload: {
-          readonly [name: string]: unknown
-        }
-        /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
-        readonly cronExpr: string
-        /** IANA name, such as `Europe/Berlin`. UTC unless given. */
-        readonly timezone: string
-        /** true unless given. */
-        readonly enabled: boolean
-        readonly maxAttempts: number
-        /** null while disabled. */
-        readonly nextRunAt: string | null
-        /** RFC 3339, UTC. */
-        readonly lastRunAt?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        /** RFC 3339, UTC. */
-        readonly updatedAt: string
-      }>
-      readonly count: number
-    }
+    readonly answer: ScheduleList
   }
   'schedules.update': {
     readonly method: 'PUT'
@@ -4782,59 +4138,14 @@ export interface Operations {
         readonly [name: string]: unknown
       } | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly name: string
-      readonly jobType: string
-      /** What a job of the type needs. */
-      readonly payload: {
-        readonly [name: string]: unknown
-      }
-      /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
-      readonly cronExpr: string
-      /** IANA name, such as `Europe/Berlin`. UTC unless given. */
-      readonly timezone: string
-      /** true unless given. */
-      readonly enabled: boolean
-      readonly maxAttempts: number
-      /** null while disabled. */
-      readonly nextRunAt: string | null
-      /** RFC 3339, UTC. */
-      readonly lastRunAt?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Schedule
   }
   'schema.get': {
     readonly method: 'GET'
     readonly path: 'schema'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      /** By `schema.table`. */
-      readonly tables: {
-        readonly [name: string]: {
-          readonly [name: string]: unknown
-        }
-      }
-      /** By `schema.function`. */
-      readonly functions: {
-        readonly [name: string]: {
-          readonly [name: string]: unknown
-        }
-      }
-      readonly schemas: ReadonlyArray<string>
-      readonly hasPostGIS: boolean
-      readonly postGISVersion?: string
-      readonly hasPostGISRaster: boolean
-      readonly postGISRasterVersion?: string
-      readonly postGISExtensions?: ReadonlyArray<string>
-      readonly hasPgVector: boolean
-      readonly hasPgTrgm: boolean
-      readonly builtAt: string
-    }
+    readonly answer: Schema
   }
   'search.describe': {
     readonly method: 'GET'
@@ -4847,16 +4158,7 @@ export interface Operations {
       readonly isEnabled: boolean | null
       /** Whether every search has an index. */
       readonly isIndexed: boolean
-      readonly indexes: ReadonlyArray<{
-        readonly name: string
-        /** `words`, or `trigrams` for fuzzy searches. */
-        readonly kind: string
-        /** `valid`, `building`, or `invalid` after a build was cut off. */
-        readonly state: string
-        readonly sizeBytes: number
-        /** From 0 to 1 while it is built. */
-        readonly progress: number | null
-      }>
+      readonly indexes: ReadonlyArray<SearchIndex>
       readonly lastBuild: {
         /** RFC 3339, UTC. */
         readonly at: string
@@ -4891,97 +4193,28 @@ export interface Operations {
     readonly path: `admin/search/${string}/disable`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly collection: string
-      /** What was asked for last; null: nothing yet. */
-      readonly isEnabled: boolean | null
-      /** Whether every search has an index. */
-      readonly isIndexed: boolean
-      readonly indexes: ReadonlyArray<{
-        readonly name: string
-        /** `words`, or `trigrams` for fuzzy searches. */
-        readonly kind: string
-        /** `valid`, `building`, or `invalid` after a build was cut off. */
-        readonly state: string
-        readonly sizeBytes: number
-        /** From 0 to 1 while it is built. */
-        readonly progress: number | null
-      }>
-      readonly lastBuild: {
-        /** RFC 3339, UTC. */
-        readonly at: string
-        readonly durationMs: number | null
-        readonly error: string | null
-      } | null
-      /** The command that would help. */
-      readonly advice: string | null
-      /** Indexes made by this request. */
-      readonly built: ReadonlyArray<string>
-      readonly dropped: ReadonlyArray<string>
-      readonly durationMs: number
-    }
+    readonly answer: SearchChange
   }
   'search.enable': {
     readonly method: 'POST'
     readonly path: `admin/search/${string}/enable`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly collection: string
-      /** What was asked for last; null: nothing yet. */
-      readonly isEnabled: boolean | null
-      /** Whether every search has an index. */
-      readonly isIndexed: boolean
-      readonly indexes: ReadonlyArray<{
-        readonly name: string
-        /** `words`, or `trigrams` for fuzzy searches. */
-        readonly kind: string
-        /** `valid`, `building`, or `invalid` after a build was cut off. */
-        readonly state: string
-        readonly sizeBytes: number
-        /** From 0 to 1 while it is built. */
-        readonly progress: number | null
-      }>
-      readonly lastBuild: {
-        /** RFC 3339, UTC. */
-        readonly at: string
-        readonly durationMs: number | null
-        readonly error: string | null
-      } | null
-      /** The command that would help. */
-      readonly advice: string | null
-      /** Indexes made by this request. */
-      readonly built: ReadonlyArray<string>
-      readonly dropped: ReadonlyArray<string>
-      readonly durationMs: number
-    }
+    readonly answer: SearchChange
   }
   'search.getSettings': {
     readonly method: 'GET'
     readonly path: `collections/${string}/search-settings`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly attributes: ReadonlyArray<{
-        readonly column: string
-        readonly weight: 'high' | 'medium' | 'low' | 'lowest'
-      }>
-      readonly customRanking: ReadonlyArray<{
-        readonly column: string
-        readonly order: 'asc' | 'desc'
-      }>
-    }
+    readonly answer: SearchSettings
   }
   'search.getSynonyms': {
     readonly method: 'GET'
     readonly path: `collections/${string}/synonyms`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly groups: ReadonlyArray<{
-        readonly terms: ReadonlyArray<string>
-      }>
-    }
+    readonly answer: SearchSynonyms
   }
   'search.list': {
     readonly method: 'GET'
@@ -4995,16 +4228,7 @@ export interface Operations {
         readonly isEnabled: boolean | null
         /** Whether every search has an index. */
         readonly isIndexed: boolean
-        readonly indexes: ReadonlyArray<{
-          readonly name: string
-          /** `words`, or `trigrams` for fuzzy searches. */
-          readonly kind: string
-          /** `valid`, `building`, or `invalid` after a build was cut off. */
-          readonly state: string
-          readonly sizeBytes: number
-          /** From 0 to 1 while it is built. */
-          readonly progress: number | null
-        }>
+        readonly indexes: ReadonlyArray<SearchIndex>
         readonly lastBuild: {
           /** RFC 3339, UTC. */
           readonly at: string
@@ -5034,16 +4258,7 @@ export interface Operations {
         readonly order?: string | undefined
       }> | undefined
     }
-    readonly answer: {
-      readonly attributes: ReadonlyArray<{
-        readonly column: string
-        readonly weight: 'high' | 'medium' | 'low' | 'lowest'
-      }>
-      readonly customRanking: ReadonlyArray<{
-        readonly column: string
-        readonly order: 'asc' | 'desc'
-      }>
-    }
+    readonly answer: SearchSettings
   }
   'search.replaceSynonyms': {
     readonly method: 'PUT'
@@ -5055,11 +4270,7 @@ export interface Operations {
         readonly terms?: ReadonlyArray<string> | undefined
       }>
     }
-    readonly answer: {
-      readonly groups: ReadonlyArray<{
-        readonly terms: ReadonlyArray<string>
-      }>
-    }
+    readonly answer: SearchSynonyms
   }
   'sites.addFiles': {
     readonly method: 'POST'
@@ -5098,40 +4309,14 @@ export interface Operations {
       /** A DNS label. */
       readonly slug: string
     }
-    readonly answer: {
-      readonly id: string
-      readonly name: string
-      /** The host name of the site begins with it. */
-      readonly slug: string
-      /** Whether a navigation to a missing path is answered with index.html. */
-      readonly spaMode: boolean
-      readonly customDomainId?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-      readonly liveDeployId?: string
-      /** Where visitors reach it; absent while `sites.base_domain` names no domain. */
-      readonly url?: string
-    }
+    readonly answer: Site
   }
   'sites.createDeploy': {
     readonly method: 'POST'
     readonly path: `admin/sites/${string}/deploys`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly siteId: string
-      readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
-      readonly fileCount: number
-      readonly totalBytes: number
-      readonly errorMessage?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Deploy
   }
   'sites.delete': {
     readonly method: 'DELETE'
@@ -5147,58 +4332,21 @@ export interface Operations {
     readonly body: {
       readonly errorMessage?: string | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly siteId: string
-      readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
-      readonly fileCount: number
-      readonly totalBytes: number
-      readonly errorMessage?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Deploy
   }
   'sites.get': {
     readonly method: 'GET'
     readonly path: `admin/sites/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly name: string
-      /** The host name of the site begins with it. */
-      readonly slug: string
-      /** Whether a navigation to a missing path is answered with index.html. */
-      readonly spaMode: boolean
-      readonly customDomainId?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-      readonly liveDeployId?: string
-      /** Where visitors reach it; absent while `sites.base_domain` names no domain. */
-      readonly url?: string
-    }
+    readonly answer: Site
   }
   'sites.getDeploy': {
     readonly method: 'GET'
     readonly path: `admin/sites/${string}/deploys/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly siteId: string
-      readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
-      readonly fileCount: number
-      readonly totalBytes: number
-      readonly errorMessage?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Deploy
   }
   'sites.list': {
     readonly method: 'GET'
@@ -5206,22 +4354,7 @@ export interface Operations {
     readonly query: 'page' | 'perPage'
     readonly body: undefined
     readonly answer: {
-      readonly sites: ReadonlyArray<{
-        readonly id: string
-        readonly name: string
-        /** The host name of the site begins with it. */
-        readonly slug: string
-        /** Whether a navigation to a missing path is answered with index.html. */
-        readonly spaMode: boolean
-        readonly customDomainId?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        /** RFC 3339, UTC. */
-        readonly updatedAt: string
-        readonly liveDeployId?: string
-        /** Where visitors reach it; absent while `sites.base_domain` names no domain. */
-        readonly url?: string
-      }>
+      readonly sites: ReadonlyArray<Site>
       readonly totalCount: number
       readonly page: number
       readonly perPage: number
@@ -5233,18 +4366,7 @@ export interface Operations {
     readonly query: 'page' | 'perPage'
     readonly body: undefined
     readonly answer: {
-      readonly deploys: ReadonlyArray<{
-        readonly id: string
-        readonly siteId: string
-        readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
-        readonly fileCount: number
-        readonly totalBytes: number
-        readonly errorMessage?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        /** RFC 3339, UTC. */
-        readonly updatedAt: string
-      }>
+      readonly deploys: ReadonlyArray<Deploy>
       readonly totalCount: number
       readonly page: number
       readonly perPage: number
@@ -5255,36 +4377,14 @@ export interface Operations {
     readonly path: `admin/sites/${string}/deploys/${string}/promote`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly siteId: string
-      readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
-      readonly fileCount: number
-      readonly totalBytes: number
-      readonly errorMessage?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Deploy
   }
   'sites.rollback': {
     readonly method: 'POST'
     readonly path: `admin/sites/${string}/deploys/rollback`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly siteId: string
-      readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
-      readonly fileCount: number
-      readonly totalBytes: number
-      readonly errorMessage?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Deploy
   }
   'sites.update': {
     readonly method: 'PUT'
@@ -5297,64 +4397,21 @@ export interface Operations {
       readonly customDomainId?: string | undefined
       readonly clearCustomDomain?: boolean | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly name: string
-      /** The host name of the site begins with it. */
-      readonly slug: string
-      /** Whether a navigation to a missing path is answered with index.html. */
-      readonly spaMode: boolean
-      readonly customDomainId?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-      readonly liveDeployId?: string
-      /** Where visitors reach it; absent while `sites.base_domain` names no domain. */
-      readonly url?: string
-    }
+    readonly answer: Site
   }
   'sites.uploadFile': {
     readonly method: 'POST'
     readonly path: `admin/sites/${string}/deploys/${string}/files`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly siteId: string
-      readonly status: 'uploading' | 'live' | 'superseded' | 'failed'
-      readonly fileCount: number
-      readonly totalBytes: number
-      readonly errorMessage?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Deploy
   }
   'sms.getOwn': {
     readonly method: 'GET'
     readonly path: `messaging/sms/messages/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      /** The user who sent it; null for codes and messages of the administration. */
-      readonly user_id: string | null
-      /** E.164. */
-      readonly to: string
-      /** Codes show as `[redacted]`. */
-      readonly body: string
-      readonly provider: string
-      /** What the provider calls it; null until it has taken the message. */
-      readonly message_id: string | null
-      /** pending, accepted, queued, sending, sent, then one of delivered, undelivered, failed, canceled */
-      readonly status: string
-      /** Why it failed. */
-      readonly error_message: string | null
-      readonly created_at: string
-      readonly updated_at: string
-    }
+    readonly answer: SmsMessage
   }
   'sms.health': {
     readonly method: 'GET'
@@ -5362,30 +4419,9 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: {
-      readonly today: {
-        readonly sent: number
-        /** Delivered, as the provider reported. */
-        readonly confirmed: number
-        readonly failed: number
-        /** Percent of the sent ones that are confirmed. */
-        readonly conversion_rate: number
-      }
-      readonly last_7d: {
-        readonly sent: number
-        /** Delivered, as the provider reported. */
-        readonly confirmed: number
-        readonly failed: number
-        /** Percent of the sent ones that are confirmed. */
-        readonly conversion_rate: number
-      }
-      readonly last_30d: {
-        readonly sent: number
-        /** Delivered, as the provider reported. */
-        readonly confirmed: number
-        readonly failed: number
-        /** Percent of the sent ones that are confirmed. */
-        readonly conversion_rate: number
-      }
+      readonly today: SmsPeriod
+      readonly last_7d: SmsPeriod
+      readonly last_30d: SmsPeriod
       /** `low conversion rate`: below 10 % today. */
       readonly warning?: string
     }
@@ -5395,54 +4431,14 @@ export interface Operations {
     readonly path: 'admin/sms/messages'
     readonly query: 'page' | 'perPage'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        /** The user who sent it; null for codes and messages of the administration. */
-        readonly user_id: string | null
-        /** E.164. */
-        readonly to: string
-        /** Codes show as `[redacted]`. */
-        readonly body: string
-        readonly provider: string
-        /** What the provider calls it; null until it has taken the message. */
-        readonly message_id: string | null
-        /** pending, accepted, queued, sending, sent, then one of delivered, undelivered, failed, canceled */
-        readonly status: string
-        /** Why it failed. */
-        readonly error_message: string | null
-        readonly created_at: string
-        readonly updated_at: string
-      }>
-      readonly page: number
-      readonly perPage: number
-      readonly totalItems: number
-      readonly totalPages: number
-    }
+    readonly answer: SmsMessagePage
   }
   'sms.listOwn': {
     readonly method: 'GET'
     readonly path: 'messaging/sms/messages'
     readonly query: 'limit'
     readonly body: undefined
-    readonly answer: ReadonlyArray<{
-      readonly id: string
-      /** The user who sent it; null for codes and messages of the administration. */
-      readonly user_id: string | null
-      /** E.164. */
-      readonly to: string
-      /** Codes show as `[redacted]`. */
-      readonly body: string
-      readonly provider: string
-      /** What the provider calls it; null until it has taken the message. */
-      readonly message_id: string | null
-      /** pending, accepted, queued, sending, sent, then one of delivered, undelivered, failed, canceled */
-      readonly status: string
-      /** Why it failed. */
-      readonly error_message: string | null
-      readonly created_at: string
-      readonly updated_at: string
-    }>
+    readonly answer: ReadonlyArray<SmsMessage>
   }
   'sms.reportStatus': {
     readonly method: 'POST'
@@ -5479,24 +4475,7 @@ export interface Operations {
       /** At most 1600 characters. */
       readonly body: string
     }
-    readonly answer: {
-      readonly id: string
-      /** The user who sent it; null for codes and messages of the administration. */
-      readonly user_id: string | null
-      /** E.164. */
-      readonly to: string
-      /** Codes show as `[redacted]`. */
-      readonly body: string
-      readonly provider: string
-      /** What the provider calls it; null until it has taken the message. */
-      readonly message_id: string | null
-      /** pending, accepted, queued, sending, sent, then one of delivered, undelivered, failed, canceled */
-      readonly status: string
-      /** Why it failed. */
-      readonly error_message: string | null
-      readonly created_at: string
-      readonly updated_at: string
-    }
+    readonly answer: SmsMessage
   }
   'socialLogin.beginLink': {
     readonly method: 'POST'
@@ -5517,60 +4496,14 @@ export interface Operations {
     readonly path: `auth/oauth/${string}/callback`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    } | {
-      readonly mfa_pending: true
-      /** For the endpoints of the second factor; lasts five minutes. */
-      readonly mfa_token: string
-    }
+    readonly answer: Authentication | PendingAuthentication
   }
   'socialLogin.finishForm': {
     readonly method: 'POST'
     readonly path: `auth/oauth/${string}/callback`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    } | {
-      readonly mfa_pending: true
-      /** For the endpoints of the second factor; lasts five minutes. */
-      readonly mfa_token: string
-    }
+    readonly answer: Authentication | PendingAuthentication
   }
   'socialLogin.link': {
     readonly method: 'POST'
@@ -5584,43 +4517,14 @@ export interface Operations {
       /** Of Apple, whose access tokens open nothing: the id_token in place of an access token. */
       readonly id_token?: string | undefined
     }
-    readonly answer: {
-      /** Access token, a JWT. */
-      readonly token: string
-      /** Opaque; replaced at every refresh. */
-      readonly refreshToken: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-      }
-    }
+    readonly answer: Authentication
   }
   'socialLogin.listIdentities': {
     readonly method: 'GET'
     readonly path: 'auth/identities'
     readonly query: never
     readonly body: undefined
-    readonly answer: ReadonlyArray<{
-      readonly provider: string
-      /** The provider's id of the person. */
-      readonly subject: string
-      readonly email: string | null
-      readonly name: string | null
-      /** False: linked, but not yet a way to sign in. */
-      readonly proven: boolean
-      readonly createdAt: string
-      readonly lastSignInAt: string | null
-    }>
+    readonly answer: ReadonlyArray<ProviderIdentity>
   }
   'socialLogin.start': {
     readonly method: 'GET'
@@ -5645,22 +4549,7 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: {
-      readonly providers: ReadonlyArray<{
-        readonly name: string
-        /** `builtin` or `oidc`. */
-        readonly type: string
-        readonly display_name: string
-        readonly enabled: boolean
-        readonly client_id_configured: boolean
-        readonly client_secret_configured: boolean
-        readonly store_provider_tokens: boolean
-        /** The first setting that the provider cannot work without. */
-        readonly missing: string | null
-        /** Whether an administrator has changed what the configuration says. */
-        readonly changed: boolean
-        /** To be registered at the provider. */
-        readonly callback_url: string
-      }>
+      readonly providers: ReadonlyArray<SignInProvider>
     }
   }
   'socialProviders.reset': {
@@ -5694,22 +4583,7 @@ export interface Operations {
       readonly client_secret?: string | undefined
       readonly store_provider_tokens?: boolean | undefined
     }
-    readonly answer: {
-      readonly name: string
-      /** `builtin` or `oidc`. */
-      readonly type: string
-      readonly display_name: string
-      readonly enabled: boolean
-      readonly client_id_configured: boolean
-      readonly client_secret_configured: boolean
-      readonly store_provider_tokens: boolean
-      /** The first setting that the provider cannot work without. */
-      readonly missing: string | null
-      /** Whether an administrator has changed what the configuration says. */
-      readonly changed: boolean
-      /** To be registered at the provider. */
-      readonly callback_url: string
-    }
+    readonly answer: SignInProvider
   }
   'sql.cancel': {
     readonly method: 'POST'
@@ -5732,17 +4606,7 @@ export interface Operations {
       /** As read. Another one is a conflict. */
       readonly version: number
     }
-    readonly answer: {
-      readonly id: string
-      /** Folders are the parts before its slashes. */
-      readonly name: string
-      readonly query: string
-      readonly version: number
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: SavedSql
   }
   'sql.explain': {
     readonly method: 'POST'
@@ -5753,19 +4617,7 @@ export interface Operations {
       readonly query: string
       /** `read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
       readonly mode?: string | undefined
-      /** As whom: policies apply to users and to requests without a token. */
-      readonly runAs?: {
-        /** `administrator` (unless given), `user` or `anonymous`. */
-        readonly kind?: string | undefined
-        /** UUID; required for a user. */
-        readonly userId?: string | undefined
-        /** Of the claims. */
-        readonly email?: string | undefined
-        readonly emailVerified?: boolean | undefined
-        /** `aal1` unless given, or `aal2`. */
-        readonly aal?: string | undefined
-        readonly isAnonymous?: boolean | undefined
-      } | undefined
+      readonly runAs?: SqlCaller | undefined
       /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
       readonly parameters?: ReadonlyArray<unknown> | undefined
       /** Of the whole run; 30 unless given, at most 600. */
@@ -5790,42 +4642,14 @@ export interface Operations {
     readonly path: `admin/sql/runs/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      /** Passwords are `[redacted]`. */
-      readonly query: string
-      /** Characters of the whole query. */
-      readonly queryLength: number
-      /** Whether the query by its id is longer than here; of a run, or its error. */
-      readonly isCut: boolean
-      readonly mode: 'read' | 'write'
-      readonly runAs: string
-      /** `interrupted` when its server has died. */
-      readonly status: 'running' | 'succeeded' | 'failed' | 'canceled' | 'interrupted'
-      readonly error: string | null
-      readonly statements: number
-      readonly rowCount: number | null
-      readonly durationMs: number | null
-      /** RFC 3339, UTC. */
-      readonly startedAt: string
-    }
+    readonly answer: SqlRun
   }
   'sql.getSaved': {
     readonly method: 'GET'
     readonly path: `admin/sql/saved/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      /** Folders are the parts before its slashes. */
-      readonly name: string
-      readonly query: string
-      readonly version: number
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: SavedSql
   }
   'sql.listRuns': {
     readonly method: 'GET'
@@ -5833,25 +4657,7 @@ export interface Operations {
     readonly query: 'q' | 'limit' | 'cursor'
     readonly body: undefined
     readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        /** Passwords are `[redacted]`. */
-        readonly query: string
-        /** Characters of the whole query. */
-        readonly queryLength: number
-        /** Whether the query by its id is longer than here; of a run, or its error. */
-        readonly isCut: boolean
-        readonly mode: 'read' | 'write'
-        readonly runAs: string
-        /** `interrupted` when its server has died. */
-        readonly status: 'running' | 'succeeded' | 'failed' | 'canceled' | 'interrupted'
-        readonly error: string | null
-        readonly statements: number
-        readonly rowCount: number | null
-        readonly durationMs: number | null
-        /** RFC 3339, UTC. */
-        readonly startedAt: string
-      }>
+      readonly items: ReadonlyArray<SqlRun>
       /** Absent on the last page. */
       readonly nextCursor?: string
     }
@@ -5914,19 +4720,7 @@ export interface Operations {
       readonly query: string
       /** `read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
       readonly mode?: string | undefined
-      /** As whom: policies apply to users and to requests without a token. */
-      readonly runAs?: {
-        /** `administrator` (unless given), `user` or `anonymous`. */
-        readonly kind?: string | undefined
-        /** UUID; required for a user. */
-        readonly userId?: string | undefined
-        /** Of the claims. */
-        readonly email?: string | undefined
-        readonly emailVerified?: boolean | undefined
-        /** `aal1` unless given, or `aal2`. */
-        readonly aal?: string | undefined
-        readonly isAnonymous?: boolean | undefined
-      } | undefined
+      readonly runAs?: SqlCaller | undefined
       /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
       readonly parameters?: ReadonlyArray<unknown> | undefined
       /** Of the whole run; 30 unless given, at most 600. */
@@ -5938,27 +4732,7 @@ export interface Operations {
       /** Of each statement; 1000 unless given, at most 10000. */
       readonly maxRows?: number | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly columns: ReadonlyArray<string>
-      readonly types: ReadonlyArray<string>
-      readonly rows: ReadonlyArray<ReadonlyArray<unknown>>
-      /** Rows answered or changed. */
-      readonly rowCount: number
-      readonly durationMs: number
-      /** Such as `INSERT 0 3`. */
-      readonly command: string | null
-      /** Whether there are more rows than `maxRows` or than fit the answer. */
-      readonly hasMore: boolean
-      readonly statements: number
-      readonly notices: ReadonlyArray<{
-        readonly statement: number
-        readonly message: string
-        readonly severity?: string
-        readonly detail?: string
-        readonly hint?: string
-      }>
-    }
+    readonly answer: SqlResult
   }
   'sql.save': {
     readonly method: 'POST'
@@ -5969,17 +4743,7 @@ export interface Operations {
       readonly name: string
       readonly query: string
     }
-    readonly answer: {
-      readonly id: string
-      /** Folders are the parts before its slashes. */
-      readonly name: string
-      readonly query: string
-      readonly version: number
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: SavedSql
   }
   'stats.get': {
     readonly method: 'GET'
@@ -6019,39 +4783,7 @@ export interface Operations {
     } | {
       /** How many addresses were ended. */
       readonly revoked: number
-    } | {
-      readonly id: string
-      readonly bucket: string
-      readonly name: string
-      /** Bytes. */
-      readonly size: number
-      /** Of the content, whatever the upload said. */
-      readonly contentType: string
-      /** The user who made it. */
-      readonly userId?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-      /** In a public bucket: where everybody can read it. */
-      readonly url?: string
-    } | {
-      readonly id: string
-      readonly bucket: string
-      readonly name: string
-      /** Bytes. */
-      readonly size: number
-      /** Of the content, whatever the upload said. */
-      readonly contentType: string
-      /** The user who made it. */
-      readonly userId?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-      /** In a public bucket: where everybody can read it. */
-      readonly url?: string
-    }
+    } | StorageObject | StorageObject
   }
   'storage.addToUpload': {
     readonly method: 'PATCH'
@@ -6109,20 +4841,7 @@ export interface Operations {
       /** Media types such as `image/png` and `image/*`; null: all. */
       readonly allowedTypes?: ReadonlyArray<string> | null | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly name: string
-      /** Whether everybody may read its objects by their addresses. */
-      readonly public: boolean
-      /** Bytes; as configured when absent. */
-      readonly maxFileSize?: number
-      /** Media types; all when absent. */
-      readonly allowedTypes?: ReadonlyArray<string>
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Bucket
   }
   'storage.delete': {
     readonly method: 'DELETE'
@@ -6157,13 +4876,7 @@ export interface Operations {
     readonly path: `admin/users/${string}/storage-quota`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly usage_bytes: number
-      /** 0: no limit. */
-      readonly quota_bytes: number
-      /** null: as configured. */
-      readonly quota_mb: number | null
-    }
+    readonly answer: StorageQuota
   }
   'storage.list': {
     readonly method: 'GET'
@@ -6171,23 +4884,7 @@ export interface Operations {
     readonly query: 'prefix' | 'delimiter' | 'limit' | 'offset'
     readonly body: undefined
     readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly bucket: string
-        readonly name: string
-        /** Bytes. */
-        readonly size: number
-        /** Of the content, whatever the upload said. */
-        readonly contentType: string
-        /** The user who made it. */
-        readonly userId?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        /** RFC 3339, UTC. */
-        readonly updatedAt: string
-        /** In a public bucket: where everybody can read it. */
-        readonly url?: string
-      }>
+      readonly items: ReadonlyArray<StorageObject>
       readonly prefixes?: ReadonlyArray<string>
       readonly totalItems: number
     }
@@ -6198,20 +4895,7 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly name: string
-        /** Whether everybody may read its objects by their addresses. */
-        readonly public: boolean
-        /** Bytes; as configured when absent. */
-        readonly maxFileSize?: number
-        /** Media types; all when absent. */
-        readonly allowedTypes?: ReadonlyArray<string>
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        /** RFC 3339, UTC. */
-        readonly updatedAt: string
-      }>
+      readonly items: ReadonlyArray<Bucket>
     }
   }
   'storage.overrideUploadMethod': {
@@ -6226,23 +4910,7 @@ export interface Operations {
     readonly path: `storage/${string}/${string}`
     readonly query: 'exp' | 'sig'
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly bucket: string
-      readonly name: string
-      /** Bytes. */
-      readonly size: number
-      /** Of the content, whatever the upload said. */
-      readonly contentType: string
-      /** The user who made it. */
-      readonly userId?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-      /** In a public bucket: where everybody can read it. */
-      readonly url?: string
-    }
+    readonly answer: StorageObject
   }
   'storage.setQuota': {
     readonly method: 'PUT'
@@ -6251,13 +4919,7 @@ export interface Operations {
     readonly body: {
       readonly quota_mb: number | null
     }
-    readonly answer: {
-      readonly usage_bytes: number
-      /** 0: no limit. */
-      readonly quota_bytes: number
-      /** null: as configured. */
-      readonly quota_mb: number | null
-    }
+    readonly answer: StorageQuota
   }
   'storage.updateBucket': {
     readonly method: 'PUT'
@@ -6270,43 +4932,14 @@ export interface Operations {
       /** Media types such as `image/png` and `image/*`; null: all. */
       readonly allowedTypes?: ReadonlyArray<string> | null | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly name: string
-      /** Whether everybody may read its objects by their addresses. */
-      readonly public: boolean
-      /** Bytes; as configured when absent. */
-      readonly maxFileSize?: number
-      /** Media types; all when absent. */
-      readonly allowedTypes?: ReadonlyArray<string>
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Bucket
   }
   'storage.upload': {
     readonly method: 'POST'
     readonly path: `storage/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly bucket: string
-      readonly name: string
-      /** Bytes. */
-      readonly size: number
-      /** Of the content, whatever the upload said. */
-      readonly contentType: string
-      /** The user who made it. */
-      readonly userId?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-      /** In a public bucket: where everybody can read it. */
-      readonly url?: string
-    }
+    readonly answer: StorageObject
   }
   'structure.apply': {
     readonly method: 'POST'
@@ -6391,57 +5024,11 @@ export interface Operations {
       readonly partitionOf: string | null
       readonly tableBytes: number
       readonly indexBytes: number
-      readonly columns: ReadonlyArray<{
-        readonly name: string
-        readonly type: string
-        readonly isNullable: boolean
-        readonly default: string | null
-        readonly identity: 'always' | 'by default' | null
-        /** Its expression. */
-        readonly generated: string | null
-        readonly comment: string | null
-      }>
-      readonly constraints: ReadonlyArray<{
-        readonly name: string
-        readonly kind: string
-        readonly definition: string
-        readonly columns: ReadonlyArray<string>
-        readonly isValidated: boolean
-        readonly references: {
-          readonly schema: string
-          readonly name: string
-          readonly columns: ReadonlyArray<string>
-        } | null
-      }>
-      readonly indexes: ReadonlyArray<{
-        readonly name: string
-        readonly definition: string
-        readonly method: string
-        readonly isUnique: boolean
-        readonly isPrimary: boolean
-        /** false of one that was built concurrently and failed. */
-        readonly isValid: boolean
-        /** Which it belongs to. */
-        readonly constraint: string | null
-        readonly condition: string | null
-        readonly bytes: number
-        /** Since the statistics were reset. */
-        readonly scans: number
-      }>
-      readonly triggers: ReadonlyArray<{
-        readonly name: string
-        readonly definition: string
-        readonly function: string
-        readonly isEnabled: boolean
-      }>
-      readonly policies: ReadonlyArray<{
-        readonly name: string
-        readonly command: string
-        readonly isPermissive: boolean
-        readonly roles: ReadonlyArray<string>
-        readonly using: string | null
-        readonly check: string | null
-      }>
+      readonly columns: ReadonlyArray<StructureColumn>
+      readonly constraints: ReadonlyArray<StructureConstraint>
+      readonly indexes: ReadonlyArray<StructureIndex>
+      readonly triggers: ReadonlyArray<StructureTrigger>
+      readonly policies: ReadonlyArray<StructurePolicy>
       readonly grants: ReadonlyArray<{
         readonly role: string
         readonly privileges: ReadonlyArray<string>
@@ -6527,62 +5114,7 @@ export interface Operations {
     readonly path: 'admin/structure/objects'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly schemas: ReadonlyArray<{
-        readonly name: string
-        readonly isServed: boolean
-      }>
-      readonly enums: ReadonlyArray<{
-        readonly schema: string
-        readonly name: string
-        readonly comment: string | null
-        readonly values: ReadonlyArray<string>
-        readonly usedBy: ReadonlyArray<string>
-      }>
-      readonly domains: ReadonlyArray<{
-        readonly schema: string
-        readonly name: string
-        readonly type: string
-        readonly isNotNull: boolean
-        readonly default: string | null
-        readonly checks: ReadonlyArray<string>
-      }>
-      readonly compositeTypes: ReadonlyArray<{
-        readonly schema: string
-        readonly name: string
-        readonly attributes: ReadonlyArray<{
-          readonly name: string
-          readonly type: string
-        }>
-      }>
-      readonly functions: ReadonlyArray<{
-        readonly schema: string
-        readonly name: string
-        readonly arguments: string
-        readonly returns: string | null
-        readonly language: string
-        readonly kind: string
-        readonly isSecurityDefiner: boolean
-        readonly definition: string | null
-      }>
-      readonly sequences: ReadonlyArray<{
-        readonly schema: string
-        readonly name: string
-        readonly type: string
-        readonly lastValue: string | null
-        readonly maxValue: string
-        readonly increment: string
-        readonly ownedBy: string | null
-      }>
-      readonly extensions: ReadonlyArray<{
-        readonly name: string
-        readonly version: string
-        readonly schema: string
-      }>
-      /** Types that a column can have. */
-      readonly columnTypes: ReadonlyArray<string>
-      readonly roles: ReadonlyArray<string>
-    }
+    readonly answer: StructureObjects
   }
   'structure.plan': {
     readonly method: 'POST'
@@ -6602,37 +5134,14 @@ export interface Operations {
       readonly version: string
       readonly isRehearsed: boolean
       /** The gravest first. */
-      readonly warnings: ReadonlyArray<{
-        readonly kind: 'open' | 'access' | 'removes' | 'rewrites' | 'reads' | 'blocks' | 'not rehearsed'
-        readonly message: string
-      }>
-      readonly locks?: ReadonlyArray<{
-        readonly relation: string
-        readonly mode: string
-        readonly blocks: 'reads and writes' | 'writes' | 'changes of the schema'
-        /** From the statement that took it to the end of the transaction. */
-        readonly heldMs: number
-        readonly line: number
-      }>
+      readonly warnings: ReadonlyArray<StructureWarning>
+      readonly locks?: ReadonlyArray<StructureLock>
       readonly rewritten?: ReadonlyArray<{
         readonly relation: string
         readonly bytes: number
       }>
-      readonly changes?: ReadonlyArray<{
-        readonly kind: string
-        readonly name: string
-        readonly change: 'added' | 'removed' | 'changed'
-        readonly before?: string
-        readonly after?: string
-      }>
-      readonly access?: ReadonlyArray<{
-        readonly role: string
-        readonly object: string
-        readonly gained: ReadonlyArray<string>
-        readonly lost: ReadonlyArray<string>
-        readonly rowsBefore: string
-        readonly rowsAfter: string
-      }>
+      readonly changes?: ReadonlyArray<SchemaChange>
+      readonly access?: ReadonlyArray<AccessChange>
     }
   }
   'support.answer': {
@@ -6643,23 +5152,7 @@ export interface Operations {
       /** At most 20000 characters. */
       readonly body: string
     }
-    readonly answer: {
-      readonly id: string
-      readonly ticket_id: string
-      readonly author: 'user' | 'support'
-      readonly body: string
-      /** What was attached to the mail. Administrators read the contents by their places, from 0. */
-      readonly attachments: ReadonlyArray<{
-        readonly filename: string
-        readonly content_type: string
-        readonly size: number
-        /** Whether its content can be read: a ticket has room for 25 MiB. */
-        readonly kept: boolean
-      }>
-      /** When an answer was mailed. */
-      readonly mailed_at: string | null
-      readonly created_at: string
-    }
+    readonly answer: TicketMessage
   }
   'support.change': {
     readonly method: 'PUT'
@@ -6669,68 +5162,14 @@ export interface Operations {
       /** open, answered or closed */
       readonly status?: string | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly user_id: string
-      /** Of the user. */
-      readonly email: string | null
-      readonly subject: string
-      readonly status: 'open' | 'answered' | 'closed'
-      readonly created_at: string
-      readonly updated_at: string
-      /** The last 500, the oldest of them first. */
-      readonly messages: ReadonlyArray<{
-        readonly id: string
-        readonly ticket_id: string
-        readonly author: 'user' | 'support'
-        readonly body: string
-        /** What was attached to the mail. Administrators read the contents by their places, from 0. */
-        readonly attachments: ReadonlyArray<{
-          readonly filename: string
-          readonly content_type: string
-          readonly size: number
-          /** Whether its content can be read: a ticket has room for 25 MiB. */
-          readonly kept: boolean
-        }>
-        /** When an answer was mailed. */
-        readonly mailed_at: string | null
-        readonly created_at: string
-      }>
-    }
+    readonly answer: TicketWithMessages
   }
   'support.get': {
     readonly method: 'GET'
     readonly path: `admin/support/tickets/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly user_id: string
-      /** Of the user. */
-      readonly email: string | null
-      readonly subject: string
-      readonly status: 'open' | 'answered' | 'closed'
-      readonly created_at: string
-      readonly updated_at: string
-      /** The last 500, the oldest of them first. */
-      readonly messages: ReadonlyArray<{
-        readonly id: string
-        readonly ticket_id: string
-        readonly author: 'user' | 'support'
-        readonly body: string
-        /** What was attached to the mail. Administrators read the contents by their places, from 0. */
-        readonly attachments: ReadonlyArray<{
-          readonly filename: string
-          readonly content_type: string
-          readonly size: number
-          /** Whether its content can be read: a ticket has room for 25 MiB. */
-          readonly kept: boolean
-        }>
-        /** When an answer was mailed. */
-        readonly mailed_at: string | null
-        readonly created_at: string
-      }>
-    }
+    readonly answer: TicketWithMessages
   }
   'support.getAttachment': {
     readonly method: 'GET'
@@ -6744,78 +5183,21 @@ export interface Operations {
     readonly path: `support/tickets/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly user_id: string
-      /** Of the user. */
-      readonly email: string | null
-      readonly subject: string
-      readonly status: 'open' | 'answered' | 'closed'
-      readonly created_at: string
-      readonly updated_at: string
-      /** The last 500, the oldest of them first. */
-      readonly messages: ReadonlyArray<{
-        readonly id: string
-        readonly ticket_id: string
-        readonly author: 'user' | 'support'
-        readonly body: string
-        /** What was attached to the mail. Administrators read the contents by their places, from 0. */
-        readonly attachments: ReadonlyArray<{
-          readonly filename: string
-          readonly content_type: string
-          readonly size: number
-          /** Whether its content can be read: a ticket has room for 25 MiB. */
-          readonly kept: boolean
-        }>
-        /** When an answer was mailed. */
-        readonly mailed_at: string | null
-        readonly created_at: string
-      }>
-    }
+    readonly answer: TicketWithMessages
   }
   'support.list': {
     readonly method: 'GET'
     readonly path: 'admin/support/tickets'
     readonly query: 'page' | 'perPage' | 'status' | 'user_id' | 'search'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly user_id: string
-        /** Of the user. */
-        readonly email: string | null
-        readonly subject: string
-        readonly status: 'open' | 'answered' | 'closed'
-        readonly created_at: string
-        readonly updated_at: string
-      }>
-      readonly page: number
-      readonly perPage: number
-      readonly totalItems: number
-      readonly totalPages: number
-    }
+    readonly answer: TicketPage
   }
   'support.listOwn': {
     readonly method: 'GET'
     readonly path: 'support/tickets'
     readonly query: 'page' | 'perPage' | 'status'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly user_id: string
-        /** Of the user. */
-        readonly email: string | null
-        readonly subject: string
-        readonly status: 'open' | 'answered' | 'closed'
-        readonly created_at: string
-        readonly updated_at: string
-      }>
-      readonly page: number
-      readonly perPage: number
-      readonly totalItems: number
-      readonly totalPages: number
-    }
+    readonly answer: TicketPage
   }
   'support.open': {
     readonly method: 'POST'
@@ -6827,57 +5209,14 @@ export interface Operations {
       /** At most 20000 characters. */
       readonly body: string
     }
-    readonly answer: {
-      readonly id: string
-      readonly user_id: string
-      /** Of the user. */
-      readonly email: string | null
-      readonly subject: string
-      readonly status: 'open' | 'answered' | 'closed'
-      readonly created_at: string
-      readonly updated_at: string
-      /** The last 500, the oldest of them first. */
-      readonly messages: ReadonlyArray<{
-        readonly id: string
-        readonly ticket_id: string
-        readonly author: 'user' | 'support'
-        readonly body: string
-        /** What was attached to the mail. Administrators read the contents by their places, from 0. */
-        readonly attachments: ReadonlyArray<{
-          readonly filename: string
-          readonly content_type: string
-          readonly size: number
-          /** Whether its content can be read: a ticket has room for 25 MiB. */
-          readonly kept: boolean
-        }>
-        /** When an answer was mailed. */
-        readonly mailed_at: string | null
-        readonly created_at: string
-      }>
-    }
+    readonly answer: TicketWithMessages
   }
   'support.receiveMail': {
     readonly method: 'POST'
     readonly path: 'webhooks/support/email'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly ticket_id: string
-      readonly author: 'user' | 'support'
-      readonly body: string
-      /** What was attached to the mail. Administrators read the contents by their places, from 0. */
-      readonly attachments: ReadonlyArray<{
-        readonly filename: string
-        readonly content_type: string
-        readonly size: number
-        /** Whether its content can be read: a ticket has room for 25 MiB. */
-        readonly kept: boolean
-      }>
-      /** When an answer was mailed. */
-      readonly mailed_at: string | null
-      readonly created_at: string
-    } | {
+    readonly answer: TicketMessage | {
       readonly ok: boolean
     }
   }
@@ -6889,23 +5228,7 @@ export interface Operations {
       /** At most 20000 characters. */
       readonly body: string
     }
-    readonly answer: {
-      readonly id: string
-      readonly ticket_id: string
-      readonly author: 'user' | 'support'
-      readonly body: string
-      /** What was attached to the mail. Administrators read the contents by their places, from 0. */
-      readonly attachments: ReadonlyArray<{
-        readonly filename: string
-        readonly content_type: string
-        readonly size: number
-        /** Whether its content can be read: a ticket has room for 25 MiB. */
-        readonly kept: boolean
-      }>
-      /** When an answer was mailed. */
-      readonly mailed_at: string | null
-      readonly created_at: string
-    }
+    readonly answer: TicketMessage
   }
   'tables.applyChanges': {
     readonly method: 'POST'
@@ -6976,29 +5299,7 @@ export interface Operations {
       readonly isWritable: boolean
       readonly primaryKey: ReadonlyArray<string>
       /** As in `/api/schema`. */
-      readonly columns: ReadonlyArray<{
-        readonly name: string
-        readonly position: number
-        readonly type: string
-        readonly jsonType: string
-        readonly nullable: boolean
-        readonly hasDefault?: boolean
-        readonly default?: string
-        readonly identity?: 'always' | 'by default'
-        readonly isGenerated?: boolean
-        readonly comment?: string
-        readonly isPrimaryKey: boolean
-        readonly isGeometry: boolean
-        readonly isGeography: boolean
-        readonly isRaster?: boolean
-        /** Empty where it takes every kind. */
-        readonly geometryType?: string
-        readonly srid?: number
-        readonly coordDimension?: number
-        readonly isVector: boolean
-        readonly vectorDim?: number
-        readonly enumValues?: ReadonlyArray<string>
-      }>
+      readonly columns: ReadonlyArray<GridColumn>
       readonly relations: ReadonlyArray<{
         readonly name: string
         readonly kind: 'many-to-one' | 'one-to-many'
@@ -7063,148 +5364,28 @@ export interface Operations {
     readonly path: `admin/usage/${string}`
     readonly query: 'period' | 'from' | 'to'
     readonly body: undefined
-    readonly answer: {
-      readonly tenantId: string
-      /** day, week, month or custom. */
-      readonly period: string
-      readonly data: ReadonlyArray<{
-        /** YYYY-MM-DD, UTC. */
-        readonly date: string
-        readonly apiRequests: number
-        /** Most that was stored. */
-        readonly storageBytesUsed: number
-        /** In and out, headers included. */
-        readonly bandwidthBytes: number
-        /** Calls of procedures. */
-        readonly functionInvocations: number
-      }>
-      readonly totals: {
-        readonly apiRequests: number
-        /** Most that was stored. */
-        readonly storageBytesUsed: number
-        /** In and out, headers included. */
-        readonly bandwidthBytes: number
-        /** Calls of procedures. */
-        readonly functionInvocations: number
-      }
-      /** 0: unlimited. */
-      readonly limits: {
-        readonly apiRequests: number
-        /** Most that was stored. */
-        readonly storageBytesUsed: number
-        /** In and out, headers included. */
-        readonly bandwidthBytes: number
-        /** Calls of procedures. */
-        readonly functionInvocations: number
-      }
-      readonly plan: string
-    }
+    readonly answer: TenantUsage
   }
   'usage.getLimits': {
     readonly method: 'GET'
     readonly path: `admin/usage/${string}/limits`
     readonly query: 'period' | 'from' | 'to'
     readonly body: undefined
-    readonly answer: {
-      readonly plan: string
-      /** Of an unlimited metric the limit is 0 and what remains null. */
-      readonly metrics: {
-        readonly api_requests: {
-          readonly limit: number
-          readonly used: number
-          readonly remaining: number | null
-        }
-        readonly storage_bytes: {
-          readonly limit: number
-          readonly used: number
-          readonly remaining: number | null
-        }
-        readonly bandwidth_bytes: {
-          readonly limit: number
-          readonly used: number
-          readonly remaining: number | null
-        }
-        readonly function_invocations: {
-          readonly limit: number
-          readonly used: number
-          readonly remaining: number | null
-        }
-      }
-    }
+    readonly answer: TenantLimits
   }
   'usage.getOwn': {
     readonly method: 'GET'
     readonly path: 'usage'
     readonly query: 'period' | 'from' | 'to'
     readonly body: undefined
-    readonly answer: {
-      readonly tenantId: string
-      /** day, week, month or custom. */
-      readonly period: string
-      readonly data: ReadonlyArray<{
-        /** YYYY-MM-DD, UTC. */
-        readonly date: string
-        readonly apiRequests: number
-        /** Most that was stored. */
-        readonly storageBytesUsed: number
-        /** In and out, headers included. */
-        readonly bandwidthBytes: number
-        /** Calls of procedures. */
-        readonly functionInvocations: number
-      }>
-      readonly totals: {
-        readonly apiRequests: number
-        /** Most that was stored. */
-        readonly storageBytesUsed: number
-        /** In and out, headers included. */
-        readonly bandwidthBytes: number
-        /** Calls of procedures. */
-        readonly functionInvocations: number
-      }
-      /** 0: unlimited. */
-      readonly limits: {
-        readonly apiRequests: number
-        /** Most that was stored. */
-        readonly storageBytesUsed: number
-        /** In and out, headers included. */
-        readonly bandwidthBytes: number
-        /** Calls of procedures. */
-        readonly functionInvocations: number
-      }
-      readonly plan: string
-    }
+    readonly answer: TenantUsage
   }
   'usage.getOwnLimits': {
     readonly method: 'GET'
     readonly path: 'usage/limits'
     readonly query: 'period' | 'from' | 'to'
     readonly body: undefined
-    readonly answer: {
-      readonly plan: string
-      /** Of an unlimited metric the limit is 0 and what remains null. */
-      readonly metrics: {
-        readonly api_requests: {
-          readonly limit: number
-          readonly used: number
-          readonly remaining: number | null
-        }
-        readonly storage_bytes: {
-          readonly limit: number
-          readonly used: number
-          readonly remaining: number | null
-        }
-        readonly bandwidth_bytes: {
-          readonly limit: number
-          readonly used: number
-          readonly remaining: number | null
-        }
-        readonly function_invocations: {
-          readonly limit: number
-          readonly used: number
-          readonly remaining: number | null
-        }
-      }
-    }
+    readonly answer: TenantLimits
   }
   'usage.list': {
     readonly method: 'GET'
@@ -7237,32 +5418,7 @@ export interface Operations {
       /** A plan of `usage.plans`, or `default`. */
       readonly plan: string
     }
-    readonly answer: {
-      readonly plan: string
-      /** Of an unlimited metric the limit is 0 and what remains null. */
-      readonly metrics: {
-        readonly api_requests: {
-          readonly limit: number
-          readonly used: number
-          readonly remaining: number | null
-        }
-        readonly storage_bytes: {
-          readonly limit: number
-          readonly used: number
-          readonly remaining: number | null
-        }
-        readonly bandwidth_bytes: {
-          readonly limit: number
-          readonly used: number
-          readonly remaining: number | null
-        }
-        readonly function_invocations: {
-          readonly limit: number
-          readonly used: number
-          readonly remaining: number | null
-        }
-      }
-    }
+    readonly answer: TenantLimits
   }
   'usage.trends': {
     readonly method: 'GET'
@@ -7293,27 +5449,7 @@ export interface Operations {
       /** Not together with the others but `email`. */
       readonly invite?: boolean | undefined
     }
-    readonly answer: {
-      readonly id: string
-      /** Empty when there is none. */
-      readonly email: string
-      readonly emailVerified: boolean
-      /** E.164. */
-      readonly phone?: string
-      readonly is_anonymous: boolean
-      /** When an anonymous user got credentials. */
-      readonly linked_at?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      readonly updatedAt: string
-      readonly disabled: boolean
-      readonly lastActiveAt: string | null
-      readonly hasPassword: boolean
-      /** `totp`, `email`, `sms`, `webauthn`. */
-      readonly factors: ReadonlyArray<string>
-      /** Sign-in providers that are linked. */
-      readonly providers: ReadonlyArray<string>
-    }
+    readonly answer: AdminUser
   }
   'users.delete': {
     readonly method: 'DELETE'
@@ -7327,54 +5463,14 @@ export interface Operations {
     readonly path: `admin/users/${string}/disable`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      /** Empty when there is none. */
-      readonly email: string
-      readonly emailVerified: boolean
-      /** E.164. */
-      readonly phone?: string
-      readonly is_anonymous: boolean
-      /** When an anonymous user got credentials. */
-      readonly linked_at?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      readonly updatedAt: string
-      readonly disabled: boolean
-      readonly lastActiveAt: string | null
-      readonly hasPassword: boolean
-      /** `totp`, `email`, `sms`, `webauthn`. */
-      readonly factors: ReadonlyArray<string>
-      /** Sign-in providers that are linked. */
-      readonly providers: ReadonlyArray<string>
-    }
+    readonly answer: AdminUser
   }
   'users.enable': {
     readonly method: 'POST'
     readonly path: `admin/users/${string}/enable`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      /** Empty when there is none. */
-      readonly email: string
-      readonly emailVerified: boolean
-      /** E.164. */
-      readonly phone?: string
-      readonly is_anonymous: boolean
-      /** When an anonymous user got credentials. */
-      readonly linked_at?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      readonly updatedAt: string
-      readonly disabled: boolean
-      readonly lastActiveAt: string | null
-      readonly hasPassword: boolean
-      /** `totp`, `email`, `sms`, `webauthn`. */
-      readonly factors: ReadonlyArray<string>
-      /** Sign-in providers that are linked. */
-      readonly providers: ReadonlyArray<string>
-    }
+    readonly answer: AdminUser
   }
   'users.endSession': {
     readonly method: 'DELETE'
@@ -7395,27 +5491,7 @@ export interface Operations {
     readonly path: `admin/users/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      /** Empty when there is none. */
-      readonly email: string
-      readonly emailVerified: boolean
-      /** E.164. */
-      readonly phone?: string
-      readonly is_anonymous: boolean
-      /** When an anonymous user got credentials. */
-      readonly linked_at?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      readonly updatedAt: string
-      readonly disabled: boolean
-      readonly lastActiveAt: string | null
-      readonly hasPassword: boolean
-      /** `totp`, `email`, `sms`, `webauthn`. */
-      readonly factors: ReadonlyArray<string>
-      /** Sign-in providers that are linked. */
-      readonly providers: ReadonlyArray<string>
-    }
+    readonly answer: AdminUser
   }
   'users.impersonate': {
     readonly method: 'POST'
@@ -7431,27 +5507,7 @@ export interface Operations {
       /** Access token, a JWT; shown this once. */
       readonly token: string
       readonly expiresAt: string
-      readonly user: {
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-        readonly disabled: boolean
-        readonly lastActiveAt: string | null
-        readonly hasPassword: boolean
-        /** `totp`, `email`, `sms`, `webauthn`. */
-        readonly factors: ReadonlyArray<string>
-        /** Sign-in providers that are linked. */
-        readonly providers: ReadonlyArray<string>
-      }
+      readonly user: AdminUser
     }
   }
   'users.list': {
@@ -7460,27 +5516,7 @@ export interface Operations {
     readonly query: 'page' | 'perPage' | 'cursor' | 'skipTotal' | 'search' | 'disabled' | 'anonymous' | 'verified' | 'factor' | 'provider'
     readonly body: undefined
     readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        /** Empty when there is none. */
-        readonly email: string
-        readonly emailVerified: boolean
-        /** E.164. */
-        readonly phone?: string
-        readonly is_anonymous: boolean
-        /** When an anonymous user got credentials. */
-        readonly linked_at?: string
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        readonly updatedAt: string
-        readonly disabled: boolean
-        readonly lastActiveAt: string | null
-        readonly hasPassword: boolean
-        /** `totp`, `email`, `sms`, `webauthn`. */
-        readonly factors: ReadonlyArray<string>
-        /** Sign-in providers that are linked. */
-        readonly providers: ReadonlyArray<string>
-      }>
+      readonly items: ReadonlyArray<AdminUser>
       readonly page: number
       readonly perPage: number
       readonly totalItems: number
@@ -7495,16 +5531,7 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: {
-      readonly factors: ReadonlyArray<{
-        readonly id: string
-        /** `totp`, `email`, `sms` or `webauthn`. */
-        readonly method: string
-        readonly label: string
-        /** Masked. */
-        readonly phone?: string
-        /** Masked. */
-        readonly email?: string
-      }>
+      readonly factors: ReadonlyArray<Factor>
     }
   }
   'users.listGrants': {
@@ -7512,37 +5539,14 @@ export interface Operations {
     readonly path: `admin/users/${string}/grants`
     readonly query: never
     readonly body: undefined
-    readonly answer: ReadonlyArray<{
-      readonly id: string
-      readonly clientId: string
-      readonly clientName: string
-      /** As tokens have it: `readonly email:send`. */
-      readonly scope: string
-      /** Empty: all. */
-      readonly allowedTables: ReadonlyArray<string>
-      readonly createdAt: string
-      readonly updatedAt: string
-      readonly lastTokenIssuedAt: string | null
-      readonly userId: string
-      readonly email: string
-    }>
+    readonly answer: ReadonlyArray<OAuthGrantOfUser>
   }
   'users.listIdentities': {
     readonly method: 'GET'
     readonly path: `admin/users/${string}/identities`
     readonly query: never
     readonly body: undefined
-    readonly answer: ReadonlyArray<{
-      readonly provider: string
-      /** The provider's id of the person. */
-      readonly subject: string
-      readonly email: string | null
-      readonly name: string | null
-      /** False: linked, but not yet a way to sign in. */
-      readonly proven: boolean
-      readonly createdAt: string
-      readonly lastSignInAt: string | null
-    }>
+    readonly answer: ReadonlyArray<ProviderIdentity>
   }
   'users.listPasskeys': {
     readonly method: 'GET'
@@ -7550,15 +5554,7 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: {
-      readonly credentials: ReadonlyArray<{
-        /** Base64url. */
-        readonly credential_id: string
-        readonly display_name: string
-        readonly transports: ReadonlyArray<string>
-        readonly created_at: string
-        /** Only once it was used. */
-        readonly last_used_at?: string
-      }>
+      readonly credentials: ReadonlyArray<Passkey>
     }
   }
   'users.listProviderTokens': {
@@ -7566,33 +5562,14 @@ export interface Operations {
     readonly path: `admin/users/${string}/provider-tokens`
     readonly query: never
     readonly body: undefined
-    readonly answer: ReadonlyArray<{
-      readonly provider: string
-      readonly subject: string
-      readonly accessToken: string
-      readonly refreshToken?: string
-      readonly expiresAt: string | null
-      /** `active`; `failing`: the provider was not available, which is tried again; `revoked`: the person has to sign in again; `none`: the provider gave no refresh token, or no expiry. */
-      readonly renewal: string
-      readonly renewalFailedAt: string | null
-    }>
+    readonly answer: ReadonlyArray<ProviderTokens>
   }
   'users.listSessions': {
     readonly method: 'GET'
     readonly path: `admin/users/${string}/sessions`
     readonly query: never
     readonly body: undefined
-    readonly answer: ReadonlyArray<{
-      readonly id: string
-      readonly user_agent: string
-      readonly ip_address: string
-      readonly created_at: string
-      readonly last_active_at: string
-      /** The one of this request. */
-      readonly current: boolean
-      /** The administrator who acts as the user in it. */
-      readonly impersonated_by?: string
-    }>
+    readonly answer: ReadonlyArray<Session>
   }
   'users.previewDeletion': {
     readonly method: 'GET'
@@ -7689,27 +5666,7 @@ export interface Operations {
       /** Null: none. */
       readonly phone?: string | null | undefined
     }
-    readonly answer: {
-      readonly id: string
-      /** Empty when there is none. */
-      readonly email: string
-      readonly emailVerified: boolean
-      /** E.164. */
-      readonly phone?: string
-      readonly is_anonymous: boolean
-      /** When an anonymous user got credentials. */
-      readonly linked_at?: string
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      readonly updatedAt: string
-      readonly disabled: boolean
-      readonly lastActiveAt: string | null
-      readonly hasPassword: boolean
-      /** `totp`, `email`, `sms`, `webauthn`. */
-      readonly factors: ReadonlyArray<string>
-      /** Sign-in providers that are linked. */
-      readonly providers: ReadonlyArray<string>
-    }
+    readonly answer: AdminUser
   }
   'vectorIndexes.create': {
     readonly method: 'POST'
@@ -7756,21 +5713,7 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: {
-      readonly indexes: ReadonlyArray<{
-        readonly name: string
-        readonly schema: string
-        readonly table: string
-        /** `hnsw` or `ivfflat`. */
-        readonly method: string
-        /** SQL. */
-        readonly definition: string
-        /** null of an index over an expression. */
-        readonly column: string | null
-        readonly metric: string | null
-        /** Whether it is built. */
-        readonly valid: boolean
-        readonly sizeBytes: number
-      }>
+      readonly indexes: ReadonlyArray<VectorIndex>
     }
   }
   'webhooks.create': {
@@ -7788,21 +5731,7 @@ export interface Operations {
       readonly tables?: ReadonlyArray<string> | undefined
       readonly enabled?: boolean | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly url: string
-      readonly hasSecret: boolean
-      readonly events: ReadonlyArray<string>
-      readonly tables: ReadonlyArray<string>
-      readonly enabled: boolean
-      /** When the server stopped sending by itself; `enabled` is false then. */
-      readonly pausedAt: string | null
-      readonly pausedReason: string | null
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Webhook
   }
   'webhooks.delete': {
     readonly method: 'DELETE'
@@ -7816,45 +5745,14 @@ export interface Operations {
     readonly path: `webhooks/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly url: string
-      readonly hasSecret: boolean
-      readonly events: ReadonlyArray<string>
-      readonly tables: ReadonlyArray<string>
-      readonly enabled: boolean
-      /** When the server stopped sending by itself; `enabled` is false then. */
-      readonly pausedAt: string | null
-      readonly pausedReason: string | null
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Webhook
   }
   'webhooks.getDelivery': {
     readonly method: 'GET'
     readonly path: `webhooks/${string}/deliveries/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly webhookId: string
-      /** The header `webhook-id` of every attempt. */
-      readonly eventId: string
-      readonly eventAction: string
-      readonly eventTable: string
-      readonly success: boolean
-      readonly statusCode?: number
-      readonly attempt: number
-      readonly durationMs: number
-      readonly error?: string
-      readonly requestBody: string
-      /** Its first 64 KiB. */
-      readonly responseBody?: string
-      /** RFC 3339, UTC. */
-      readonly deliveredAt: string
-    }
+    readonly answer: WebhookDelivery
   }
   'webhooks.list': {
     readonly method: 'GET'
@@ -7862,21 +5760,7 @@ export interface Operations {
     readonly query: never
     readonly body: undefined
     readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly url: string
-        readonly hasSecret: boolean
-        readonly events: ReadonlyArray<string>
-        readonly tables: ReadonlyArray<string>
-        readonly enabled: boolean
-        /** When the server stopped sending by itself; `enabled` is false then. */
-        readonly pausedAt: string | null
-        readonly pausedReason: string | null
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        /** RFC 3339, UTC. */
-        readonly updatedAt: string
-      }>
+      readonly items: ReadonlyArray<Webhook>
     }
   }
   'webhooks.listDeliveries': {
@@ -7885,24 +5769,7 @@ export interface Operations {
     readonly query: 'page' | 'perPage' | 'failed_only'
     readonly body: undefined
     readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly webhookId: string
-        /** The header `webhook-id` of every attempt. */
-        readonly eventId: string
-        readonly eventAction: string
-        readonly eventTable: string
-        readonly success: boolean
-        readonly statusCode?: number
-        readonly attempt: number
-        readonly durationMs: number
-        readonly error?: string
-        readonly requestBody: string
-        /** Its first 64 KiB. */
-        readonly responseBody?: string
-        /** RFC 3339, UTC. */
-        readonly deliveredAt: string
-      }>
+      readonly items: ReadonlyArray<WebhookDelivery>
       readonly page: number
       readonly perPage: number
       readonly totalItems: number
@@ -7914,24 +5781,7 @@ export interface Operations {
     readonly path: `webhooks/${string}/deliveries/${string}/replay`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly webhookId: string
-      /** The header `webhook-id` of every attempt. */
-      readonly eventId: string
-      readonly eventAction: string
-      readonly eventTable: string
-      readonly success: boolean
-      readonly statusCode?: number
-      readonly attempt: number
-      readonly durationMs: number
-      readonly error?: string
-      readonly requestBody: string
-      /** Its first 64 KiB. */
-      readonly responseBody?: string
-      /** RFC 3339, UTC. */
-      readonly deliveredAt: string
-    }
+    readonly answer: WebhookDelivery
   }
   'webhooks.replayRange': {
     readonly method: 'POST'
@@ -8006,20 +5856,6 @@ export interface Operations {
       readonly tables?: ReadonlyArray<string> | undefined
       readonly enabled?: boolean | undefined
     }
-    readonly answer: {
-      readonly id: string
-      readonly url: string
-      readonly hasSecret: boolean
-      readonly events: ReadonlyArray<string>
-      readonly tables: ReadonlyArray<string>
-      readonly enabled: boolean
-      /** When the server stopped sending by itself; `enabled` is false then. */
-      readonly pausedAt: string | null
-      readonly pausedReason: string | null
-      /** RFC 3339, UTC. */
-      readonly createdAt: string
-      /** RFC 3339, UTC. */
-      readonly updatedAt: string
-    }
+    readonly answer: Webhook
   }
 }

@@ -8,6 +8,8 @@ import { uuidPattern } from '../lib/uuid.ts'
 export interface Documented {
   /** Name among the components of the document. */
   readonly component?: string
+  /** Description of one use of a component. */
+  readonly note?: string
   readonly isRequired?: boolean
   readonly keywords?: Readonly<Record<string, unknown>>
   readonly refusal?: Refusal
@@ -29,9 +31,20 @@ export function component<Schema extends TSchema>(name: string, schema: Schema):
   return document(schema, { component: name })
 }
 
+/** Describes one use of a component. */
+export function described<Schema extends TSchema>(note: string, schema: Schema): Schema {
+  return document(schema, { note })
+}
+
 /** Gives a member of a request errors of its own, in place of the general one for invalid requests. */
 export function refusedWith<Schema extends TSchema>(refusal: Refusal, schema: Schema): Schema {
   return document(schema, { refusal })
+}
+
+/** Names the list of an item that has a name; the list of any other item has none. */
+function componentOf<Schema extends TSchema>(item: TSchema, suffix: string, list: Schema): Schema {
+  const { documented } = item as { documented?: Documented }
+  return documented?.component === undefined ? list : component(`${documented.component}${suffix}`, list)
 }
 
 /** Returns the schema with more for the API document, beside what it has already. */
@@ -112,7 +125,7 @@ export const uuid = document(Type.String({ pattern: uuidPattern }), { keywords: 
 
 /** List of all items, with their number. */
 export function listOf<Item extends TSchema>(item: Item) {
-  return Type.Object({ items: Type.Array(item), count: Type.Integer() })
+  return componentOf(item, 'List', Type.Object({ items: Type.Array(item), count: Type.Integer() }))
 }
 
 /** An answer that is not JSON. */
@@ -147,23 +160,31 @@ export const pageQuery = Type.Object({
 })
 
 export function pageOf<Item extends TSchema>(item: Item) {
-  return Type.Object({
-    items: Type.Array(item),
-    page: Type.Integer(),
-    perPage: Type.Integer(),
-    totalItems: Type.Integer(),
-    totalPages: Type.Integer(),
-  })
+  return componentOf(
+    item,
+    'Page',
+    Type.Object({
+      items: Type.Array(item),
+      page: Type.Integer(),
+      perPage: Type.Integer(),
+      totalItems: Type.Integer(),
+      totalPages: Type.Integer(),
+    }),
+  )
 }
 
 /** Part of a list by `limit` and `offset`, which are answered as they were read. */
 export function offsetPageOf<Item extends TSchema>(item: Item) {
-  return Type.Object({
-    items: Type.Array(item),
-    count: Type.Integer({ description: 'Items in this answer.' }),
-    limit: Type.Integer(),
-    offset: Type.Integer(),
-  })
+  return componentOf(
+    item,
+    'Slice',
+    Type.Object({
+      items: Type.Array(item),
+      count: Type.Integer({ description: 'Items in this answer.' }),
+      limit: Type.Integer(),
+      offset: Type.Integer(),
+    }),
+  )
 }
 
 export interface PageRequest {

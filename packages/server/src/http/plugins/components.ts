@@ -35,7 +35,8 @@ export function collectComponents<Document extends { components?: object; paths?
       throw new Error(`two schemas are named ${name}`)
     }
     schemas.set(name, visited)
-    return { $ref: `#/components/schemas/${name}` }
+    const { note } = documented ?? {}
+    return { $ref: `#/components/schemas/${name}`, ...(note === undefined ? {} : { description: note }) }
   }
 
   const visited = visit(document) as Document

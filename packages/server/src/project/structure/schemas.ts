@@ -1,4 +1,4 @@
-import { bearerSecurity, responses } from '../../http/schemas.ts'
+import { bearerSecurity, component, responses } from '../../http/schemas.ts'
 import { type Static, Type } from '../../lib/type.ts'
 import { changeKinds } from './changes/schema.ts'
 import { mostDrawn } from './describe/diagram.ts'
@@ -27,56 +27,71 @@ const summary = {
   ),
 }
 
-const column = Type.Object({
-  name: Type.String(),
-  type: Type.String(),
-  isNullable: Type.Boolean(),
-  default: nullableText,
-  identity: Type.Union([Type.Enum(['always', 'by default']), Type.Null()]),
-  generated: Type.Union([Type.String(), Type.Null()], { description: 'Its expression.' }),
-  comment: nullableText,
-})
+const column = component(
+  'StructureColumn',
+  Type.Object({
+    name: Type.String(),
+    type: Type.String(),
+    isNullable: Type.Boolean(),
+    default: nullableText,
+    identity: Type.Union([Type.Enum(['always', 'by default']), Type.Null()]),
+    generated: Type.Union([Type.String(), Type.Null()], { description: 'Its expression.' }),
+    comment: nullableText,
+  }),
+)
 
-const constraint = Type.Object({
-  name: Type.String(),
-  kind: Type.String(),
-  definition: Type.String(),
-  columns: texts,
-  isValidated: Type.Boolean(),
-  references: Type.Union([
-    Type.Object({ schema: Type.String(), name: Type.String(), columns: texts }),
-    Type.Null(),
-  ]),
-})
+const constraint = component(
+  'StructureConstraint',
+  Type.Object({
+    name: Type.String(),
+    kind: Type.String(),
+    definition: Type.String(),
+    columns: texts,
+    isValidated: Type.Boolean(),
+    references: Type.Union([
+      Type.Object({ schema: Type.String(), name: Type.String(), columns: texts }),
+      Type.Null(),
+    ]),
+  }),
+)
 
-const index = Type.Object({
-  name: Type.String(),
-  definition: Type.String(),
-  method: Type.String(),
-  isUnique: Type.Boolean(),
-  isPrimary: Type.Boolean(),
-  isValid: Type.Boolean({ description: 'false of one that was built concurrently and failed.' }),
-  constraint: Type.Union([Type.String(), Type.Null()], { description: 'Which it belongs to.' }),
-  condition: nullableText,
-  bytes: Type.Number(),
-  scans: Type.Number({ description: 'Since the statistics were reset.' }),
-})
+const index = component(
+  'StructureIndex',
+  Type.Object({
+    name: Type.String(),
+    definition: Type.String(),
+    method: Type.String(),
+    isUnique: Type.Boolean(),
+    isPrimary: Type.Boolean(),
+    isValid: Type.Boolean({ description: 'false of one that was built concurrently and failed.' }),
+    constraint: Type.Union([Type.String(), Type.Null()], { description: 'Which it belongs to.' }),
+    condition: nullableText,
+    bytes: Type.Number(),
+    scans: Type.Number({ description: 'Since the statistics were reset.' }),
+  }),
+)
 
-const trigger = Type.Object({
-  name: Type.String(),
-  definition: Type.String(),
-  function: Type.String(),
-  isEnabled: Type.Boolean(),
-})
+const trigger = component(
+  'StructureTrigger',
+  Type.Object({
+    name: Type.String(),
+    definition: Type.String(),
+    function: Type.String(),
+    isEnabled: Type.Boolean(),
+  }),
+)
 
-const policy = Type.Object({
-  name: Type.String(),
-  command: Type.String(),
-  isPermissive: Type.Boolean(),
-  roles: texts,
-  using: nullableText,
-  check: nullableText,
-})
+const policy = component(
+  'StructurePolicy',
+  Type.Object({
+    name: Type.String(),
+    command: Type.String(),
+    isPermissive: Type.Boolean(),
+    roles: texts,
+    using: nullableText,
+    check: nullableText,
+  }),
+)
 
 /** Tables and views of a page. */
 export const relationLimit = { fallback: 200, most: 500 } as const
@@ -166,49 +181,54 @@ export const getDiagramSchema = {
 
 const named = { schema: Type.String(), name: Type.String() }
 
-const structureObjects = Type.Object({
-  schemas: Type.Array(Type.Object({ name: Type.String(), isServed: Type.Boolean() })),
-  enums: Type.Array(Type.Object({ ...named, comment: nullableText, values: texts, usedBy: texts })),
-  domains: Type.Array(
-    Type.Object({
-      ...named,
-      type: Type.String(),
-      isNotNull: Type.Boolean(),
-      default: nullableText,
-      checks: texts,
-    }),
-  ),
-  compositeTypes: Type.Array(
-    Type.Object({
-      ...named,
-      attributes: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })),
-    }),
-  ),
-  functions: Type.Array(
-    Type.Object({
-      ...named,
-      arguments: Type.String(),
-      returns: nullableText,
-      language: Type.String(),
-      kind: Type.String(),
-      isSecurityDefiner: Type.Boolean(),
-      definition: nullableText,
-    }),
-  ),
-  sequences: Type.Array(
-    Type.Object({
-      ...named,
-      type: Type.String(),
-      lastValue: nullableText,
-      maxValue: Type.String(),
-      increment: Type.String(),
-      ownedBy: nullableText,
-    }),
-  ),
-  extensions: Type.Array(Type.Object({ name: Type.String(), version: Type.String(), schema: Type.String() })),
-  columnTypes: Type.Array(Type.String(), { description: 'Types that a column can have.' }),
-  roles: Type.Array(Type.String()),
-})
+const structureObjects = component(
+  'StructureObjects',
+  Type.Object({
+    schemas: Type.Array(Type.Object({ name: Type.String(), isServed: Type.Boolean() })),
+    enums: Type.Array(Type.Object({ ...named, comment: nullableText, values: texts, usedBy: texts })),
+    domains: Type.Array(
+      Type.Object({
+        ...named,
+        type: Type.String(),
+        isNotNull: Type.Boolean(),
+        default: nullableText,
+        checks: texts,
+      }),
+    ),
+    compositeTypes: Type.Array(
+      Type.Object({
+        ...named,
+        attributes: Type.Array(Type.Object({ name: Type.String(), type: Type.String() })),
+      }),
+    ),
+    functions: Type.Array(
+      Type.Object({
+        ...named,
+        arguments: Type.String(),
+        returns: nullableText,
+        language: Type.String(),
+        kind: Type.String(),
+        isSecurityDefiner: Type.Boolean(),
+        definition: nullableText,
+      }),
+    ),
+    sequences: Type.Array(
+      Type.Object({
+        ...named,
+        type: Type.String(),
+        lastValue: nullableText,
+        maxValue: Type.String(),
+        increment: Type.String(),
+        ownedBy: nullableText,
+      }),
+    ),
+    extensions: Type.Array(
+      Type.Object({ name: Type.String(), version: Type.String(), schema: Type.String() }),
+    ),
+    columnTypes: Type.Array(Type.String(), { description: 'Types that a column can have.' }),
+    roles: Type.Array(Type.String()),
+  }),
+)
 /** What stands beside the relations, as PostgreSQL prints it. */
 export type StructureObjects = Static<typeof structureObjects>
 
@@ -220,37 +240,49 @@ export const getObjectsSchema = {
   response: responses({ 200: structureObjects }),
 }
 
-const warning = Type.Object({
-  kind: Type.Enum(['open', 'access', 'removes', 'rewrites', 'reads', 'blocks', 'not rehearsed']),
-  message: Type.String(),
-})
+const warning = component(
+  'StructureWarning',
+  Type.Object({
+    kind: Type.Enum(['open', 'access', 'removes', 'rewrites', 'reads', 'blocks', 'not rehearsed']),
+    message: Type.String(),
+  }),
+)
 /** What a person should know before the change is applied. */
 export type Warning = Static<typeof warning>
 
-const lock = Type.Object({
-  relation: Type.String(),
-  mode: Type.String(),
-  blocks: Type.Enum(['reads and writes', 'writes', 'changes of the schema']),
-  heldMs: Type.Number({ description: 'From the statement that took it to the end of the transaction.' }),
-  line: Type.Integer(),
-})
+const lock = component(
+  'StructureLock',
+  Type.Object({
+    relation: Type.String(),
+    mode: Type.String(),
+    blocks: Type.Enum(['reads and writes', 'writes', 'changes of the schema']),
+    heldMs: Type.Number({ description: 'From the statement that took it to the end of the transaction.' }),
+    line: Type.Integer(),
+  }),
+)
 
-const schemaChange = Type.Object({
-  kind: Type.String(),
-  name: Type.String(),
-  change: Type.Enum(['added', 'removed', 'changed']),
-  before: Type.Optional(Type.String()),
-  after: Type.Optional(Type.String()),
-})
+const schemaChange = component(
+  'SchemaChange',
+  Type.Object({
+    kind: Type.String(),
+    name: Type.String(),
+    change: Type.Enum(['added', 'removed', 'changed']),
+    before: Type.Optional(Type.String()),
+    after: Type.Optional(Type.String()),
+  }),
+)
 
-const accessChange = Type.Object({
-  role: Type.String(),
-  object: Type.String(),
-  gained: texts,
-  lost: texts,
-  rowsBefore: Type.String(),
-  rowsAfter: Type.String(),
-})
+const accessChange = component(
+  'AccessChange',
+  Type.Object({
+    role: Type.String(),
+    object: Type.String(),
+    gained: texts,
+    lost: texts,
+    rowsBefore: Type.String(),
+    rowsAfter: Type.String(),
+  }),
+)
 
 export const planSchema = {
   tags,

@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, noContent, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { groups, severities } from './advice.ts'
 
@@ -8,28 +8,31 @@ const params = Type.Object({ id: Type.String() })
 const nullable = (description?: string) =>
   Type.Union([Type.String(), Type.Null()], description === undefined ? {} : { description })
 
-const advice = Type.Object({
-  id: Type.String({ description: 'Of the rule and its object; the same on every node.' }),
-  rule: Type.String(),
-  group: Type.String({ description: groups.join(', ') }),
-  severity: Type.Enum(severities),
-  title: Type.String(),
-  object: Type.String(),
-  detail: nullable(),
-  explanation: Type.String(),
-  statement: nullable('SQL that resolves the advice.'),
-  command: nullable('A command instead.'),
-  docs: Type.String({ description: 'A page that the server serves.' }),
-  dismissal: Type.Union([
-    Type.Object({
-      reason: nullable(),
-      by: Type.String(),
-      at: Type.String(),
-      until: nullable('null: for good.'),
-    }),
-    Type.Null(),
-  ]),
-})
+const advice = component(
+  'Advice',
+  Type.Object({
+    id: Type.String({ description: 'Of the rule and its object; the same on every node.' }),
+    rule: Type.String(),
+    group: Type.String({ description: groups.join(', ') }),
+    severity: Type.Enum(severities),
+    title: Type.String(),
+    object: Type.String(),
+    detail: nullable(),
+    explanation: Type.String(),
+    statement: nullable('SQL that resolves the advice.'),
+    command: nullable('A command instead.'),
+    docs: Type.String({ description: 'A page that the server serves.' }),
+    dismissal: Type.Union([
+      Type.Object({
+        reason: nullable(),
+        by: Type.String(),
+        at: Type.String(),
+        until: nullable('null: for good.'),
+      }),
+      Type.Null(),
+    ]),
+  }),
+)
 
 export const listAdviceSchema = {
   tags,

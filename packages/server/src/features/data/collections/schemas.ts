@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, noContent, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { idempotencyHeaders } from '../idempotency/index.ts'
 import {
@@ -48,57 +48,72 @@ const searchExhaustive = Type.Optional(
   }),
 )
 
-const page = Type.Object({
-  page: Type.Integer(),
-  perPage: Type.Integer(),
-  totalItems: Type.Integer({ description: '-1 with skipTotal=true' }),
-  totalPages: Type.Integer({ description: '-1 with skipTotal=true' }),
-  items: Type.Array(record),
-  searchExhaustive,
-  ...facetMembers,
-})
+const page = component(
+  'RecordPage',
+  Type.Object({
+    page: Type.Integer(),
+    perPage: Type.Integer(),
+    totalItems: Type.Integer({ description: '-1 with skipTotal=true' }),
+    totalPages: Type.Integer({ description: '-1 with skipTotal=true' }),
+    items: Type.Array(record),
+    searchExhaustive,
+    ...facetMembers,
+  }),
+)
 
-const cursorPage = Type.Object({
-  perPage: Type.Integer(),
-  nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
-  items: Type.Array(record),
-  searchExhaustive,
-  ...facetMembers,
-})
+const cursorPage = component(
+  'RecordCursorPage',
+  Type.Object({
+    perPage: Type.Integer(),
+    nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
+    items: Type.Array(record),
+    searchExhaustive,
+    ...facetMembers,
+  }),
+)
 
-const aggregateResults = Type.Object({
-  results: Type.Array(
-    Type.Object(
-      {},
-      {
-        additionalProperties: true,
-        description: 'Columns of the group, and `count`, `sum_total` and the like.',
-      },
+const aggregateResults = component(
+  'AggregateResults',
+  Type.Object({
+    results: Type.Array(
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description: 'Columns of the group, and `count`, `sum_total` and the like.',
+        },
+      ),
     ),
-  ),
-  exhaustive: Type.Optional(
-    Type.Boolean({
-      description: '`false` when there are more groups than `groupLimit` or `api.max_groups`.',
-    }),
-  ),
-})
+    exhaustive: Type.Optional(
+      Type.Boolean({
+        description: '`false` when there are more groups than `groupLimit` or `api.max_groups`.',
+      }),
+    ),
+  }),
+)
 
-const operation = Type.Object({
-  method: Type.String({ description: 'create, update or delete' }),
-  id: Type.Optional(Type.Unknown({ description: 'String or number; for update and delete.' })),
-  body: Type.Optional(record),
-  onConflict: Type.Optional(
-    Type.Union([Type.String(), Type.Array(Type.String())], {
-      description: 'Of a create: the columns of a unique key; a record that has the same key is updated.',
-    }),
-  ),
-  onConflictAction: Type.Optional(Type.String({ enum: ['update', 'ignore'] })),
-})
+const operation = component(
+  'BatchOperation',
+  Type.Object({
+    method: Type.String({ description: 'create, update or delete' }),
+    id: Type.Optional(Type.Unknown({ description: 'String or number; for update and delete.' })),
+    body: Type.Optional(record),
+    onConflict: Type.Optional(
+      Type.Union([Type.String(), Type.Array(Type.String())], {
+        description: 'Of a create: the columns of a unique key; a record that has the same key is updated.',
+      }),
+    ),
+    onConflictAction: Type.Optional(Type.String({ enum: ['update', 'ignore'] })),
+  }),
+)
 
-const operationAcross = Type.Object({
-  table: Type.String({ description: 'The collection of this operation.' }),
-  ...operation.properties,
-})
+const operationAcross = component(
+  'BatchOperationAcross',
+  Type.Object({
+    table: Type.String({ description: 'The collection of this operation.' }),
+    ...operation.properties,
+  }),
+)
 
 const results = Type.Array(
   Type.Object({

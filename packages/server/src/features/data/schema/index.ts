@@ -2,7 +2,7 @@ import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import type { Feature } from '../../../feature.ts'
 import { identityOf } from '../../../http/access/authentication.ts'
-import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import type { Viewer } from './column.ts'
 import { describeCatalog } from './document.ts'
@@ -13,19 +13,22 @@ export { createSchemaLog } from './schema-changes.ts'
 
 const anyObject = Type.Object({}, { additionalProperties: true })
 
-const schemaDocument = Type.Object({
-  tables: Type.Object({}, { additionalProperties: anyObject, description: 'By `schema.table`.' }),
-  functions: Type.Object({}, { additionalProperties: anyObject, description: 'By `schema.function`.' }),
-  schemas: Type.Array(Type.String()),
-  hasPostGIS: Type.Boolean(),
-  postGISVersion: Type.Optional(Type.String()),
-  hasPostGISRaster: Type.Boolean(),
-  postGISRasterVersion: Type.Optional(Type.String()),
-  postGISExtensions: Type.Optional(Type.Array(Type.String())),
-  hasPgVector: Type.Boolean(),
-  hasPgTrgm: Type.Boolean(),
-  builtAt: Type.String(),
-})
+const schemaDocument = component(
+  'Schema',
+  Type.Object({
+    tables: Type.Object({}, { additionalProperties: anyObject, description: 'By `schema.table`.' }),
+    functions: Type.Object({}, { additionalProperties: anyObject, description: 'By `schema.function`.' }),
+    schemas: Type.Array(Type.String()),
+    hasPostGIS: Type.Boolean(),
+    postGISVersion: Type.Optional(Type.String()),
+    hasPostGISRaster: Type.Boolean(),
+    postGISRasterVersion: Type.Optional(Type.String()),
+    postGISExtensions: Type.Optional(Type.Array(Type.String())),
+    hasPgVector: Type.Boolean(),
+    hasPgTrgm: Type.Boolean(),
+    builtAt: Type.String(),
+  }),
+)
 
 /** `GET /api/schema`: tables, columns and relations, as far as the caller may use them. */
 export function schema(catalog: LiveCatalog): Feature {

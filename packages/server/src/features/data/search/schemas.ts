@@ -1,4 +1,4 @@
-import { bearerSecurity, requiredByHandler, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const common = { tags: ['search'], security: bearerSecurity }
@@ -10,12 +10,15 @@ const params = Type.Object({
 const weight = Type.String({ description: '`high`, `medium`, `low` or `lowest`.' })
 const order = Type.String({ description: '`asc` or `desc`.' })
 
-const settings = Type.Object({
-  attributes: Type.Array(
-    Type.Object({ column: Type.String(), weight: Type.Enum(['high', 'medium', 'low', 'lowest']) }),
-  ),
-  customRanking: Type.Array(Type.Object({ column: Type.String(), order: Type.Enum(['asc', 'desc']) })),
-})
+const settings = component(
+  'SearchSettings',
+  Type.Object({
+    attributes: Type.Array(
+      Type.Object({ column: Type.String(), weight: Type.Enum(['high', 'medium', 'low', 'lowest']) }),
+    ),
+    customRanking: Type.Array(Type.Object({ column: Type.String(), order: Type.Enum(['asc', 'desc']) })),
+  }),
+)
 
 /** Form and messages are those of the columns; checked by hand. */
 const givenSettings = Type.Object({
@@ -31,7 +34,10 @@ const givenSettings = Type.Object({
   ),
 })
 
-const synonyms = Type.Object({ groups: Type.Array(Type.Object({ terms: Type.Array(Type.String()) })) })
+const synonyms = component(
+  'SearchSynonyms',
+  Type.Object({ groups: Type.Array(Type.Object({ terms: Type.Array(Type.String()) })) }),
+)
 
 const givenSynonyms = Type.Object({
   groups: requiredByHandler(
@@ -41,21 +47,24 @@ const givenSynonyms = Type.Object({
   ),
 })
 
+const indexState = component(
+  'SearchIndex',
+  Type.Object({
+    name: Type.String(),
+    kind: Type.String({ description: '`words`, or `trigrams` for fuzzy searches.' }),
+    state: Type.String({ description: '`valid`, `building`, or `invalid` after a build was cut off.' }),
+    sizeBytes: Type.Integer(),
+    progress: Type.Union([Type.Number(), Type.Null()], { description: 'From 0 to 1 while it is built.' }),
+  }),
+)
+
 const status = {
   collection: Type.String(),
   isEnabled: Type.Union([Type.Boolean(), Type.Null()], {
     description: 'What was asked for last; null: nothing yet.',
   }),
   isIndexed: Type.Boolean({ description: 'Whether every search has an index.' }),
-  indexes: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      kind: Type.String({ description: '`words`, or `trigrams` for fuzzy searches.' }),
-      state: Type.String({ description: '`valid`, `building`, or `invalid` after a build was cut off.' }),
-      sizeBytes: Type.Integer(),
-      progress: Type.Union([Type.Number(), Type.Null()], { description: 'From 0 to 1 while it is built.' }),
-    }),
-  ),
+  indexes: Type.Array(indexState),
   lastBuild: Type.Union([
     Type.Object({
       at: Type.String({ description: 'RFC 3339, UTC.' }),
@@ -67,12 +76,15 @@ const status = {
   advice: Type.Union([Type.String(), Type.Null()], { description: 'The command that would help.' }),
 }
 
-const changed = Type.Object({
-  ...status,
-  built: Type.Array(Type.String(), { description: 'Indexes made by this request.' }),
-  dropped: Type.Array(Type.String()),
-  durationMs: Type.Integer(),
-})
+const changed = component(
+  'SearchChange',
+  Type.Object({
+    ...status,
+    built: Type.Array(Type.String(), { description: 'Indexes made by this request.' }),
+    dropped: Type.Array(Type.String()),
+    durationMs: Type.Integer(),
+  }),
+)
 
 export const routeSchemas = {
   getSettings: {

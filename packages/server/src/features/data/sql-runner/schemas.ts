@@ -1,5 +1,5 @@
 import { limitParameter } from '../../../http/requests/filters.ts'
-import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['SQL']
@@ -22,16 +22,19 @@ const bounded = (what: string, { fallback, most }: Bounds) =>
   Type.Optional(Type.Integer({ description: `${what}; ${fallback} unless given, at most ${most}.` }))
 
 const runAs = Type.Optional(
-  Type.Object(
-    {
-      kind: text('`administrator` (unless given), `user` or `anonymous`.'),
-      userId: text('UUID; required for a user.'),
-      email: text('Of the claims.'),
-      emailVerified: Type.Optional(Type.Boolean()),
-      aal: text('`aal1` unless given, or `aal2`.'),
-      isAnonymous: Type.Optional(Type.Boolean()),
-    },
-    { description: 'As whom: policies apply to users and to requests without a token.' },
+  component(
+    'SqlCaller',
+    Type.Object(
+      {
+        kind: text('`administrator` (unless given), `user` or `anonymous`.'),
+        userId: text('UUID; required for a user.'),
+        email: text('Of the claims.'),
+        emailVerified: Type.Optional(Type.Boolean()),
+        aal: text('`aal1` unless given, or `aal2`.'),
+        isAnonymous: Type.Optional(Type.Boolean()),
+      },
+      { description: 'As whom: policies apply to users and to requests without a token.' },
+    ),
   ),
 )
 
@@ -59,28 +62,34 @@ const runBody = Type.Object({
   maxRows: bounded('Of each statement', runBounds.maxRows),
 })
 
-const notice = Type.Object({
-  statement: Type.Integer(),
-  message: Type.String(),
-  severity: Type.Optional(Type.String()),
-  detail: Type.Optional(Type.String()),
-  hint: Type.Optional(Type.String()),
-})
-
-const answer = Type.Object({
-  id: Type.String(),
-  columns: Type.Array(Type.String()),
-  types: Type.Array(Type.String()),
-  rows: Type.Array(Type.Array(Type.Unknown())),
-  rowCount: Type.Integer({ description: 'Rows answered or changed.' }),
-  durationMs: Type.Number(),
-  command: Type.Union([Type.String(), Type.Null()], { description: 'Such as `INSERT 0 3`.' }),
-  hasMore: Type.Boolean({
-    description: 'Whether there are more rows than `maxRows` or than fit the answer.',
+const notice = component(
+  'SqlNotice',
+  Type.Object({
+    statement: Type.Integer(),
+    message: Type.String(),
+    severity: Type.Optional(Type.String()),
+    detail: Type.Optional(Type.String()),
+    hint: Type.Optional(Type.String()),
   }),
-  statements: Type.Integer(),
-  notices: Type.Array(notice),
-})
+)
+
+const answer = component(
+  'SqlResult',
+  Type.Object({
+    id: Type.String(),
+    columns: Type.Array(Type.String()),
+    types: Type.Array(Type.String()),
+    rows: Type.Array(Type.Array(Type.Unknown())),
+    rowCount: Type.Integer({ description: 'Rows answered or changed.' }),
+    durationMs: Type.Number(),
+    command: Type.Union([Type.String(), Type.Null()], { description: 'Such as `INSERT 0 3`.' }),
+    hasMore: Type.Boolean({
+      description: 'Whether there are more rows than `maxRows` or than fit the answer.',
+    }),
+    statements: Type.Integer(),
+    notices: Type.Array(notice),
+  }),
+)
 
 export const runSchema = {
   tags,
@@ -124,21 +133,24 @@ const cut = {
 const cursor = text('`nextCursor` of the page before.')
 const nextCursor = text('Absent on the last page.')
 
-const run = Type.Object({
-  id: Type.String(),
-  query: Type.String({ description: 'Passwords are `[redacted]`.' }),
-  ...cut,
-  mode: Type.Enum(['read', 'write']),
-  runAs: Type.String(),
-  status: Type.Enum(['running', 'succeeded', 'failed', 'canceled', 'interrupted'], {
-    description: '`interrupted` when its server has died.',
+const run = component(
+  'SqlRun',
+  Type.Object({
+    id: Type.String(),
+    query: Type.String({ description: 'Passwords are `[redacted]`.' }),
+    ...cut,
+    mode: Type.Enum(['read', 'write']),
+    runAs: Type.String(),
+    status: Type.Enum(['running', 'succeeded', 'failed', 'canceled', 'interrupted'], {
+      description: '`interrupted` when its server has died.',
+    }),
+    error: Type.Union([Type.String(), Type.Null()]),
+    statements: Type.Integer(),
+    rowCount: Type.Union([Type.Integer(), Type.Null()]),
+    durationMs: Type.Union([Type.Integer(), Type.Null()]),
+    startedAt: timestamp,
   }),
-  error: Type.Union([Type.String(), Type.Null()]),
-  statements: Type.Integer(),
-  rowCount: Type.Union([Type.Integer(), Type.Null()]),
-  durationMs: Type.Union([Type.Integer(), Type.Null()]),
-  startedAt: timestamp,
-})
+)
 
 /** Of runs and of saved queries. */
 export const pageLimit = limitParameter(50, 200)
@@ -183,7 +195,7 @@ const savedMembers = {
   createdAt: timestamp,
   updatedAt: timestamp,
 }
-const saved = Type.Object(savedMembers)
+const saved = component('SavedSql', Type.Object(savedMembers))
 
 export const listSavedSchema = {
   tags,

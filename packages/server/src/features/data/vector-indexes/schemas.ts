@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['vector indexes']
@@ -7,17 +7,20 @@ const security = bearerSecurity
 const method = Type.String({ description: '`hnsw` or `ivfflat`.' })
 const metric = Type.String({ description: '`cosine`, `l2` or `inner_product`.' })
 
-const vectorIndex = Type.Object({
-  name: Type.String(),
-  schema: Type.String(),
-  table: Type.String(),
-  method,
-  definition: Type.String({ description: 'SQL.' }),
-  column: Type.Union([Type.String(), Type.Null()], { description: 'null of an index over an expression.' }),
-  metric: Type.Union([metric, Type.Null()]),
-  valid: Type.Boolean({ description: 'Whether it is built.' }),
-  sizeBytes: Type.Integer(),
-})
+const vectorIndex = component(
+  'VectorIndex',
+  Type.Object({
+    name: Type.String(),
+    schema: Type.String(),
+    table: Type.String(),
+    method,
+    definition: Type.String({ description: 'SQL.' }),
+    column: Type.Union([Type.String(), Type.Null()], { description: 'null of an index over an expression.' }),
+    metric: Type.Union([metric, Type.Null()]),
+    valid: Type.Boolean({ description: 'Whether it is built.' }),
+    sizeBytes: Type.Integer(),
+  }),
+)
 
 export const listVectorIndexesSchema = {
   tags,

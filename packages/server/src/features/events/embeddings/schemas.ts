@@ -1,4 +1,4 @@
-import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, listOf, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['embeddings']
@@ -6,7 +6,7 @@ const security = bearerSecurity
 const orNull = Type.Union([Type.String(), Type.Null()])
 const timestampOrNull = Type.Union([Type.String(), Type.Null()], { description: 'RFC 3339, UTC.' })
 
-const embedding = {
+const embeddingMembers = {
   name: Type.String(),
   table: Type.String(),
   columns: Type.Array(Type.String()),
@@ -38,16 +38,21 @@ const embedding = {
   lastWrittenAt: timestampOrNull,
   lastError: orNull,
   backfill: Type.Union([
-    Type.Object({
-      jobId: Type.String(),
-      state: Type.String({ description: 'As of jobs.' }),
-      rows: Type.Union([Type.Integer(), Type.Null()], { description: 'Rows it has queued.' }),
-      startedAt: timestampOrNull,
-      finishedAt: timestampOrNull,
-    }),
+    component(
+      'EmbeddingBackfill',
+      Type.Object({
+        jobId: Type.String(),
+        state: Type.String({ description: 'As of jobs.' }),
+        rows: Type.Union([Type.Integer(), Type.Null()], { description: 'Rows it has queued.' }),
+        startedAt: timestampOrNull,
+        finishedAt: timestampOrNull,
+      }),
+    ),
     Type.Null(),
   ]),
 }
+
+const embedding = component('Embedding', Type.Object(embeddingMembers))
 
 const params = Type.Object({ name: Type.String({ description: 'As in the configuration.' }) })
 
@@ -56,7 +61,7 @@ export const listEmbeddingsSchema = {
   security,
   summary: 'List the vector columns that are kept current',
   response: responses({
-    200: Type.Object({ items: Type.Array(Type.Object(embedding)), count: Type.Integer() }),
+    200: listOf(embedding),
   }),
 }
 
@@ -67,7 +72,7 @@ export const getEmbeddingSchema = {
   params,
   response: responses({
     200: Type.Object({
-      ...embedding,
+      ...embeddingMembers,
       failures: Type.Array(Type.Object({ recordKey: Type.Array(Type.Unknown()), error: Type.String() })),
     }),
   }),
@@ -85,5 +90,5 @@ export const backfillEmbeddingSchema = {
       all: Type.Optional(Type.Boolean({ description: 'Also rows that have a vector.' })),
     }),
   ),
-  response: responses({ 202: Type.Object(embedding) }),
+  response: responses({ 202: embedding }),
 }

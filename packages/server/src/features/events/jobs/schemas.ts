@@ -1,4 +1,10 @@
-import { bearerSecurity, requiredByHandler, responses, uuidByHandler } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  component,
+  requiredByHandler,
+  responses,
+  uuidByHandler,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { jobStates } from './states.ts'
 
@@ -18,27 +24,30 @@ export const maxAttemptsSchema = Type.Integer({
   description: 'Attempts after which a job has failed.',
 })
 
-const job = Type.Object({
-  id: Type.String(),
-  type: Type.String(),
-  payload: payloadSchema,
-  state: Type.Enum(jobStates),
-  attempts: Type.Integer(),
-  maxAttempts: Type.Integer(),
-  lastError: Type.String({ description: 'Empty when the latest attempt did not fail.' }),
-  runAt: Type.String({ description: 'Not before this time.' }),
-  leaseUntil: Type.Optional(
-    Type.String({
-      description: 'Of a running job: when another worker takes it unless its own renews the lease.',
-    }),
-  ),
-  lastRunAt: Type.Optional(timestamp),
-  scheduleId: Type.Optional(Type.String({ description: 'The schedule it comes from.' })),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-  completedAt: Type.Optional(Type.String({ description: 'When it completed or failed.' })),
-  canceledAt: Type.Optional(timestamp),
-})
+const job = component(
+  'Job',
+  Type.Object({
+    id: Type.String(),
+    type: Type.String(),
+    payload: payloadSchema,
+    state: Type.Enum(jobStates),
+    attempts: Type.Integer(),
+    maxAttempts: Type.Integer(),
+    lastError: Type.String({ description: 'Empty when the latest attempt did not fail.' }),
+    runAt: Type.String({ description: 'Not before this time.' }),
+    leaseUntil: Type.Optional(
+      Type.String({
+        description: 'Of a running job: when another worker takes it unless its own renews the lease.',
+      }),
+    ),
+    lastRunAt: Type.Optional(timestamp),
+    scheduleId: Type.Optional(Type.String({ description: 'The schedule it comes from.' })),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    completedAt: Type.Optional(Type.String({ description: 'When it completed or failed.' })),
+    canceledAt: Type.Optional(timestamp),
+  }),
+)
 
 export const listJobsSchema = {
   tags,

@@ -1,4 +1,11 @@
-import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  component,
+  listOf,
+  noContent,
+  requiredByHandler,
+  responses,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['realtime']
@@ -80,19 +87,22 @@ export const websocketSchema = {
   response: responses({ 101: Type.Null({ description: 'The connection is a WebSocket.' }) }),
 }
 
-const connection = Type.Object({
-  id: Type.String({ description: 'The `clientId` of `connected`.' }),
-  transport: Type.Union([Type.Literal('sse'), Type.Literal('ws')]),
-  userId: Type.Union([Type.String(), Type.Null()], {
-    description:
-      'null of an administrator, of a program that acts for no user, without a token, and while auth is off.',
+const connection = component(
+  'RealtimeConnection',
+  Type.Object({
+    id: Type.String({ description: 'The `clientId` of `connected`.' }),
+    transport: Type.Union([Type.Literal('sse'), Type.Literal('ws')]),
+    userId: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'null of an administrator, of a program that acts for no user, without a token, and while auth is off.',
+    }),
+    address: Type.String(),
+    node: Type.String(),
+    tables: Type.Array(Type.String()),
+    channels: Type.Array(Type.String()),
+    connectedAt: timestamp,
   }),
-  address: Type.String(),
-  node: Type.String(),
-  tables: Type.Array(Type.String()),
-  channels: Type.Array(Type.String()),
-  connectedAt: timestamp,
-})
+)
 
 const counts = Type.Record(Type.String(), Type.Integer(), { description: 'Streams by name.' })
 
@@ -123,7 +133,7 @@ export const connectionsSchema = {
   security: bearerSecurity,
   summary: 'List open streams',
   description: 'Of all nodes, the oldest first; as of a second ago.',
-  response: responses({ 200: Type.Object({ items: Type.Array(connection), count: Type.Integer() }) }),
+  response: responses({ 200: listOf(connection) }),
 }
 
 export const subscriptionsSchema = {

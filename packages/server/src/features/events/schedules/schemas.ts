@@ -1,5 +1,7 @@
 import {
   bearerSecurity,
+  component,
+  listOf,
   noContent,
   requiredByHandler,
   responses,
@@ -22,18 +24,21 @@ const time = {
   enabled: Type.Boolean({ description: 'true unless given.' }),
 }
 
-const schedule = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  jobType: Type.String(),
-  payload: payloadSchema,
-  ...time,
-  maxAttempts: Type.Integer(),
-  nextRunAt: Type.Union([timestamp, Type.Null()], { description: 'null while disabled.' }),
-  lastRunAt: Type.Optional(timestamp),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-})
+const schedule = component(
+  'Schedule',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    jobType: Type.String(),
+    payload: payloadSchema,
+    ...time,
+    maxAttempts: Type.Integer(),
+    nextRunAt: Type.Union([timestamp, Type.Null()], { description: 'null while disabled.' }),
+    lastRunAt: Type.Optional(timestamp),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+)
 
 const fixed = {
   name: Type.Optional(Type.String({ description: 'At most 100 characters, unique.' })),
@@ -47,7 +52,7 @@ export const listSchedulesSchema = {
   security,
   summary: 'List schedules',
   description: 'By name.',
-  response: responses({ 200: Type.Object({ items: Type.Array(schedule), count: Type.Integer() }) }),
+  response: responses({ 200: listOf(schedule) }),
 }
 
 export const createScheduleSchema = {

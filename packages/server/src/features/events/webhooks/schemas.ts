@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['webhooks']
@@ -9,20 +9,23 @@ const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
 const params = Type.Object({ id: Type.String() })
 const deliveryParams = Type.Object({ id: Type.String(), deliveryId: Type.String() })
 
-const webhook = Type.Object({
-  id: Type.String(),
-  url: Type.String(),
-  hasSecret: Type.Boolean(),
-  events: Type.Array(Type.String()),
-  tables: Type.Array(Type.String({ description: 'Empty: all tables.' })),
-  enabled: Type.Boolean(),
-  pausedAt: Type.Union([timestamp, Type.Null()], {
-    description: 'When the server stopped sending by itself; `enabled` is false then.',
+const webhook = component(
+  'Webhook',
+  Type.Object({
+    id: Type.String(),
+    url: Type.String(),
+    hasSecret: Type.Boolean(),
+    events: Type.Array(Type.String()),
+    tables: Type.Array(Type.String({ description: 'Empty: all tables.' })),
+    enabled: Type.Boolean(),
+    pausedAt: Type.Union([timestamp, Type.Null()], {
+      description: 'When the server stopped sending by itself; `enabled` is false then.',
+    }),
+    pausedReason: Type.Union([Type.String(), Type.Null()]),
+    createdAt: timestamp,
+    updatedAt: timestamp,
   }),
-  pausedReason: Type.Union([Type.String(), Type.Null()]),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-})
+)
 
 /** What must be there is checked by hand, for the documented messages. */
 const fields = {
@@ -42,21 +45,24 @@ const fields = {
   enabled: Type.Optional(Type.Boolean()),
 }
 
-const delivery = Type.Object({
-  id: Type.String(),
-  webhookId: Type.String(),
-  eventId: Type.String({ description: 'The header `webhook-id` of every attempt.' }),
-  eventAction: Type.String(),
-  eventTable: Type.String(),
-  success: Type.Boolean(),
-  statusCode: Type.Optional(Type.Integer()),
-  attempt: Type.Integer(),
-  durationMs: Type.Integer(),
-  error: Type.Optional(Type.String()),
-  requestBody: Type.String(),
-  responseBody: Type.Optional(Type.String({ description: 'Its first 64 KiB.' })),
-  deliveredAt: timestamp,
-})
+const delivery = component(
+  'WebhookDelivery',
+  Type.Object({
+    id: Type.String(),
+    webhookId: Type.String(),
+    eventId: Type.String({ description: 'The header `webhook-id` of every attempt.' }),
+    eventAction: Type.String(),
+    eventTable: Type.String(),
+    success: Type.Boolean(),
+    statusCode: Type.Optional(Type.Integer()),
+    attempt: Type.Integer(),
+    durationMs: Type.Integer(),
+    error: Type.Optional(Type.String()),
+    requestBody: Type.String(),
+    responseBody: Type.Optional(Type.String({ description: 'Its first 64 KiB.' })),
+    deliveredAt: timestamp,
+  }),
+)
 
 export const listWebhooksSchema = {
   tags,

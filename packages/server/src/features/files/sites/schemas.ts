@@ -1,5 +1,6 @@
 import {
   bearerSecurity,
+  component,
   noContent,
   requiredByHandler,
   responses,
@@ -21,33 +22,39 @@ const querystring = Type.Object({
   perPage: Type.Optional(Type.Integer({ description: 'At most 100; 20 unless given, or out of bounds.' })),
 })
 
-const site = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  slug: Type.String({ description: 'The host name of the site begins with it.' }),
-  spaMode: Type.Boolean({
-    description: 'Whether a navigation to a missing path is answered with index.html.',
-  }),
-  customDomainId: Type.Optional(Type.String()),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-  liveDeployId: Type.Optional(Type.String()),
-  url: Type.Optional(
-    Type.String({
-      description: 'Where visitors reach it; absent while `sites.base_domain` names no domain.',
+const site = component(
+  'Site',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    slug: Type.String({ description: 'The host name of the site begins with it.' }),
+    spaMode: Type.Boolean({
+      description: 'Whether a navigation to a missing path is answered with index.html.',
     }),
-  ),
-})
-const deploy = Type.Object({
-  id: Type.String(),
-  siteId: Type.String(),
-  status: Type.Enum(['uploading', 'live', 'superseded', 'failed']),
-  fileCount: Type.Integer(),
-  totalBytes: Type.Integer(),
-  errorMessage: Type.Optional(Type.String()),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-})
+    customDomainId: Type.Optional(Type.String()),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    liveDeployId: Type.Optional(Type.String()),
+    url: Type.Optional(
+      Type.String({
+        description: 'Where visitors reach it; absent while `sites.base_domain` names no domain.',
+      }),
+    ),
+  }),
+)
+const deploy = component(
+  'Deploy',
+  Type.Object({
+    id: Type.String(),
+    siteId: Type.String(),
+    status: Type.Enum(['uploading', 'live', 'superseded', 'failed']),
+    fileCount: Type.Integer(),
+    totalBytes: Type.Integer(),
+    errorMessage: Type.Optional(Type.String()),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+)
 
 const siteInput = {
   name: Type.Optional(Type.String()),

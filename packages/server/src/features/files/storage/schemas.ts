@@ -1,5 +1,6 @@
 import {
   bearerSecurity,
+  component,
   noContent,
   requiredByHandler,
   responses,
@@ -12,27 +13,33 @@ const tags = ['storage']
 const security = bearerSecurity
 const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
 
-const bucket = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  public: Type.Boolean({ description: 'Whether everybody may read its objects by their addresses.' }),
-  maxFileSize: Type.Optional(Type.Integer({ description: 'Bytes; as configured when absent.' })),
-  allowedTypes: Type.Optional(Type.Array(Type.String(), { description: 'Media types; all when absent.' })),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-})
+const bucket = component(
+  'Bucket',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    public: Type.Boolean({ description: 'Whether everybody may read its objects by their addresses.' }),
+    maxFileSize: Type.Optional(Type.Integer({ description: 'Bytes; as configured when absent.' })),
+    allowedTypes: Type.Optional(Type.Array(Type.String(), { description: 'Media types; all when absent.' })),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+)
 
-const object = Type.Object({
-  id: Type.String(),
-  bucket: Type.String(),
-  name: Type.String(),
-  size: Type.Integer({ description: 'Bytes.' }),
-  contentType: Type.String({ description: 'Of the content, whatever the upload said.' }),
-  userId: Type.Optional(Type.String({ description: 'The user who made it.' })),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-  url: Type.Optional(Type.String({ description: 'In a public bucket: where everybody can read it.' })),
-})
+const object = component(
+  'StorageObject',
+  Type.Object({
+    id: Type.String(),
+    bucket: Type.String(),
+    name: Type.String(),
+    size: Type.Integer({ description: 'Bytes.' }),
+    contentType: Type.String({ description: 'Of the content, whatever the upload said.' }),
+    userId: Type.Optional(Type.String({ description: 'The user who made it.' })),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    url: Type.Optional(Type.String({ description: 'In a public bucket: where everybody can read it.' })),
+  }),
+)
 
 const bucketSettings = {
   public: Type.Optional(Type.Boolean()),
@@ -223,11 +230,14 @@ export const actOnObjectSchema = {
   }),
 }
 
-const quota = Type.Object({
-  usage_bytes: Type.Integer(),
-  quota_bytes: Type.Integer({ description: '0: no limit.' }),
-  quota_mb: Type.Union([Type.Integer(), Type.Null()], { description: 'null: as configured.' }),
-})
+const quota = component(
+  'StorageQuota',
+  Type.Object({
+    usage_bytes: Type.Integer(),
+    quota_bytes: Type.Integer({ description: '0: no limit.' }),
+    quota_mb: Type.Union([Type.Integer(), Type.Null()], { description: 'null: as configured.' }),
+  }),
+)
 const userParams = Type.Object({ id: uuidByHandler({ description: 'Of the user.' }) })
 
 export const getQuotaSchema = {

@@ -1,4 +1,4 @@
-import { type Answered, bearerSecurity, responses } from '../../../http/schemas.ts'
+import { type Answered, bearerSecurity, component, responses } from '../../../http/schemas.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
 const tags = ['access']
@@ -6,26 +6,29 @@ const security = bearerSecurity
 const closed = { additionalProperties: false }
 
 /** Through whose eyes. Which fields a kind takes is checked by hand, for the message. */
-const as = Type.Object(
-  {
-    kind: Type.Enum(['user', 'key', 'client', 'anonymous', 'claims'], {
-      description:
-        '`user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`.',
-    }),
-    id: Type.Optional(Type.String({ maxLength: 100 })),
-    email: Type.Optional(Type.String({ maxLength: 1024 })),
-    aal: Type.Optional(Type.Enum(['aal1', 'aal2'], { description: 'aal1 unless given.' })),
-    sessionId: Type.Optional(Type.String({ maxLength: 100 })),
-    clientId: Type.Optional(Type.String({ maxLength: 2048 })),
-    userId: Type.Optional(Type.String({ maxLength: 100 })),
-    scope: Type.Optional(
-      Type.Enum(['*', 'readonly', 'readwrite'], { description: 'Of a client: as granted unless given.' }),
-    ),
-    tables: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 1000 })),
-    emailVerified: Type.Optional(Type.Boolean()),
-    isAnonymous: Type.Optional(Type.Boolean()),
-  },
-  closed,
+const as = component(
+  'CallerReference',
+  Type.Object(
+    {
+      kind: Type.Enum(['user', 'key', 'client', 'anonymous', 'claims'], {
+        description:
+          '`user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`.',
+      }),
+      id: Type.Optional(Type.String({ maxLength: 100 })),
+      email: Type.Optional(Type.String({ maxLength: 1024 })),
+      aal: Type.Optional(Type.Enum(['aal1', 'aal2'], { description: 'aal1 unless given.' })),
+      sessionId: Type.Optional(Type.String({ maxLength: 100 })),
+      clientId: Type.Optional(Type.String({ maxLength: 2048 })),
+      userId: Type.Optional(Type.String({ maxLength: 100 })),
+      scope: Type.Optional(
+        Type.Enum(['*', 'readonly', 'readwrite'], { description: 'Of a client: as granted unless given.' }),
+      ),
+      tables: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 1000 })),
+      emailVerified: Type.Optional(Type.Boolean()),
+      isAnonymous: Type.Optional(Type.Boolean()),
+    },
+    closed,
+  ),
 )
 export type As = Static<typeof as>
 
@@ -56,26 +59,29 @@ const rowsOf = {
   ),
 }
 
-const explained = Type.Object(
-  {
-    as,
-    ...rowsOf,
-    limit: limit(`${defaultRows.explain} unless given; of update and delete the first ${mostWrittenRows}.`),
-    action: Type.Optional(
-      Type.Enum(['select', 'insert', 'update', 'delete'], { description: 'select unless given.' }),
-    ),
-    values: Type.Optional(
-      Type.Union([record, Type.Array(record, { maxItems: mostWrittenRows })], {
-        description: 'Of insert: a record or several. Of update: what changes.',
-      }),
-    ),
-    plan: Type.Optional(
-      Type.Enum(['none', 'plan', 'analyze'], {
-        description: 'Whether to answer the plan of the statement; `analyze` runs it. none unless given.',
-      }),
-    ),
-  },
-  closed,
+const explained = component(
+  'PolicyExplanation',
+  Type.Object(
+    {
+      as,
+      ...rowsOf,
+      limit: limit(`${defaultRows.explain} unless given; of update and delete the first ${mostWrittenRows}.`),
+      action: Type.Optional(
+        Type.Enum(['select', 'insert', 'update', 'delete'], { description: 'select unless given.' }),
+      ),
+      values: Type.Optional(
+        Type.Union([record, Type.Array(record, { maxItems: mostWrittenRows })], {
+          description: 'Of insert: a record or several. Of update: what changes.',
+        }),
+      ),
+      plan: Type.Optional(
+        Type.Enum(['none', 'plan', 'analyze'], {
+          description: 'Whether to answer the plan of the statement; `analyze` runs it. none unless given.',
+        }),
+      ),
+    },
+    closed,
+  ),
 )
 export type ExplainRequest = Static<typeof explained>
 
@@ -92,126 +98,135 @@ const outcome = Type.Optional(
   }),
 )
 const failure = Type.Object({ message: Type.String(), sqlState: Type.String() })
-const answer = Type.Object(
-  {
-    status: Type.Integer(),
-    error: Type.Optional(Type.String()),
-    message: Type.Optional(Type.String()),
-    data: Type.Optional(record),
-  },
-  { description: 'What the data API answers.' },
+const answer = component(
+  'AccessResponse',
+  Type.Object(
+    {
+      status: Type.Integer(),
+      error: Type.Optional(Type.String()),
+      message: Type.Optional(Type.String()),
+      data: Type.Optional(record),
+    },
+    { description: 'What the data API answers.' },
+  ),
 )
 const nullableText = Type.Union([Type.String(), Type.Null()])
-const plan = Type.Object({
-  plan: Type.Optional(Type.Unknown({ description: 'As EXPLAIN (FORMAT JSON) answers it.' })),
-  error: Type.Optional(failure),
-})
+const plan = component(
+  'AccessPlan',
+  Type.Object({
+    plan: Type.Optional(Type.Unknown({ description: 'As EXPLAIN (FORMAT JSON) answers it.' })),
+    error: Type.Optional(failure),
+  }),
+)
 
-const explanation = Type.Object({
-  caller: Type.Object({
-    label: Type.String(),
-    kind: Type.String(),
-    role: Type.Optional(Type.String()),
-    settings: Type.Object({}, { additionalProperties: Type.String() }),
-    grant: Type.Union([
-      Type.Object({
-        mayWrite: Type.Boolean(),
-        tables: Type.Union([Type.Array(Type.String()), Type.Null()], { description: 'null: all.' }),
-      }),
-      Type.Null(),
-    ]),
-  }),
-  table: Type.Object({
-    collection: Type.String(),
-    schema: Type.String(),
-    name: Type.String(),
-    kind: Type.String(),
-    rlsEnabled: Type.Boolean(),
-    primaryKey: Type.Array(Type.String()),
-  }),
-  action: Type.Enum(['select', 'insert', 'update', 'delete']),
-  gates: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      verdict: Type.Enum(['passes', 'stops']),
-      sentence: Type.String(),
-      refusal: Type.Optional(
-        Type.Object(
-          { status: Type.Integer(), error: Type.String(), message: Type.String() },
-          { description: 'Of one that stops the request before a statement is sent.' },
-        ),
-      ),
-    }),
-    { description: 'What stands before the policies.' },
-  ),
-  stages: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      command: Type.String(),
-      clause: Type.Enum(['using', 'check']),
-      row: Type.Enum(['before', 'after'], { description: 'The row as it is, or as it would be.' }),
-    }),
-    { description: 'Tests that PostgreSQL makes, each of which must pass.' },
-  ),
-  policies: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      command: Type.Enum(['ALL', 'SELECT', 'INSERT', 'UPDATE', 'DELETE']),
-      permissive: Type.Boolean(),
-      roles: Type.Array(Type.String()),
-      using: nullableText,
-      check: nullableText,
-      isForCaller: Type.Boolean(),
-      stages: Type.Array(
+const explanation = component(
+  'AccessExplanation',
+  Type.Object({
+    caller: Type.Object({
+      label: Type.String(),
+      kind: Type.String(),
+      role: Type.Optional(Type.String()),
+      settings: Type.Object({}, { additionalProperties: Type.String() }),
+      grant: Type.Union([
         Type.Object({
-          stage: Type.Integer({ description: 'Index of a stage.' }),
-          place: Type.Integer({ description: 'Index among its verdicts.' }),
+          mayWrite: Type.Boolean(),
+          tables: Type.Union([Type.Array(Type.String()), Type.Null()], { description: 'null: all.' }),
         }),
-      ),
+        Type.Null(),
+      ]),
     }),
-  ),
-  reads: Type.Array(
-    Type.Object({
-      policy: Type.String(),
+    table: Type.Object({
+      collection: Type.String(),
       schema: Type.String(),
       name: Type.String(),
+      kind: Type.String(),
       rlsEnabled: Type.Boolean(),
-      visible: Type.Optional(Type.Integer({ description: 'Rows that the caller sees, up to a limit.' })),
-      isMore: Type.Boolean(),
-      error: Type.Optional(failure),
-      sentence: Type.String(),
+      primaryKey: Type.Array(Type.String()),
     }),
-    { description: 'Tables that policies look at.' },
-  ),
-  rows: Type.Array(
-    Type.Object({
-      id: Type.Optional(Type.String()),
-      shown: Type.Object({}, { additionalProperties: nullableText }),
-      stages: Type.Array(Type.Object({ outcome, verdicts: Type.Array(Type.Object(verdict)) })),
-      allowed: outcome,
-      actual: Type.Optional(
-        Type.Boolean({ description: 'Whether it happened; absent where something else decided.' }),
-      ),
-      answer: Type.Optional(answer),
-      agrees: Type.Optional(
-        Type.Boolean({ description: 'Whether both say the same; absent where one does not say.' }),
-      ),
-      sentence: Type.String(),
-    }),
-  ),
-  isCut: Type.Boolean({ description: 'Rows were left out because together they are too large.' }),
-  answer: Type.String(),
-  statement: Type.Optional(
-    Type.Object({
-      text: Type.Optional(Type.String()),
-      values: Type.Optional(Type.Array(nullableText)),
-      outcome: answer,
-    }),
-  ),
-  plans: Type.Optional(Type.Object({ withPolicies: plan, withoutPolicies: plan })),
-  psql: Type.String({ description: 'Shows the same in psql.' }),
-  remains: Type.Array(Type.String(), { description: 'What is not undone.' }),
-})
+    action: Type.Enum(['select', 'insert', 'update', 'delete']),
+    gates: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        verdict: Type.Enum(['passes', 'stops']),
+        sentence: Type.String(),
+        refusal: Type.Optional(
+          Type.Object(
+            { status: Type.Integer(), error: Type.String(), message: Type.String() },
+            { description: 'Of one that stops the request before a statement is sent.' },
+          ),
+        ),
+      }),
+      { description: 'What stands before the policies.' },
+    ),
+    stages: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        command: Type.String(),
+        clause: Type.Enum(['using', 'check']),
+        row: Type.Enum(['before', 'after'], { description: 'The row as it is, or as it would be.' }),
+      }),
+      { description: 'Tests that PostgreSQL makes, each of which must pass.' },
+    ),
+    policies: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        command: Type.Enum(['ALL', 'SELECT', 'INSERT', 'UPDATE', 'DELETE']),
+        permissive: Type.Boolean(),
+        roles: Type.Array(Type.String()),
+        using: nullableText,
+        check: nullableText,
+        isForCaller: Type.Boolean(),
+        stages: Type.Array(
+          Type.Object({
+            stage: Type.Integer({ description: 'Index of a stage.' }),
+            place: Type.Integer({ description: 'Index among its verdicts.' }),
+          }),
+        ),
+      }),
+    ),
+    reads: Type.Array(
+      Type.Object({
+        policy: Type.String(),
+        schema: Type.String(),
+        name: Type.String(),
+        rlsEnabled: Type.Boolean(),
+        visible: Type.Optional(Type.Integer({ description: 'Rows that the caller sees, up to a limit.' })),
+        isMore: Type.Boolean(),
+        error: Type.Optional(failure),
+        sentence: Type.String(),
+      }),
+      { description: 'Tables that policies look at.' },
+    ),
+    rows: Type.Array(
+      Type.Object({
+        id: Type.Optional(Type.String()),
+        shown: Type.Object({}, { additionalProperties: nullableText }),
+        stages: Type.Array(Type.Object({ outcome, verdicts: Type.Array(Type.Object(verdict)) })),
+        allowed: outcome,
+        actual: Type.Optional(
+          Type.Boolean({ description: 'Whether it happened; absent where something else decided.' }),
+        ),
+        answer: Type.Optional(answer),
+        agrees: Type.Optional(
+          Type.Boolean({ description: 'Whether both say the same; absent where one does not say.' }),
+        ),
+        sentence: Type.String(),
+      }),
+    ),
+    isCut: Type.Boolean({ description: 'Rows were left out because together they are too large.' }),
+    answer: Type.String(),
+    statement: Type.Optional(
+      Type.Object({
+        text: Type.Optional(Type.String()),
+        values: Type.Optional(Type.Array(nullableText)),
+        outcome: answer,
+      }),
+    ),
+    plans: Type.Optional(Type.Object({ withPolicies: plan, withoutPolicies: plan })),
+    psql: Type.String({ description: 'Shows the same in psql.' }),
+    remains: Type.Array(Type.String(), { description: 'What is not undone.' }),
+  }),
+)
 export type Explanation = Answered<typeof explanation>
 
 export const explainSchema = {

@@ -1,5 +1,6 @@
 import {
   bearerSecurity,
+  component,
   noContent,
   requiredByHandler,
   responses,
@@ -15,26 +16,35 @@ const email = text('One address.', 320)
 const password = text('At least `auth.min_password_length` characters.', 8192)
 const token = text('What the link carries.', 4096)
 
-export const userObject = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  email: Type.String({ description: 'Empty when there is none.' }),
-  emailVerified: Type.Boolean(),
-  phone: Type.Optional(Type.String({ description: 'E.164.' })),
-  is_anonymous: Type.Boolean(),
-  linked_at: Type.Optional(Type.String({ description: 'When an anonymous user got credentials.' })),
-  createdAt: Type.String({ description: 'RFC 3339, UTC.' }),
-  updatedAt: Type.String(),
-})
+export const userObject = component(
+  'User',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    email: Type.String({ description: 'Empty when there is none.' }),
+    emailVerified: Type.Boolean(),
+    phone: Type.Optional(Type.String({ description: 'E.164.' })),
+    is_anonymous: Type.Boolean(),
+    linked_at: Type.Optional(Type.String({ description: 'When an anonymous user got credentials.' })),
+    createdAt: Type.String({ description: 'RFC 3339, UTC.' }),
+    updatedAt: Type.String(),
+  }),
+)
 
-export const authentication = Type.Object({
-  token: Type.String({ description: 'Access token, a JWT.' }),
-  refreshToken: Type.String({ description: 'Opaque; replaced at every refresh.' }),
-  user: userObject,
-})
-const pending = Type.Object({
-  mfa_pending: Type.Literal(true),
-  mfa_token: Type.String({ description: 'For the endpoints of the second factor; lasts five minutes.' }),
-})
+export const authentication = component(
+  'Authentication',
+  Type.Object({
+    token: Type.String({ description: 'Access token, a JWT.' }),
+    refreshToken: Type.String({ description: 'Opaque; replaced at every refresh.' }),
+    user: userObject,
+  }),
+)
+const pending = component(
+  'PendingAuthentication',
+  Type.Object({
+    mfa_pending: Type.Literal(true),
+    mfa_token: Type.String({ description: 'For the endpoints of the second factor; lasts five minutes.' }),
+  }),
+)
 /** Of a first factor. */
 export const authenticationOrPending = Type.Union([authentication, pending])
 /** Of an account that was made and has to be verified first. */
@@ -42,19 +52,22 @@ const authenticationOrUnverified = Type.Union([
   authentication,
   Type.Object({ user: userObject, message: Type.String() }),
 ])
-export const message = Type.Object({ message: Type.String() })
+export const message = component('Message', Type.Object({ message: Type.String() }))
 
-export const session = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  user_agent: Type.String(),
-  ip_address: Type.String(),
-  created_at: Type.String(),
-  last_active_at: Type.String(),
-  current: Type.Boolean({ description: 'The one of this request.' }),
-  impersonated_by: Type.Optional(
-    Type.String({ description: 'The administrator who acts as the user in it.' }),
-  ),
-})
+export const session = component(
+  'Session',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    user_agent: Type.String(),
+    ip_address: Type.String(),
+    created_at: Type.String(),
+    last_active_at: Type.String(),
+    current: Type.Boolean({ description: 'The one of this request.' }),
+    impersonated_by: Type.Optional(
+      Type.String({ description: 'The administrator who acts as the user in it.' }),
+    ),
+  }),
+)
 
 const credentials = Type.Object({ email, password })
 

@@ -1,5 +1,6 @@
 import {
   bearerSecurity,
+  component,
   noContent,
   pageOf,
   pageQuery,
@@ -12,27 +13,33 @@ import { Type } from '../../../lib/type.ts'
 const params = Type.Object({ id: uuidByHandler() })
 const nullableText = Type.Union([Type.String(), Type.Null()])
 
-const apiKey = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  userId: Type.String({ format: 'uuid' }),
-  name: Type.String(),
-  keyPrefix: Type.String({ description: 'How the key begins.' }),
-  scope: Type.String({ description: '`*`, `readonly` or `readwrite`.' }),
-  allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
-  actions: Type.Array(Type.String(), {
-    description: 'Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`.',
+const apiKey = component(
+  'ApiKey',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    userId: Type.String({ format: 'uuid' }),
+    name: Type.String(),
+    keyPrefix: Type.String({ description: 'How the key begins.' }),
+    scope: Type.String({ description: '`*`, `readonly` or `readwrite`.' }),
+    allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
+    actions: Type.Array(Type.String(), {
+      description: 'Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`.',
+    }),
+    appId: nullableText,
+    lastUsedAt: nullableText,
+    expiresAt: nullableText,
+    createdAt: Type.String(),
+    revokedAt: nullableText,
   }),
-  appId: nullableText,
-  lastUsedAt: nullableText,
-  expiresAt: nullableText,
-  createdAt: Type.String(),
-  revokedAt: nullableText,
-})
+)
 
-const created = Type.Object({
-  key: Type.String({ description: 'To present as bearer token; shown this once.' }),
-  apiKey,
-})
+const created = component(
+  'CreatedApiKey',
+  Type.Object({
+    key: Type.String({ description: 'To present as bearer token; shown this once.' }),
+    apiKey,
+  }),
+)
 
 const settings = {
   name: requiredByHandler(Type.String({ description: 'At most 200 characters.' })),

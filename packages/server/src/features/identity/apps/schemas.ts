@@ -1,5 +1,6 @@
 import {
   bearerSecurity,
+  component,
   noContent,
   pageOf,
   pageQuery,
@@ -12,18 +13,21 @@ import { Type } from '../../../lib/type.ts'
 const tags = ['admin']
 const params = Type.Object({ id: uuidByHandler() })
 
-const app = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  name: Type.String(),
-  description: Type.String(),
-  ownerUserId: Type.Union([Type.String({ format: 'uuid' }), Type.Null()], {
-    description: 'Null once the owner is deleted, and of the default app.',
+const app = component(
+  'App',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    name: Type.String(),
+    description: Type.String(),
+    ownerUserId: Type.Union([Type.String({ format: 'uuid' }), Type.Null()], {
+      description: 'Null once the owner is deleted, and of the default app.',
+    }),
+    rateLimitRps: Type.Integer({ description: 'Requests per window; 0: not limited.' }),
+    rateLimitWindowSeconds: Type.Integer(),
+    createdAt: Type.String(),
+    updatedAt: Type.String(),
   }),
-  rateLimitRps: Type.Integer({ description: 'Requests per window; 0: not limited.' }),
-  rateLimitWindowSeconds: Type.Integer(),
-  createdAt: Type.String(),
-  updatedAt: Type.String(),
-})
+)
 
 const settings = {
   name: requiredByHandler(Type.String({ description: 'At most 200 characters.' })),

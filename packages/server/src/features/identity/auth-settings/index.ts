@@ -1,6 +1,6 @@
 import type { Feature } from '../../../feature.ts'
 import { originOf } from '../../../http/requests/request-origin.ts'
-import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { authSettingsErrors } from './errors.ts'
 import { type AuthSettings, pickToggles, toggleNames } from './settings.ts'
@@ -8,9 +8,13 @@ import { type AuthSettings, pickToggles, toggleNames } from './settings.ts'
 export { authSettingsErrorTable } from './errors.ts'
 export { AuthSettings, type AuthToggles } from './settings.ts'
 
-const toggles = Type.Object(Object.fromEntries(toggleNames.map((name) => [name, Type.Boolean()])))
-const partialToggles = Type.Object(
-  Object.fromEntries(toggleNames.map((name) => [name, Type.Optional(Type.Boolean())])),
+const toggles = component(
+  'AuthSettings',
+  Type.Object(Object.fromEntries(toggleNames.map((name) => [name, Type.Boolean()]))),
+)
+const partialToggles = component(
+  'AuthSettingsUpdate',
+  Type.Object(Object.fromEntries(toggleNames.map((name) => [name, Type.Optional(Type.Boolean())]))),
 )
 
 /** `/api/admin/auth-settings`: which ways to sign in are open. @param inForce undefined without auth */

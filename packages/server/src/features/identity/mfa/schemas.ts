@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses, uuidByHandler } from '../../../http/schemas.ts'
+import { bearerSecurity, component, noContent, responses, uuidByHandler } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { authenticationSchema, messageSchema } from '../accounts/index.ts'
 
@@ -11,13 +11,16 @@ const phone = Type.Optional(Type.String({ maxLength: 64, description: 'Internati
 const challenge = Type.Object({ challenge_id: Type.String({ format: 'uuid' }) })
 const done = responses({ 200: messageSchema })
 
-const factor = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  method: Type.String({ description: '`totp`, `email`, `sms` or `webauthn`.' }),
-  label: Type.String(),
-  phone: Type.Optional(Type.String({ description: 'Masked.' })),
-  email: Type.Optional(Type.String({ description: 'Masked.' })),
-})
+const factor = component(
+  'Factor',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    method: Type.String({ description: '`totp`, `email`, `sms` or `webauthn`.' }),
+    label: Type.String(),
+    phone: Type.Optional(Type.String({ description: 'Masked.' })),
+    email: Type.Optional(Type.String({ description: 'Masked.' })),
+  }),
+)
 
 export const enrollTotpSchema = {
   ...common,

@@ -1,5 +1,6 @@
 import {
   bearerSecurity,
+  component,
   errorEnvelopeSchema,
   noContent,
   pageOf,
@@ -13,31 +14,34 @@ const tags = ['oauth']
 const nullableText = Type.Union([Type.String(), Type.Null()])
 const texts = Type.Array(Type.String())
 
-const protocolError = Type.Object(
-  { error: Type.String(), error_description: Type.String() },
-  { description: 'RFC 6749 §5.2.' },
+const protocolError = component(
+  'OAuthError',
+  Type.Object({ error: Type.String(), error_description: Type.String() }, { description: 'RFC 6749 §5.2.' }),
 )
 
-const client = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  appId: nullableText,
-  clientId: Type.String(),
-  name: Type.String(),
-  redirectUris: texts,
-  scopes: texts,
-  clientType: Type.String({ description: '`confidential` or `public`.' }),
-  source: Type.String({
-    description:
-      'Who has registered it: `administrator`; `registration`: itself; `document`: none, its id is the address of its document.',
+const client = component(
+  'OAuthClient',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    appId: nullableText,
+    clientId: Type.String(),
+    name: Type.String(),
+    redirectUris: texts,
+    scopes: texts,
+    clientType: Type.String({ description: '`confidential` or `public`.' }),
+    source: Type.String({
+      description:
+        'Who has registered it: `administrator`; `registration`: itself; `document`: none, its id is the address of its document.',
+    }),
+    createdAt: Type.String(),
+    updatedAt: Type.String(),
+    revokedAt: nullableText,
+    activeAccessTokenCount: Type.Integer(),
+    activeRefreshTokenCount: Type.Integer(),
+    totalGrants: Type.Integer(),
+    lastTokenIssuedAt: nullableText,
   }),
-  createdAt: Type.String(),
-  updatedAt: Type.String(),
-  revokedAt: nullableText,
-  activeAccessTokenCount: Type.Integer(),
-  activeRefreshTokenCount: Type.Integer(),
-  totalGrants: Type.Integer(),
-  lastTokenIssuedAt: nullableText,
-})
+)
 const clientParams = Type.Object({ clientId: Type.String() })
 const clientSettings = {
   name: Type.Optional(Type.String({ description: 'Shown to people; at most 200 characters.' })),
@@ -266,17 +270,23 @@ export const resourceMetadataSchema = {
   response: responses({ 200: metadata }),
 }
 
-const grant = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  clientId: Type.String(),
-  clientName: Type.String(),
-  scope: Type.String({ description: 'As tokens have it: `readonly email:send`.' }),
-  allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
-  createdAt: Type.String(),
-  updatedAt: Type.String(),
-  lastTokenIssuedAt: nullableText,
-})
-const grantOfUser = Type.Object({ ...grant.properties, userId: Type.String(), email: Type.String() })
+const grant = component(
+  'OAuthGrant',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    clientId: Type.String(),
+    clientName: Type.String(),
+    scope: Type.String({ description: 'As tokens have it: `readonly email:send`.' }),
+    allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
+    createdAt: Type.String(),
+    updatedAt: Type.String(),
+    lastTokenIssuedAt: nullableText,
+  }),
+)
+const grantOfUser = component(
+  'OAuthGrantOfUser',
+  Type.Object({ ...grant.properties, userId: Type.String(), email: Type.String() }),
+)
 
 export const listGrantsSchema = {
   tags,

@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses, uuidByHandler } from '../../../http/schemas.ts'
+import { bearerSecurity, component, noContent, responses, uuidByHandler } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { authenticationSchema, messageSchema } from '../accounts/index.ts'
 
@@ -17,59 +17,71 @@ const descriptor = Type.Object({
 const challenge = Type.String({ description: 'Base64url.' })
 const timeout = Type.Integer({ description: 'Milliseconds.' })
 
-const creationOptions = Type.Object(
-  {
-    rp: Type.Object({ id: Type.String(), name: Type.String() }),
-    user: Type.Object({
-      id: Type.String({ description: 'Base64url.' }),
-      name: Type.String(),
-      displayName: Type.String(),
-    }),
-    challenge,
-    pubKeyCredParams: Type.Array(Type.Object({ type: Type.Literal('public-key'), alg: Type.Integer() })),
-    timeout,
-    excludeCredentials: Type.Array(descriptor),
-    authenticatorSelection: Type.Object({
-      residentKey: Type.String(),
-      requireResidentKey: Type.Boolean(),
-      userVerification: Type.String(),
-    }),
-    attestation: Type.Literal('none'),
-    extensions: Type.Object({ credProps: Type.Boolean() }),
-  },
-  { description: 'For `PublicKeyCredential.parseCreationOptionsFromJSON`.' },
+const creationOptions = component(
+  'PasskeyCreationOptions',
+  Type.Object(
+    {
+      rp: Type.Object({ id: Type.String(), name: Type.String() }),
+      user: Type.Object({
+        id: Type.String({ description: 'Base64url.' }),
+        name: Type.String(),
+        displayName: Type.String(),
+      }),
+      challenge,
+      pubKeyCredParams: Type.Array(Type.Object({ type: Type.Literal('public-key'), alg: Type.Integer() })),
+      timeout,
+      excludeCredentials: Type.Array(descriptor),
+      authenticatorSelection: Type.Object({
+        residentKey: Type.String(),
+        requireResidentKey: Type.Boolean(),
+        userVerification: Type.String(),
+      }),
+      attestation: Type.Literal('none'),
+      extensions: Type.Object({ credProps: Type.Boolean() }),
+    },
+    { description: 'For `PublicKeyCredential.parseCreationOptionsFromJSON`.' },
+  ),
 )
 
-const asked = Type.Object({
-  challenge_id: Type.String({ format: 'uuid' }),
-  options: Type.Object(
-    {
-      rpId: Type.String(),
-      challenge,
-      timeout,
-      userVerification: Type.String(),
-      allowCredentials: Type.Optional(Type.Array(descriptor)),
-    },
-    { description: 'For `PublicKeyCredential.parseRequestOptionsFromJSON`.' },
-  ),
-})
+const asked = component(
+  'PasskeyRequestOptions',
+  Type.Object({
+    challenge_id: Type.String({ format: 'uuid' }),
+    options: Type.Object(
+      {
+        rpId: Type.String(),
+        challenge,
+        timeout,
+        userVerification: Type.String(),
+        allowCredentials: Type.Optional(Type.Array(descriptor)),
+      },
+      { description: 'For `PublicKeyCredential.parseRequestOptionsFromJSON`.' },
+    ),
+  }),
+)
 
-const given = Type.Object({
-  challenge_id: challengeId,
-  assertion_response: Type.Optional(
-    Type.Unknown({ description: 'What `navigator.credentials.get` answered, by `toJSON()`.' }),
-  ),
-  challengeId: Type.Optional(Type.String({ maxLength: 64, description: 'The same as `challenge_id`.' })),
-  assertion: Type.Optional(Type.Unknown({ description: 'The same as `assertion_response`.' })),
-})
+const given = component(
+  'PasskeyAssertion',
+  Type.Object({
+    challenge_id: challengeId,
+    assertion_response: Type.Optional(
+      Type.Unknown({ description: 'What `navigator.credentials.get` answered, by `toJSON()`.' }),
+    ),
+    challengeId: Type.Optional(Type.String({ maxLength: 64, description: 'The same as `challenge_id`.' })),
+    assertion: Type.Optional(Type.Unknown({ description: 'The same as `assertion_response`.' })),
+  }),
+)
 
-const passkey = Type.Object({
-  credential_id: Type.String({ description: 'Base64url.' }),
-  display_name: Type.String(),
-  transports: Type.Array(Type.String()),
-  created_at: Type.String(),
-  last_used_at: Type.Optional(Type.String({ description: 'Only once it was used.' })),
-})
+const passkey = component(
+  'Passkey',
+  Type.Object({
+    credential_id: Type.String({ description: 'Base64url.' }),
+    display_name: Type.String(),
+    transports: Type.Array(Type.String()),
+    created_at: Type.String(),
+    last_used_at: Type.Optional(Type.String({ description: 'Only once it was used.' })),
+  }),
+)
 
 export const enrollSchema = {
   ...common,

@@ -1,5 +1,6 @@
 import {
   bearerSecurity,
+  component,
   noContent,
   requiredByHandler,
   responses,
@@ -84,15 +85,18 @@ export const identitiesSchema = {
   security: bearerSecurity,
   response: responses({
     200: Type.Array(
-      Type.Object({
-        provider: Type.String(),
-        subject: Type.String({ description: "The provider's id of the person." }),
-        email: nullable,
-        name: nullable,
-        proven: Type.Boolean({ description: 'False: linked, but not yet a way to sign in.' }),
-        createdAt: Type.String(),
-        lastSignInAt: nullable,
-      }),
+      component(
+        'ProviderIdentity',
+        Type.Object({
+          provider: Type.String(),
+          subject: Type.String({ description: "The provider's id of the person." }),
+          email: nullable,
+          name: nullable,
+          proven: Type.Boolean({ description: 'False: linked, but not yet a way to sign in.' }),
+          createdAt: Type.String(),
+          lastSignInAt: nullable,
+        }),
+      ),
     ),
   }),
 }
@@ -113,20 +117,25 @@ export const removeIdentitySchema = {
   response: responses({ 204: noContent }),
 }
 
-const listed = Type.Object({
-  name: Type.String(),
-  type: Type.String({ description: '`builtin` or `oidc`.' }),
-  display_name: Type.String(),
-  enabled: Type.Boolean(),
-  client_id_configured: Type.Boolean(),
-  client_secret_configured: Type.Boolean(),
-  store_provider_tokens: Type.Boolean(),
-  missing: Type.Union([Type.String(), Type.Null()], {
-    description: 'The first setting that the provider cannot work without.',
+const listed = component(
+  'SignInProvider',
+  Type.Object({
+    name: Type.String(),
+    type: Type.String({ description: '`builtin` or `oidc`.' }),
+    display_name: Type.String(),
+    enabled: Type.Boolean(),
+    client_id_configured: Type.Boolean(),
+    client_secret_configured: Type.Boolean(),
+    store_provider_tokens: Type.Boolean(),
+    missing: Type.Union([Type.String(), Type.Null()], {
+      description: 'The first setting that the provider cannot work without.',
+    }),
+    changed: Type.Boolean({
+      description: 'Whether an administrator has changed what the configuration says.',
+    }),
+    callback_url: Type.String({ description: 'To be registered at the provider.' }),
   }),
-  changed: Type.Boolean({ description: 'Whether an administrator has changed what the configuration says.' }),
-  callback_url: Type.String({ description: 'To be registered at the provider.' }),
-})
+)
 
 const admin = { tags: ['admin'], security: bearerSecurity }
 
@@ -177,19 +186,22 @@ export const tokensSchema = {
   params: Type.Object({ id: uuidByHandler() }),
   response: responses({
     200: Type.Array(
-      Type.Object({
-        provider: Type.String(),
-        subject: Type.String(),
-        accessToken: Type.String(),
-        refreshToken: Type.Optional(Type.String()),
-        expiresAt: nullable,
-        renewal: Type.String({
-          description:
-            '`active`; `failing`: the provider was not available, which is tried again; `revoked`: the person has to sign in ' +
-            'again; `none`: the provider gave no refresh token, or no expiry.',
+      component(
+        'ProviderTokens',
+        Type.Object({
+          provider: Type.String(),
+          subject: Type.String(),
+          accessToken: Type.String(),
+          refreshToken: Type.Optional(Type.String()),
+          expiresAt: nullable,
+          renewal: Type.String({
+            description:
+              '`active`; `failing`: the provider was not available, which is tried again; `revoked`: the person has to sign in ' +
+              'again; `none`: the provider gave no refresh token, or no expiry.',
+          }),
+          renewalFailedAt: nullable,
         }),
-        renewalFailedAt: nullable,
-      }),
+      ),
     ),
   }),
 }

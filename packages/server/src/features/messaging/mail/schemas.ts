@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['mail']
@@ -23,15 +23,18 @@ const listed = {
 
 const effective = { ...listed, htmlTemplate: Type.String() }
 
-const stored = Type.Object({
-  id: Type.String(),
-  ...effective,
-  createdAt: timestamp,
-  updatedAt: timestamp,
-  warnings: Type.Optional(
-    Type.Array(Type.String(), { description: 'Why the template will not be used, if it will not.' }),
-  ),
-})
+const stored = component(
+  'MailTemplate',
+  Type.Object({
+    id: Type.String(),
+    ...effective,
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    warnings: Type.Optional(
+      Type.Array(Type.String(), { description: 'Why the template will not be used, if it will not.' }),
+    ),
+  }),
+)
 
 const source = {
   subjectTemplate: requiredByHandler(

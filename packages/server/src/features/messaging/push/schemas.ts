@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['push']
@@ -6,37 +6,43 @@ const id = Type.String({ format: 'uuid' })
 const nullable = (description?: string) =>
   Type.Union([Type.String(), Type.Null()], description === undefined ? {} : { description })
 
-const device = Type.Object({
-  id,
-  app_id: id,
-  user_id: id,
-  provider: Type.String({ description: 'fcm, apns or webpush' }),
-  platform: Type.String({ description: 'android, ios or web' }),
-  token: Type.String(),
-  device_name: Type.String(),
-  topics: Type.Array(Type.String()),
-  is_active: Type.Boolean(),
-  inactive_reason: nullable(
-    '`revoked`, also by the end of the session that registered it, or what the provider said.',
-  ),
-  last_refreshed_at: Type.String(),
-  last_used: nullable(),
-  created_at: Type.String(),
-  updated_at: Type.String(),
-})
-
-const options = Type.Object(
-  {
-    badge: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
-    sound: Type.Optional(Type.String()),
-    ttl_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_419_200 })),
-    priority: Type.Optional(
-      Type.Union([Type.Literal('high'), Type.Literal('normal')], { description: 'high unless given' }),
+const device = component(
+  'PushDevice',
+  Type.Object({
+    id,
+    app_id: id,
+    user_id: id,
+    provider: Type.String({ description: 'fcm, apns or webpush' }),
+    platform: Type.String({ description: 'android, ios or web' }),
+    token: Type.String(),
+    device_name: Type.String(),
+    topics: Type.Array(Type.String()),
+    is_active: Type.Boolean(),
+    inactive_reason: nullable(
+      '`revoked`, also by the end of the session that registered it, or what the provider said.',
     ),
-    collapse_key: Type.Optional(Type.String({ description: 'At most 64 bytes.' })),
-    image: Type.Optional(Type.String({ description: 'An https URL.' })),
-  },
-  { additionalProperties: false },
+    last_refreshed_at: Type.String(),
+    last_used: nullable(),
+    created_at: Type.String(),
+    updated_at: Type.String(),
+  }),
+)
+
+const options = component(
+  'PushOptions',
+  Type.Object(
+    {
+      badge: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
+      sound: Type.Optional(Type.String()),
+      ttl_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_419_200 })),
+      priority: Type.Optional(
+        Type.Union([Type.Literal('high'), Type.Literal('normal')], { description: 'high unless given' }),
+      ),
+      collapse_key: Type.Optional(Type.String({ description: 'At most 64 bytes.' })),
+      image: Type.Optional(Type.String({ description: 'An https URL.' })),
+    },
+    { additionalProperties: false },
+  ),
 )
 
 const message = {
@@ -52,30 +58,33 @@ const message = {
   ),
 }
 
-const delivery = Type.Object({
-  id,
-  send_id: id,
-  device_token_id: id,
-  job_id: Type.Union([id, Type.Null()]),
-  app_id: id,
-  user_id: id,
-  provider: Type.String(),
-  title: Type.String(),
-  body: Type.String(),
-  data: Type.Object({}, { additionalProperties: Type.String() }),
-  options,
-  status: Type.Enum(['pending', 'sent', 'failed', 'invalid_token']),
-  attempts: Type.Integer(),
-  error_code: nullable(
-    'unregistered, invalid_token, provider_auth, payload_too_large, provider_error, provider_not_configured, expired or device_moved',
-  ),
-  error_message: nullable(),
-  provider_message_id: nullable(),
-  send_at: Type.String(),
-  sent_at: nullable(),
-  created_at: Type.String(),
-  updated_at: Type.String(),
-})
+const delivery = component(
+  'PushDelivery',
+  Type.Object({
+    id,
+    send_id: id,
+    device_token_id: id,
+    job_id: Type.Union([id, Type.Null()]),
+    app_id: id,
+    user_id: id,
+    provider: Type.String(),
+    title: Type.String(),
+    body: Type.String(),
+    data: Type.Object({}, { additionalProperties: Type.String() }),
+    options,
+    status: Type.Enum(['pending', 'sent', 'failed', 'invalid_token']),
+    attempts: Type.Integer(),
+    error_code: nullable(
+      'unregistered, invalid_token, provider_auth, payload_too_large, provider_error, provider_not_configured, expired or device_moved',
+    ),
+    error_message: nullable(),
+    provider_message_id: nullable(),
+    send_at: Type.String(),
+    sent_at: nullable(),
+    created_at: Type.String(),
+    updated_at: Type.String(),
+  }),
+)
 
 const send = Type.Object({
   id,
@@ -116,16 +125,19 @@ const deliveryRange = rangeOf('50 unless given; at most 500.')
 const owners = { app_id: Type.Optional(Type.String()), user_id: Type.Optional(Type.String()) }
 const params = Type.Object({ id: Type.String() })
 const providerParams = Type.Object({ provider: Type.String({ description: 'fcm, apns or webpush' }) })
-const provider = Type.Object({
-  provider: Type.String(),
-  source: Type.Union([Type.String(), Type.Null()], {
-    description: 'Where the credentials are from: `database`, `configuration` or null.',
+const provider = component(
+  'PushProvider',
+  Type.Object({
+    provider: Type.String(),
+    source: Type.Union([Type.String(), Type.Null()], {
+      description: 'Where the credentials are from: `database`, `configuration` or null.',
+    }),
+    sends: Type.String({ description: '`provider`, `log` (development, without credentials) or `nothing`.' }),
+    details: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], {
+      description: 'What of the credentials is no secret.',
+    }),
   }),
-  sends: Type.String({ description: '`provider`, `log` (development, without credentials) or `nothing`.' }),
-  details: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], {
-    description: 'What of the credentials is no secret.',
-  }),
-})
+)
 const common = { tags, security: bearerSecurity }
 
 export const ownSchemas = {

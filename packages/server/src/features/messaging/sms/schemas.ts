@@ -1,38 +1,44 @@
 import { limitParameter } from '../../../http/requests/filters.ts'
-import { bearerSecurity, pageOf, requiredByHandler, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, pageOf, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const common = { tags: ['sms'], security: bearerSecurity }
 const id = Type.String({ format: 'uuid' })
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
-const message = Type.Object({
-  id,
-  user_id: nullable('The user who sent it; null for codes and messages of the administration.'),
-  to: Type.String({ description: 'E.164.' }),
-  body: Type.String({ description: 'Codes show as `[redacted]`.' }),
-  provider: Type.String(),
-  message_id: nullable('What the provider calls it; null until it has taken the message.'),
-  status: Type.String({
-    description:
-      'pending, accepted, queued, sending, sent, then one of delivered, undelivered, failed, canceled',
+const message = component(
+  'SmsMessage',
+  Type.Object({
+    id,
+    user_id: nullable('The user who sent it; null for codes and messages of the administration.'),
+    to: Type.String({ description: 'E.164.' }),
+    body: Type.String({ description: 'Codes show as `[redacted]`.' }),
+    provider: Type.String(),
+    message_id: nullable('What the provider calls it; null until it has taken the message.'),
+    status: Type.String({
+      description:
+        'pending, accepted, queued, sending, sent, then one of delivered, undelivered, failed, canceled',
+    }),
+    error_message: nullable('Why it failed.'),
+    created_at: Type.String(),
+    updated_at: Type.String(),
   }),
-  error_message: nullable('Why it failed.'),
-  created_at: Type.String(),
-  updated_at: Type.String(),
-})
+)
 
 const newMessage = Type.Object({
   to: requiredByHandler(Type.String({ description: 'A number in international form.' })),
   body: requiredByHandler(Type.String({ description: 'At most 1600 characters.' })),
 })
 
-const period = Type.Object({
-  sent: Type.Integer(),
-  confirmed: Type.Integer({ description: 'Delivered, as the provider reported.' }),
-  failed: Type.Integer(),
-  conversion_rate: Type.Number({ description: 'Percent of the sent ones that are confirmed.' }),
-})
+const period = component(
+  'SmsPeriod',
+  Type.Object({
+    sent: Type.Integer(),
+    confirmed: Type.Integer({ description: 'Delivered, as the provider reported.' }),
+    failed: Type.Integer(),
+    conversion_rate: Type.Number({ description: 'Percent of the sent ones that are confirmed.' }),
+  }),
+)
 
 export const adminSchemas = {
   list: {

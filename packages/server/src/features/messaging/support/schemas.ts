@@ -1,4 +1,11 @@
-import { bearerSecurity, pageOf, pageQuery, requiredByHandler, responses } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  component,
+  pageOf,
+  pageQuery,
+  requiredByHandler,
+  responses,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { ticketStatuses } from './queries.ts'
 
@@ -6,27 +13,31 @@ const common = { tags: ['support'], security: bearerSecurity }
 const id = Type.String({ format: 'uuid' })
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
-const message = Type.Object({
-  id,
-  ticket_id: id,
-  author: Type.Enum(['user', 'support']),
-  body: Type.String(),
-  attachments: Type.Array(
-    Type.Object({
-      filename: Type.String(),
-      content_type: Type.String(),
-      size: Type.Integer(),
-      kept: Type.Boolean({ description: 'Whether its content can be read: a ticket has room for 25 MiB.' }),
-    }),
-    {
-      description: 'What was attached to the mail. Administrators read the contents by their places, from 0.',
-    },
-  ),
-  mailed_at: nullable('When an answer was mailed.'),
-  created_at: Type.String(),
-})
+const message = component(
+  'TicketMessage',
+  Type.Object({
+    id,
+    ticket_id: id,
+    author: Type.Enum(['user', 'support']),
+    body: Type.String(),
+    attachments: Type.Array(
+      Type.Object({
+        filename: Type.String(),
+        content_type: Type.String(),
+        size: Type.Integer(),
+        kept: Type.Boolean({ description: 'Whether its content can be read: a ticket has room for 25 MiB.' }),
+      }),
+      {
+        description:
+          'What was attached to the mail. Administrators read the contents by their places, from 0.',
+      },
+    ),
+    mailed_at: nullable('When an answer was mailed.'),
+    created_at: Type.String(),
+  }),
+)
 
-const ticket = {
+const ticketMembers = {
   id,
   user_id: id,
   email: nullable('Of the user.'),
@@ -35,10 +46,15 @@ const ticket = {
   created_at: Type.String(),
   updated_at: Type.String(),
 }
-const ticketWithMessages = Type.Object({
-  ...ticket,
-  messages: Type.Array(message, { description: 'The last 500, the oldest of them first.' }),
-})
+const ticket = component('Ticket', Type.Object(ticketMembers))
+
+const ticketWithMessages = component(
+  'TicketWithMessages',
+  Type.Object({
+    ...ticketMembers,
+    messages: Type.Array(message, { description: 'The last 500, the oldest of them first.' }),
+  }),
+)
 
 const params = Type.Object({ id: Type.String() })
 const status = Type.Optional(Type.String({ description: 'open, answered or closed' }))
@@ -49,7 +65,7 @@ export const ownSchemas = {
     ...common,
     summary: "The caller's tickets, those with the newest message first",
     querystring: Type.Object({ ...pageQuery.properties, status }),
-    response: responses({ 200: pageOf(Type.Object(ticket)) }),
+    response: responses({ 200: pageOf(ticket) }),
   },
   open: {
     ...common,
@@ -88,7 +104,7 @@ export const adminSchemas = {
         Type.String({ description: "A part of the subject or of the user's address; empty: all tickets." }),
       ),
     }),
-    response: responses({ 200: pageOf(Type.Object(ticket)) }),
+    response: responses({ 200: pageOf(ticket) }),
   },
   get: { ...common, summary: 'One ticket', params, response: responses({ 200: ticketWithMessages }) },
   change: {

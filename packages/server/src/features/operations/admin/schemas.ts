@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, noContent, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['admin']
@@ -31,9 +31,12 @@ export const signOutSchema = {
   response: responses({ 204: noContent }),
 }
 
-const session = Type.Object({
-  expiresAt: Type.String({ description: 'RFC 3339, UTC: unless another request comes before.' }),
-})
+const session = component(
+  'AdminSession',
+  Type.Object({
+    expiresAt: Type.String({ description: 'RFC 3339, UTC: unless another request comes before.' }),
+  }),
+)
 
 export const startSessionSchema = {
   tags,

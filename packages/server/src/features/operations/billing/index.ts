@@ -3,7 +3,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { acceptRaw } from '../../../http/requests/body.ts'
-import { bearerSecurity, responses, uuidByHandler } from '../../../http/schemas.ts'
+import { bearerSecurity, component, responses, uuidByHandler } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -26,16 +26,19 @@ export interface BillingDeps {
 
 const bodyLimit = 64 * 1024
 const nullable = Type.Union([Type.String(), Type.Null()])
-const billingState = Type.Object({
-  app_id: Type.String({ format: 'uuid' }),
-  plan: Type.String(),
-  status: Type.Union([Type.String(), Type.Null()], {
-    description: 'unpaid, active, past_due, canceled, trialing or incomplete; null without a subscription',
+const billingState = component(
+  'BillingState',
+  Type.Object({
+    app_id: Type.String({ format: 'uuid' }),
+    plan: Type.String(),
+    status: Type.Union([Type.String(), Type.Null()], {
+      description: 'unpaid, active, past_due, canceled, trialing or incomplete; null without a subscription',
+    }),
+    subscription_id: nullable,
+    customer_id: nullable,
+    updated_at: nullable,
   }),
-  subscription_id: nullable,
-  customer_id: nullable,
-  updated_at: nullable,
-})
+)
 
 /** What apps pay for: events of the billing provider, and the plan and status that follow from them. */
 export function billing({ config, database, queue, clock }: BillingDeps): Feature {

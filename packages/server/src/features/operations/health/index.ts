@@ -1,5 +1,6 @@
 import type { Connection } from '../../../database/connection/connection.ts'
 import type { Feature } from '../../../feature.ts'
+import { component } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { DatabaseProbe } from './probe.ts'
 
@@ -9,10 +10,13 @@ export interface HealthDeps {
   readonly isStopping: () => boolean
 }
 
-const healthSchema = Type.Object({
-  status: Type.String({ description: 'ok, degraded or stopping' }),
-  database: Type.String({ description: 'ok or unreachable' }),
-})
+const healthSchema = component(
+  'Health',
+  Type.Object({
+    status: Type.String({ description: 'ok, degraded or stopping' }),
+    database: Type.String({ description: 'ok or unreachable' }),
+  }),
+)
 
 /** `GET /health`: 200 when the server runs and the database answers; 503 takes the node out of a load balancer. */
 export function health({ open, isStopping }: HealthDeps): Feature {

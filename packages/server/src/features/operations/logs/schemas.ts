@@ -1,5 +1,5 @@
 import { limitParameter, offsetSchema } from '../../../http/requests/filters.ts'
-import { bearerSecurity, offsetPageOf, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, offsetPageOf, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { levelNames } from './entry.ts'
 import { statementOrders } from './statements.ts'
@@ -22,14 +22,17 @@ const filter = {
   ),
 }
 
-const entry = Type.Object({
-  time: Type.String(),
-  level: Type.String(),
-  message: Type.String(),
-  attrs: Type.Object({}, { additionalProperties: true }),
-  node: Type.String({ description: 'Host and process.' }),
-  requestId: nullable,
-})
+const entry = component(
+  'LogEntry',
+  Type.Object({
+    time: Type.String(),
+    level: Type.String(),
+    message: Type.String(),
+    attrs: Type.Object({}, { additionalProperties: true }),
+    node: Type.String({ description: 'Host and process.' }),
+    requestId: nullable,
+  }),
+)
 
 export const logLimit = limitParameter(100, 1000)
 export const requestLimit = limitParameter(100, 500)

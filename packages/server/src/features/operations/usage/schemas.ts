@@ -1,5 +1,5 @@
 import { limitParameter, offsetSchema } from '../../../http/requests/filters.ts'
-import { bearerSecurity, requiredByHandler, responses } from '../../../http/schemas.ts'
+import { bearerSecurity, component, described, requiredByHandler, responses } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { usageMetrics } from './queries.ts'
 
@@ -28,30 +28,39 @@ const figures = {
   bandwidthBytes: Type.Number({ description: 'In and out, headers included.' }),
   functionInvocations: Type.Number({ description: 'Calls of procedures.' }),
 }
-const limits = Type.Object(figures, { description: '0: unlimited.' })
+const usageFigures = component('UsageFigures', Type.Object(figures))
 
-const tenantUsage = Type.Object({
-  tenantId: Type.String(),
-  period: Type.String({ description: 'day, week, month or custom.' }),
-  data: Type.Array(Type.Object({ date: Type.String({ description: 'YYYY-MM-DD, UTC.' }), ...figures })),
-  totals: Type.Object(figures),
-  limits,
-  plan: Type.String(),
-})
+const tenantUsage = component(
+  'TenantUsage',
+  Type.Object({
+    tenantId: Type.String(),
+    period: Type.String({ description: 'day, week, month or custom.' }),
+    data: Type.Array(Type.Object({ date: Type.String({ description: 'YYYY-MM-DD, UTC.' }), ...figures })),
+    totals: usageFigures,
+    limits: described('0: unlimited.', usageFigures),
+    plan: Type.String(),
+  }),
+)
 
-const limited = Type.Object({ limit: number, used: number, remaining: Type.Union([number, Type.Null()]) })
-const tenantLimits = Type.Object({
-  plan: Type.String(),
-  metrics: Type.Object(
-    {
-      api_requests: limited,
-      storage_bytes: limited,
-      bandwidth_bytes: limited,
-      function_invocations: limited,
-    },
-    { description: 'Of an unlimited metric the limit is 0 and what remains null.' },
-  ),
-})
+const limited = component(
+  'LimitedUsage',
+  Type.Object({ limit: number, used: number, remaining: Type.Union([number, Type.Null()]) }),
+)
+const tenantLimits = component(
+  'TenantLimits',
+  Type.Object({
+    plan: Type.String(),
+    metrics: Type.Object(
+      {
+        api_requests: limited,
+        storage_bytes: limited,
+        bandwidth_bytes: limited,
+        function_invocations: limited,
+      },
+      { description: 'Of an unlimited metric the limit is 0 and what remains null.' },
+    ),
+  }),
+)
 
 export const listUsageSchema = {
   tags,

@@ -1,4 +1,4 @@
-import { bearerSecurity, responses } from '../../../../http/schemas.ts'
+import { bearerSecurity, component, responses } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 
 const tags = ['tables']
@@ -25,28 +25,31 @@ const table = {
   policies: Type.Integer(),
 }
 
-const column = Type.Object({
-  name: Type.String(),
-  position: Type.Integer(),
-  type: Type.String(),
-  jsonType: Type.String(),
-  nullable: Type.Boolean(),
-  hasDefault: Type.Optional(Type.Boolean()),
-  default: Type.Optional(Type.String()),
-  identity: Type.Optional(Type.Enum(['always', 'by default'])),
-  isGenerated: Type.Optional(Type.Boolean()),
-  comment: Type.Optional(Type.String()),
-  isPrimaryKey: Type.Boolean(),
-  isGeometry: Type.Boolean(),
-  isGeography: Type.Boolean(),
-  isRaster: Type.Optional(Type.Boolean()),
-  geometryType: Type.Optional(Type.String({ description: 'Empty where it takes every kind.' })),
-  srid: Type.Optional(Type.Integer()),
-  coordDimension: Type.Optional(Type.Integer()),
-  isVector: Type.Boolean(),
-  vectorDim: Type.Optional(Type.Integer()),
-  enumValues: Type.Optional(Type.Array(Type.String())),
-})
+const column = component(
+  'GridColumn',
+  Type.Object({
+    name: Type.String(),
+    position: Type.Integer(),
+    type: Type.String(),
+    jsonType: Type.String(),
+    nullable: Type.Boolean(),
+    hasDefault: Type.Optional(Type.Boolean()),
+    default: Type.Optional(Type.String()),
+    identity: Type.Optional(Type.Enum(['always', 'by default'])),
+    isGenerated: Type.Optional(Type.Boolean()),
+    comment: Type.Optional(Type.String()),
+    isPrimaryKey: Type.Boolean(),
+    isGeometry: Type.Boolean(),
+    isGeography: Type.Boolean(),
+    isRaster: Type.Optional(Type.Boolean()),
+    geometryType: Type.Optional(Type.String({ description: 'Empty where it takes every kind.' })),
+    srid: Type.Optional(Type.Integer()),
+    coordDimension: Type.Optional(Type.Integer()),
+    isVector: Type.Boolean(),
+    vectorDim: Type.Optional(Type.Integer()),
+    enumValues: Type.Optional(Type.Array(Type.String())),
+  }),
+)
 
 export const getTable = {
   tags,

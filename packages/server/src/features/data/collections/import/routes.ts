@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import { isBodyAwaited } from '../../../../http/requests/expectation.ts'
 import { untilDisconnected } from '../../../../http/responses/disconnection.ts'
-import { bearerSecurity, responses } from '../../../../http/schemas.ts'
+import { bearerSecurity, component, responses } from '../../../../http/schemas.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import { Type } from '../../../../lib/type.ts'
 import { idempotencyHeaders } from '../../idempotency/index.ts'
@@ -120,38 +120,44 @@ const refused = Type.Optional(
   }),
 )
 
-const result = Type.Object({
-  processed: Type.Integer(),
-  inserted: Type.Integer(),
-  updated: Type.Integer(),
-  skipped: Type.Integer(),
-  failed: Type.Integer(),
-  errors: refused,
-  dryRun: Type.Optional(Type.Boolean()),
-})
+const result = component(
+  'ImportResult',
+  Type.Object({
+    processed: Type.Integer(),
+    inserted: Type.Integer(),
+    updated: Type.Integer(),
+    skipped: Type.Integer(),
+    failed: Type.Integer(),
+    errors: refused,
+    dryRun: Type.Optional(Type.Boolean()),
+  }),
+)
 
-const status = Type.Object({
-  id: Type.String({ format: 'uuid' }),
-  collection: Type.String(),
-  state: Type.Union([
-    Type.Literal('running'),
-    Type.Literal('succeeded'),
-    Type.Literal('failed'),
-    Type.Literal('canceled'),
-  ]),
-  rowsRead: Type.Integer({ description: 'Of the file.' }),
-  rowsWritten: Type.Integer({ description: 'So far; they are there when the state is `succeeded`.' }),
-  failed: Type.Integer({ description: 'Rows that were refused so far.' }),
-  startedAt: Type.String({ format: 'date-time' }),
-  finishedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-  result: Type.Union([result, Type.Null()], { description: 'As the answer without the preference.' }),
-  error: Type.Union(
-    [Type.Object({ message: Type.String(), errors: refused }, { additionalProperties: true }), Type.Null()],
-    {
-      description: 'As the answer without the preference.',
-    },
-  ),
-})
+const status = component(
+  'ImportRun',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    collection: Type.String(),
+    state: Type.Union([
+      Type.Literal('running'),
+      Type.Literal('succeeded'),
+      Type.Literal('failed'),
+      Type.Literal('canceled'),
+    ]),
+    rowsRead: Type.Integer({ description: 'Of the file.' }),
+    rowsWritten: Type.Integer({ description: 'So far; they are there when the state is `succeeded`.' }),
+    failed: Type.Integer({ description: 'Rows that were refused so far.' }),
+    startedAt: Type.String({ format: 'date-time' }),
+    finishedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    result: Type.Union([result, Type.Null()], { description: 'As the answer without the preference.' }),
+    error: Type.Union(
+      [Type.Object({ message: Type.String(), errors: refused }, { additionalProperties: true }), Type.Null()],
+      {
+        description: 'As the answer without the preference.',
+      },
+    ),
+  }),
+)
 
 const importSchema = {
   tags: ['collections'],

@@ -1,5 +1,6 @@
 import {
   bearerSecurity,
+  component,
   noContent,
   pageOf,
   pageQuery,
@@ -15,26 +16,29 @@ const timestamp = Type.String({ description: 'RFC 3339, UTC.' })
 /** Its form is checked by hand, for the message. */
 const params = Type.Object({ id: uuidByHandler({ description: 'UUID.' }) })
 
-const domain = Type.Object({
-  id: Type.String(),
-  hostname: Type.String({ description: 'In ASCII.' }),
-  environment: Type.String(),
-  redirectMode: Type.Optional(Type.String({ description: 'permanent or temporary' })),
-  status: Type.String({
-    description:
-      'pending_verification, verified, active, verification_failed, verification_lapsed or tombstoned',
+const domain = component(
+  'Domain',
+  Type.Object({
+    id: Type.String(),
+    hostname: Type.String({ description: 'In ASCII.' }),
+    environment: Type.String(),
+    redirectMode: Type.Optional(Type.String({ description: 'permanent or temporary' })),
+    status: Type.String({
+      description:
+        'pending_verification, verified, active, verification_failed, verification_lapsed or tombstoned',
+    }),
+    verification: Type.Object(
+      { type: Type.String(), name: Type.String(), value: Type.String() },
+      { description: 'The record of the DNS that proves whose the domain is.' },
+    ),
+    siteId: Type.Optional(Type.String()),
+    lastError: Type.Optional(Type.String()),
+    verifiedAt: Type.Optional(timestamp),
+    checkedAt: Type.Optional(timestamp),
+    createdAt: timestamp,
+    updatedAt: timestamp,
   }),
-  verification: Type.Object(
-    { type: Type.String(), name: Type.String(), value: Type.String() },
-    { description: 'The record of the DNS that proves whose the domain is.' },
-  ),
-  siteId: Type.Optional(Type.String()),
-  lastError: Type.Optional(Type.String()),
-  verifiedAt: Type.Optional(timestamp),
-  checkedAt: Type.Optional(timestamp),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-})
+)
 
 export const listDomainsSchema = {
   tags,

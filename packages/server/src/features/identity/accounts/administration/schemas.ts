@@ -1,5 +1,6 @@
 import {
   bearerSecurity,
+  component,
   noContent,
   pageQuery,
   requiredByHandler,
@@ -13,14 +14,17 @@ const common = { tags: ['admin'], security: bearerSecurity }
 const params = Type.Object({ id: uuidByHandler() })
 const nullable = Type.Union([Type.String(), Type.Null()])
 
-const user = Type.Object({
-  ...userObject.properties,
-  disabled: Type.Boolean(),
-  lastActiveAt: nullable,
-  hasPassword: Type.Boolean(),
-  factors: Type.Array(Type.String(), { description: '`totp`, `email`, `sms`, `webauthn`.' }),
-  providers: Type.Array(Type.String(), { description: 'Sign-in providers that are linked.' }),
-})
+const user = component(
+  'AdminUser',
+  Type.Object({
+    ...userObject.properties,
+    disabled: Type.Boolean(),
+    lastActiveAt: nullable,
+    hasPassword: Type.Boolean(),
+    factors: Type.Array(Type.String(), { description: '`totp`, `email`, `sms`, `webauthn`.' }),
+    providers: Type.Array(Type.String(), { description: 'Sign-in providers that are linked.' }),
+  }),
+)
 
 /** Read by hand, for the message. */
 const flag = (description: string) =>
