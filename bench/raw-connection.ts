@@ -1,5 +1,12 @@
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { BenchRequest } from './cases.ts'
+
+/** Buffer of all connections of a process: each read is consumed before the next one begins. */
+const readBuffer = Buffer.allocUnsafe(1 << 20)
+
+/** Statuses of a response that a benchmark counts as an answer. */
+const goodStatuses = [200, 201]
 
 /**
  * A keep-alive connection with one request at a time. A full HTTP client would need more of the machine than the
@@ -7,19 +14,23 @@ import type { BenchRequest } from './cases.ts'
  */
 export class RawConnection {
   readonly #socket: Socket
-  #receive: ((body: string) => void) | undefined
+  readonly #statuses: readonly number[]
+  #receive: ((body: string, status: number) => void) | undefined
   #wantsBody = false
   #chunks: Buffer[] = []
   /** Bytes of the response that are still to come; 0 between responses. */
   #missing = 0
+  #status = 0
 
-  constructor({ hostname, port }: URL) {
+  /** @param statuses that are expected; any other one throws */
+  constructor({ hostname, port }: URL, statuses: readonly number[] = goodStatuses) {
+    this.#statuses = statuses
     this.#socket = connect({
       host: hostname,
       port: Number(port),
       noDelay: true,
       onread: {
-        buffer: Buffer.allocUnsafe(1 << 20),
+        buffer: readBuffer,
         callback: (length, buffer) => {
           // As asked for by `buffer` above.
           this.#read((buffer as Buffer).subarray(0, length))
@@ -32,8 +43,13 @@ export class RawConnection {
     })
   }
 
+  /** Resolves when the server has accepted the connection. */
+  async opened(): Promise<void> {
+    if (this.#socket.connecting) await once(this.#socket, 'connect')
+  }
+
   /** @param receive called with an empty text unless the body is wanted */
-  send(request: Buffer, receive: (body: string) => void, wantsBody = false): void {
+  send(request: Buffer, receive: (body: string, status: number) => void, wantsBody = false): void {
     this.#receive = receive
     this.#wantsBody = wantsBody
     this.#socket.write(request)
@@ -44,20 +60,21 @@ export class RawConnection {
   }
 
   #read(chunk: Buffer): void {
-    if (this.#missing === 0) this.#missing = responseLength(chunk)
+    if (this.#missing === 0) this.#begin(chunk)
     this.#missing -= chunk.length
     if (this.#wantsBody) this.#chunks.push(Buffer.from(chunk))
     if (this.#missing > 0) return
     const response = Buffer.concat(this.#chunks.splice(0))
-    this.#receive?.(response.toString('utf8', response.indexOf('\r\n\r\n') + 4))
+    this.#receive?.(response.toString('utf8', response.indexOf('\r\n\r\n') + 4), this.#status)
   }
-}
 
-function responseLength(chunk: Buffer): number {
-  const headEnd = chunk.indexOf('\r\n\r\n')
-  const head = chunk.toString('latin1', 0, headEnd)
-  if (!/^HTTP\/1.1 20[01] /.test(head)) throw new Error(chunk.toString('utf8'))
-  return headEnd + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1])
+  #begin(chunk: Buffer): void {
+    const headEnd = chunk.indexOf('\r\n\r\n')
+    const head = chunk.toString('latin1', 0, headEnd)
+    this.#status = Number(/^HTTP\/1.1 (\d+) /.exec(head)?.[1])
+    if (!this.#statuses.includes(this.#status)) throw new Error(chunk.toString('utf8'))
+    this.#missing = headEnd + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1])
+  }
 }
 
 export function renderRequest({ host }: URL, token: string, { method, path, body }: BenchRequest): Buffer {

@@ -11,6 +11,8 @@ export const basalt = fileURLToPath(new URL('../packages/server/bin/basalt.js', 
 export interface Server {
   readonly process: ChildProcess
   readonly url: string
+  /** Directory of its Postgres cluster, or a description of its database. */
+  readonly location: string
   /** Where Postgres keeps its socket. */
   readonly socketDirectory: string
   /** Where its Postgres is reached as it reaches it: the directory of the socket, or a URL. */
@@ -37,7 +39,7 @@ export function startServer(directory: string, env: Readonly<Record<string, stri
       const { msg, url, location } = JSON.parse(line) as { msg: string; url: string; location: string }
       if (msg !== 'listening') return
       const socketDirectory = join(location, '..', 'run')
-      resolve({ process: child, url, socketDirectory, database: socketDirectory })
+      resolve({ process: child, url, location, socketDirectory, database: socketDirectory })
     })
   })
 }

@@ -47,7 +47,7 @@ export async function createPlanner(
   } as unknown as Connection
   const pool = {
     use: <Result>({ run }: Work<Result>) => run(recorder, () => undefined),
-    quotas: { admits: () => true, isAnyExhausted: false, onCapacity: () => undefined },
+    quotas: { admits: () => true, isAnyExhausted: false, onChange: () => undefined },
     limits: { waitingLimit: 1000, acquireTimeoutMs: 1000 },
     networkMs: 0,
   } as unknown as Pool

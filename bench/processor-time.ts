@@ -1,0 +1,38 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** Microseconds of one clock tick of /proc (Linux, USER_HZ). */
+const tickMicros = 10_000
+
+/** Returns the processor time of a process so far, in microseconds; Linux only. */
+export function processorMicros(pid: number): number {
+  const fields = statFields(pid)
+  return (Number(fields[11]) + Number(fields[12])) * tickMicros
+}
+
+/** Returns the processor time of the descendants of a process so far, those included that have ended. */
+export function descendantMicros(pid: number): number {
+  const parents = new Map<number, number>()
+  for (const entry of readdirSync('/proc').map(Number)) {
+    if (!Number.isInteger(entry)) continue
+    try {
+      parents.set(entry, Number(statFields(entry)[1]))
+    } catch {
+      // The process has just ended.
+    }
+  }
+  const isDescendant = (each: number | undefined): boolean =>
+    each !== undefined && (parents.get(each) === pid || isDescendant(parents.get(each)))
+  let sum = 0
+  for (const each of parents.keys()) {
+    if (!isDescendant(each)) continue
+    const fields = statFields(each)
+    for (const place of [11, 12, 13, 14]) sum += Number(fields[place]) * tickMicros
+  }
+  return sum
+}
+
+/** Returns the fields of /proc/PID/stat behind the name of the command, the state first. */
+function statFields(pid: number): string[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  return text.slice(text.lastIndexOf(')') + 2).split(' ')
+}
