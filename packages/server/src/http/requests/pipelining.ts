@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { LinkedQueue } from '../../lib/linked-queue.ts'
 
 interface Exchange {
   readonly request: IncomingMessage
@@ -17,9 +18,13 @@ type PausableSocket = Socket & { _paused?: boolean }
  */
 export function answerInOrder(app: FastifyInstance): void {
   /** Requests that wait for the one in flight; present while there is one. */
-  const waiting = new WeakMap<Socket, Exchange[]>()
+  const waiting = new WeakMap<Socket, LinkedQueue<Exchange>>()
 
-  function serve({ request, response }: Exchange, socket: PausableSocket, queue: Exchange[]): void {
+  function serve(
+    { request, response }: Exchange,
+    socket: PausableSocket,
+    queue: LinkedQueue<Exchange>,
+  ): void {
     response.once('close', () => {
       const next = queue.shift()
       // After an answer that ends the connection nothing more is processed (RFC 9112 §9.6).
@@ -42,7 +47,7 @@ export function answerInOrder(app: FastifyInstance): void {
       pause(socket)
       return
     }
-    const fresh: Exchange[] = []
+    const fresh = new LinkedQueue<Exchange>()
     waiting.set(socket, fresh)
     serve({ request, response }, socket, fresh)
   })

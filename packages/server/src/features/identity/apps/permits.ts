@@ -1,4 +1,5 @@
 import type { AppLimit } from '../../../http/access/identity.ts'
+import { LinkedQueue } from '../../../lib/linked-queue.ts'
 
 /** What the database answered to a request for permits. */
 export interface LeaseAnswer {
@@ -70,7 +71,7 @@ export class Permits {
   #limit: AppLimit
   #leases: Lease[] = []
   #closed: LeaseReport[] = []
-  #waiting: Waiting[] = []
+  readonly #waiting = new LinkedQueue<Waiting>()
   /** How many permits the last lease brought ahead of requests. */
   #ahead = 0
   #refusedUntil = Number.NEGATIVE_INFINITY
@@ -142,7 +143,7 @@ export class Permits {
   #beginLeasing(): void {
     this.#leasing ??= this.#leaseWhileWanted()
       .catch((error) => {
-        for (const { reject } of this.#waiting.splice(0)) reject(error)
+        for (const { reject } of this.#waiting.take()) reject(error)
       })
       .finally(() => {
         this.#leasing = undefined
@@ -159,7 +160,7 @@ export class Permits {
       const answer = await this.#ask(wanted, this.#limit.requests)
       const now = this.#options.now()
       if (answer.granted === undefined) {
-        for (const { resolve } of this.#waiting.splice(0)) resolve(undefined)
+        for (const { resolve } of this.#waiting.take()) resolve(undefined)
         return
       }
       this.#ahead = Math.max(0, answer.granted - wanted)
@@ -177,7 +178,7 @@ export class Permits {
     this.#retryAt = now + retryAfterMs
     // Other nodes may give permits back meanwhile.
     this.#refusedUntil = now + Math.min(retryAfterMs, this.#shareMs(askAgainShare))
-    for (const { resolve } of this.#waiting.splice(0)) resolve(this.#refusal(now))
+    for (const { resolve } of this.#waiting.take()) resolve(this.#refusal(now))
   }
 
   async #ask(wanted: number, moreWanted: number): Promise<LeaseAnswer> {

@@ -1,6 +1,7 @@
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { clientSignal } from '../../../http/requests/client-presence.ts'
 import type { AppError } from '../../../lib/errors.ts'
+import { LinkedQueue } from '../../../lib/linked-queue.ts'
 
 /** Runs work of one key a few at a time, in the order it came. */
 export interface Slots {
@@ -19,7 +20,7 @@ export interface SlotOptions {
 
 interface Queue {
   running: number
-  readonly waiting: (() => void)[]
+  readonly waiting: LinkedQueue<() => void>
 }
 
 export function createSlots({
@@ -35,10 +36,10 @@ export function createSlots({
       resolve()
     }
     const leave = () => {
-      queue.waiting.splice(queue.waiting.indexOf(begin), 1)
+      queue.waiting.remove(position)
       reject(createRefusal().retryAfter(2))
     }
-    queue.waiting.push(begin)
+    const position = queue.waiting.push(begin)
     if (signal?.aborted === true) leave()
     else signal?.addEventListener('abort', leave, { once: true })
     return promise
@@ -46,7 +47,7 @@ export function createSlots({
 
   return {
     async take(key, width, work, signal) {
-      const queue = queues.get(key) ?? { running: 0, waiting: [] }
+      const queue = queues.get(key) ?? { running: 0, waiting: new LinkedQueue() }
       queues.set(key, queue)
       if (queue.running < width) {
         queue.running += 1

@@ -1,3 +1,5 @@
+import { LinkedQueue } from '../../../../lib/linked-queue.ts'
+
 /**
  * Handles what comes together by one statement: at once while none runs, and otherwise as soon as that one has ended.
  * Everything is handled in the order it came in.
@@ -5,7 +7,10 @@
 export class Batcher<Item> {
   readonly #handle: (items: readonly Item[]) => Promise<void>
   readonly #limit: number
-  #waiting: { readonly item: Item; readonly settle: (error?: unknown) => void }[] = []
+  readonly #waiting = new LinkedQueue<{
+    readonly item: Item
+    readonly settle: (error?: unknown) => void
+  }>()
   #working: Promise<void> | undefined
 
   /** @param limit how many go into one statement */
@@ -30,7 +35,7 @@ export class Batcher<Item> {
 
   async #work(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, this.#limit)
+      const batch = this.#waiting.take(this.#limit)
       const outcome = await this.#handle(batch.map(({ item }) => item)).then(
         () => undefined,
         (error: unknown) => error,

@@ -1,7 +1,9 @@
+import { LinkedQueue } from '../../../../lib/linked-queue.ts'
+
 /** Bounds what runs at once; the rest waits in the order of its arrival. */
 export class Slots {
   #free: number
-  readonly #waiting: (() => void)[] = []
+  readonly #waiting = new LinkedQueue<() => void>()
 
   constructor(size: number) {
     this.#free = size
@@ -9,7 +11,10 @@ export class Slots {
 
   async use<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#free > 0) this.#free -= 1
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve)
+      })
     try {
       return await work()
     } finally {

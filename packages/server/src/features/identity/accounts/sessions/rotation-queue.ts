@@ -1,3 +1,4 @@
+import { LinkedQueue } from '../../../../lib/linked-queue.ts'
 import type { RefreshedSession, Rotation } from './sessions.ts'
 
 export interface RotationQueueOptions {
@@ -24,7 +25,7 @@ const groupLimit = 64
 /** Rotates sessions that are refreshed at the same time in one statement, with one commit. */
 export class RotationQueue {
   readonly #options: RotationQueueOptions
-  readonly #pending: Pending[] = []
+  readonly #pending = new LinkedQueue<Pending>()
   #inFlight = 0
 
   constructor(options: RotationQueueOptions) {
@@ -42,7 +43,7 @@ export class RotationQueue {
   async #send(): Promise<void> {
     if (this.#inFlight >= inFlightLimit || this.#pending.length === 0) return
     this.#inFlight += 1
-    const group = this.#pending.splice(0, groupLimit)
+    const group = this.#pending.take(groupLimit)
     const rotated = await this.#rotate(group.map(({ rotation }) => rotation))
     this.#inFlight -= 1
     for (const { rotation, resolve } of group) {
