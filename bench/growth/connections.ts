@@ -9,7 +9,7 @@ import { descendantMicros, processorMicros } from '../processor-time.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from '../server.ts'
 import type { GrowthOptions } from './section.ts'
 
-const connectionCounts = (process.env.BENCH_COUNTS ?? '64,256,1000,3000').split(',').map(Number)
+const connectionCounts = [64, 256, 1000, 3000]
 const tableCount = 20
 const rowCount = 10_000
 const seconds = 4

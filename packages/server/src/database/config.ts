@@ -35,7 +35,12 @@ export const databaseConfig = Type.Object({
     },
   ),
   max_conns: integer(20, 'Connections to the database, per node, beside the one that listens.', 4, 1000),
-  acquire_timeout_ms: integer(5000, 'Milliseconds a request waits for a free connection.', 50, 600_000),
+  acquire_timeout_ms: integer(
+    5000,
+    'Milliseconds a request waits for a free connection. One that is expected to wait longer is refused at once.',
+    50,
+    600_000,
+  ),
   statement_timeout_ms: integer(30_000, 'Milliseconds a statement may run.', 100, 3_600_000),
   schemas: list(['public'], 'Schemas whose tables become collections.', {
     minItems: 1,

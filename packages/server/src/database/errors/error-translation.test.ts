@@ -29,6 +29,9 @@ describe('what the database layer throws', () => {
       message: 'the database is busy',
       extras: { headers: { 'retry-after': '1' } },
     })
+    // Those that wait are served in the meantime.
+    const measured = translateDatabaseFailure(new PoolExhausted('200 wait', 3100))
+    expect(measured?.extras.headers).toEqual({ 'retry-after': '4' })
   })
 
   test('keeps its cause for the log', () => {

@@ -13,8 +13,17 @@ import { isOfPostGis } from './postgis.ts'
 export function translateDatabaseFailure(failure: unknown): AppError | undefined {
   if (failure instanceof ConnectionLost)
     return databaseErrors.databaseUnavailable().retryAfter(1).with({ cause: failure })
-  if (failure instanceof PoolExhausted)
-    return databaseErrors.databaseBusy().retryAfter(1).with({ cause: failure })
+  if (failure instanceof PoolExhausted) {
+    const seconds = Math.max(1, Math.ceil((failure.waitMs ?? 0) / 1000))
+    // An overload refuses thousands a second: a line for each would take more time than an answer.
+    const { message: detail } = failure
+    return databaseErrors.databaseBusy().with({
+      headers: { 'retry-after': String(seconds) },
+      cause: failure,
+      detail,
+      logKey: detail,
+    })
+  }
   if (failure instanceof StatementFailed) return translate(failure.error)?.with({ cause: failure.error })
   if (failure instanceof pg.DatabaseError) return translate(failure)?.with({ cause: failure })
   return undefined

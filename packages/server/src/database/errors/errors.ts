@@ -112,7 +112,7 @@ export const databaseErrorTable = {
   databaseBusy: {
     status: 503,
     message: 'the database is busy',
-    help: 'No connection became free within `database.acquire_timeout_ms`; nothing was changed.',
+    help: 'No connection became free within `database.acquire_timeout_ms`, or none is expected to at the rate at which earlier requests are served; nothing was changed. Try again after the seconds of `Retry-After`.',
   },
   statementTimeout: {
     status: 504,

@@ -1,18 +1,17 @@
 import type { Connection } from '../connection/connection.ts'
-import { ConnectionLost, PoolExhausted } from '../errors/failures.ts'
+import { ConnectionLost } from '../errors/failures.ts'
+import { refusalOf, type WaitingLimits } from './admission.ts'
 import { type Checkout, type CheckoutOptions, Checkouts } from './checkouts.ts'
+import { Expiry } from './expiry.ts'
 import { longestWorkMs, PoolMeter } from './pool-sizing.ts'
 import type { SharedConnections, SharingPool } from './shared-connections.ts'
+import { SubjectQueue, type WaitingEntry } from './subject-queue.ts'
 import { SubjectQuotas } from './subject-quotas.ts'
 
-export interface PoolOptions extends CheckoutOptions {
+export interface PoolOptions extends CheckoutOptions, WaitingLimits {
   readonly open: () => Promise<Connection>
   /** Connections at most. */
   readonly size: number
-  /** Milliseconds a caller waits for a connection. */
-  readonly acquireTimeoutMs: number
-  /** Callers that may wait; further ones are refused at once. */
-  readonly waitingLimit: number
   /** Processors of the database's machine, where they are known. */
   readonly cores?: number | undefined
   /** Bounds the connections of this pool and others together. */
@@ -28,13 +27,10 @@ export interface Work<Result> {
   readonly isAbandoned?: (() => boolean) | undefined
 }
 
-interface Waiter {
-  readonly since: number
-  readonly subject: string | undefined
+interface Waiter extends WaitingEntry {
   readonly isAbandoned: (() => boolean) | undefined
   readonly resolve: (checkout: Checkout) => void
   readonly reject: (error: Error) => void
-  readonly timer: NodeJS.Timeout
 }
 
 /** A new connection that does not answer within this time is cut. */
@@ -53,8 +49,9 @@ export class Pool implements SharingPool {
   /** Last in, first out: few connections stay warm, the rest may idle out at the server. */
   readonly #idle: Connection[] = []
   readonly #checkouts: Checkouts
-  readonly #waiting: Waiter[] = []
   readonly #quotas: SubjectQuotas
+  readonly #waiting: SubjectQueue<Waiter>
+  readonly #expiry: Expiry<Waiter>
   readonly #meter: PoolMeter
   #opening = 0
   #openFailedAt = Number.NEGATIVE_INFINITY
@@ -67,6 +64,12 @@ export class Pool implements SharingPool {
   constructor(options: PoolOptions) {
     this.#options = options
     this.#quotas = new SubjectQuotas(options.size)
+    // Work without a subject is our own, or sends reads that their own queue has admitted.
+    this.#waiting = new SubjectQueue(this.#quotas, (subject) => subject !== undefined)
+    this.#expiry = new Expiry(this.#waiting, options, {
+      fail: (waiter, error) => waiter.reject(this.#timeOut(waiter, error)),
+      onCheck: () => this.#noticeUnused(),
+    })
     this.#checkouts = new Checkouts(options)
     this.#meter = new PoolMeter(options.size, options.cores)
     options.shared?.add(this)
@@ -91,7 +94,7 @@ export class Pool implements SharingPool {
     else this.#scheduleGrowth()
   }
 
-  get limits(): Pick<PoolOptions, 'waitingLimit' | 'acquireTimeoutMs'> {
+  get limits(): WaitingLimits {
     return this.#options
   }
 
@@ -101,7 +104,7 @@ export class Pool implements SharingPool {
   }
 
   /** Which connections work on what. */
-  get quotas(): Pick<SubjectQuotas, 'admits' | 'isAnyExhausted' | 'onCapacity'> {
+  get quotas(): Pick<SubjectQuotas, 'admits' | 'isAnyExhausted' | 'onChange'> {
     return this.#quotas
   }
 
@@ -148,10 +151,7 @@ export class Pool implements SharingPool {
   /** Fails what waits and what is in flight, and admits nothing more: for a database that does not answer. */
   disconnect(): void {
     void this.close()
-    for (const { timer, reject } of this.#waiting.splice(0)) {
-      clearTimeout(timer)
-      reject(new ConnectionLost('the server is stopping'))
-    }
+    this.#failWaiting(new ConnectionLost('the server is stopping'))
     this.#checkouts.disconnect()
     for (const connection of [...this.#idle]) connection.destroy()
     this.#noticeUnused()
@@ -194,32 +194,30 @@ export class Pool implements SharingPool {
 
   #wait(subject: string | undefined, isAbandoned: (() => boolean) | undefined): Promise<Checkout> {
     if (this.#closing !== undefined) return Promise.reject(new ConnectionLost('the server is stopping'))
-    if (this.#waiting.length >= this.#options.waitingLimit) {
-      return Promise.reject(new PoolExhausted('too many requests wait for the database'))
-    }
+    const refusal = refusalOf(this.#waiting, subject, this.#options)
+    if (refusal !== undefined) return Promise.reject(refusal)
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(waiter), 1)
-        reject(this.#timeOut(waiter))
-        this.#noticeUnused()
-      }, this.#options.acquireTimeoutMs)
-      const waiter: Waiter = { since: performance.now(), subject, isAbandoned, resolve, reject, timer }
-      this.#waiting.push(waiter)
+      this.#waiting.push({ since: performance.now(), subject, isAbandoned, resolve, reject })
+      this.#expiry.start()
       if (this.#quotas.admits(subject) && this.#hasCapacity(this.#opening)) this.#grow()
       else this.#scheduleGrowth()
     })
   }
 
   /** A database that has accepted no connection during the whole wait is unavailable, any other one is busy. */
-  #timeOut({ since }: Waiter): Error {
+  #timeOut({ since }: Waiter, busy: Error): Error {
     return this.#opening > 0 && this.#answeredAt < since
       ? new ConnectionLost('the database accepted no connection in time')
-      : new PoolExhausted('no database connection became free in time')
+      : busy
+  }
+
+  #failWaiting(error: Error): void {
+    for (const { reject } of this.#waiting.removeWhere(() => true)) reject(error)
   }
 
   /** While a waiter could be served by another connection. */
   #scheduleGrowth(): void {
-    if (this.#growTimer !== undefined || !this.#waiting.some(this.#isAdmitted)) return
+    if (this.#growTimer !== undefined || this.#waiting.readyCount === 0) return
     if (this.#idle.length === 0 && this.#isFull()) return
     const isTooSoon = this.#checkouts.count > 0 && performance.now() - this.#openFailedAt < openAgainMs
     const delayMs = isTooSoon && this.#idle.length === 0 ? openAgainMs : this.#meter.sizing.growDelayMs
@@ -229,11 +227,8 @@ export class Pool implements SharingPool {
   /** Waiters beyond the grow delay get another connection each, idle or new. */
   #growForOverdue(): void {
     this.#growTimer = undefined
-    const now = performance.now()
-    const { growDelayMs } = this.#meter.sizing
-    const overdue = this.#waiting.filter(
-      (waiter) => now - waiter.since >= growDelayMs && this.#isAdmitted(waiter),
-    ).length
+    const room = this.#options.size - this.#checkouts.count - this.#opening
+    const overdue = this.#waiting.countReady(this.#isOverdue, room)
     for (let count = 0; count < overdue; count += 1) {
       const idle = this.#takeIdle()
       if (idle !== undefined) this.#release(idle)
@@ -241,8 +236,6 @@ export class Pool implements SharingPool {
     }
     this.#scheduleGrowth()
   }
-
-  readonly #isAdmitted = ({ subject }: Waiter): boolean => this.#quotas.admits(subject)
 
   /** Opens a connection for the waiters, within the size and as long as they outnumber those being opened. */
   #grow(): boolean {
@@ -265,10 +258,7 @@ export class Pool implements SharingPool {
           this.#scheduleGrowth()
           return
         }
-        for (const waiter of this.#waiting.splice(0)) {
-          clearTimeout(waiter.timer)
-          waiter.reject(error)
-        }
+        this.#failWaiting(error)
         this.#noticeUnused()
       },
     )
@@ -304,7 +294,9 @@ export class Pool implements SharingPool {
       void connection.close().then(() => this.#options.shared?.notify(this))
     } else {
       this.#answeredAt = performance.now()
-      const waiter = this.#hasCapacity() || this.#isOverdue(this.#waiting[0]) ? this.#nextWaiter() : undefined
+      const { firstReady } = this.#waiting
+      const isDue = firstReady !== undefined && (this.#hasCapacity() || this.#isOverdue(firstReady))
+      const waiter = isDue ? this.#nextWaiter() : undefined
       if (waiter !== undefined) {
         waiter.resolve(this.#begin(connection, waiter.subject, waiter.isAbandoned))
       } else {
@@ -326,17 +318,13 @@ export class Pool implements SharingPool {
     return computing < this.#meter.sizing.eagerSize - opening
   }
 
-  #isOverdue(waiter: Waiter | undefined): boolean {
-    return waiter !== undefined && performance.now() - waiter.since >= this.#meter.sizing.growDelayMs
-  }
+  readonly #isOverdue = ({ since }: Waiter): boolean =>
+    performance.now() - since >= this.#meter.sizing.growDelayMs
 
   #nextWaiter(): Waiter | undefined {
     for (;;) {
-      const index = this.#waiting.findIndex(this.#isAdmitted)
-      const waiter = this.#waiting[index]
+      const waiter = this.#waiting.take(performance.now())
       if (waiter === undefined) return undefined
-      this.#waiting.splice(index, 1)
-      clearTimeout(waiter.timer)
       if (waiter.isAbandoned?.() !== true) return waiter
       waiter.reject(new ConnectionLost('the caller has disconnected'))
     }

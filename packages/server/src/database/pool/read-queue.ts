@@ -1,16 +1,20 @@
+import { performance } from 'node:perf_hooks'
 import type { Connection } from '../connection/connection.ts'
 import { type Answer, subjectOf } from '../connection/message.ts'
 import { ConnectionLost, PoolExhausted } from '../errors/failures.ts'
 import type { GuardedMessage, SessionGuard } from '../session/guard.ts'
+import { refusalOf } from './admission.ts'
+import { Expiry } from './expiry.ts'
 import type { Pool } from './pool.ts'
+import { type QueueTicket, SubjectQueue, type WaitingEntry } from './subject-queue.ts'
 
 type IsAbandoned = (() => boolean) | undefined
 
 /** A read that waits for its answer; it may be sent twice, the first answer counts. */
-interface Read extends GuardedMessage {
-  readonly subject: string | undefined
+interface Read extends GuardedMessage, WaitingEntry {
   readonly isAbandoned: IsAbandoned
-  readonly since: number
+  /** Present while it waits. */
+  ticket: QueueTicket<Read> | undefined
   isSettled: boolean
 }
 
@@ -25,8 +29,6 @@ const quickMs = 2
 const averageWeight = 0.1
 /** After so long behind a slow one, the way to the database aside, the rest of a group is sent again elsewhere. */
 const overdueMs = 20
-/** How often per acquire timeout we look for reads whose time is over. */
-const looksPerTimeout = 10
 
 /**
  * Sends reads; those that arrive in the same turn of the event loop, or queue for connections, travel several in
@@ -39,19 +41,26 @@ const looksPerTimeout = 10
 export class ReadQueue {
   readonly #pool: Pool
   readonly #sessions: Pick<SessionGuard, 'sendEach'>
-  #waiting: Read[] = []
+  readonly #waiting: SubjectQueue<Read>
+  readonly #expiry: Expiry<Read>
   /** Connections that have been requested and not been assigned yet. */
   #requested = 0
   #gathering: NodeJS.Immediate | undefined
   #gatheredAt = 0
-  #expiry: NodeJS.Timeout | undefined
   /** Average time of one read, in milliseconds; pessimistic until known. */
   #averageMs = quickMs
 
   constructor(pool: Pool, sessions: Pick<SessionGuard, 'sendEach'>) {
     this.#pool = pool
     this.#sessions = sessions
-    pool.quotas.onCapacity(() => this.#requestConnections())
+    this.#waiting = new SubjectQueue(pool.quotas)
+    this.#expiry = new Expiry(this.#waiting, pool.limits, {
+      fail: (read, error) => this.#settle(read, 'fail', error),
+      onCheck: () => this.#requestConnections(),
+    })
+    pool.quotas.onChange((subject) => {
+      if (pool.quotas.admits(subject)) this.#requestConnections()
+    })
   }
 
   /** Runs the calls in one transaction. @throws StatementFailed, ConnectionLost, PoolExhausted */
@@ -59,13 +68,12 @@ export class ReadQueue {
     { calls, leavesState }: Pick<GuardedMessage, 'calls' | 'leavesState'>,
     isAbandoned: IsAbandoned,
   ): Promise<readonly Answer[]> {
-    if (this.#waiting.length >= this.#pool.limits.waitingLimit) {
-      return Promise.reject(new PoolExhausted('too many requests wait for the database'))
-    }
     const subject = subjectOf(calls)
+    const refusal = refusalOf(this.#waiting, subject, this.#pool.limits)
+    if (refusal !== undefined) return Promise.reject(refusal)
     return new Promise((receive, fail) => {
       this.#gather()
-      this.#waiting.push({
+      this.#wait({
         calls,
         leavesState,
         subject,
@@ -73,9 +81,14 @@ export class ReadQueue {
         receive,
         fail,
         since: this.#gatheredAt,
+        ticket: undefined,
         isSettled: false,
       })
     })
+  }
+
+  #wait(read: Read): void {
+    read.ticket = this.#waiting.push(read)
   }
 
   #gather(): void {
@@ -85,20 +98,15 @@ export class ReadQueue {
     this.#gathering = setImmediate(() => {
       this.#gathering = undefined
       this.#requestConnections()
-      this.#expectExpiry()
+      this.#expiry.start()
     })
   }
 
   /** One for each group of the reads that are admitted; computed again whenever a connection took fewer than a group. */
   #requestConnections(): void {
     // One that is assigned at once takes its group off the queue.
-    while (this.#requested < Math.ceil(this.#countReady() / this.#groupSize())) void this.#requestConnection()
-  }
-
-  #countReady(): number {
-    const { quotas } = this.#pool
-    if (!quotas.isAnyExhausted) return this.#waiting.length
-    return this.#waiting.filter(({ subject }) => quotas.admits(subject)).length
+    while (this.#requested < Math.ceil(this.#waiting.readyCount / this.#groupSize()))
+      void this.#requestConnection()
   }
 
   #groupSize(): number {
@@ -125,40 +133,24 @@ export class ReadQueue {
       this.#requested -= 1
       // Each read has its own time to wait.
       if (error instanceof PoolExhausted) return
-      this.#failWaiting((read) => read.since <= since, error)
+      for (const read of this.#waiting.removeWhere((each) => each.since <= since)) {
+        this.#settle(read, 'fail', error)
+      }
       this.#requestConnections()
     }
-  }
-
-  #expectExpiry(): void {
-    if (this.#expiry !== undefined || this.#waiting.length === 0) return
-    this.#expiry = setTimeout(() => {
-      this.#expiry = undefined
-      const longest = performance.now() - this.#pool.limits.acquireTimeoutMs
-      const error = new PoolExhausted('no database connection became free in time')
-      this.#failWaiting((read) => read.since <= longest, error)
-      this.#requestConnections()
-      this.#expectExpiry()
-    }, this.#pool.limits.acquireTimeoutMs / looksPerTimeout).unref()
-  }
-
-  #failWaiting(test: (read: Read) => boolean, error: unknown): void {
-    const failing = this.#waiting.filter(test)
-    this.#waiting = this.#waiting.filter((read) => !test(read))
-    for (const read of failing) settle(read, 'fail', error)
   }
 
   /** Never throws: each read learns of its own failure. */
   async #sendGroup(connection: Connection, reads: readonly Read[], assign: Assign): Promise<void> {
     if (reads.length === 0) return
-    const startedAt = performance.now()
+    const started = performance.eventLoopUtilization()
     const { networkMs } = this.#pool
     const overdue =
       reads.length === 1 ? undefined : setTimeout(() => this.#sendAgain(reads), overdueMs + networkMs)
     await new Promise<void>((resolve) => {
       let open = reads.length
       const finish = (read: Read, outcome: 'receive' | 'fail', value: unknown): void => {
-        settle(read, outcome, value)
+        this.#settle(read, outcome, value)
         open -= 1
         if (open === 0) resolve()
         else assign(reads[reads.length - open]?.subject)
@@ -174,48 +166,49 @@ export class ReadQueue {
       )
     })
     clearTimeout(overdue)
-    const workMs = Math.max(performance.now() - startedAt - networkMs, 0)
+    // While the event loop is busy answers wait for it, however quick they were.
+    const workMs = Math.max(performance.eventLoopUtilization(started).idle - networkMs, 0)
     this.#averageMs += averageWeight * (workMs / reads.length - this.#averageMs)
   }
 
   /** The first unanswered read is the slow one; those behind it have not begun. */
   #sendAgain(reads: readonly Read[]): void {
     const overdue = reads.filter(({ isSettled }) => !isSettled).slice(1)
-    this.#waiting.push(...overdue)
+    for (const read of overdue) if (read.ticket === undefined) this.#wait(read)
     if (overdue.length > 0) this.#gather()
   }
 
-  /** The oldest, without those whose subject has reached its quota, unless they share that of the first. */
+  /** Takes the oldest whose subjects are below their quotas, or have that of the first. */
   #take(limit: number, assign: Assign): Read[] {
     const taken: Read[] = []
-    const deferred: Read[] = []
+    const now = performance.now()
     while (taken.length < limit) {
-      const read = this.#waiting.shift()
+      const read = this.#waiting.take(now, taken[0]?.subject)
       if (read === undefined) break
-      if (read.isSettled) continue
+      read.ticket = undefined
       if (read.isAbandoned?.() === true) {
-        settle(read, 'fail', new ConnectionLost('the caller has disconnected'))
-      } else if (this.#pool.quotas.admits(read.subject) || read.subject === taken[0]?.subject) {
+        this.#settle(read, 'fail', new ConnectionLost('the caller has disconnected'))
+      } else if (this.#expiry.isLate(read, now)) {
+        this.#settle(read, 'fail', this.#expiry.errorOf(read, now))
+      } else {
         if (taken.length === 0) assign(read.subject)
         taken.push(read)
-      } else {
-        deferred.push(read)
       }
     }
-    if (deferred.length > 0) this.#waiting.unshift(...deferred)
     return taken
+  }
+
+  #settle(read: Read, outcome: 'receive' | 'fail', value: unknown): void {
+    if (read.isSettled) return
+    read.isSettled = true
+    if (read.ticket !== undefined) this.#waiting.remove(read.ticket)
+    // The outcome says what the value is: answers, or an error.
+    if (outcome === 'receive') read.receive(value as readonly Answer[])
+    else read.fail(value)
   }
 }
 
 /** Answered elsewhere, or no caller waits for the answer. */
 function isObsolete(read: Read): boolean {
   return read.isSettled || read.isAbandoned?.() === true
-}
-
-function settle(read: Read, outcome: 'receive' | 'fail', value: unknown): void {
-  if (read.isSettled) return
-  read.isSettled = true
-  // The outcome says what the value is: answers, or an error.
-  if (outcome === 'receive') read.receive(value as readonly Answer[])
-  else read.fail(value)
 }

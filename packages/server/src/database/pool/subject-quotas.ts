@@ -9,7 +9,7 @@ export class SubjectQuotas {
   readonly #limit: number
   readonly #held = new Map<string, number>()
   readonly #exhausted = new Set<string>()
-  readonly #listeners: (() => void)[] = []
+  readonly #listeners: ((subject: string) => void)[] = []
 
   /** @param size of the pool */
   constructor(size: number) {
@@ -26,8 +26,8 @@ export class SubjectQuotas {
     return this.#exhausted.size > 0
   }
 
-  /** Calls the listener when a subject is below its quota again. */
-  onCapacity(listener: () => void): void {
+  /** Calls the listener when a subject has reached its quota, and when it is below it again. */
+  onChange(listener: (subject: string) => void): void {
     this.#listeners.push(listener)
   }
 
@@ -35,7 +35,9 @@ export class SubjectQuotas {
     if (subject === undefined) return
     const held = (this.#held.get(subject) ?? 0) + 1
     this.#held.set(subject, held)
-    if (held >= this.#limit) this.#exhausted.add(subject)
+    if (held < this.#limit || this.#exhausted.has(subject)) return
+    this.#exhausted.add(subject)
+    this.#notify(subject)
   }
 
   release(subject: string | undefined): void {
@@ -43,7 +45,10 @@ export class SubjectQuotas {
     const held = (this.#held.get(subject) ?? 0) - 1
     if (held > 0) this.#held.set(subject, held)
     else this.#held.delete(subject)
-    if (held >= this.#limit || !this.#exhausted.delete(subject)) return
-    for (const listener of this.#listeners) listener()
+    if (held < this.#limit && this.#exhausted.delete(subject)) this.#notify(subject)
+  }
+
+  #notify(subject: string): void {
+    for (const listener of this.#listeners) listener(subject)
   }
 }

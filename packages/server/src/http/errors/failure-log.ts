@@ -27,7 +27,7 @@ export class FailureLog {
     }
     if (logKey !== undefined) {
       if (!this.#logged.isNew(logKey)) return
-      this.#log.error(fields, error.message)
+      this.#log[error.status === 500 ? 'error' : 'warn'](fields, error.message)
       return
     }
     // A database that is unavailable or slow is no fault of the code: no stack.

@@ -1,0 +1,188 @@
+import { LinkedQueue, type QueueNode } from '../../lib/linked-queue.ts'
+import { DrainRate } from './drain-rate.ts'
+import { type HeapMember, LaneHeap } from './lane-heap.ts'
+import type { SubjectQuotas } from './subject-quotas.ts'
+
+/** What waits in a {@link SubjectQueue}. */
+export interface WaitingEntry {
+  /** Time of its arrival, as of `performance.now()`. */
+  readonly since: number
+  /** Relation that it works on, or other thing that connections are limited for. */
+  readonly subject: string | undefined
+}
+
+interface Item<Entry> {
+  readonly entry: Entry
+  /** Position of its arrival among all entries. */
+  readonly order: number
+}
+
+/** Entries of one subject. */
+interface Lane<Entry> extends HeapMember {
+  readonly subject: string | undefined
+  readonly items: LinkedQueue<Item<Entry>>
+  /** Undefined where it is not measured. */
+  readonly rate: DrainRate | undefined
+}
+
+/** A waiting entry of a {@link SubjectQueue}. */
+export interface QueueTicket<Entry> {
+  readonly lane: Lane<Entry>
+  readonly node: QueueNode<Item<Entry>>
+}
+
+/**
+ * Entries in the order of their arrival, past those whose subject has reached its quota. A step costs the same however many
+ * entries wait: it depends on the number of subjects alone, as a logarithm.
+ */
+export class SubjectQueue<Entry extends WaitingEntry> {
+  readonly #quotas: Pick<SubjectQuotas, 'admits'>
+  readonly #isMeasured: (subject: string | undefined) => boolean
+  /** Lanes that have entries. */
+  readonly #lanes = new Map<string | undefined, Lane<Entry>>()
+  /** Lanes among those whose subjects are below their quotas. */
+  readonly #ready = new LaneHeap<Lane<Entry>>()
+  #arrivals = 0
+  #length = 0
+  #readyCount = 0
+
+  /** @param isMeasured whether entries of the subject are given up when they would not be served in time */
+  constructor(
+    quotas: Pick<SubjectQuotas, 'admits' | 'onChange'>,
+    isMeasured: (subject: string | undefined) => boolean = () => true,
+  ) {
+    this.#quotas = quotas
+    this.#isMeasured = isMeasured
+    quotas.onChange((subject) => this.#update(this.#lanes.get(subject)))
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** Entries whose subjects are below their quotas. */
+  get readyCount(): number {
+    return this.#readyCount
+  }
+
+  /** The entry that is taken next. */
+  get firstReady(): Entry | undefined {
+    return this.#ready.first?.items.first?.entry
+  }
+
+  /** Returns how many entries are ready and pass the test, which the older pass before the younger; up to the limit. */
+  countReady(test: (entry: Entry) => boolean, limit: number): number {
+    let count = 0
+    for (const { items } of this.#ready.members) {
+      for (const { entry } of items) {
+        if (count >= limit) return count
+        if (!test(entry)) break
+        count += 1
+      }
+    }
+    return count
+  }
+
+  /** Returns the milliseconds that a further entry of the subject would wait; undefined while that is not known. */
+  expectedWaitMs(subject: string | undefined): number | undefined {
+    const lane = this.#lanes.get(subject)
+    return lane?.rate?.timeFor(lane.items.length)
+  }
+
+  push(entry: Entry): QueueTicket<Entry> {
+    const { subject } = entry
+    let lane = this.#lanes.get(subject)
+    const isNew = lane === undefined
+    if (lane === undefined) {
+      const rate = this.#isMeasured(subject) ? new DrainRate() : undefined
+      lane = { subject, items: new LinkedQueue(), rate, order: 0, heapIndex: -1 }
+      this.#lanes.set(subject, lane)
+    }
+    this.#arrivals += 1
+    const node = lane.items.push({ entry, order: this.#arrivals })
+    this.#length += 1
+    if (lane.heapIndex !== -1) this.#readyCount += 1
+    if (isNew) {
+      lane.order = this.#arrivals
+      this.#update(lane)
+    }
+    return { lane, node }
+  }
+
+  /**
+   * Removes the oldest entry that is ready.
+   *
+   * @param now as of `performance.now()`
+   * @param also a subject whose entries count as ready
+   */
+  take(now: number, also?: string): Entry | undefined {
+    const first = this.#ready.first
+    const further = also === undefined ? undefined : this.#lanes.get(also)
+    const lane =
+      further !== undefined && (first === undefined || further.order < first.order) ? further : first
+    const item = lane?.items.shift()
+    if (lane === undefined || item === undefined) return undefined
+    lane.rate?.count(now)
+    this.#afterRemoval(lane, 1)
+    return item.entry
+  }
+
+  /** Removes an entry, unless it was removed before. */
+  remove({ lane, node }: QueueTicket<Entry>): void {
+    if (lane.items.remove(node)) this.#afterRemoval(lane, 1)
+  }
+
+  /**
+   * Removes the entries that have waited for the timeout, and those that will have before they are served: by a walk over
+   * all.
+   */
+  removeOverdue(now: number, timeoutMs: number): Entry[] {
+    return this.#removeEach((rate) => {
+      let ahead = 0
+      return ({ since }) => {
+        const isOverdue = now - since + (rate?.timeFor(ahead) ?? 0) >= timeoutMs
+        if (!isOverdue) ahead += 1
+        return isOverdue
+      }
+    })
+  }
+
+  /** Removes the entries that the test is true of, by a walk over all. */
+  removeWhere(test: (entry: Entry) => boolean): Entry[] {
+    return this.#removeEach(() => test)
+  }
+
+  /** @param testFor makes the test for the entries of one subject */
+  #removeEach(testFor: (rate: DrainRate | undefined) => (entry: Entry) => boolean): Entry[] {
+    return [...this.#lanes.values()].flatMap((lane) => {
+      const test = testFor(lane.rate)
+      const removed = lane.items.removeWhere(({ entry }) => test(entry))
+      this.#afterRemoval(lane, removed.length)
+      return removed.map(({ entry }) => entry)
+    })
+  }
+
+  #afterRemoval(lane: Lane<Entry>, count: number): void {
+    this.#length -= count
+    const isReady = lane.heapIndex !== -1
+    if (isReady) this.#readyCount -= count
+    const { first } = lane.items
+    if (first === undefined) {
+      this.#lanes.delete(lane.subject)
+      if (isReady) this.#ready.remove(lane)
+    } else if (first.order !== lane.order) {
+      lane.order = first.order
+      if (isReady) this.#ready.sink(lane)
+    }
+  }
+
+  /** Moves a lane in or out of those that are ready. */
+  #update(lane: Lane<Entry> | undefined): void {
+    if (lane === undefined) return
+    const isReady = this.#quotas.admits(lane.subject)
+    if (isReady === (lane.heapIndex !== -1)) return
+    if (isReady) this.#ready.add(lane)
+    else this.#ready.remove(lane)
+    this.#readyCount += isReady ? lane.items.length : -lane.items.length
+  }
+}
