@@ -9,6 +9,7 @@ const sections: Readonly<Record<string, () => Promise<GrowthSection>>> = {
   tables: async () => (await import('./growth/tables.ts')).measureTables,
   plans: async () => (await import('./growth/plans.ts')).plans,
   connections: async () => (await import('./growth/connections.ts')).measureConnections,
+  streams: async () => (await import('./growth/streams.ts')).measureStreams,
 }
 
 const { values: options, positionals } = parseArgs({

@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
 
 /**
  * Opens event streams and, once they have all begun, says so; then counts what comes. Raw sockets, because a full
@@ -50,9 +51,9 @@ function read(chunk: Buffer): void {
 }
 
 let tokens: readonly string[] | undefined
-process.stdin.on('data', (line: Buffer) => {
+createInterface(process.stdin).on('line', (line) => {
   if (tokens === undefined) {
-    tokens = line.toString().trim().split(' ')
+    tokens = line.trim().split(' ')
     for (let index = 0; index < Number(streams); index += 1) open(tokens[index % tokens.length] ?? '')
     return
   }
