@@ -123,6 +123,7 @@ export function buildCatalog(
       indexes: indexRows.map((index) => buildIndex(index, columnNames)),
       policies: (policiesOf.get(row.oid) ?? []).map((policy) => ({
         name: policy.name,
+        version: policy.version,
         command: policy.command,
         permissive: policy.permissive,
         roles: policy.roles,

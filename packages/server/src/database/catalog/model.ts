@@ -197,6 +197,8 @@ export interface Index {
 
 export interface Policy {
   readonly name: string
+  /** Changes with its definition. */
+  readonly version: string
   readonly command: 'ALL' | 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE'
   readonly permissive: boolean
   readonly roles: readonly string[]

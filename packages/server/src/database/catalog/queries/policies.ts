@@ -34,6 +34,7 @@ export function policiesQuery(schemas: readonly string[]): Sql {
   return sql`
     select p.polrelid::int8 as relation_oid,
       p.polname as name,
+      concat(p.oid, '/', p.xmin) as version,
       case p.polcmd
         when 'r' then 'SELECT' when 'a' then 'INSERT' when 'w' then 'UPDATE' when 'd' then 'DELETE' else 'ALL'
       end as command,
@@ -78,6 +79,7 @@ export function policiesQuery(schemas: readonly string[]): Sql {
 export interface PolicyRow {
   readonly relation_oid: string
   readonly name: string
+  readonly version: string
   readonly command: Policy['command']
   readonly permissive: boolean
   readonly roles: string[]

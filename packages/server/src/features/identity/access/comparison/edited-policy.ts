@@ -50,6 +50,7 @@ export async function editPolicy(
 
 const fresh: Policy = {
   name: '',
+  version: '',
   command: 'SELECT',
   permissive: true,
   roles: ['public'],
