@@ -3,6 +3,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import type { ViewAs, Viewer } from '../../data/view-as/index.ts'
 import { findIdAt } from '../outbox/index.ts'
+import { audienceOf } from './changes/audience.ts'
 import { readPast } from './changes/event.ts'
 import { parseFilter } from './changes/parse-filter.ts'
 import type { EventSelector } from './changes/select-events.ts'
@@ -48,8 +49,8 @@ export function createPreview({ database, planner, selector, viewAs }: PreviewDe
     const start = from === undefined ? undefined : await findIdAt(database, from, 'before')
     const after = cursor ?? (start === undefined ? '0' : String(BigInt(start) - 1n))
     const { events, next } = await readPast(database, { after, tables: names, from, limit })
-    const audience = { scope, subscriptions }
-    const candidates = selector.prepare(events, [audience], undefined)
+    const audience = audienceOf(scope, subscriptions)
+    const candidates = selector.filter(await selector.prepare(events, undefined), [audience])
     const selection = (await selector.select(candidates, [audience])).get(audience)
     return {
       items: (selection?.messages ?? []).flatMap(({ index, body }) => {

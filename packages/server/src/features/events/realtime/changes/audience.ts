@@ -8,6 +8,12 @@ export type Subscriptions = ReadonlyMap<string, Filter | undefined>
 export interface Audience {
   readonly scope: CallerScope
   readonly subscriptions: Subscriptions
+  /** The same for subscriptions that mean the same. */
+  readonly key: string
+}
+
+export function audienceOf(scope: CallerScope, subscriptions: Subscriptions): Audience {
+  return { scope, subscriptions, key: subscriptionKey(subscriptions) }
 }
 
 /** The same for callers between whom policies cannot distinguish. */
@@ -15,6 +21,6 @@ export function identityKey(scope: CallerScope): string {
   return scope.kind === 'unrestricted' ? '' : JSON.stringify(scope)
 }
 
-export function subscriptionKey(subscriptions: Subscriptions): string {
+function subscriptionKey(subscriptions: Subscriptions): string {
   return JSON.stringify([...subscriptions].map(([table, filter]) => [table, filter?.key]).sort())
 }

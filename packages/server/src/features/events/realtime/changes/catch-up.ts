@@ -1,6 +1,6 @@
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
 import type { Stream } from '../stream.ts'
-import type { Subscriptions } from './audience.ts'
+import { audienceOf, type Subscriptions } from './audience.ts'
 import { type Batch, positionAfterBatch } from './batch.ts'
 import { type LogEvent, readLog, readLogBounds } from './event.ts'
 import { type Hub, render } from './hub.ts'
@@ -106,9 +106,9 @@ async function sendNext(
   if (read.events.length === 0) return { batch: read, isWhole: true }
   const since = await listened.look([...new Set(read.events.map(({ table }) => table))])
   const events = read.events.filter((event) => !listened.isOutdated(event))
-  const audience = { scope: stream.listener.scope, subscriptions: tables }
+  const audience = audienceOf(stream.listener.scope, tables)
   // The state before these events can no longer be read.
-  const candidates = selector.prepare(events, [audience], undefined)
+  const candidates = selector.filter(await selector.prepare(events, undefined), [audience])
   const selections = await selector.select(candidates, [audience])
   const { messages = [], hasGap = false } = selections.get(audience) ?? {}
   const isWhole = !hasGap && since <= loggedSince

@@ -50,6 +50,27 @@ export function compileVisible(relation: Relation, asker: Asker, rows: Sql): Sql
 }
 
 /**
+ * The same, and place 0 if the functions of Basalt are those that the policies were understood by.
+ *
+ * @param helpers their object ids and versions, in the order of the ids
+ */
+export function compileVisibleToUnnamed(
+  relation: Relation,
+  rows: Sql,
+  helpers: { readonly oids: Sql; readonly versions: Sql },
+): Sql | undefined {
+  const visible = compileVisible(relation, 'caller', rows)
+  return (
+    visible &&
+    sql`
+    ${visible}
+    union all
+    select 0 where ${helpers.versions}::text[] = array(
+      select f.xmin::text from pg_catalog.pg_proc f where f.oid = any (${helpers.oids}::oid[]) order by f.oid)`
+  )
+}
+
+/**
  * Which of the rows pass which filters of one shape: pairs of the row's and the filter's place.
  *
  * @param values those of the filters, a list per condition

@@ -3,12 +3,13 @@ import type { Logger } from 'pino'
 import { messageOf } from '../../../../lib/errors.ts'
 import { TaskQueue } from '../../../../lib/task-queue.ts'
 import type { Stream } from '../stream.ts'
-import { type Audience, identityKey, subscriptionKey } from './audience.ts'
+import { type Audience, audienceOf, identityKey } from './audience.ts'
 import { type Batch, positionAfter } from './batch.ts'
 import type { LogEvent } from './event.ts'
 import type { HeldSnapshot } from './held-snapshots.ts'
+import { ListenerIndex } from './listener-index.ts'
 import { formatPosition, type Position } from './position.ts'
-import type { EventSelector, Message, Selection } from './select-events.ts'
+import type { Candidates, EventSelector, Message, Selection } from './select-events.ts'
 import { type Sent, type SentLog, sentTo } from './sent-log.ts'
 import { retryWhileUnavailable } from './verdict-failures.ts'
 
@@ -19,7 +20,6 @@ const inFlightLimit = 40
 
 /** The streams of one audience. */
 interface AudienceStreams {
-  readonly key: string
   readonly audience: Audience
   readonly streams: Set<Stream>
 }
@@ -38,7 +38,8 @@ export class Hub {
   readonly #log: Logger
   readonly #groups = new Map<string, Group>()
   readonly #joined = new Map<Stream, { readonly group: Group; readonly audienceStreams: AudienceStreams }>()
-  /** Needed for every look at the log; undefined when audiences were added or removed. */
+  readonly #index = new ListenerIndex<Group>()
+  /** Needed for every look at the log; undefined when streams were added or removed. */
   #tables: readonly string[] | undefined
 
   constructor(selector: EventSelector, sent: SentLog, log: Logger) {
@@ -49,9 +50,7 @@ export class Hub {
 
   /** The tables that have streams. */
   get tables(): readonly string[] {
-    this.#tables ??= [
-      ...new Set([...this.#audiences()].flatMap(({ subscriptions }) => [...subscriptions.keys()])),
-    ]
+    this.#tables ??= this.#index.tables
     return this.#tables
   }
 
@@ -70,14 +69,11 @@ export class Hub {
     this.#groups.set(groupKey, group)
     // As another identity, too, the stream is sent everything in order.
     if (before !== undefined && before !== group) group.queue.follow(before.queue)
-    const key = subscriptionKey(subscriptions)
-    const audienceStreams = group.audiences.get(key) ?? {
-      key,
-      audience: { scope, subscriptions },
-      streams: new Set(),
-    }
-    group.audiences.set(key, audienceStreams)
+    const audience = audienceOf(scope, subscriptions)
+    const audienceStreams = group.audiences.get(audience.key) ?? { audience, streams: new Set() }
+    group.audiences.set(audience.key, audienceStreams)
     audienceStreams.streams.add(stream)
+    this.#index.add(group, audienceStreams.audience)
     this.#joined.set(stream, { group, audienceStreams })
     this.#tables = undefined
   }
@@ -87,15 +83,17 @@ export class Hub {
     if (joined === undefined) return
     const { group, audienceStreams } = joined
     this.#joined.delete(stream)
-    audienceStreams.streams.delete(stream)
-    if (audienceStreams.streams.size > 0) return
-    group.audiences.delete(audienceStreams.key)
+    const { audience, streams } = audienceStreams
+    streams.delete(stream)
+    if (streams.size === 0) group.audiences.delete(audience.key)
+    this.#index.remove(group, audience)
     this.#tables = undefined
     if (group.audiences.size === 0) this.#groups.delete(group.key)
   }
 
   /**
-   * Delivers to every stream what it may receive, each identity by itself.
+   * Delivers to every stream what it may receive, each identity by itself. Identities that cannot receive any of the
+   * events are passed over.
    *
    * @param position after the batch
    * @param before the state before the events, if it could be held
@@ -104,16 +102,26 @@ export class Hub {
     const { events } = batch
     if (events.length === 0) return
     const begunAt = performance.now()
-    const candidates = this.#selector.prepare(events, this.#audiences(), before)
-    const sent: Sent[] = []
-    const delivered = [...this.#groups.values()].map((group) => {
-      // The streams of now: one that joins later has been sent this already.
+    const prepared = await this.#selector.prepare(events, before)
+    // The streams of now: one that joins later has been sent this already.
+    const concerned = [...this.#findConcerned(prepared)].map((group) => {
       const targets = [...group.audiences.values()].map(({ audience, streams }) => ({
         audience,
         streams: [...streams],
       }))
-      const audiences = targets.map(({ audience }) => audience)
-      return this.#enqueue(
+      return { group, targets, audiences: targets.map(({ audience }) => audience) }
+    })
+    const candidates = this.#selector.filter(
+      prepared,
+      concerned.flatMap(({ audiences }) => audiences),
+    )
+    const passedOver = this.#countPassedOver(
+      prepared,
+      concerned.flatMap(({ targets }) => targets),
+    )
+    const sent: Sent[] = []
+    const delivered = concerned.map(({ group, targets, audiences }) =>
+      this.#enqueue(
         group,
         targets.flatMap(({ streams }) => streams),
         async () => {
@@ -127,12 +135,12 @@ export class Hub {
             sent.push(sentTo(streams, audience.subscriptions, selection.messages))
           }
         },
-      )
-    })
+      ),
+    )
     before?.retain()
     const all = Promise.all(delivered).then(() => {
       before?.release()
-      this.#sent.record('live', events, sent)
+      this.#sent.record('live', events, sent, passedOver)
     })
     await Promise.race([all, delay(deliveryWaitMs, undefined, { ref: false })])
   }
@@ -171,22 +179,50 @@ export class Hub {
     }
   }
 
-  *#audiences(): Iterable<Audience> {
-    for (const { audiences } of this.#groups.values())
-      for (const { audience } of audiences.values()) yield audience
+  /** Identities that may receive an event, or a gap. */
+  #findConcerned({ byTable, undecidable, shared }: Candidates): ReadonlySet<Group> {
+    const concerned = new Set<Group>()
+    for (const table of new Set([...byTable.keys(), ...undecidable])) {
+      const rows = undecidable.has(table) ? undefined : shared.get(table)
+      const isForNamedOnly = rows?.names !== undefined && rows.isForNamedOnly
+      const groups = isForNamedOnly ? this.#index.ofUsers(table, rows.names) : this.#index.all(table)
+      for (const group of groups) concerned.add(group)
+    }
+    return concerned
+  }
+
+  /** Returns by table how many streams that listen to it are of identities that were passed over. */
+  #countPassedOver({ byTable }: Candidates, targets: readonly Target[]): ReadonlyMap<string, number> {
+    const counts = new Map([...byTable.keys()].map((table) => [table, this.#index.countStreams(table)]))
+    for (const { audience, streams } of targets) {
+      for (const [table, count] of counts)
+        if (audience.subscriptions.has(table)) counts.set(table, count - streams.length)
+    }
+    return counts
   }
 }
 
-/** The frames are the same for all streams of one transport. */
+/** The streams of an audience as a batch is delivered. */
+interface Target {
+  readonly audience: Audience
+  readonly streams: readonly Stream[]
+}
+
+/** Frames of selections, by what else they depend on. */
+const framesOf = new WeakMap<Selection, Map<string, readonly string[]>>()
+
+/** The frames are the same for all streams of one transport, whoever their callers are. */
 function sendAll(
   streams: readonly Stream[],
   batch: Batch<LogEvent>,
-  { messages, hasGap }: Selection,
+  selection: Selection,
   position: Position,
 ): void {
+  const { messages, hasGap } = selection
   if (hasGap) for (const stream of streams) stream.gap(position)
   if (messages.length === 0) return
-  const frames = new Map<string, readonly string[]>()
+  const frames = framesOf.get(selection) ?? new Map<string, readonly string[]>()
+  framesOf.set(selection, frames)
   for (const stream of streams) {
     if (!stream.isOpen) continue
     const key = `${stream.transport.name} ${stream.isCertain}`

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import type { Step } from '../../../../database/caller/caller-steps.ts'
 import type { Relation } from '../../../../database/catalog/model.ts'
@@ -9,10 +10,16 @@ import { SnapshotUnavailable, type UserDatabase } from '../../../../database/use
 import { sliceObject } from '../../../../lib/json-slices.ts'
 import { RecentKeys } from '../../../../lib/recent-keys.ts'
 import { privilegesOf } from '../../../data/collections/index.ts'
-import type { Asker } from '../../../data/policies/index.ts'
-import { columnsOfPolicies, compileVisible, readsRelations } from './decision-statements.ts'
+import type { Asker, CallerDependence } from '../../../data/policies/index.ts'
+import {
+  columnsOfPolicies,
+  compileVisible,
+  compileVisibleToUnnamed,
+  readsRelations,
+} from './decision-statements.ts'
 import { type Row, toJsonArray, wholeRow } from './event-rows.ts'
 import type { HeldSnapshot } from './held-snapshots.ts'
+import type { Caller } from './shared-rows.ts'
 import { isUndecidable, sqlStateOf } from './verdict-failures.ts'
 
 /** Evaluates policies over the rows of events. */
@@ -24,6 +31,7 @@ export class ReadableRows {
   readonly #visible = {
     caller: new WeakMap<Relation, Statement | undefined>(),
     anonymous: new WeakMap<Relation, Statement | undefined>(),
+    unnamed: new WeakMap<Relation, Statement | undefined>(),
   }
 
   constructor(user: UserDatabase, log: Logger) {
@@ -35,7 +43,7 @@ export class ReadableRows {
    * Those of the rows of one table that policies let the identity read.
    *
    * @param before the state before the events; undefined when it cannot be read
-   * @param onUndecided called when it cannot be said of some row, which is left out
+   * @param onUndecided called with rows of which it cannot be said, which are left out
    * @throws StatementFailed, ConnectionLost, PoolExhausted while the database cannot say
    */
   async find(
@@ -43,7 +51,7 @@ export class ReadableRows {
     scope: CallerScope,
     rows: readonly Row[],
     before: HeldSnapshot | undefined,
-    onUndecided: () => void,
+    onUndecided: OnUndecided,
   ): Promise<readonly Row[]> {
     if (scope.kind === 'unrestricted') return rows
     if (!privilegesOf(relation, scope.kind).select || relation.rlsGap !== undefined) return []
@@ -59,12 +67,39 @@ export class ReadableRows {
     const hidden = rows.filter((row) => !known.has(row) && isOwnLoss(row, columns))
     if (hidden.length === 0) return found
     if (before === undefined) {
-      onUndecided()
+      onUndecided(hidden)
       return found
     }
     const snapshot = await before.exported().catch(() => '')
     const runBefore = async (step: Step) => (await this.#user.runAt(snapshot, scope, [step]))[0]
     return [...found, ...(await this.#evaluate({ ...question, run: runBefore }, hidden))]
+  }
+
+  /**
+   * Those of the rows that policies let a caller read whom none of them names.
+   *
+   * @throws HelpersChanged when policies mean something else by now; and what {@link find} throws
+   */
+  async findUnnamed(
+    relation: Relation,
+    { helpers }: CallerDependence,
+    caller: Caller,
+    rows: readonly Row[],
+    onUndecided: OnUndecided,
+  ): Promise<readonly Row[]> {
+    if (!privilegesOf(relation, 'caller').select || relation.rlsGap !== undefined) return []
+    if (!relation.rlsEnabled) return rows
+    const visible = this.#statementOf(relation, 'unnamed')
+    if (visible === undefined) return []
+    const oids = arrayLiteral(helpers.map(({ oid }) => oid))
+    const versions = arrayLiteral(helpers.map(({ version }) => version))
+    const run = async ({ statement, values }: Step) => {
+      const step = { statement, values: [...values, versions, oids] }
+      const [answer] = await this.#user.run(caller, [step], { isRead: true })
+      if (answer?.rows.some(([place]) => place === '0') !== true) throw new HelpersChanged()
+      return answer
+    }
+    return await this.#evaluate({ run, visible, table: relation.collection, onUndecided }, rows)
   }
 
   /** A policy that fails on a row says no to it, and to no other. */
@@ -75,7 +110,7 @@ export class ReadableRows {
       return (answer?.rows ?? []).flatMap(([place]) => rows[Number(place) - 1] ?? [])
     } catch (error) {
       if (error instanceof SnapshotUnavailable) {
-        onUndecided()
+        onUndecided(rows)
         return []
       }
       if (!isUndecidable(error)) throw error
@@ -84,14 +119,14 @@ export class ReadableRows {
         if (this.#logged.isNew(`${table} ${reason}`)) {
           this.#log.warn({ table, reason }, 'a policy failed on a changed record')
         }
-        onUndecided()
+        onUndecided(rows)
         return []
       }
       const middle = Math.ceil(rows.length / 2)
       const first = await this.#evaluate(question, rows.slice(0, middle))
       // One that fails whatever the row need not be evaluated for every row.
       if (first.length === 0 && !isAboutValue(error)) {
-        onUndecided()
+        onUndecided(rows)
         return []
       }
       return [...first, ...(await this.#evaluate(question, rows.slice(middle)))]
@@ -99,10 +134,14 @@ export class ReadableRows {
   }
 
   /** Undefined where no policy permits anything. */
-  #statementOf(relation: Relation, asker: Asker): Statement | undefined {
+  #statementOf(relation: Relation, asker: Asker | 'unnamed'): Statement | undefined {
     const known = this.#visible[asker]
     if (!known.has(relation)) {
-      const compiled = compileVisible(relation, asker, sql`${''}`)
+      const parameter = sql`${''}`
+      const compiled =
+        asker === 'unnamed'
+          ? compileVisibleToUnnamed(relation, parameter, { versions: parameter, oids: parameter })
+          : compileVisible(relation, asker, parameter)
       // The type of the rows is that of the table: another one when it is made again.
       known.set(relation, compiled && statement(render(compiled).text, relation.version))
     }
@@ -115,8 +154,13 @@ interface Question {
   readonly run: (step: Step) => Promise<Answer | undefined>
   readonly visible: Statement
   readonly table: string
-  readonly onUndecided: () => void
+  readonly onUndecided: OnUndecided
 }
+
+type OnUndecided = (rows: readonly Row[]) => void
+
+/** A function that policies call is not the one by which they were understood. */
+export class HelpersChanged extends Error {}
 
 /**
  * Whether it is the event that may have hidden the row: a delete, or an update of a column that policies look at. After

@@ -1,19 +1,20 @@
 import type { Logger } from 'pino'
 import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
-import type { Catalog, Column, Relation } from '../../../../database/catalog/model.ts'
-import { sql } from '../../../../database/sql.ts'
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { UserDatabase } from '../../../../database/user-database.ts'
 import { maySelect } from '../../../data/collections/index.ts'
 import type { Audience } from './audience.ts'
-import { compileRestricted } from './decision-statements.ts'
+import { CallerDependences } from './caller-dependences.ts'
 import type { LogEvent } from './event.ts'
+import { describeRows } from './event-bodies.ts'
 import { type Row, rowsOf } from './event-rows.ts'
 import type { Filter } from './filter.ts'
 import type { HeldSnapshot } from './held-snapshots.ts'
 import { findPassing, type Passing } from './passing.ts'
-import { ReadableRows } from './readable-rows.ts'
+import { HelpersChanged, ReadableRows } from './readable-rows.ts'
+import { SharedRows } from './shared-rows.ts'
 import { findStreamed } from './streamed.ts'
 
 /** What an audience receives of one event. */
@@ -38,9 +39,17 @@ export interface Candidates {
   readonly byTable: ReadonlyMap<string, readonly Row[]>
   /** Tables with events of which it cannot be decided who may receive them. */
   readonly undecidable: ReadonlySet<string>
-  readonly passing: Passing
+  /** Tables by whose policies many callers are the same. */
+  readonly shared: Map<string, SharedRows>
   /** The state before the events; undefined when it cannot be read. */
   readonly before: HeldSnapshot | undefined
+}
+
+/** Events to decide about, with what the filters of their audiences take. */
+export interface FilteredCandidates extends Candidates {
+  readonly passing: Passing
+  /** Selections of audiences that differ in nothing that matters to these events. */
+  readonly selections: Map<string, Promise<Selection>>
 }
 
 export interface EventSelectorDeps {
@@ -66,24 +75,33 @@ export interface EventSelectorDeps {
 export class EventSelector {
   readonly #deps: EventSelectorDeps
   readonly #readable: ReadableRows
+  readonly #dependences: CallerDependences
 
   constructor(deps: EventSelectorDeps) {
     this.#deps = deps
     this.#readable = new ReadableRows(deps.user, deps.log)
+    this.#dependences = new CallerDependences(deps.system, deps.log)
+  }
+
+  async prepare(events: readonly LogEvent[], before: HeldSnapshot | undefined): Promise<Candidates> {
+    const rows = events.map(rowsOf)
+    const byTable = Map.groupBy(rows.flat(), ({ event }) => event.table)
+    const undecidable = new Set(events.filter(({ isGap }) => isGap).map(({ table }) => table))
+    const shared = new Map<string, SharedRows>()
+    const { current } = this.#deps.live
+    for (const [table, all] of byTable) {
+      const relation = findStreamed(current, table)
+      const found = relation && (await this.#share(relation, all))
+      if (found !== undefined) shared.set(table, found)
+    }
+    return { rows, byTable, undecidable, shared, before }
   }
 
   /** @param audiences all that will be selected for */
-  prepare(
-    events: readonly LogEvent[],
-    audiences: Iterable<Audience>,
-    before: HeldSnapshot | undefined,
-  ): Candidates {
+  filter(candidates: Candidates, audiences: Iterable<Audience>): FilteredCandidates {
     const { live, system, log } = this.#deps
-    const rows = events.map(rowsOf)
-    const byTable = Map.groupBy(rows.flat(), ({ event }) => event.table)
-    const passing = findPassing({ live, database: system, log }, byTable, audiences)
-    const undecidable = new Set(events.filter(({ isGap }) => isGap).map(({ table }) => table))
-    return { rows, byTable, undecidable, passing, before }
+    const passing = findPassing({ live, database: system, log }, candidates.byTable, audiences)
+    return { ...candidates, passing, selections: new Map() }
   }
 
   /**
@@ -92,7 +110,38 @@ export class EventSelector {
    * @throws StatementFailed, ConnectionLost, PoolExhausted while the database cannot say
    */
   async select(
-    candidates: Candidates,
+    candidates: FilteredCandidates,
+    audiences: readonly Audience[],
+  ): Promise<ReadonlyMap<Audience, Selection>> {
+    try {
+      const keys = audiences.map((audience) => commonKey(candidates, audience))
+      if (keys.some((key) => key === undefined)) return await this.#select(candidates, audiences)
+      const selections = await Promise.all(
+        audiences.map((audience, index) => this.#selectCommon(candidates, audience, keys[index] ?? '')),
+      )
+      return new Map(audiences.map((audience, index) => [audience, selections[index] ?? nothingSelected]))
+    } catch (error) {
+      if (!(error instanceof HelpersChanged)) throw error
+      // What one caller may read says nothing about another one.
+      candidates.shared.clear()
+      return await this.#select(candidates, audiences)
+    }
+  }
+
+  /** Selects once for all audiences of the key. */
+  #selectCommon(candidates: FilteredCandidates, audience: Audience, key: string): Promise<Selection> {
+    const { selections } = candidates
+    const known = selections.get(key)
+    if (known !== undefined) return known
+    const selection = this.#select(candidates, [audience]).then((all) => all.get(audience) ?? nothingSelected)
+    selections.set(key, selection)
+    // The next attempt asks again.
+    selection.catch(() => selections.delete(key))
+    return selection
+  }
+
+  async #select(
+    candidates: FilteredCandidates,
     audiences: readonly Audience[],
   ): Promise<ReadonlyMap<Audience, Selection>> {
     const scope = audiences[0]?.scope
@@ -109,8 +158,10 @@ export class EventSelector {
         if (rows.length === 0 || relation === undefined) return
         const { before } = candidates
         const onUndecided = () => undecided.add(table)
-        const readable = await this.#readable.find(relation, scope, rows, before, onUndecided)
-        await this.#describe(relation, scope, readable, bodies)
+        const own = await this.#takeShared(candidates.shared.get(table), scope, rows, bodies, onUndecided)
+        if (own.length === 0) return
+        const readable = await this.#readable.find(relation, scope, own, before, onUndecided)
+        await describeRows(this.#deps.system, relation, scope.kind, readable, bodies)
       }),
     )
     return new Map(
@@ -122,34 +173,62 @@ export class EventSelector {
     )
   }
 
-  /** What is sent of each row: the record as it is, or the key of one that is to be deleted. */
-  async #describe(
-    relation: Relation,
+  /** Adds the bodies of rows that are decided once for many callers. @returns the rows to decide for this one */
+  async #takeShared(
+    shared: SharedRows | undefined,
     scope: CallerScope,
     rows: readonly Row[],
     bodies: Map<Row, string>,
-  ): Promise<void> {
-    const { collection: table } = relation
-    const columns = relation.columns.filter((column) => maySelect(column, scope.kind))
-    const current = rows.filter(({ isOld }) => !isOld)
-    const records = current.map(({ event }) => event.record)
-    const isWhole = columns.length === relation.columns.length
-    const shown = isWhole ? records : await this.#restrict(records, columns)
-    current.forEach((row, index) => {
-      bodies.set(row, bodyOf(row.event.action, table, shown[index] ?? '{}'))
-    })
-    for (const row of rows)
-      if (row.isOld) bodies.set(row, bodyOf('delete', table, keyOf(row.event, relation, columns)))
+    onUndecided: () => void,
+  ): Promise<readonly Row[]> {
+    if (shared === undefined || scope.kind !== 'caller' || shared.classOf(scope) === undefined) return rows
+    const split = shared.split(rows, scope)
+    if (split.shared.length === 0) return split.own
+    const verdict = await shared.verdictFor(scope)
+    for (const row of split.shared) {
+      const body = verdict.bodies.get(row)
+      if (body !== undefined) bodies.set(row, body)
+      if (verdict.undecided.has(row)) onUndecided()
+    }
+    return split.own
   }
 
-  async #restrict(records: readonly string[], columns: readonly Column[]): Promise<string[]> {
-    if (records.length === 0) return []
-    const names = columns.map(({ name }) => name)
-    const rows = await this.#deps.system.many<{ record: string }>(
-      compileRestricted(sql`${`[${records.join()}]`}`, names),
-    )
-    return rows.map(({ record }) => record)
+  /** Undefined where policies may distinguish any two callers. */
+  async #share(relation: Relation, rows: readonly Row[]): Promise<SharedRows | undefined> {
+    const dependence = await this.#dependences.of(relation)
+    if (dependence === undefined) return undefined
+    return new SharedRows(dependence, rows, async (open, caller) => {
+      const undecided = new Set<Row>()
+      const bodies = new Map<Row, string>()
+      const onUndecided = (failed: readonly Row[]) => {
+        for (const row of failed) undecided.add(row)
+      }
+      const readable = await this.#readable.findUnnamed(relation, dependence, caller, open, onUndecided)
+      await describeRows(this.#deps.system, relation, caller.kind, readable, bodies)
+      return { bodies, undecided }
+    })
   }
+}
+
+const nothingSelected: Selection = { messages: [], hasGap: false }
+
+/**
+ * Returns the same for audiences that receive the same of the events, as no row names their callers and policies cannot
+ * distinguish them; undefined for one that has to be decided about alone.
+ */
+function commonKey(
+  { byTable, shared }: Candidates,
+  { scope, subscriptions, key }: Audience,
+): string | undefined {
+  let classes = ''
+  for (const table of byTable.keys()) {
+    if (!subscriptions.has(table)) continue
+    const rows = shared.get(table)
+    const callerClass = rows?.classOf(scope)
+    if (rows === undefined || callerClass === undefined || rows.mayName(scope)) return undefined
+    classes += `${callerClass} `
+  }
+  return `${classes}${key}`
 }
 
 /** @param bodies of the rows that the audience may read */
@@ -172,7 +251,7 @@ function choose(
 async function takenBy(
   { scope, subscriptions }: Audience,
   catalog: Catalog,
-  { byTable, passing }: Candidates,
+  { byTable, passing }: FilteredCandidates,
 ): Promise<{ readonly rows: ReadonlySet<Row>; readonly undecided: readonly string[] }> {
   const taken: Row[] = []
   const undecided: string[] = []
@@ -194,18 +273,4 @@ async function takenBy(
     })
     return isAllowed ? await passing(table, filter) : undefined
   }
-}
-
-/** The primary key as texts, as far as the caller may read it. */
-function keyOf({ key, oldKey }: LogEvent, { primaryKey }: Relation, readable: readonly Column[]): string {
-  const values = oldKey ?? key ?? []
-  const members = primaryKey.flatMap((column, place) =>
-    readable.includes(column) ? [[column.name, values[place]] as const] : [],
-  )
-  return JSON.stringify(Object.fromEntries(members))
-}
-
-/** A `json` column keeps the line breaks of what was written; outside of strings they mean nothing. */
-function bodyOf(action: LogEvent['action'], table: string, record: string): string {
-  return `{"action":"${action}","table":${JSON.stringify(table)},"record":${record.replace(/[\r\n]+/g, ' ')}}`
 }

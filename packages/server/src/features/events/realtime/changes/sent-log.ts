@@ -66,10 +66,19 @@ export class SentLog {
     this.#options = options
   }
 
-  /** Adds who was sent what of the events. */
-  record(delivery: Delivery, events: readonly LogEvent[], sent: readonly Sent[]): void {
+  /**
+   * Adds who was sent what of the events.
+   *
+   * @param passedOver by table, how many other streams listen to it that were sent nothing
+   */
+  record(
+    delivery: Delivery,
+    events: readonly LogEvent[],
+    sent: readonly Sent[],
+    passedOver: ReadonlyMap<string, number> = new Map(),
+  ): void {
     if (!this.#options.isKept || this.#isStopped) return
-    const entries = countSent(events, sent)
+    const entries = countSent(events, sent, passedOver)
     const [first, last] = [entries[0], entries.at(-1)]
     if (first === undefined || last === undefined) return
     const page = this.#extend(delivery, BigInt(first.id), BigInt(last.id))
@@ -153,8 +162,9 @@ export function sentTo(
 function countSent(
   events: readonly LogEvent[],
   sent: readonly Sent[],
+  passedOver: ReadonlyMap<string, number>,
 ): readonly { readonly id: string; readonly entry: Entry<Stream> }[] {
-  const listening = new Map<string, number>()
+  const listening = new Map(passedOver)
   const counts = new Map<number, { count: number; readonly receivers: Stream[] }>()
   for (const { streams, subscriptions, indexes } of sent) {
     for (const table of subscriptions.keys())
