@@ -8,7 +8,7 @@ import { type Dashboard, journeys, openDashboard } from '../../tests/journey.ts'
 const setup = `
   create table note (id int primary key, owner uuid, body text);
   alter table note enable row level security;
-  create policy own on note using (owner = (select basalt.user_id()));
+  create policy own on note using (owner = basalt.user_id());
   create index on note (owner);
   create function add_job() returns trigger language plpgsql security definer as $$
   begin

@@ -73,7 +73,7 @@ export function PolicyForm({ relation: { schema, name }, policy, onClose }: Poli
       {command !== 'insert' && (
         <TextArea
           label="Rows it shows"
-          hint="A condition, such as owner_id = (select basalt.user_id())."
+          hint="A condition, such as owner_id = basalt.user_id(). An index on the column serves it."
           value={using}
           onChange={setUsing}
           isCode

@@ -39,8 +39,8 @@ comment on table public.todo is 'what''s to do';
 comment on column public.todo."order" is 'rank';
 alter table public.todo enable row level security;
 create policy own on public.todo to basalt_authenticated
-  using (owner_id = (select basalt.user_id()))
-  with check (owner_id = (select basalt.user_id()));
+  using (owner_id = basalt.user_id())
+  with check (owner_id = basalt.user_id());
 `,
   ],
   [
@@ -145,8 +145,8 @@ alter table public.todo rename column a to b;
     },
     `alter table public.todo enable row level security;
 create policy members on public.todo to basalt_authenticated
-  using (team_id in (select m.team_id from public.member m where m.user_id = (select basalt.user_id())))
-  with check (team_id in (select m.team_id from public.member m where m.user_id = (select basalt.user_id())));
+  using (team_id = any (array(select m.team_id from public.member m where m.user_id = basalt.user_id())))
+  with check (exists (select from public.member m where m.user_id = basalt.user_id() and m.team_id = public.todo.team_id));
 `,
   ],
   [

@@ -63,16 +63,19 @@ export function templateStatements(table: Named, template: TemplateInput): strin
   const on = qualified(table)
   switch (template.name) {
     case 'owner': {
-      const condition = `${name(columnOf(template))} = (select basalt.user_id())`
-      return [ruled('own', on, callerRole, condition)]
+      const condition = `${name(columnOf(template))} = basalt.user_id()`
+      return [ruled('own', on, callerRole, condition, condition)]
     }
     case 'members': {
       const { through } = template
       if (through === undefined) throw missing('through', 'the table that has who belongs to which team')
-      const teams =
-        `select m.${name(through.teamColumn)} from ${qualified(through)} m ` +
-        `where m.${name(through.userColumn)} = (select basalt.user_id())`
-      return [ruled('members', on, callerRole, `${name(columnOf(template))} in (${teams})`)]
+      const column = name(columnOf(template))
+      const team = `m.${name(through.teamColumn)}`
+      const from = `from ${qualified(through)} m where m.${name(through.userColumn)} = basalt.user_id()`
+      // An index finds rows by an array; of a row that is written its own team is looked up.
+      const rows = `${column} = any (array(select ${team} ${from}))`
+      const row = `exists (select ${from} and ${team} = ${on}.${column})`
+      return [ruled('members', on, callerRole, rows, row)]
     }
     case 'signed in':
       return [`create policy read on ${on} for select to ${callerRole}\n  using (true)`]
@@ -87,8 +90,8 @@ export function templateStatements(table: Named, template: TemplateInput): strin
   }
 }
 
-function ruled(policy: string, on: string, role: string, condition: string): string {
-  return `create policy ${policy} on ${on} to ${role}\n  using (${condition})\n  with check (${condition})`
+function ruled(policy: string, on: string, role: string, rows: string, row: string): string {
+  return `create policy ${policy} on ${on} to ${role}\n  using (${rows})\n  with check (${row})`
 }
 
 function columnOf({ column }: TemplateInput): string {
