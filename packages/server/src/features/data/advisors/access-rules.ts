@@ -6,6 +6,13 @@ import {
   unguardedTables,
 } from '../../../database/catalog/advisories.ts'
 import type { Catalog, Column, DatabaseFunction, Policy, Relation } from '../../../database/catalog/model.ts'
+import {
+  comparedColumns,
+  conditionsOf,
+  hasAlternatives,
+  maskSubqueries,
+  mentions,
+} from '../../../database/catalog/policy-expressions.ts'
 import { type Expression, type Sql, sql } from '../../../database/sql.ts'
 import { type Finding, type Rule, write } from './advice.ts'
 import { wrapSessionCalls } from './policy-calls.ts'
@@ -133,31 +140,41 @@ function advisePolicy(table: Relation): Finding {
 
 function ownRows({ name, type }: Column): Sql {
   return type.base === 'uuid'
-    ? sql`${sql.id(name)} = (select basalt.user_id())`
-    : sql`${sql.id(name)} = (select basalt.user_id())::text`
+    ? sql`${sql.id(name)} = basalt.user_id()`
+    : sql`${sql.id(name)} = basalt.user_id()::text`
 }
 
-function adviseCalls(table: Relation, { name, using, check }: Policy): Finding[] {
-  const parts = [
-    { keyword: sql`using`, before: using },
-    { keyword: sql`with check`, before: check },
-  ].flatMap(({ keyword, before }) => {
-    const after = before === undefined ? undefined : wrapSessionCalls(before)
-    // What PostgreSQL has printed, and the names of session functions within it.
-    return after === undefined || after === before
-      ? []
-      : [sql`${keyword} ${sql.expression(after as Expression)}`]
-  })
-  if (parts.length === 0) return []
+function adviseCalls(table: Relation, policy: Policy): Finding[] {
+  const { name, using } = policy
+  if (using === undefined || !callsPerRow(table, policy, using)) return []
+  // What PostgreSQL has printed, and the names of session functions within it.
+  const wrapped = sql.expression(wrapSessionCalls(using) as Expression)
   return [
     {
       rule: rules.callsPerRow,
       severity: 'warning',
       object: `policy "${name}" on ${nameOf(table)}`,
-      ...(using === undefined ? {} : { detail: using }),
-      statement: write(sql`alter policy ${sql.id(name)} on ${idOf(table)} ${sql.join(parts, sql` `)}`),
+      detail: using,
+      statement: write(sql`alter policy ${sql.id(name)} on ${idOf(table)} using ${wrapped}`),
     },
   ]
+}
+
+/**
+ * Whether a call of the session is made for each row: beside a column, where no comparison leads to an index. Of what is
+ * compared without an index another rule speaks. Conditions without a column are evaluated once.
+ */
+function callsPerRow({ columns }: Relation, policy: Policy, using: Expression): boolean {
+  const conditions = conditionsOf(maskSubqueries(using))
+  const isComparison = (condition: string) => comparedColumns(condition, policy).length > 0
+  const isServed = hasAlternatives(using) ? conditions.every(isComparison) : conditions.some(isComparison)
+  return (
+    !isServed &&
+    conditions.some(
+      (condition) =>
+        wrapSessionCalls(condition) !== condition && columns.some(({ name }) => mentions(condition, name)),
+    )
+  )
 }
 
 function adviseSearchPath(called: DatabaseFunction): Finding {

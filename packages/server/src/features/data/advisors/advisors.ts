@@ -7,6 +7,7 @@ import { type DismissalRow, listDismissals } from './dismissals.ts'
 import { type Captured, findUncaptured } from './event-rules.ts'
 import { findHealth } from './health-rules.ts'
 import { findIndexes } from './index-rules.ts'
+import type { Planner } from './policy-plans.ts'
 import { findRelationNames } from './relation-rules.ts'
 
 const unindexedSearch: Rule = {
@@ -18,7 +19,7 @@ const unindexedSearch: Rule = {
 }
 
 export interface AdvisorDeps {
-  readonly database: Queryable
+  readonly database: Queryable & Planner
   readonly catalog: Catalog
   /** Of the collections that have settings of a search, or its indexes. */
   readonly listSearches: () => Promise<readonly IndexStatus[]>

@@ -1,3 +1,5 @@
+import { closingOf, maskTexts } from '../../../database/catalog/policy-expressions.ts'
+
 /**
  * Calls in the expression of a policy that PostgreSQL makes for each row, although their answer is the same for all of
  * them: functions of the session and `current_setting`. In a subquery without a `from` they are made once.
@@ -18,22 +20,6 @@ export function wrapSessionCalls(expression: string): string {
     done = end + 1
   }
   return wrapped + expression.slice(done)
-}
-
-/** Texts and quoted names as blanks of the same length, so that what they hold is not taken for SQL. */
-export function maskTexts(expression: string): string {
-  return expression.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"/g, (text) => ' '.repeat(text.length))
-}
-
-/** The place of the parenthesis that closes the one at the place. */
-export function closingOf(text: string, opening: number): number {
-  let depth = 0
-  for (let place = opening; place < text.length; place += 1) {
-    if (text[place] === '(') depth += 1
-    if (text[place] === ')') depth -= 1
-    if (depth === 0) return place
-  }
-  return text.length - 1
 }
 
 /** Whether a group around the place is a subquery that reads no relation. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compareWithArrays } from './policy-lists.ts'
+import { compareWithArrays, selectByArrays } from './policy-lists.ts'
 
 test.each([
   [
@@ -33,4 +33,27 @@ test.each([
   ['note', '(team_id = ANY (ARRAY[1, 2]))'],
 ])('of %s, %s stays', (table, expression) => {
   expect(compareWithArrays(expression, table)).toEqual({ columns: [], expression })
+})
+
+test.each([
+  [
+    '(EXISTS ( SELECT\n   FROM thing t\n  WHERE (t.id = note.thing_id)))',
+    '(thing_id = ANY (ARRAY( SELECT t.id FROM thing t)))',
+  ],
+  [
+    '((EXISTS ( SELECT 1 FROM member m WHERE ((note.team_id = m.team_id) AND (m.user_id = basalt.user_id())))) OR (owner = basalt.user_id()))',
+    '((team_id = ANY (ARRAY( SELECT m.team_id FROM member m WHERE (true AND (m.user_id = basalt.user_id()))))) OR (owner = basalt.user_id()))',
+  ],
+])('%s selects by arrays', (expression, expected) => {
+  expect(selectByArrays(expression, 'note')?.expression).toBe(expected)
+})
+
+test.each([
+  '(NOT (EXISTS ( SELECT FROM thing t WHERE (t.id = note.thing_id))))',
+  '(EXISTS ( SELECT FROM thing t WHERE ((t.id = note.thing_id) OR t.is_open)))',
+  '(EXISTS ( SELECT FROM thing t WHERE ((t.id = note.thing_id) AND (t.kind = note.kind))))',
+  '(EXISTS ( SELECT FROM thing t WHERE (t.id > note.thing_id)))',
+  'may_see(thing_id)',
+])('%s has no such form', (expression) => {
+  expect(selectByArrays(expression, 'note')).toBeUndefined()
 })

@@ -1,4 +1,4 @@
-import { closingOf, maskTexts } from './policy-calls.ts'
+import { closingOf, maskTexts } from '../../../database/catalog/policy-expressions.ts'
 
 /**
  * A comparison of a column with the rows of a subquery, as PostgreSQL prints it: `(team_id IN ( SELECT …`, or with a cast
@@ -39,4 +39,56 @@ function namesTable(subquery: string, table: string): boolean {
     subquery.includes(`"${table.replaceAll('"', '""')}".`) ||
     (isPlain && new RegExp(`(?<![\\w."])${table}\\.`).test(subquery))
   )
+}
+
+/**
+ * The expression of a policy with arrays in place of `exists (select … where x = column)` and of IN, and the columns that are
+ * compared with them. Undefined where something else depends on rows of other tables.
+ */
+export function selectByArrays(
+  expression: string,
+  table: string,
+): { readonly columns: readonly string[]; readonly expression: string } | undefined {
+  const lists = compareWithArrays(expression, table)
+  const columns = [...lists.columns]
+  let compared = lists.expression
+  for (;;) {
+    const masked = maskTexts(compared)
+    const opening = /(?<!NOT )\(EXISTS (?=\( ?SELECT\b)/.exec(masked)
+    if (opening === null) break
+    const start = opening.index + opening[0].length
+    const end = closingOf(masked, start)
+    const array = arrayOf(compared.slice(start + 1, end), table)
+    if (array === undefined) return undefined
+    columns.push(array.column)
+    compared = `${compared.slice(0, opening.index)}(${array.comparison}${compared.slice(end + 1)}`
+  }
+  return columns.length === 0 ? undefined : { columns, expression: compared }
+}
+
+/** `column = ANY (ARRAY( SELECT … ))` of a subquery that compares one column of the row, in a condition that must hold. */
+function arrayOf(
+  subquery: string,
+  table: string,
+): { readonly column: string; readonly comparison: string } | undefined {
+  if (!/^[a-z_][a-z0-9_]*$/.test(table)) return undefined
+  const masked = maskTexts(subquery)
+  const [head, from, where] = [/^\s*SELECT\b/, /\sFROM\s/, /\sWHERE\s/].map((pattern) => pattern.exec(masked))
+  if (head == null || from == null || where == null) return undefined
+  const condition = masked.slice(where.index)
+  if (/\b(?:OR|NOT|GROUP|HAVING|LIMIT|UNION|EXCEPT|INTERSECT|OFFSET)\b/.test(condition)) return undefined
+  const own = `${table}\\.([a-z_][a-z0-9_]*)`
+  const other = '([a-z_][a-z0-9_]*\\.[a-z_][a-z0-9_]*)'
+  const equality = new RegExp(`\\((?:${other} = ${own}|${own} = ${other})\\)`).exec(condition)
+  // The row is named once, there.
+  if (equality === null || [...masked.matchAll(new RegExp(`(?<![\\w."])${table}\\.`, 'g'))].length !== 1)
+    return undefined
+  const column = equality[2] ?? equality[3] ?? ''
+  const value = equality[1] ?? equality[4] ?? ''
+  const at = where.index + equality.index
+  const rest = ` ${subquery.slice(from.index, at).trimStart()}true${subquery.slice(at + equality[0].length)}`
+  return {
+    column,
+    comparison: `${column} = ANY (ARRAY( SELECT ${value}${rest.replace(/\s+WHERE true\s*$/, '')}))`,
+  }
 }

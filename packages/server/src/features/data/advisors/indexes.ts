@@ -1,0 +1,18 @@
+import type { Relation } from '../../../database/catalog/model.ts'
+import { sql } from '../../../database/sql.ts'
+import { idOf } from './access-rules.ts'
+import { type Severity, write } from './advice.ts'
+
+/** Rows below which a table is read as quickly as an index. */
+const smallRows = 10_000
+/** Rows from which on a table is indexed without keeping writers waiting, which no transaction can do. */
+const concurrentRows = 100_000
+
+export function severityOf(rows: number): Severity {
+  return rows < smallRows ? 'info' : 'warning'
+}
+
+export function createIndex(table: Relation, columns: readonly string[], rows: number): string {
+  const how = rows >= concurrentRows ? sql` concurrently` : sql.empty
+  return write(sql`create index${how} on ${idOf(table)} (${sql.join(columns.map((name) => sql.id(name)))})`)
+}
