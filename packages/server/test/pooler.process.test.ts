@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask } from './ask.ts'
 import { alice, bob, notes } from './fixtures.ts'
+import { makeScratchDirectory } from './scratch-directory.ts'
 import { createDirectory, isRoot, unprivileged } from './server-process.ts'
 import {
   createTestApp,
@@ -14,7 +15,7 @@ import {
   type TestDatabase,
   userToken,
 } from './test-app.ts'
-import { findFreePort } from './throw-away-cluster.ts'
+import { findFreePort, startThrowAwayCluster } from './throw-away-cluster.ts'
 import { startTransactionPooler } from './transaction-pooler.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -71,6 +72,124 @@ default_pool_size = ${sessions}
     },
   }
 }
+
+/** PgBouncer as the guide sets it up, before a cluster whose roles log in by passwords. */
+async function startListedPgBouncer(target: number) {
+  const account = isRoot ? unprivileged : undefined
+  const directory = createDirectory(account)
+  const port = await findFreePort()
+  const list = join(directory.path, 'userlist.txt')
+  const file = join(directory.path, 'pgbouncer.ini')
+  writeFileSync(list, '')
+  writeFileSync(
+    file,
+    `[databases]
+app = host=127.0.0.1 port=${target} dbname=app
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+pool_mode = transaction
+auth_type = scram-sha-256
+auth_file = ${list}
+`,
+  )
+  const child = spawn(pgbouncer, ['--quiet', file], { stdio: 'ignore', ...account })
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  const logsIn = (user: string) => {
+    const client = new pg.Client({ connectionString: `postgresql://${user}@127.0.0.1:${port}/app` })
+    client.on('error', () => undefined)
+    return client.connect().then(
+      () => client.end().then(() => true),
+      () => false,
+    )
+  }
+  return {
+    port,
+    /** Has it know these users, one of whom can log in from then on. */
+    async list(lines: readonly string[], user: string) {
+      writeFileSync(list, lines.join('\n'))
+      await waitFor('PgBouncer to know the roles', async () => {
+        child.kill('SIGHUP')
+        return await logsIn(user)
+      })
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await ended
+      await directory[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test.skipIf(!existsSync(pgbouncer))(
+  `PgBouncer that is set up as the guide says lets requests log in without rights${existsSync(pgbouncer) ? '' : ' (skipped: PgBouncer is not installed)'}`,
+  async () => {
+    const owner = 'app:of%20the%20owner'
+    const directory = makeScratchDirectory('basalt-hba-')
+    // Postgres runs as an account of its own, which has to pass.
+    chmodSync(directory, 0o755)
+    const hba = join(directory, 'hba.conf')
+    writeFileSync(
+      hba,
+      'local all all trust\nhost all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n',
+      { mode: 0o644 },
+    )
+    await using cluster = await startThrowAwayCluster({ hba_file: hba })
+    await cluster.sql('postgres', "create role app login createrole password 'of the owner'")
+    await cluster.sql('postgres', 'create database app owner app')
+    await cluster.sql('app', `${notes}; alter table note owner to app`)
+    await using pooler = await startListedPgBouncer(cluster.port)
+    // The statement of the guide.
+    const lines = async () => {
+      const rows = await cluster.sql<{ format: string }>(
+        'postgres',
+        `select format('"%s" "%s"', rolname, rolpassword) from pg_authid
+         where rolname in ('app', 'basalt_gateway', 'basalt_administrator')`,
+      )
+      return rows.map(({ format }) => format)
+    }
+    const database: TestDatabase = {
+      url: `postgresql://${owner}@127.0.0.1:${pooler.port}/app`,
+      sql: async <Row extends pg.QueryResultRow>(text: string) => await cluster.sql<Row>('app', text),
+      [Symbol.asyncDispose]: async () => undefined,
+    }
+    const config = { 'database.require_rls': 'false', 'logging.level': 'warn' }
+    const token = userToken({ sub: alice })
+    const work = async (app: TestApp) => {
+      const body = { body: 'one', owner_id: alice }
+      const created = await app.request('POST', '/api/collections/note', { token, body })
+      const listed = await app.request('GET', '/api/collections/note', { token: await app.adminToken() })
+      return [created.status, listed.status]
+    }
+    const loginsOf = async () => {
+      const rows = await database.sql<{ login: string }>(`
+        select distinct usename::text as login from pg_stat_activity
+        where datname = 'app' and usename <> 'postgres' order by 1`)
+      return rows.map(({ login }) => login)
+    }
+    const said = ({ log }: TestApp) =>
+      log.filter((line) => line.includes('"pooler"') || line.includes('"run"'))
+
+    await pooler.list(await lines(), owner)
+    {
+      await using app = await createTestApp({ database, config })
+      expect(await work(app)).toEqual([201, 200])
+      const [gateway = '', administrator = ''] = said(app)
+      const [, line] =
+        /"pooler":"add to its auth_file, and start again: (.*?\\"[^"]*\\")"/.exec(gateway) ?? []
+      expect((await lines()).join('\n')).toContain(line?.replaceAll('\\"', '"'))
+      const [statement = ''] = /create role basalt_administrator [^;]*;/.exec(administrator) ?? []
+      await database.sql(statement)
+    }
+    await pooler.list(await lines(), owner)
+    await using app = await createTestApp({ database, config })
+    expect(said(app)).toEqual([])
+    expect(await work(app)).toEqual([201, 200])
+    expect(await loginsOf()).toEqual(['app', 'basalt_administrator', 'basalt_gateway'])
+    rmSync(directory, { recursive: true })
+  },
+)
 
 const poolers: [string, (database: URL) => Promise<Pooler>][] = [
   ['a pooler of our own', startOurs],

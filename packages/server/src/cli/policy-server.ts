@@ -1,8 +1,11 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { type App, createApp } from '../app.ts'
 import type { Config } from '../config/schema.ts'
-import type { Call } from '../database/connection/message.ts'
+import { type Call, statement } from '../database/connection/message.ts'
+import { gatewayRole } from '../database/logins/roles.ts'
+import { sql } from '../database/sql.ts'
+import type { Queryable } from '../database/system-database.ts'
 import { signAccessToken } from '../features/identity/accounts/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { openThrowAwayBranch } from '../project/databases/replay.ts'
@@ -29,14 +32,16 @@ export async function openPolicyTester(config: Config): Promise<PolicyTester> {
       log: pino({ level: 'silent' }),
       // That of the tokens.
       clock: systemClock,
-      rehearsal: { setup: () => setup },
+      rehearsal: { setup: () => setup, loginSecret: branch.config.auth.jwt_secret },
     })
   const app = await start().catch(async (error) => {
     await branch[Symbol.asyncDispose]()
     throw error
   })
-  const server = createPolicyServer(app, { secret, password }, (calls) => {
-    setup = calls
+  const setupToken = randomBytes(32).toString('hex')
+  await createSetupFunction(app.database.system, setupToken)
+  const server = createPolicyServer(app, { secret, password }, (texts) => {
+    setup = texts.map((text) => ({ statement: runSetup, values: [setupToken, text] }))
   })
   return {
     async run(migrations, files) {
@@ -49,6 +54,31 @@ export async function openPolicyTester(config: Config): Promise<PolicyTester> {
       await app.close().finally(() => branch[Symbol.asyncDispose]())
     },
   }
+}
+
+const runSetup = statement('select basalt.run_setup($1, $2)')
+
+/**
+ * Has the setup of a case work as the owner, in the transaction of a caller whose login has no rights. What the caller runs
+ * does not know the token.
+ */
+async function createSetupFunction(database: Queryable, token: string): Promise<void> {
+  const hash = createHash('sha256').update(token).digest('hex')
+  // Without a search path of its own: the texts are the operator's.
+  await database.count(sql`
+    create function basalt.run_setup(token text, command text) returns void
+    language plpgsql security definer
+    as ${sql.literal(`begin
+      if pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(token, 'UTF8')), 'hex') operator(pg_catalog.<>) '${hash}' then
+        raise insufficient_privilege;
+      end if;
+      execute command;
+    end`)}`)
+  await database.count(sql`revoke all on function basalt.run_setup(text, text) from public`)
+  const gateway = await database.maybeOne(sql`select from pg_roles where rolname = ${gatewayRole}`)
+  // Where there is none requests work as the owner.
+  if (gateway === undefined) return
+  await database.count(sql`grant execute on function basalt.run_setup(text, text) to ${sql.id(gatewayRole)}`)
 }
 
 function createPolicyServer(

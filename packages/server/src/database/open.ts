@@ -23,7 +23,6 @@ import { Login, loginPassword } from './logins/login.ts'
 import {
   type LoginOptions,
   openRequestLogins,
-  ownerLogins,
   type RequestLogin,
   type RequestLogins,
 } from './logins/request-logins.ts'
@@ -153,8 +152,9 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
     const settings = sessionSettings(config.database)
     const target: ConnectionTarget = engine.isPooled ? bare : { ...bare, settings, prepare: true }
     const openOwner = () => Connection.open(target)
+    const loginSecret = options.rehearsal?.loginSecret ?? config.auth.jwt_secret
     const createLogin = (role: string) =>
-      new Login(role, bare, { password: loginPassword(config.auth.jwt_secret, role), openOwner })
+      new Login(role, bare, { password: loginPassword(loginSecret, role), openOwner })
     const logins = await untilAborted(
       options.signal,
       openLogins(config, { bare, engine, settings, roleSettings, createLogin }, options),
@@ -253,7 +253,7 @@ async function openLogins(
   }: Pick<LoginOptions, 'bare' | 'engine' | 'roleSettings' | 'createLogin'> & {
     readonly settings: Readonly<Record<string, string>>
   },
-  { asServer = true, log, rehearsal }: Pick<OpenOptions, 'asServer' | 'log' | 'rehearsal'>,
+  { asServer = true, log }: Pick<OpenOptions, 'asServer' | 'log'>,
 ): Promise<RequestLogins> {
   const { gateway_url, branch } = config.database
   const options: LoginOptions = {
@@ -264,8 +264,6 @@ async function openLogins(
       if (asServer) log(message, detail)
     },
   }
-  // What a rehearsal sets up is the owner's, in the transaction of the caller; its database has no other rows.
-  if (rehearsal !== undefined) return ownerLogins(options)
   try {
     return await openRequestLogins(options)
   } catch (error) {

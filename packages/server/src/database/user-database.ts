@@ -83,8 +83,10 @@ export interface RunOptions {
 
 /** Has every run undone, after the setup that its transaction begins with; for tests of policies. */
 export interface Rehearsal {
-  /** Runs as the login role, in front of each run. */
+  /** Runs in front of each run, by the role that the connection logs in as. */
   readonly setup: () => readonly Call[]
+  /** Secret that the passwords of login roles are made of: other databases of the cluster have the same roles. */
+  readonly loginSecret: string
 }
 
 /** Attempts to use a kept plan; then the statements are planned anew. */

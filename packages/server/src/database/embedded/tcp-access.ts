@@ -42,9 +42,10 @@ const iterations = 4096
 /**
  * What Postgres stores of a password of ASCII characters (RFC 5803, RFC 7677). Made here, so that the password itself
  * is in no statement, which logs and views would show.
+ *
+ * @param salt of 16 bytes; chosen unless given
  */
-export function scramVerifier(password: string): string {
-  const salt = randomBytes(16)
+export function scramVerifier(password: string, salt = randomBytes(16)): string {
   const salted = pbkdf2Sync(password, salt, iterations, 32, 'sha256')
   const keyOf = (purpose: string) => createHmac('sha256', salted).update(purpose).digest()
   const storedKey = createHash('sha256').update(keyOf('Client Key')).digest('base64')

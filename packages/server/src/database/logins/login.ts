@@ -30,6 +30,7 @@ export class Login {
   readonly #password: string
   readonly #openOwner: () => Promise<Connection>
   #setting: Promise<boolean> | undefined
+  #isSet = false
 
   /** @param openOwner opens a connection of the login role that may set passwords */
   constructor(
@@ -43,9 +44,18 @@ export class Login {
     this.#openOwner = openOwner
   }
 
-  /** Stands for the password in a statement (PostgreSQL, CREATE ROLE). */
+  /**
+   * Stands for the password in a statement (PostgreSQL, CREATE ROLE) and in the list of a pooler, which has to stay right: the same
+   * salt for the same password, which is random.
+   */
   get verifier(): string {
-    return scramVerifier(this.#password)
+    const salt = hkdfSync('sha256', this.#password, '', `basalt salt of ${this.role}`, 16)
+    return scramVerifier(this.#password, Buffer.from(salt))
+  }
+
+  /** Returns whether the password has been set by this process. */
+  get isSet(): boolean {
+    return this.#isSet
   }
 
   /** @throws LoginRefused, ConnectionLost */
@@ -57,7 +67,9 @@ export class Login {
         const cause = refusalOf(error)
         if (cause === undefined) throw error
         const refused = new LoginRefused(`${this.role} cannot log in`, { cause })
-        if (codeOf(cause) !== '28P01' || attempt === attempts) throw refused
+        // A pooler refuses by its own list of users, which may be that of PostgreSQL.
+        const mostAttempts = codeOf(cause) === '28P01' ? attempts : codeOf(cause) === '08P01' ? 2 : 1
+        if (attempt >= mostAttempts) throw refused
         if (!(await this.#setPassword())) throw refused
         // Two servers that set their own by turns must not go on in step.
         if (attempt > 1) await delay(Math.random() * retryMs * attempt)
@@ -77,6 +89,7 @@ export class Login {
     const owner = await this.#openOwner()
     try {
       await owner.query(sql`alter role ${sql.id(this.role)} password ${sql.literal(this.verifier)}`)
+      this.#isSet = true
       return true
     } catch (error) {
       // Another node sets it at the same time ("tuple concurrently updated"): the login is tried again.

@@ -53,7 +53,7 @@ export async function openRequestLogins(options: LoginOptions): Promise<RequestL
     if (gatewayUrl !== '') throw new OperatorError(`database.gateway_url does not serve: ${callers.reason}`)
     warn(
       `requests log in as ${login}: text that reaches "execute" in a function of the database does what ${login} may do`,
-      { reason: callers.reason, run: statementsFor(gatewayRole, gateway.verifier) },
+      explainRefusal(callers.reason, gateway, engine.isPooled),
     )
   }
   const administrator = options.createLogin(administratorRole)
@@ -61,15 +61,23 @@ export async function openRequestLogins(options: LoginOptions): Promise<RequestL
     administrator.open(target),
   )
   if ('reason' in administrators) {
-    warn(`the data API of administrators logs in as ${login}`, {
-      reason: administrators.reason,
-      run: statementsFor(administratorRole, administrator.verifier),
-    })
+    warn(
+      `the data API of administrators logs in as ${login}`,
+      explainRefusal(administrators.reason, administrator, engine.isPooled),
+    )
   }
   return {
     callers: 'reason' in callers ? owner : callers,
     administrators: 'reason' in administrators ? owner : administrators,
   }
+}
+
+/** What lets the role in: a statement, or a line for the list of users of a pooler, where PostgreSQL knows the role. */
+function explainRefusal(reason: string, login: Login, isPooled: boolean): object {
+  const { role, verifier, isSet } = login
+  return isPooled && isSet
+    ? { reason, pooler: `add to its auth_file, and start again: "${role}" "${verifier}"` }
+    : { reason, run: statementsFor(role, verifier) }
 }
 
 async function openConfigured(target: ConnectionTarget): Promise<Connection> {
@@ -80,12 +88,6 @@ async function openConfigured(target: ConnectionTarget): Promise<Connection> {
       ? new LoginRefused(error.message, { cause: error.cause })
       : error
   }
-}
-
-/** Everything as the owner. */
-export function ownerLogins(options: LoginOptions): RequestLogins {
-  const owner = ownerLogin(options)
-  return { callers: owner, administrators: owner }
 }
 
 function ownerLogin(options: LoginOptions): RequestLogin {

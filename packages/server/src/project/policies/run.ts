@@ -1,4 +1,3 @@
-import { type Call, statement } from '../../database/connection/message.ts'
 import { runStatement, ScriptFailure } from '../../database/errors/script-failure.ts'
 import type { Database } from '../../database/open.ts'
 import { sql } from '../../database/sql.ts'
@@ -29,8 +28,8 @@ export interface PolicyServer {
     scope: string,
     tables: readonly string[] | undefined,
   ) => Promise<string>
-  /** What every request begins with. */
-  setSetup(calls: readonly Call[]): void
+  /** Statements that every request begins with, by the owner. */
+  setSetup(texts: readonly string[]): void
 }
 
 export interface CaseOutcome {
@@ -70,12 +69,7 @@ async function runCaseFile(
   for (const [name, { user, scope = '*', tables }] of file.keys) {
     keys.set(name, await server.createKey(file.users.get(user)?.id ?? '', scope, tables))
   }
-  server.setSetup(
-    [...resetSequences, ...statements.map(({ text }) => text)].map((text) => ({
-      statement: statement(text),
-      values: [],
-    })),
-  )
+  server.setSetup([...resetSequences, ...statements.map(({ text }) => text)])
   const outcomes: CaseOutcome[] = []
   for (const each of file.cases) outcomes.push(await runCase(server, file, keys, each))
   server.setSetup([])

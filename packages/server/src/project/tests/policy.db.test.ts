@@ -177,6 +177,32 @@ describe('basalt policy test', () => {
 `)
   })
 
+  test('logs in as requests do: a function that gives up its role is nobody, and cannot run a setup', async () => {
+    write(
+      'schema/current.sql',
+      `create function attempt(command text) returns json language plpgsql as $$
+      begin
+        set local role none;
+        execute command;
+        return json_build_object('done', session_user);
+      exception when others then return json_build_object('refused', sqlerrm);
+      end $$;`,
+    )
+    const attempt = (command: string, row: string) =>
+      `name = '''${command}'''\nas = "alice"\ncall = "attempt"\nvalues = { command = '''${command}''' }\nrow = { ${row} }`
+    const result = await run({
+      'a.toml': cases(
+        attempt('select 1', 'done = "basalt_gateway"'),
+        attempt('select from basalt.users', 'refused = "permission denied for table users"'),
+        attempt('create table planted ()', 'refused = "permission denied for schema public"'),
+        attempt("select basalt.run_setup('x', 'select 1')", 'refused = "insufficient_privilege"'),
+        'name = "rows of the setup"\nas = "alice"\nlist = "note"\ncount = 1',
+      ),
+    })
+    rmSync(join(directory, 'schema'), { recursive: true })
+    expect([result.code, result.stdout.split('\n').filter((line) => /✗|actual/.test(line))]).toEqual([0, []])
+  })
+
   test('applies schema/current.sql, and shows what a transaction would refuse at its end', async () => {
     write(
       'schema/current.sql',
