@@ -265,7 +265,7 @@ async function wire(
   const features = [
     ...observation.features(platform.queue, notifications),
     ...[operations, data, events, messaging, identity, files].flatMap((area) => area.features),
-    structure({ database, catalog, clock, served: config.database.schemas, project: config.project }),
+    structure({ database, catalog, clock, scope: catalogScopeOf(config), project: config.project }),
   ]
   const { workers } = events
 

@@ -1392,7 +1392,7 @@ export type StructureTrigger = {
 }
 
 export type StructureWarning = {
-  readonly kind: 'open' | 'access' | 'removes' | 'rewrites' | 'reads' | 'blocks' | 'not rehearsed'
+  readonly kind: 'open' | 'access' | 'removes' | 'renames' | 'rewrites' | 'reads' | 'blocks' | 'not rehearsed'
   readonly message: string
 }
 

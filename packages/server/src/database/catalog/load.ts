@@ -35,12 +35,24 @@ export function catalogScopeOf(config: Config): CatalogScope {
 /** Reads the whole catalog at the start of a transaction, so that the parts fit each other and the fingerprint. */
 export async function loadCatalog(
   transaction: Queryable,
-  { schemas, requireRls = false, exposePartitions = false, lockTimeoutMs = 0 }: CatalogScope,
+  scope: CatalogScope,
+  builtAt: Date,
+): Promise<Catalog> {
+  const { lockTimeoutMs = 0 } = scope
+  await transaction.count(sql`set transaction isolation level repeatable read, read only`)
+  if (lockTimeoutMs > 0) {
+    await transaction.many(sql`select set_config('lock_timeout', ${String(lockTimeoutMs)}, true)`)
+  }
+  return await readCatalog(transaction, scope, builtAt)
+}
+
+/** Reads the whole catalog within a transaction, with what that has changed. */
+export async function readCatalog(
+  transaction: Queryable,
+  { schemas, requireRls = false, exposePartitions = false }: CatalogScope,
   builtAt: Date,
 ): Promise<Catalog> {
   const read = <Row>(query: Sql) => transaction.many<Row & Record<string, unknown>>(query)
-  await transaction.count(sql`set transaction isolation level repeatable read, read only`)
-  if (lockTimeoutMs > 0) await read(sql`select set_config('lock_timeout', ${String(lockTimeoutMs)}, true)`)
   const [fingerprint] = await read<FingerprintRow>(fingerprintQuery(schemas, requireRls))
   const constraints = await read<ConstraintRow>(constraintsQuery(schemas))
   const indexes = await read<IndexRow>(indexesQuery(schemas))

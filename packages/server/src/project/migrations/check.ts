@@ -89,11 +89,17 @@ export function describeChecked({ copy, migrations, access, relations }: Checked
   ].join('\n')}\n`
 }
 
-function describeRelationChange({ collection, name, was, now, newName, keep }: RelationChange): string[] {
+function describeRelationChange(change: RelationChange): string[] {
+  const { warning, remedy } = explainRelationChange(change)
+  return [`warning: ${warning}`, ...(remedy === undefined ? [] : [`  ${remedy}`])]
+}
+
+/** For people: which name means what from then on, and what to add so that it does not. */
+export function explainRelationChange({ collection, name, was, now, newName, keep }: RelationChange) {
   const means = now === null ? 'is no relation any more' : `follows ${now} from then on`
   const instead = newName === null ? '' : `, which is ${newName} then`
-  return [
-    `warning: ${name} of ${collection} (expand, filters) ${means}, not ${was}${instead}`,
-    ...(keep === null ? [] : [`  to keep it, add to the migration: ${keep}`]),
-  ]
+  return {
+    warning: `${name} of ${collection} (expand, filters) ${means}, not ${was}${instead}`,
+    remedy: keep === null ? undefined : `to keep it, add to the migration: ${keep}`,
+  }
 }

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { type CatalogScope, readCatalog } from '../../database/catalog/load.ts'
+import { compareRelationNames, type RelationChange } from '../../database/catalog/relation-changes.ts'
 import type { Connection } from '../../database/connection/connection.ts'
 import { databaseErrorOf } from '../../database/errors/error-translation.ts'
 import { ScriptFailure } from '../../database/errors/script-failure.ts'
@@ -44,6 +46,8 @@ export interface StructureRehearsal {
   readonly reason?: 'no transaction' | 'traces' | 'large' | 'in use' | 'slow'
   /** What of it may outlive the transaction that is undone. */
   readonly trace?: string
+  /** Names of `expand` and filters that mean something else afterwards. */
+  readonly renamed?: readonly RelationChange[]
   /** Relations whose rows it reads or writes, and which are too large to do so for a rehearsal. */
   readonly large: readonly LargeRelation[]
 }
@@ -64,6 +68,7 @@ const largeBytes = 16 * 1024 * 1024
 export async function rehearseHere(
   connection: Connection,
   { statements, isTransaction }: MigrationFile,
+  scope: CatalogScope,
 ): Promise<StructureRehearsal> {
   let version = ''
   try {
@@ -77,6 +82,7 @@ export async function rehearseHere(
         throw new Undone({ version, observed: undefined, reason: 'traces', trace, large })
       if (large.length > 0) throw new Undone({ version, observed: undefined, reason: 'large', large })
       const access = await readAccess(transaction)
+      const catalog = await readCatalog(transaction, scope, new Date(0))
       const files = await listFiles(transaction)
       const beganAt = performance.now()
       const before = async () => {
@@ -88,14 +94,15 @@ export async function rehearseHere(
       }
       const taken = await runAndWatchLocks(connection, statements, files, { before })
       const endedAt = performance.now()
-      const after = await look(transaction)
+      const after = await look(transaction, scope)
       const observed = {
         locks: taken.map((lock) => describeLock(lock, endedAt)),
         rewritten: findRewritten(files, after.files),
         changes: compareSchemas(objects, after.objects),
         access: compareAccess(access, after.access),
       }
-      throw new Undone({ version, observed, large })
+      const renamed = compareRelationNames(catalog, after.catalog)
+      throw new Undone({ version, observed, renamed, large })
     })
   } catch (error) {
     if (error instanceof Undone) return error.rehearsal
@@ -107,7 +114,7 @@ export async function rehearseHere(
 }
 
 /** The result of the script. @throws AppError where it has removed what the server itself works with */
-async function look(transaction: Queryable) {
+async function look(transaction: Queryable, scope: CatalogScope) {
   try {
     await transaction.count(sql`reset role`)
     await setTimeouts(transaction, { ...limits, statement_timeout_ms: lookTimeoutMs }, 'transaction')
@@ -115,6 +122,7 @@ async function look(transaction: Queryable) {
       files: await listFiles(transaction),
       objects: await readSchema(transaction),
       access: await readAccess(transaction),
+      catalog: await readCatalog(transaction, scope, new Date(0)),
     }
   } catch (error) {
     // 57014: its time is over.

@@ -243,7 +243,7 @@ export const getObjectsSchema = {
 const warning = component(
   'StructureWarning',
   Type.Object({
-    kind: Type.Enum(['open', 'access', 'removes', 'rewrites', 'reads', 'blocks', 'not rehearsed']),
+    kind: Type.Enum(['open', 'access', 'removes', 'renames', 'rewrites', 'reads', 'blocks', 'not rehearsed']),
     message: Type.String(),
   }),
 )

@@ -1,4 +1,5 @@
 import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
+import type { CatalogScope } from '../../database/catalog/load.ts'
 import { ScriptFailure, withRemedy } from '../../database/errors/script-failure.ts'
 import type { Database } from '../../database/open.ts'
 import { redactStatement } from '../../features/data/sql-runner/index.ts'
@@ -29,8 +30,8 @@ export interface StructureDeps {
   readonly database: Pick<Database, 'system' | 'aside' | 'openListener'>
   readonly catalog: LiveCatalog
   readonly clock: Clock
-  /** `database.schemas`. */
-  readonly served: readonly string[]
+  /** What is served of the database. */
+  readonly scope: CatalogScope
   readonly project: MigrationSettings & { readonly migrations: string }
 }
 
@@ -80,7 +81,8 @@ export interface StructureService {
 }
 
 export function createStructureService(deps: StructureDeps): StructureService {
-  const { database, catalog, clock, served, project } = deps
+  const { database, catalog, clock, scope, project } = deps
+  const served = scope.schemas
   const { system, aside } = database
 
   // One at a time, so that they do not find each other's locks.
@@ -91,7 +93,7 @@ export function createStructureService(deps: StructureDeps): StructureService {
   async function rehearseAlone(file: MigrationFile, sql: string) {
     const connection = await aside.open()
     try {
-      return await rehearseHere(connection, file)
+      return await rehearseHere(connection, file, scope)
     } catch (error) {
       // With its SQL, to be mended.
       const failure = await withRemedy(connection, error)
@@ -137,7 +139,7 @@ export function createStructureService(deps: StructureDeps): StructureService {
         sql: text,
         version,
         isRehearsed: observed !== undefined,
-        warnings: listWarnings(rehearsal),
+        warnings: listWarnings(rehearsal, scope.requireRls === true),
         ...observed,
       }
     },

@@ -1,16 +1,28 @@
 import { anonymousRole, callerRole } from '../../database/caller/caller-scope.ts'
+import { explainRelationChange } from '../migrations/check.ts'
 import { type AccessChange, describeAccessChange } from '../schema/access.ts'
 import type { SchemaChange } from '../schema/objects.ts'
 import type { StructureRehearsal } from './rehearse.ts'
 import type { Warning } from './schemas.ts'
 
-/** Pure. The gravest first. */
-export function listWarnings({ observed, reason, trace, large }: StructureRehearsal): Warning[] {
+/**
+ * Lists what a person should know, the gravest first. Pure.
+ *
+ * @param isClosed whether `database.require_rls` keeps from callers what no policy guards
+ */
+export function listWarnings(
+  { observed, reason, trace, renamed = [], large }: StructureRehearsal,
+  isClosed: boolean,
+): Warning[] {
   return [
     ...(observed?.access ?? [])
       .filter(isOpening)
-      .flatMap((change) => describeOpening(change, observed?.changes ?? [])),
+      .flatMap((change) => describeOpening(change, observed?.changes ?? [], isClosed)),
     ...listRemovals(observed?.changes ?? []),
+    ...renamed.map((change): Warning => {
+      const { warning, remedy } = explainRelationChange(change)
+      return { kind: 'renames', message: remedy === undefined ? warning : `${warning}; ${remedy}` }
+    }),
     ...large.map(({ relation, bytes, weight }): Warning => {
       const size = describeBytes(bytes)
       return weight === 'writes'
@@ -66,7 +78,11 @@ function isOpening(change: AccessChange): boolean {
   )
 }
 
-function describeOpening({ role, object }: AccessChange, changes: readonly SchemaChange[]): Warning[] {
+function describeOpening(
+  { role, object }: AccessChange,
+  changes: readonly SchemaChange[],
+  isClosed: boolean,
+): Warning[] {
   const callers = role === callerRole ? 'every signed-in caller' : 'requests without a token'
   const relation = object.slice('table '.length)
   const made = changes.find(({ kind, name }) => name === relation && kind.endsWith('view'))
@@ -78,6 +94,14 @@ function describeOpening({ role, object }: AccessChange, changes: readonly Schem
       : made.kind === 'view'
         ? 'make it with (security_invoker = true), so that the policies of its tables hold'
         : `revoke all on it from ${role}`
+  if (isClosed) {
+    return [
+      {
+        kind: 'access',
+        message: `${relation} is closed to callers until policies guard its rows: ${remedy}`,
+      },
+    ]
+  }
   return [{ kind: 'open', message: `${relation} is open to ${callers}: ${remedy}` }]
 }
 

@@ -31,6 +31,7 @@ interface Sign {
 const signs: Readonly<Record<Warning['kind'], Sign>> = {
   open: { label: 'open', tone: 'danger' },
   removes: { label: 'loss', tone: 'danger' },
+  renames: { label: 'renamed', tone: 'warning' },
   rewrites: { label: 'rewrite', tone: 'danger' },
   reads: { label: 'lock', tone: 'warning' },
   blocks: { label: 'lock', tone: 'warning' },

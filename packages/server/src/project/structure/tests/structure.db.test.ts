@@ -360,6 +360,39 @@ describe('structure › plan', () => {
     await app.sql('alter default privileges revoke select on tables from basalt_authenticated')
   })
 
+  test('warns of names of relations that mean something else afterwards, with the comment that keeps them', async () => {
+    await app.sql(`
+      create table person (id int primary key);
+      create table book (id int primary key, writer int, author int references person)`)
+    const found = messages(await plan({ sql: 'alter table book add foreign key (writer) references person' }))
+    expect(found.filter((each: string) => each.startsWith('renames: '))).toEqual([
+      'renames: person of book (expand, filters) follows writer from then on, not author, which is person_by_author then; to ' +
+        `keep it, add to the migration: comment on constraint "book_author_fkey" on "public"."book" is e'@name person\\n@reverse_name book';`,
+      'renames: book of person (expand, filters) follows book.writer from then on, not book.author, which is book_by_author then; ' +
+        `to keep it, add to the migration: comment on constraint "book_author_fkey" on "public"."book" is e'@name person\\n@reverse_name book';`,
+    ])
+    await app.sql('drop table book, person')
+  })
+
+  test('says that a table without policies is closed where row-level security is required', async () => {
+    await using strict = await createTestApp({
+      config: { 'database.require_rls': 'true' },
+      setup: 'alter default privileges grant select on tables to basalt_authenticated',
+    })
+    const { json } = await strict.request('POST', '/api/admin/structure/plan', {
+      token: await strict.adminToken(),
+      body: { sql: 'create table a (id int primary key)' },
+    })
+    expect(json.warnings).toEqual([
+      {
+        kind: 'access',
+        message:
+          'public.a is closed to callers until policies guard its rows: enable row-level security on it',
+      },
+    ])
+    await strict.sql('alter default privileges revoke select on tables from basalt_authenticated')
+  })
+
   test('says what becomes invisible by row-level security, and visible by a policy', async () => {
     await app.sql('grant select on step to basalt_authenticated')
     expect(
