@@ -17,7 +17,12 @@ export interface ListOptions extends RequestOptions {
   readonly delimiter?: string | undefined
   /** 1 to 500; 100 unless given. */
   readonly limit?: number | undefined
+  /** `nextCursor` of the page before; empty for the first page. Each page costs the same, and nothing is counted. */
+  readonly cursor?: string | undefined
+  /** A page costs as much as all pages before it: prefer `cursor`. */
   readonly offset?: number | undefined
+  /** Leaves the total out, which is then -1. */
+  readonly skipTotal?: boolean | undefined
 }
 
 export interface SignOptions extends RequestOptions {
@@ -109,8 +114,11 @@ export function createBucket(transport: Transport, bucket: string): Bucket {
     revoke: async (name, options = {}) => {
       await transport.request('POST', `${at(name)}/revoke`, { ...options, isRepeatable: true })
     },
-    list: async ({ prefix, delimiter, limit, offset, ...options } = {}) => {
-      const query = { prefix, delimiter, limit: limit?.toString(), offset: offset?.toString() }
+    list: async ({ prefix, delimiter, limit, cursor, offset, skipTotal, ...options } = {}) => {
+      const query = {
+        ...{ prefix, delimiter, cursor },
+        ...{ limit: limit?.toString(), offset: offset?.toString(), skipTotal: skipTotal?.toString() },
+      }
       const detail = { ...options, query, isRepeatable: true }
       // What the server answers to it.
       const page = (await transport.request('GET', `storage/${pathSegment(bucket)}`, detail)) as ObjectPage

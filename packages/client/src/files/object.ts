@@ -25,8 +25,12 @@ export interface ObjectPage {
   readonly items: readonly StoredObject[]
   /** With a `delimiter`: what names share up to it. Folders, where it is a slash. */
   readonly prefixes?: readonly string[]
-  /** Of all pages. */
+  /** Objects and prefixes of all pages, up to 10,000, or 1,000 with a `delimiter`; -1 where they are not counted. */
   readonly totalItems: number
+  /** There are more than `totalItems`. */
+  readonly isTotalBounded?: boolean
+  /** Where there are more: `cursor` of the next page. */
+  readonly nextCursor?: string
 }
 
 /** What can be read more than once, so that it can be sent again. In Node `openAsBlob` opens a file without reading it. */

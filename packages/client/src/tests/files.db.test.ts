@@ -258,12 +258,24 @@ describe('reading', () => {
       const { items, ...rest } = await own.list({ prefix: 'list/', ...options })
       return { names: items.map((each) => each.name), ...rest }
     }
-    expect(await names({ limit: 2, offset: 1 })).toEqual({ names: ['list/a/2', 'list/b'], totalItems: 4 })
+    expect(await names({ limit: 2, offset: 1 })).toEqual({
+      names: ['list/a/2', 'list/b'],
+      totalItems: 4,
+      nextCursor: expect.any(String),
+    })
     expect(await names({ delimiter: '/' })).toEqual({
       names: ['list/b', 'list/c'],
       prefixes: ['list/a/'],
       totalItems: 3,
     })
+    const { nextCursor, ...start } = await names({ delimiter: '/', limit: 2, cursor: '' })
+    expect(start).toEqual({ names: ['list/b'], prefixes: ['list/a/'], totalItems: -1 })
+    expect(await names({ delimiter: '/', limit: 2, cursor: nextCursor })).toEqual({
+      names: ['list/c'],
+      prefixes: [],
+      totalItems: -1,
+    })
+    expect(await names({ limit: 1, skipTotal: true })).toMatchObject({ totalItems: -1 })
   })
 })
 

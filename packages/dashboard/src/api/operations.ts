@@ -4881,12 +4881,17 @@ export interface Operations {
   'storage.list': {
     readonly method: 'GET'
     readonly path: `storage/${string}`
-    readonly query: 'prefix' | 'delimiter' | 'limit' | 'offset'
+    readonly query: 'prefix' | 'delimiter' | 'limit' | 'cursor' | 'offset' | 'skipTotal'
     readonly body: undefined
     readonly answer: {
       readonly items: ReadonlyArray<StorageObject>
       readonly prefixes?: ReadonlyArray<string>
+      /** Objects and prefixes of all pages; -1 where they are not counted. Counting ends at 10,000 objects, with a delimiter at 1,000 objects and prefixes. */
       readonly totalItems: number
+      /** There are more than `totalItems`. */
+      readonly isTotalBounded?: boolean
+      /** Where there are more. */
+      readonly nextCursor?: string
     }
   }
   'storage.listBuckets': {

@@ -1,10 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { anonymousIdentity } from '../../../http/access/identity.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
+import { readChoice } from '../../../http/requests/filters.ts'
 import { readHttpDate } from '../../../http/responses/partial-content.ts'
 import { type IdempotencyKey, idempotencyKeyOf } from '../../data/idempotency/index.ts'
 import { storageErrors } from './errors.ts'
-import { readObjectName } from './names.ts'
+import { readObjectName, readPrefix } from './names.ts'
+import { type ListWindow, maxItems } from './objects/list-queries.ts'
 import type { Place, WriteCondition } from './objects/object-queries.ts'
+import { readListCursor } from './objects/read-objects.ts'
 import type { Signature } from './signing/addresses.ts'
 
 // What the routes of objects read from a request.
@@ -74,5 +78,33 @@ export function readCondition({ headers }: FastifyRequest): WriteCondition {
     ifNoneMatch: readTags(none?.replaceAll(/(^|,)\s*W\//g, '$1')),
     // A tag says more (RFC 9110 §13.1.4).
     unmodifiedSince: ifMatch === undefined ? readHttpDate(headers['if-unmodified-since']) : undefined,
+  }
+}
+
+/** Parameters of a list as sent. */
+export interface ListQuery {
+  readonly prefix?: string
+  readonly delimiter?: string
+  readonly limit?: number
+  readonly offset?: number
+  readonly cursor?: string
+  readonly skipTotal?: string
+}
+
+/** @throws AppError invalid_list_parameter, invalid_object_name */
+export function readListWindow(bucket: string, query: ListQuery): ListWindow {
+  const { limit = 100, offset = 0, prefix = '', delimiter = '', cursor, skipTotal = 'false' } = query
+  const skipsTotal = readChoice('skipTotal', skipTotal, ['true', 'false']) === 'true'
+  if (cursor !== undefined && offset > 0) {
+    throw httpErrors.invalidListParameter('offset', 'a cursor says where the page begins')
+  }
+  return {
+    bucket,
+    prefix: readPrefix(prefix),
+    delimiter: readPrefix(delimiter),
+    limit: Math.min(Math.max(limit, 1), maxItems),
+    offset: Math.max(offset, 0),
+    after: readListCursor(cursor ?? ''),
+    isCounted: cursor === undefined && !skipsTotal,
   }
 }

@@ -2,11 +2,11 @@ import { identityOf } from '../../../http/access/authentication.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { actorOf, requireBucket } from './actor.ts'
 import { createDownload, type DownloadDeps } from './download/downloads.ts'
-import { readObjectName, readPrefix } from './names.ts'
+import { readObjectName } from './names.ts'
 import type { Copier } from './objects/copy.ts'
 import type { ObjectService } from './objects/objects.ts'
 import type { Uploader } from './objects/upload.ts'
-import { keyOf, placeOf, readCondition, readDestination, splitVerb } from './requests.ts'
+import { keyOf, placeOf, readCondition, readDestination, readListWindow, splitVerb } from './requests.ts'
 import * as schemas from './schemas.ts'
 import type { AddressService } from './signing/addresses.ts'
 
@@ -17,7 +17,6 @@ export interface ObjectServices extends DownloadDeps {
   readonly addresses: AddressService
 }
 
-const maxItems = 500
 const verbs = ['sign', 'sign-upload', 'revoke', 'move', 'copy'] as const
 
 /** Objects: listing, downloading, deleting, and what is done with one by the last segment of a path. */
@@ -33,15 +32,7 @@ export function objectRoutes(app: HttpServer, services: ObjectServices): void {
     async ({ params, query, identity }, reply) => {
       const actor = actorOf(identity)
       requireBucket(actor, params.bucket)
-      const { limit = 100, offset = 0, prefix = '', delimiter = '' } = query
-      const window = {
-        bucket: params.bucket,
-        prefix: readPrefix(prefix),
-        delimiter: readPrefix(delimiter),
-        limit: Math.min(Math.max(limit, 1), maxItems),
-        offset: Math.max(offset, 0),
-      }
-      return reply.send(await objects.list(actor, window))
+      return reply.send(await objects.list(actor, readListWindow(params.bucket, query)))
     },
   )
 

@@ -118,13 +118,30 @@ export const listObjectsSchema = {
       }),
     ),
     limit: Type.Optional(Type.Integer({ description: '1 to 500; 100 unless given.' })),
-    offset: Type.Optional(Type.Integer({ description: 'From 0.' })),
+    cursor: Type.Optional(
+      Type.String({
+        maxLength: 2000,
+        description:
+          '`nextCursor` of the page before; empty for the first page. Nothing is counted then, and each page costs the same.',
+      }),
+    ),
+    offset: Type.Optional(
+      Type.Integer({ description: 'From 0. A page costs as much as all pages before it: prefer `cursor`.' }),
+    ),
+    skipTotal: Type.Optional(
+      Type.String({ description: '`true` or `false`: the total is not counted, and is -1.' }),
+    ),
   }),
   response: responses({
     200: Type.Object({
       items: Type.Array(object),
       prefixes: Type.Optional(Type.Array(Type.String())),
-      totalItems: Type.Integer(),
+      totalItems: Type.Integer({
+        description:
+          'Objects and prefixes of all pages; -1 where they are not counted. Counting ends at 10,000 objects, with a delimiter at 1,000 objects and prefixes.',
+      }),
+      isTotalBounded: Type.Optional(Type.Boolean({ description: 'There are more than `totalItems`.' })),
+      nextCursor: Type.Optional(Type.String({ description: 'Where there are more.' })),
     }),
   }),
 }

@@ -33,8 +33,8 @@ const visible = sql`
   'id', o.id, 'bucket', o.bucket, 'name', o.name, 'size', o.size, 'contentType', o.content_type, 'userId', o.user_id,
   'createdAt', o.created_at, 'updatedAt', o.updated_at`
 
-const visibleJson = sql`json_build_object(${visible})`
-const visibleColumns = sql`o.id, o.bucket, o.name, o.size, o.content_type, o.user_id, o.created_at, o.updated_at`
+export const visibleJson = sql`json_build_object(${visible})`
+export const visibleColumns = sql`o.id, o.bucket, o.name, o.size, o.content_type, o.user_id, o.created_at, o.updated_at`
 /** With the columns that callers cannot read: for the login role. */
 export const storedJson = sql`json_build_object(${visible}, 'key', o.key, 'etag', o.etag)`
 
@@ -71,77 +71,6 @@ export function readStored(text: string | null): FoundObject | undefined {
   const { isPublic, object } = JSON.parse(text) as FoundObject
   return { isPublic, object: readObject(object) }
 }
-
-export interface ListWindow {
-  readonly bucket: string
-  readonly prefix: string
-  readonly delimiter: string
-  readonly limit: number
-  readonly offset: number
-}
-
-/** `{items, prefixes, totalItems}`: objects and, once each, what names share up to the delimiter, in the order of names. */
-export function listObjects(window: ListWindow): Sql {
-  return window.delimiter === '' ? listNames(window) : listFolders(window)
-}
-
-/** By the index of names, in which a page is read where it begins, and all are counted. */
-function listNames({ bucket, prefix, limit, offset }: ListWindow): Sql {
-  const under = isUnder(bucket, prefix)
-  return sql`
-    with page as (
-      select ${visibleColumns} from basalt.objects o where ${under}
-      order by o.name limit ${String(limit)}::int offset ${String(offset)}::bigint
-    )
-    select json_build_object(
-      'items', coalesce((select json_agg(${visibleJson} order by o.name) from page o), '[]'),
-      'prefixes', '[]'::json,
-      'totalItems', (select count(*) from basalt.objects o where ${under}))::text`
-}
-
-function listFolders({ bucket, prefix, delimiter, limit, offset }: ListWindow): Sql {
-  // The database counts characters, not the units of UTF-16.
-  const rest = sql`substr(o.name, ${String([...prefix].length)}::int + 1)`
-  const folder = sql`case when strpos(${rest}, ${delimiter}::text) > 0
-    then ${prefix}::text || split_part(${rest}, ${delimiter}::text, 1) || ${delimiter}::text end`
-  return sql`
-    with entries as (
-      select coalesce(f.folder, f.name) as entry, f.folder is null as is_object
-      from (
-        select o.name, ${folder} collate "C" as folder from basalt.objects o where ${isUnder(bucket, prefix)}
-      ) f
-      group by 1, 2
-    ),
-    page as (select * from entries order by entry limit ${String(limit)}::int offset ${String(offset)}::bigint)
-    select json_build_object(
-      'items', coalesce((
-        select json_agg(${visibleJson} order by o.name)
-        from page p join basalt.objects o on o.bucket = ${bucket} and o.name = p.entry
-        where p.is_object), '[]'),
-      'prefixes', coalesce((select json_agg(entry order by entry) from page where not is_object), '[]'),
-      'totalItems', (select count(*) from entries))::text`
-}
-
-/** Whether a name begins with the prefix, as a range that an index finds before policies are evaluated. */
-function isUnder(bucket: string, prefix: string): Sql {
-  const end = endOfPrefix(prefix)
-  const isBefore = end === '' ? sql`true` : sql`o.name < ${end}`
-  return sql`o.bucket = ${bucket} and o.name >= ${prefix} and ${isBefore}`
-}
-
-/** The first text after all that begin with the prefix, in the order of code points; empty where there is none. */
-function endOfPrefix(prefix: string): string {
-  const points = [...prefix].map((character) => character.codePointAt(0) ?? 0)
-  for (let last = points.pop(); last !== undefined; last = points.pop()) {
-    if (last === maxPoint) continue
-    // Surrogates are no characters.
-    const next = last + 1 === firstSurrogate ? lastSurrogate + 1 : last + 1
-    return String.fromCodePoint(...points, next)
-  }
-  return ''
-}
-
-const [firstSurrogate, lastSurrogate, maxPoint] = [0xd800, 0xdfff, 0x10ffff]
 
 /** What the caller may store, for the triggers of the statements that follow. */
 export interface StorageLimits {

@@ -3,11 +3,13 @@ import type { Answer } from '../../../../database/connection/message.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { UserDatabase } from '../../../../database/user-database.ts'
+import { httpErrors } from '../../../../http/errors/errors.ts'
 import type { Actor } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
 import { type ObjectRow, type ShownObject, showObject, type UrlOf } from '../show.ts'
 import { isDenied, translateFailure } from './failures.ts'
-import type { ListWindow, StoredObject } from './object-queries.ts'
+import { compareNames, countLimitOf, type ListAnswer, type ListWindow, listObjects } from './list-queries.ts'
+import type { StoredObject } from './object-queries.ts'
 import * as queries from './object-queries.ts'
 
 export interface ObjectReaderDeps {
@@ -19,7 +21,24 @@ export interface ObjectReaderDeps {
 export interface ObjectPage {
   readonly items: readonly ShownObject[]
   readonly prefixes?: readonly string[]
+  /** -1: not counted. */
   readonly totalItems: number
+  /** There are more than `totalItems`. */
+  readonly isTotalBounded?: true
+  readonly nextCursor?: string
+}
+
+/** Cursor of a list: the last entry of the page before, in base64url. @throws AppError invalid_list_parameter */
+export function readListCursor(cursor: string): string {
+  const entry = Buffer.from(cursor, 'base64url').toString('utf8')
+  if (writeListCursor(entry) !== cursor || entry.includes('\0')) {
+    throw httpErrors.invalidListParameter('cursor', 'expected nextCursor of the page before')
+  }
+  return entry
+}
+
+function writeListCursor(entry: string): string {
+  return Buffer.from(entry).toString('base64url')
 }
 
 export type ObjectReader = ReturnType<typeof createObjectReader>
@@ -83,19 +102,30 @@ export function createObjectReader({ database, system, urlOf }: ObjectReaderDeps
     async list(actor: Actor, window: ListWindow): Promise<ObjectPage> {
       const { isPublic } = await lookUp(window.bucket, '')
       try {
-        const answer = await read(actor, queries.asCaller(queries.listObjects(window)))
-        const page = JSON.parse(queries.firstValue(answer) ?? '{}') as {
-          items: ObjectRow[]
-          prefixes: string[]
-          totalItems: number
+        const answer = await read(actor, queries.asCaller(listObjects(window)))
+        const page = JSON.parse(queries.firstValue(answer) ?? '{}') as ListAnswer<ObjectRow>
+        const nextCursor = dropSurplus(page, window.limit)
+        const countLimit = countLimitOf(window)
+        return {
+          items: page.items.map((row) => show(queries.readObject(row), isPublic)),
+          ...(window.delimiter === '' ? {} : { prefixes: page.prefixes }),
+          totalItems: Math.min(page.total ?? -1, countLimit),
+          ...(page.total !== null && page.total > countLimit ? { isTotalBounded: true } : {}),
+          ...(nextCursor === undefined ? {} : { nextCursor }),
         }
-        const items = page.items.map((row) => show(queries.readObject(row), isPublic))
-        const { prefixes, totalItems } = page
-        return { items, ...(window.delimiter === '' ? {} : { prefixes }), totalItems }
       } catch (error) {
         if (isDenied(error) && actor.scope.kind === 'anonymous') throw storageErrors.missingAuthToken()
         throw translateFailure(error)
       }
     },
   }
+}
+
+/** Removes the entry beyond the page, and returns the cursor of the next page where there was one. */
+function dropSurplus({ items, prefixes }: ListAnswer<ObjectRow>, limit: number): string | undefined {
+  if (items.length + prefixes.length <= limit) return undefined
+  const isFolderLast = () => compareNames(prefixes.at(-1) ?? '', items.at(-1)?.name ?? '') > 0
+  if (isFolderLast()) prefixes.pop()
+  else items.pop()
+  return writeListCursor((isFolderLast() ? prefixes.at(-1) : items.at(-1)?.name) ?? '')
 }
