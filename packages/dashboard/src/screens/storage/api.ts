@@ -32,27 +32,19 @@ export const bucketOf = (name: string) => storage.bucket(name)
 
 const pageSize = 100
 
-/** Objects and folders below a prefix. @param cursor how many came before */
+/** Objects and folders below a prefix. */
 export async function listObjects(
   bucket: string,
   prefix: string,
   cursor: string | undefined,
   signal: AbortSignal,
 ): Promise<{ items: readonly (StoredObject | Folder)[]; next: string | undefined }> {
-  const offset = Number(cursor ?? 0)
   const page: ObjectPage = await bucketOf(bucket).list({
-    prefix,
-    delimiter: '/',
-    limit: pageSize,
-    offset,
-    signal,
+    ...{ prefix, cursor: cursor ?? '', signal },
+    ...{ delimiter: '/', limit: pageSize },
   })
   const folders = (page.prefixes ?? []).map((folder) => ({ folder }))
-  const end = offset + page.items.length + folders.length
-  return {
-    items: [...folders, ...page.items],
-    next: end < page.totalItems && end > offset ? String(end) : undefined,
-  }
+  return { items: [...folders, ...page.items], next: page.nextCursor }
 }
 
 /** What names share up to a slash, which it ends with. */

@@ -112,6 +112,25 @@ journeys('dashboard › storage', () => {
     expect(await objects()).toEqual([{ bucket: 'photos', name: 'plain.txt', size: 700_000 }])
   })
 
+  test('a long list is read page by page, folders first', async () => {
+    const { app, page } = dashboard
+    await app.sql(
+      "insert into basalt.stored_bytes (key) select md5('page' || n) from generate_series(1, 150) n",
+    )
+    await app.sql(`
+      insert into basalt.objects (bucket, name, size, content_type, app_id, key)
+      select 'photos', case n % 50 when 0 then 'folder ' || n || '/' else 'q' end || n, 1, 'text/plain',
+        '00000000-0000-0000-0000-000000000000', md5('page' || n)
+      from generate_series(1, 150) n`)
+    await dashboard.open('/storage/photos')
+    await page.getByRole('link', { name: 'folder 150/' }).waitFor()
+    expect(await page.getByRole('link', { name: 'q99' }).count()).toBe(0)
+    await page.getByRole('button', { name: 'Load more' }).click()
+    await page.getByRole('link', { name: 'q99' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Load more' }).count()).toBe(0)
+    await app.sql("delete from basalt.objects where name <> 'plain.txt'")
+  })
+
   test('a bucket is deleted with its objects once its name was typed', async () => {
     const { app, page } = dashboard
     await dashboard.open('/storage')
