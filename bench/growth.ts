@@ -7,6 +7,7 @@ import type { GrowthSection } from './growth/section.ts'
  */
 const sections: Readonly<Record<string, () => Promise<GrowthSection>>> = {
   tables: async () => (await import('./growth/tables.ts')).measureTables,
+  files: async () => (await import('./growth/files.ts')).measureFiles,
   plans: async () => (await import('./growth/plans.ts')).plans,
   connections: async () => (await import('./growth/connections.ts')).measureConnections,
   streams: async () => (await import('./growth/streams.ts')).measureStreams,

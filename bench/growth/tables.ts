@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { basalt, createDirectory, runScript, startServer } from '../server.ts'
+import { measure } from './measure.ts'
 import type { GrowthOptions } from './section.ts'
 
 /** User id of each caller: a third of the rows, two rows, none. */
@@ -129,17 +130,4 @@ export async function measureTables({ sizes, rounds }: GrowthOptions): Promise<v
     await new Promise((resolve) => server.process.once('exit', resolve))
     rmSync(directory, { recursive: true, force: true })
   }
-}
-
-/** Returns the median of sequential requests; the first of them, which plans, is left out. */
-async function measure(url: string, token: string, rounds: number): Promise<number> {
-  const times: number[] = []
-  for (let round = 0; round <= rounds; round += 1) {
-    const startedAt = performance.now()
-    const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
-    const body = await response.text()
-    if (response.status !== 200) throw new Error(`${url}: ${response.status} ${body}`)
-    if (round > 0) times.push(performance.now() - startedAt)
-  }
-  return times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? 0
 }
