@@ -11,6 +11,7 @@ const sections: Readonly<Record<string, () => Promise<GrowthSection>>> = {
   plans: async () => (await import('./growth/plans.ts')).plans,
   connections: async () => (await import('./growth/connections.ts')).measureConnections,
   streams: async () => (await import('./growth/streams.ts')).measureStreams,
+  system: async () => (await import('./growth/system.ts')).measureSystem,
 }
 
 const { values: options, positionals } = parseArgs({
