@@ -1,3 +1,4 @@
+import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
@@ -24,23 +25,29 @@ export function defineAccountHousekeeping(
 /** Removes what has expired and counts for nothing. */
 export async function deleteExpired(database: SystemDatabase): Promise<void> {
   // A used one is remembered for longer than its message may be sent again.
-  await database.count(sql`delete from basalt.mailed_tokens where expires_at < now() - interval '1 day'`)
-  await database.count(sql`delete from basalt.phone_codes where expires_at < now() - interval '1 day'`)
-  await database.count(sql`delete from basalt.pending_sign_ins where expires_at < now()`)
-  await database.count(sql`delete from basalt.mfa_challenges where expires_at < now() - interval '1 hour'`)
+  await deleteInBatches(database, 'mailed_tokens', sql`expires_at < now() - interval '1 day'`)
+  await deleteInBatches(database, 'phone_codes', sql`expires_at < now() - interval '1 day'`)
+  await deleteInBatches(database, 'pending_sign_ins', sql`expires_at < now()`)
+  await deleteInBatches(database, 'mfa_challenges', sql`expires_at < now() - interval '1 hour'`)
   await deleteExpiredSessions(database)
   // Access tokens expire by the clocks of nodes, which may differ a little.
-  await database.count(sql`
-    delete from basalt.ended_sessions where tokens_expire_at < now() - interval '1 hour'`)
+  await deleteInBatches(database, 'ended_sessions', sql`tokens_expire_at < now() - interval '1 hour'`)
 }
 
 /** Removes sessions whose refresh token can no longer be used. */
 async function deleteExpiredSessions(database: Queryable): Promise<void> {
-  await database.count(sql`delete from basalt.sessions where expires_at < now()`)
+  await deleteInBatches(database, 'sessions', sql`expires_at < now()`)
 }
+
+/** Accounts that one statement removes: what belongs to them goes with them. */
+const usersAtOnce = 500
 
 /** Removes anonymous accounts that were not linked, with all that belongs to them. */
 export async function removeAnonymousUsers(database: Queryable, olderThanDays: number): Promise<number> {
-  return await database.count(sql`
-    delete from basalt.users where is_anonymous and created_at < now() - make_interval(days => ${olderThanDays}::int)`)
+  return await deleteInBatches(
+    database,
+    'users',
+    sql`is_anonymous and created_at < now() - make_interval(days => ${olderThanDays}::int)`,
+    usersAtOnce,
+  )
 }

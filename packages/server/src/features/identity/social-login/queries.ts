@@ -1,3 +1,4 @@
+import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { signInSeconds } from './browser-cookie.ts'
@@ -133,8 +134,8 @@ export async function deleteIdentities(
 
 /** Removes sign-ins and popups that were not finished. */
 export async function deleteExpiredSignIns(database: Queryable): Promise<void> {
-  await database.count(sql`delete from basalt.social_sign_ins where expires_at < now()`)
-  await database.count(sql`delete from basalt.social_popups where expires_at < now()`)
+  await deleteInBatches(database, 'social_sign_ins', sql`expires_at < now()`)
+  await deleteInBatches(database, 'social_popups', sql`expires_at < now()`)
 }
 
 /** How many secrets of clients, set by administrators, each key has sealed. */

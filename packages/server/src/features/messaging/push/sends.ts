@@ -1,3 +1,4 @@
+import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { DeliveryState } from './deliveries.ts'
@@ -96,11 +97,19 @@ export function findDevicesOfTopic(
     order by d.id limit ${limit}`)
 }
 
+/** Messages that one statement removes: their deliveries go with them. */
+const sendsAtOnce = 100
+
 /** Removes messages that were due so many days ago and wait for nothing, with their deliveries. */
 export function deleteSends(database: Queryable, days: number): Promise<number> {
-  return database.count(sql`
-    delete from basalt.push_sends s where created_at < now() - make_interval(days => ${days})
+  return deleteInBatches(
+    database,
+    'push_sends',
+    sql`created_at < now() - make_interval(days => ${days})
       -- Before its time a message to a topic has no deliveries.
       and send_at < now() - make_interval(days => ${days})
-      and not exists (select from basalt.push_deliveries d where d.send_id = s.id and d.status = 'pending')`)
+      and not exists (
+        select from basalt.push_deliveries d where d.send_id = push_sends.id and d.status = 'pending')`,
+    sendsAtOnce,
+  )
 }

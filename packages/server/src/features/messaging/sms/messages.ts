@@ -1,3 +1,4 @@
+import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { type SmsStatus, statusesBefore } from './statuses.ts'
@@ -173,6 +174,5 @@ export function countOutcomes(database: Queryable): Promise<PeriodRow[]> {
 }
 
 export function deleteMessages(database: Queryable, days: number): Promise<number> {
-  return database.count(sql`
-    delete from basalt.sms_messages where created_at < now() - make_interval(days => ${days})`)
+  return deleteInBatches(database, 'sms_messages', sql`created_at < now() - make_interval(days => ${days})`)
 }

@@ -1,3 +1,4 @@
+import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { Attachment } from './inbound-mail.ts'
@@ -209,7 +210,9 @@ export async function markMailed(database: Queryable, id: string): Promise<void>
 
 /** Removes tickets that were closed so many days ago. */
 export function deleteClosedTickets(database: Queryable, days: number): Promise<number> {
-  return database.count(sql`
-    delete from basalt.support_tickets
-    where status = 'closed' and updated_at < now() - make_interval(days => ${days})`)
+  return deleteInBatches(
+    database,
+    'support_tickets',
+    sql`status = 'closed' and updated_at < now() - make_interval(days => ${days})`,
+  )
 }

@@ -1,3 +1,4 @@
+import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
@@ -59,6 +60,8 @@ export async function listAudit(
     ...(operation === undefined ? [] : [sql`operation = ${operation}`]),
     ...(actor === undefined ? [] : [sql`actor = ${actor}`]),
     ...(action === undefined ? [] : [sql`action = ${action}`]),
+    // Actions of administrators have an index, in which changes of rows are not.
+    ...(action === undefined || action.startsWith('rows.') ? [] : [sql`operation is null`]),
     ...(requestId === undefined ? [] : [sql`request_id = ${requestId}`]),
     ...(from === undefined ? [] : [sql`happened_at >= ${from}::timestamptz`]),
     ...(to === undefined ? [] : [sql`happened_at < ${to}::timestamptz`]),
@@ -75,7 +78,5 @@ export async function listAudit(
 }
 
 export async function deleteAudit(database: Queryable, days: number): Promise<void> {
-  await database.count(
-    sql`delete from basalt.audit where happened_at < now() - make_interval(days => ${days}::int)`,
-  )
+  await deleteInBatches(database, 'audit', sql`happened_at < now() - make_interval(days => ${days}::int)`)
 }

@@ -1,3 +1,4 @@
+import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
@@ -143,7 +144,7 @@ export function requireAllowed(verdict: AttemptVerdict, error = httpErrors.tooMa
 
 /** Removes windows that have ended; they count for nothing. */
 export async function deleteEndedWindows(database: SystemDatabase): Promise<number> {
-  return await database.count(sql`delete from basalt.attempts where window_ends_at < now()`)
+  return await deleteInBatches(database, 'attempts', sql`window_ends_at < now()`)
 }
 
 function fullKey({ name }: AttemptLimit, key: string): string {

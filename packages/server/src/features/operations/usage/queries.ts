@@ -1,3 +1,4 @@
+import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
@@ -260,9 +261,11 @@ export async function updatePlan(database: Queryable, app: string, plan: string)
 }
 
 export async function deleteUsage(database: Queryable, days: number): Promise<void> {
-  await database.count(sql`
-    with hours as (delete from basalt.usage_hours where hour < now() - make_interval(days => ${days}::int)),
-      nodes as (delete from basalt.usage_nodes where seen_at < now() - interval '1 day')
-    delete from basalt.usage_endpoints
-    where day < (now() at time zone 'UTC')::date - ${days}::int`)
+  await database.count(sql`delete from basalt.usage_nodes where seen_at < now() - interval '1 day'`)
+  await deleteInBatches(database, 'usage_hours', sql`hour < now() - make_interval(days => ${days}::int)`)
+  await deleteInBatches(
+    database,
+    'usage_endpoints',
+    sql`day < (now() at time zone 'UTC')::date - ${days}::int`,
+  )
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { deleteInBatches } from '../../../../database/delete-in-batches.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
@@ -223,6 +224,9 @@ async function insertPage(database: Queryable, node: string, page: Page): Promis
 
 /** Removes what is older. */
 export async function pruneSent(database: Queryable, hours: number): Promise<void> {
-  await database.count(sql`
-    delete from basalt.realtime_sent where recorded_at < now() - make_interval(hours => ${hours}::int)`)
+  await deleteInBatches(
+    database,
+    'realtime_sent',
+    sql`recorded_at < now() - make_interval(hours => ${hours}::int)`,
+  )
 }

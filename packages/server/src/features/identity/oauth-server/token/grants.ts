@@ -1,3 +1,4 @@
+import { deleteInBatches } from '../../../../database/delete-in-batches.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { deleteUnusedClients } from '../clients/queries.ts'
@@ -237,11 +238,12 @@ export async function deleteAccessToken(database: Queryable, hash: Buffer): Prom
 
 /** Removes what has expired. A grant stays while its refresh token would be valid, revoked or not: its replays are known. */
 export async function deleteExpiredGrants(database: Queryable): Promise<void> {
-  await database.count(
-    sql`delete from basalt.oauth_access_tokens where expires_at < now() - interval '1 hour'`,
+  await deleteInBatches(database, 'oauth_access_tokens', sql`expires_at < now() - interval '1 hour'`)
+  await deleteInBatches(
+    database,
+    'oauth_codes',
+    sql`grant_id is null and expires_at < now() - interval '1 day'`,
   )
-  await database.count(sql`
-    delete from basalt.oauth_codes where grant_id is null and expires_at < now() - interval '1 day'`)
-  await database.count(sql`delete from basalt.oauth_grants where expires_at < now() - interval '1 day'`)
+  await deleteInBatches(database, 'oauth_grants', sql`expires_at < now() - interval '1 day'`)
   await deleteUnusedClients(database)
 }

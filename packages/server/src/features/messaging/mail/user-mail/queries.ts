@@ -1,3 +1,4 @@
+import { deleteInBatches } from '../../../../database/delete-in-batches.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 
@@ -67,6 +68,5 @@ export function listMails(
 }
 
 export function deleteMails(database: Queryable, days: number): Promise<number> {
-  return database.count(sql`
-    delete from basalt.sent_mails where created_at < now() - make_interval(days => ${days})`)
+  return deleteInBatches(database, 'sent_mails', sql`created_at < now() - make_interval(days => ${days})`)
 }
