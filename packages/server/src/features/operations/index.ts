@@ -10,6 +10,7 @@ import { audit } from './audit/index.ts'
 import { billing } from './billing/index.ts'
 import { type DashboardFiles, dashboard, openDashboardFiles } from './dashboard/index.ts'
 import { health } from './health/index.ts'
+import { indexBuilds } from './index-builds/index.ts'
 import { metrics } from './metrics/index.ts'
 import { overview } from './overview/index.ts'
 import { type ReferencedError, reference } from './reference/index.ts'
@@ -51,6 +52,7 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
       ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
       billing({ ...platform, config: config.billing, database }),
       audit({ config: config.audit, database, catalog, queue, log }),
+      ...(ports.isRehearsal ? [] : [indexBuilds({ database: platform.database, log })]),
     ],
     throttle: attempts,
     adminTokens,

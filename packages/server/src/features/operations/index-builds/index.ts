@@ -1,0 +1,48 @@
+import type { Logger } from 'pino'
+import type { Database } from '../../../database/open.ts'
+import type { Feature } from '../../../feature.ts'
+import { messageOf } from '../../../lib/errors.ts'
+import { buildPendingIndexes, type IndexBuildDeps } from './build.ts'
+
+/** Pause after which a build that failed, gave way or runs on another node is attempted again. */
+const retryMs = 60_000
+
+export interface IndexBuildsDeps {
+  readonly database: Pick<Database, 'system' | 'aside' | 'engine'>
+  readonly log: Logger
+  /** For tests. */
+  readonly build?: (deps: IndexBuildDeps) => Promise<boolean>
+}
+
+/** Builds the indexes of large system tables that migrations have left, behind the work of the server. */
+export function indexBuilds({ database, log, build = buildPendingIndexes }: IndexBuildsDeps): Feature {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> = Promise.resolve()
+
+  async function run(): Promise<void> {
+    let isDone = false
+    try {
+      isDone = await build({ ...database, log, signal })
+    } catch (error) {
+      if (!signal.aborted)
+        log.warn({ reason: messageOf(error) }, `failed to build an index; retrying in ${retryMs / 1000} s`)
+    }
+    if (!isDone && !signal.aborted) timer = setTimeout(start, retryMs).unref()
+  }
+
+  function start(): void {
+    running = run()
+  }
+
+  return {
+    name: 'index-builds',
+    start,
+    async stop() {
+      stopping.abort(new Error('the server stops'))
+      clearTimeout(timer)
+      await running
+    },
+  }
+}
