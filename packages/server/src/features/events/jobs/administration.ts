@@ -5,6 +5,7 @@ import { parseInstant } from '../../../lib/instant.ts'
 import { isStorableJson } from '../../../lib/storable-text.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
+import { countJobs } from './counts.ts'
 import { jobErrors } from './errors.ts'
 import * as queries from './queries.ts'
 import { isJobState, type JobState } from './states.ts'
@@ -86,7 +87,7 @@ export function createJobAdministration(database: SystemDatabase, queue: JobQueu
     },
 
     async count() {
-      const { counts, oldest_age } = await queries.countJobRows(database)
+      const { counts, oldest_age } = await countJobs(database)
       return {
         queued: 0,
         running: 0,

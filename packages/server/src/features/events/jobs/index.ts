@@ -2,6 +2,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { createJobAdministration } from './administration.ts'
+import { correctJobCounts } from './counts.ts'
 import { deleteFinishedJobRows } from './queries.ts'
 import { jobRoutes } from './routes.ts'
 
@@ -24,9 +25,10 @@ export interface JobsDeps {
 /** Work that outlives the request that asked for it. */
 export function jobs({ queue, database, isEnabled, retentionDays }: JobsDeps): Feature {
   queue.define(
-    housekeeping('job_retention', ({ retention_days = retentionDays }) =>
-      deleteFinishedJobRows(database, retention_days),
-    ),
+    housekeeping('job_retention', async ({ retention_days = retentionDays }) => {
+      await deleteFinishedJobRows(database, retention_days)
+      await correctJobCounts(database)
+    }),
   )
   return {
     name: 'jobs',

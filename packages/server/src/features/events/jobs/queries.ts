@@ -1,3 +1,4 @@
+import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { JobState } from './states.ts'
@@ -72,20 +73,6 @@ export async function findJobRow(database: Queryable, id: string): Promise<JobRo
   return await database.maybeOne<Row>(sql`select ${columns} from basalt.jobs where id = ${id}::uuid`)
 }
 
-export interface JobCounts {
-  readonly counts: Readonly<Partial<Record<JobState, number>>>
-  /** Seconds since the job that has been due longest was; negative when none is due yet. */
-  readonly oldest_age: number | null
-}
-
-export async function countJobRows(database: Queryable): Promise<JobCounts> {
-  return await database.one<JobCounts & Record<string, unknown>>(sql`
-    with counted as (select state, count(*)::int as count, min(run_at) as oldest from basalt.jobs group by state)
-    select coalesce(json_object_agg(state, count), '{}') as counts,
-      extract(epoch from now() - min(oldest) filter (where state = 'queued'))::float8 as oldest_age
-    from counted`)
-}
-
 /** Gives a failed job all its attempts again, the first at once; undefined when it is not failed. */
 export async function requeueJobRow(database: Queryable, id: string): Promise<JobRow | undefined> {
   return await database.maybeOne<Row>(sql`
@@ -105,6 +92,9 @@ export async function cancelJobRow(database: Queryable, id: string): Promise<Job
 
 /** Removes what finished longer ago. */
 export async function deleteFinishedJobRows(database: Queryable, olderThanDays: number): Promise<number> {
-  return await database.count(sql`
-    delete from basalt.jobs where finished_at < now() - make_interval(days => ${olderThanDays}::int)`)
+  return await deleteInBatches(
+    database,
+    'jobs',
+    sql`finished_at < now() - make_interval(days => ${olderThanDays}::int)`,
+  )
 }

@@ -3,6 +3,7 @@ import type { Notifications } from '../../../database/notifications/notification
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { JobQueue, JobType } from '../../../job-queue.ts'
+import { JobCountMerger } from './counts.ts'
 import { insertJobRow } from './queries.ts'
 import { createJobWorker } from './worker.ts'
 
@@ -42,7 +43,8 @@ export interface JobQueueOptions {
 export function createJobQueue(options: JobQueueOptions): JobQueue {
   const { database, notifications, isWorking, concurrency, stopTimeout, log } = options
   const types = new Map<string, JobType<object>>()
-  const worker = isWorking ? createJobWorker({ database, types, concurrency, log }) : undefined
+  const merger = new JobCountMerger(database)
+  const worker = isWorking ? createJobWorker({ database, types, concurrency, merger, log }) : undefined
   if (worker !== undefined) notifications.watch({ topic, version, onChange: () => worker.wake() })
 
   function wake(): void {
@@ -70,6 +72,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         delay_seconds: delaySeconds,
         schedule_id: scheduleId,
       })
+      merger.note()
       if (transaction === undefined) wake()
       return id
     },

@@ -13,6 +13,7 @@ import {
   type Settlement,
   settleJobs,
 } from './claims.ts'
+import type { JobCountMerger } from './counts.ts'
 
 /** By how much a pause is longer at most, so that jobs that failed together are not repeated together. */
 const jitter = 0.25
@@ -22,12 +23,16 @@ export interface JobWorkerOptions {
   readonly types: ReadonlyMap<string, JobType<object>>
   /** Jobs of one kind at once. */
   readonly concurrency: number
+  readonly merger: JobCountMerger
   readonly log: Logger
 }
 
 export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim, JobOutcome> {
-  const { database, types, concurrency, log } = options
-  const settle = inBatches((settlements: readonly Settlement[]) => settleJobs(database, settlements))
+  const { database, types, concurrency, merger, log } = options
+  const settle = inBatches(async (settlements: readonly Settlement[]) => {
+    merger.note()
+    return await settleJobs(database, settlements)
+  })
   /** Of those that outlive their time limit the lease is not renewed. */
   const expired = new WeakSet<JobClaim>()
 
@@ -80,6 +85,7 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
         const handled = claims.filter((claim) => !ended.has(claim))
         return [type, Math.min(concurrency - handled.length, 2 * concurrency - claims.length)]
       })
+      merger.note()
       return await claimJobs(database, new Map(freeSlots))
     },
     perform,
