@@ -4,6 +4,14 @@ import { readChoice, readTimePosition, writeTimePosition } from '../../../../htt
 import { readPage } from '../../../../http/schemas.ts'
 import { accountErrors } from '../errors.ts'
 import { describeUser, type User, userColumns } from '../users.ts'
+import {
+  hasSearchIndexes,
+  mostMatches,
+  newestRead,
+  newestReadShort,
+  parseUserSearch,
+  type UserSearch,
+} from './search-users.ts'
 
 /** A user as the administrator sees it. */
 interface ListedUser extends User {
@@ -20,6 +28,7 @@ export interface UserListQuery {
   readonly perPage?: number
   readonly cursor?: string
   readonly skipTotal?: string
+  readonly total?: string
   readonly search?: string
   readonly disabled?: string
   readonly anonymous?: string
@@ -28,78 +37,208 @@ export interface UserListQuery {
   readonly provider?: string
 }
 
+/** Users up to which an estimated total is counted all the same. */
+const mostCounted = 100_000
+
 /** A page of users, the newest first. @throws AppError invalid_list_parameter */
 export async function listUsers(database: Queryable, query: UserListQuery) {
   const { cursor } = query
   const { page, perPage, offset: passed } = readPage(query)
-  const matching = readFilter(query)
+  const filter = readFilter(query)
   const isCounted = cursor === undefined && readFlag('skipTotal', query.skipTotal) !== true
+  const isEstimated = readChoice('total', query.total ?? 'exact', ['exact', 'estimated']) === 'estimated'
   const after = cursor === undefined ? sql`true` : readCursor(cursor)
-  const offset = cursor === undefined ? passed : 0
-  const rows = await selectUsers(database, sql`${matching} and ${after}`, { limit: perPage + 1, offset })
+  const range = { limit: perPage + 1, offset: cursor === undefined ? passed : 0 }
+  const search = parseUserSearch(query.search ?? '')
+  const condition = sql`${filter} and ${after}`
+  const { rows, ...bounds }: FoundUsers =
+    search === undefined
+      ? { rows: await selectUsers(database, pageOf(condition, range)) }
+      : await searchUsers(database, search, condition, range)
   const items = rows.slice(0, perPage)
   const last = items.at(-1)
-  const totalItems = isCounted ? await countUsers(database, matching) : -1
+  const next = rows.length > perPage && last !== undefined ? positionOf(last) : bounds.next
+  const total = isCounted
+    ? await countUsers(database, search, filter, { isEstimated, known: bounds.count })
+    : { totalItems: -1 }
   return {
     items: items.map(describeListed),
     page,
     perPage,
-    totalItems,
-    totalPages: isCounted ? Math.ceil(totalItems / perPage) : -1,
-    ...(rows.length > perPage && last !== undefined
-      ? { nextCursor: writeTimePosition({ microseconds: last.position, id: last.id }) }
-      : {}),
+    ...total,
+    totalPages: isCounted ? Math.ceil(total.totalItems / perPage) : -1,
+    ...(next === undefined ? {} : { nextCursor: next }),
+    ...(bounds.isComplete === false ? { isSearchComplete: false } : {}),
+    ...(bounds.searchedTo === undefined ? {} : { searchedTo: bounds.searchedTo }),
   }
+}
+
+interface PageRange {
+  readonly limit: number
+  readonly offset: number
+}
+
+interface FoundUsers {
+  readonly rows: readonly ListedUser[]
+  /** False when users may match that were not read. */
+  readonly isComplete?: boolean
+  /** When the oldest user that was read was made, where that ended the search. */
+  readonly searchedTo?: string
+  /** Cursor that continues behind it. */
+  readonly next?: string
+  /** Matches that the index has found, at most one more than are sorted. */
+  readonly count?: number
+}
+
+/**
+ * Finds the newest users that match. Those of a common text are among the newest users; those of any other are found by
+ * index, which must not sort every match of a common one.
+ */
+async function searchUsers(
+  database: Queryable,
+  { matches, found }: UserSearch,
+  condition: Sql,
+  range: PageRange,
+): Promise<FoundUsers> {
+  const isIndexed = found !== undefined && (await hasSearchIndexes(database))
+  // Without the indexes every user is read, as long as they are being built.
+  if (found !== undefined && !isIndexed) {
+    return { rows: await selectUsers(database, pageOf(sql`${condition} and ${matches}`, range)) }
+  }
+  const read = isIndexed ? newestRead : newestReadShort
+  const newest = sql`(
+    select u.* from basalt.users u where ${condition} order by u.created_at desc, u.id limit ${sql.integer(read)}
+  )`
+  const rows = await selectUsers(database, pageOf(matches, range, newest))
+  if (rows.length === range.limit) return { rows }
+  if (found !== undefined) {
+    const ids = sql`(with found as materialized (${found(condition)})
+      select u.* from basalt.users u where u.id = any (array(select id from found)))`
+    const count = await countFound(database, found(condition))
+    const sorted = count === 0 ? [] : await selectUsers(database, pageOf(sql`true`, range, ids))
+    return { rows: sorted, count, isComplete: count <= mostMatches }
+  }
+  const end = await database.maybeOne<Pick<ListedUser, 'id' | 'created_at' | 'position'>>(sql`
+    select u.id, u.created_at, ${position} as position from basalt.users u where ${condition}
+    order by u.created_at desc, u.id limit 1 offset ${sql.integer(read - 1)}`)
+  return end === undefined
+    ? { rows }
+    : { rows, isComplete: false, searchedTo: end.created_at.toISOString(), next: positionOf(end) }
 }
 
 /** @throws AppError user_not_found */
 export async function getListedUser(database: Queryable, id: string) {
-  const [user] = await selectUsers(database, sql`u.id = ${id}`, { limit: 1, offset: 0 })
+  const [user] = await selectUsers(database, pageOf(sql`u.id = ${id}`, { limit: 1, offset: 0 }))
   if (user === undefined) throw accountErrors.userNotFound()
   return describeListed(user)
 }
 
-async function selectUsers(
-  database: Queryable,
-  matching: Sql,
-  { limit, offset }: { readonly limit: number; readonly offset: number },
-): Promise<ListedUser[]> {
+/** Microseconds since 1970. */
+const position = sql`(extract(epoch from u.created_at) * 1000000)::bigint::text`
+
+function positionOf({ id, position: microseconds }: Pick<ListedUser, 'id' | 'position'>): string {
+  return writeTimePosition({ microseconds, id })
+}
+
+/** Users `u` of a source that match, the newest first. */
+function pageOf(matching: Sql, { limit, offset }: PageRange, source: Sql = sql`basalt.users`): Sql {
+  return sql`
+    select ${userColumns} from ${source} u
+    where ${matching}
+    order by u.created_at desc, u.id
+    limit ${limit} offset ${offset}`
+}
+
+/** What is shown of a user is looked up for those of the page alone. */
+async function selectUsers(database: Queryable, page: Sql): Promise<ListedUser[]> {
   return await database.many<ListedUser>(sql`
-    select ${userColumns}, (extract(epoch from u.created_at) * 1000000)::bigint::text as position,
+    select ${userColumns}, ${position} as position,
       (select max(s.last_active_at) from basalt.sessions s
         where s.user_id = u.id and s.impersonated_by is null) as last_active_at,
       array(select f.method from basalt.mfa_factors f
         where f.user_id = u.id and f.confirmed_at is not null order by 1) as factors,
       array(select distinct i.provider from basalt.social_identities i where i.user_id = u.id order by 1) as providers
-    from (
-      -- What is shown of a user is looked up for those of the page alone.
-      select ${userColumns} from basalt.users u
-      where ${matching}
-      order by u.created_at desc, u.id
-      limit ${limit} offset ${offset}
-    ) u
+    from (${page}) u
     order by u.created_at desc, u.id`)
 }
 
-async function countUsers(database: Queryable, matching: Sql): Promise<number> {
-  const { total } = await database.one<{ total: string }>(
-    sql`select count(*) as total from basalt.users u where ${matching}`,
+interface Total {
+  readonly totalItems: number
+  /** Absent of one that is exact. */
+  readonly isTotalEstimated?: true
+}
+
+/** Counts all users that match, or so many of them as a bounded search reads. @param known matches found for the page */
+async function countUsers(
+  database: Queryable,
+  search: UserSearch | undefined,
+  filter: Sql,
+  { isEstimated, known }: { readonly isEstimated: boolean; readonly known: number | undefined },
+): Promise<Total> {
+  const matching = search === undefined ? filter : sql`${search.matches} and ${filter}`
+  if (search !== undefined && (search.found === undefined || (await hasSearchIndexes(database)))) {
+    return await countMatches(database, search, filter, known)
+  }
+  if (!isEstimated) {
+    const { total } = await database.one<{ total: string }>(
+      sql`select count(*) as total from basalt.users u where ${matching}`,
+    )
+    return { totalItems: Number(total) }
+  }
+  const { count } = await database.one<{ count: number }>(sql`
+    select count(*)::int as count
+    from (select from basalt.users u where ${matching} limit ${sql.integer(mostCounted + 1)}) counted`)
+  if (count <= mostCounted) return { totalItems: count }
+  return { totalItems: Math.max(count, await estimateRows(database, matching)), isTotalEstimated: true }
+}
+
+/** Counts few matches; of many, the share of them among the newest users says how many there are. */
+async function countMatches(
+  database: Queryable,
+  { matches, found }: UserSearch,
+  filter: Sql,
+  known: number | undefined,
+): Promise<Total> {
+  const counted = known ?? (found === undefined ? undefined : await countFound(database, found(filter)))
+  if (counted !== undefined && counted <= mostMatches) return { totalItems: counted }
+  const { count, read } = await database.one<{ count: number; read: number }>(sql`
+    select count(*) filter (where ${matches} and ${filter})::int as count, count(*)::int as read
+    from (
+      select u.* from basalt.users u order by u.created_at desc, u.id limit ${sql.integer(newestReadShort)}
+    ) u`)
+  if (read < newestReadShort) return { totalItems: count }
+  const estimated = Math.round((count / read) * (await estimateRows(database, sql`true`)))
+  return { totalItems: Math.max(counted ?? count, estimated), isTotalEstimated: true }
+}
+
+async function countFound(database: Queryable, found: Sql): Promise<number> {
+  const { count } = await database.one<{ count: number }>(
+    sql`select count(*)::int as count from (${found}) found`,
   )
-  return Number(total)
+  return count
+}
+
+/** Rows that the planner expects, from its statistics. */
+async function estimateRows(database: Queryable, matching: Sql): Promise<number> {
+  const row = await database.one<{ 'QUERY PLAN': readonly { Plan: { 'Plan Rows': number } }[] }>(sql`
+    explain (format json) select from basalt.users u where ${matching}`)
+  return row['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
 }
 
 function readFilter(query: UserListQuery): Sql {
-  const conditions: Sql[] = [matchesText(query.search?.trim() ?? '')]
+  const conditions: Sql[] = [sql`true`]
   const disabled = readFlag('disabled', query.disabled)
-  if (disabled !== undefined) conditions.push(sql`(u.disabled_at is not null) = ${disabled}`)
+  if (disabled !== undefined) conditions.push(sql`u.disabled_at is ${disabled ? sql`not null` : sql`null`}`)
   const anonymous = readFlag('anonymous', query.anonymous)
-  if (anonymous !== undefined) conditions.push(sql`u.is_anonymous = ${anonymous}`)
+  if (anonymous !== undefined) conditions.push(sql`${anonymous ? sql.empty : sql`not`} u.is_anonymous`)
   const verified = readFlag('verified', query.verified)
-  if (verified !== undefined) conditions.push(sql`(u.email_verified_at is not null) = ${verified}`)
+  if (verified !== undefined)
+    conditions.push(sql`u.email_verified_at is ${verified ? sql`not null` : sql`null`}`)
   const factor = readFlag('factor', query.factor)
   if (factor !== undefined) {
-    conditions.push(sql`exists (
-      select from basalt.mfa_factors f where f.user_id = u.id and f.confirmed_at is not null) = ${factor}`)
+    // As a condition of its own, which PostgreSQL can begin with.
+    conditions.push(sql`${factor ? sql.empty : sql`not`} exists (
+      select from basalt.mfa_factors f where f.user_id = u.id and f.confirmed_at is not null)`)
   }
   const { provider } = query
   if (provider !== undefined) {
@@ -111,14 +250,6 @@ function readFilter(query: UserListQuery): Sql {
 
 function readFlag(name: string, text: string | undefined): boolean | undefined {
   return text === undefined ? undefined : readChoice(name, text, ['true', 'false']) === 'true'
-}
-
-function matchesText(search: string): Sql {
-  if (search === '') return sql`true`
-  const text = search.toLowerCase()
-  const pattern = `%${text.replace(/[\\%_]/g, '\\$&')}%`
-  return sql`(lower(u.email) like ${pattern} or u.phone like ${pattern} or u.id::text = ${text}
-    or exists (select from basalt.social_identities i where i.user_id = u.id and lower(i.name) like ${pattern}))`
 }
 
 /** Continues after a position of the order. @throws AppError invalid_list_parameter */

@@ -42,10 +42,17 @@ export const listUsersSchema = {
       }),
     ),
     skipTotal: flag('totals are not counted, and are -1.'),
+    total: Type.Optional(
+      Type.String({
+        description:
+          '`exact`, unless given, or `estimated`: beyond 100,000 users the total is an estimate of PostgreSQL, which costs no count.',
+      }),
+    ),
     search: Type.Optional(
       Type.String({
         maxLength: 320,
-        description: 'Part of an email, of a phone number or of the name at a provider, or an id.',
+        description:
+          'Part of an email, of a phone number or of the name at a provider, or an id. Fewer than three characters are searched among the newest 20,000 users.',
       }),
     ),
     disabled: flag('only users who are disabled, or who are not.'),
@@ -61,9 +68,24 @@ export const listUsersSchema = {
       items: Type.Array(user),
       page: Type.Integer(),
       perPage: Type.Integer(),
-      totalItems: Type.Integer(),
+      totalItems: Type.Integer({ description: 'Of a search with more than 10,000 matches an estimate.' }),
+      isTotalEstimated: Type.Optional(
+        Type.Boolean({ description: 'True: `totalItems` and `totalPages` are estimates.' }),
+      ),
       totalPages: Type.Integer(),
       nextCursor: Type.Optional(Type.String({ description: 'Where there are more.' })),
+      isSearchComplete: Type.Optional(
+        Type.Boolean({
+          description:
+            'False: not every user was considered. The page is sorted from 10,000 matches of more, or ends at `searchedTo`.',
+        }),
+      ),
+      searchedTo: Type.Optional(
+        Type.Union([Type.String(), Type.Null()], {
+          description:
+            'When the oldest user that a bounded search has read was made; `nextCursor` continues there.',
+        }),
+      ),
     }),
   }),
 }

@@ -1,0 +1,67 @@
+import { type Sql, sql } from '../../../../database/sql.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
+import { isUuid } from '../../../../lib/uuid.ts'
+
+/** Matches that the index may find; of more, some are sorted. */
+export const mostMatches = 10_000
+/** Newest users that are read for a page before the index is. */
+export const newestRead = 5000
+/** Newest users that are read for a text without a trigram. */
+export const newestReadShort = 20_000
+
+/** A text that users are searched for. */
+export interface UserSearch {
+  /** Condition on a user `u`. */
+  readonly matches: Sql
+  /** Ids of the users `u` that match and meet another condition, by index; undefined without a trigram. */
+  readonly found: ((condition: Sql) => Sql) | undefined
+}
+
+/** Returns undefined for an empty text. */
+export function parseUserSearch(search: string): UserSearch | undefined {
+  const text = search.trim().toLowerCase()
+  if (text === '') return undefined
+  const pattern = `%${text.replace(/[\\%_]/g, '\\$&')}%`
+  const ofUser = sql`(lower(u.email) like ${pattern} or u.phone like ${pattern})`
+  const ofIdentity = sql`lower(i.name) like ${pattern}`
+  const isId = isUuid(text) ? sql`u.id = ${text}::uuid` : sql`false`
+  const trigrams = trigramsOf(text)
+  const limit = sql`limit ${sql.integer(mostMatches + 1)}`
+  return {
+    matches: sql`(${ofUser} or ${isId}
+      or exists (select from basalt.social_identities i where i.user_id = u.id and ${ofIdentity}))`,
+    found:
+      trigrams.length === 0
+        ? undefined
+        : (condition) => sql`
+            (
+              select u.id from basalt.users u
+              where basalt.trigrams(coalesce(u.email, '') || ' ' || coalesce(u.phone, '')) @> ${trigrams}::text[]
+                and ${ofUser} and ${condition} ${limit}
+            )
+            union
+            (
+              select u.id from basalt.social_identities i join basalt.users u on u.id = i.user_id
+              where basalt.trigrams(i.name) @> ${trigrams}::text[] and ${ofIdentity} and ${condition} ${limit}
+            )
+            union
+            (select u.id from basalt.users u where ${isId} and ${condition})
+            ${limit}`,
+  }
+}
+
+/** Trigrams that a text which contains this one has for certain: other letters may be in another case there. */
+function trigramsOf(text: string): string[] {
+  const letters = Array.from(text)
+  const trigrams = letters.slice(2).map((_, index) => letters.slice(index, index + 3).join(''))
+  return [...new Set(trigrams)].filter((trigram) => /^[\x20-\x7e]{3}$/.test(trigram))
+}
+
+/** Whether the indexes of {@link UserSearch.found} are there: those of large tables are built behind an upgrade. */
+export async function hasSearchIndexes(database: Queryable): Promise<boolean> {
+  const { count } = await database.one<{ count: number }>(sql`
+    select count(*)::int as count from pg_index
+    where indexrelid in (to_regclass('basalt.users_trigrams'), to_regclass('basalt.social_identities_trigrams'))
+      and indisvalid`)
+  return count === 2
+}
