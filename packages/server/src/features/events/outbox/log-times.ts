@@ -2,8 +2,8 @@ import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
 /**
- * Rows of the log that one statement looks at: it has no index but its order, as every further one would cost every
- * write, so a filter reads rows until it has found enough or seen so many.
+ * Rows of the log that one statement reads: its order and its records have an index, as every further one would cost every
+ * write, so another filter reads rows until it has found enough or read so many.
  */
 export const scanLimit = 50_000
 

@@ -1,6 +1,7 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { longestTransaction, scanLimit } from '../outbox/index.ts'
+import { recordKeysOf } from './record-keys.ts'
 
 export interface EventFilter {
   readonly table?: string | undefined
@@ -44,22 +45,22 @@ const eventColumns = sql`o.id::text, o.happened_at, o.action, o.table_name, ${ke
   ${keyOf(sql`o.old_record_key`)} as old_record, coalesce(${originOf(0)}, 'sql') as actor,
   ${originOf(1)} as user_id, ${originOf(2)} as api_key_id, ${originOf(3)} as request_id`
 
-/** The newest first. @param before an id that is not included @param limit at most so many of {@link scanLimit} rows */
+/**
+ * Lists the newest first: those of a record by index, others from at most {@link scanLimit} rows.
+ *
+ * @param before an id that is not included
+ */
 export async function listEvents(
   database: Queryable,
   filter: EventFilter,
   before: string | undefined,
   limit: number,
 ): Promise<readonly EventRow[]> {
+  const keys = indexedKeysOf(filter)
+  const page =
+    keys === undefined ? scannedPage(filter, before, limit) : pageOfRecord(keys, filter, before, limit)
   return await database.many<EventRow & Record<string, unknown>>(sql`
-    with page as materialized (
-      select o.* from (
-        select * from basalt.outbox where ${before === undefined ? sql`true` : sql`id < ${before}::bigint`}
-        order by id desc limit ${scanLimit}::int
-      ) o
-      where ${conditionsOf(filter)}
-      order by o.id desc limit ${limit}::int
-    )
+    with page as materialized (${page})
     select ${eventColumns}, d.delivered, d.failed, d.pending
     from page o
     cross join lateral (
@@ -78,6 +79,46 @@ export async function listEvents(
       ) webhook
     ) d
     order by o.id::bigint desc`)
+}
+
+/** Keys of the record that is asked for, where the index has them; undefined where the log has to be read. */
+export function indexedKeysOf({ record }: EventFilter): readonly string[] | undefined {
+  return record === undefined ? undefined : recordKeysOf(record)
+}
+
+function scannedPage(filter: EventFilter, before: string | undefined, limit: number): Sql {
+  return sql`
+    select o.* from (
+      select * from basalt.outbox where ${isBefore(before)} order by id desc limit ${scanLimit}::int
+    ) o
+    where ${conditionsOf(filter)}
+    order by o.id desc limit ${limit}::int`
+}
+
+/** A record that was given another key is found by either. */
+function pageOfRecord(
+  keys: readonly string[],
+  { record: _, ...others }: EventFilter,
+  before: string | undefined,
+  limit: number,
+): Sql {
+  const newestOf = (column: Sql, condition: Sql) => sql`
+    select found.* from unnest(${keys}::text[]) k (key) cross join lateral (
+      select o.* from basalt.outbox o
+      where o.${column} = k.key and ${isBefore(before)} and ${conditionsOf(others)} and ${condition}
+      order by o.id desc limit ${limit}::int
+    ) found`
+  return sql`
+    select * from (
+      ${newestOf(sql`record_key`, sql`true`)}
+      union all
+      ${newestOf(sql`old_record_key`, sql`o.record_key <> all (${keys}::text[])`)}
+    ) o
+    order by o.id desc limit ${limit}::int`
+}
+
+function isBefore(id: string | undefined): Sql {
+  return id === undefined ? sql`true` : sql`id < ${id}::bigint`
 }
 
 function conditionsOf({ table, record, userId, requestId, action, from, to }: EventFilter): Sql {
@@ -103,11 +144,10 @@ export async function findScanEnd(
   before: string | undefined,
   from: Date | undefined,
 ): Promise<{ readonly id: string; readonly happened_at: Date } | undefined> {
-  const start = before === undefined ? sql`true` : sql`id < ${before}::bigint`
   return await database.maybeOne<{ id: string; happened_at: Date }>(sql`
     select e.id::text, e.happened_at
     from (
-      select id, happened_at from basalt.outbox where ${start} order by id desc limit 1 offset ${scanLimit - 1}::int
+      select id, happened_at from basalt.outbox where ${isBefore(before)} order by id desc limit 1 offset ${scanLimit - 1}::int
     ) e
     where ${from === undefined ? sql`true` : sql`e.happened_at >= ${from}::timestamptz - ${longestTransaction}`}`)
 }

@@ -29,7 +29,7 @@ export const listEventsSchema = {
   security,
   summary: 'List changes of the log',
   description:
-    'Newest first. The log holds changes that had a listener, for `events.retention_hours`. It has no index but its order: a page looks at 50,000 changes at most, so one that is short, or empty, can have a `nextCursor`.',
+    'Newest first. The log holds changes that had a listener, for `events.retention_hours`. An index serves `record`, best together with `table`. For other filters a page reads 50,000 changes at most, so one that is short, or empty, can have a `nextCursor`.',
   querystring: Type.Object({
     table: text('A collection.'),
     record: text('Key of a record; values of a composite one are joined by commas.'),
@@ -53,7 +53,7 @@ export const listEventsSchema = {
         }),
       ),
       nextCursor: text('There may be more.'),
-      searchedTo: nullable('How far back was looked, when that ended the page.'),
+      searchedTo: nullable('How far back the log was read, when that ended the page.'),
       keptSince: nullable('Of the oldest change that the log holds.'),
     }),
   }),

@@ -23,7 +23,7 @@ export function createTimeline(database: SystemDatabase, sentHours: number) {
       const before = cursor ?? (to === undefined ? undefined : await findIdAt(database, to, 'after'))
       const [rows, end, keptSince] = await Promise.all([
         queries.listEvents(database, filter, before, limit + 1),
-        queries.findScanEnd(database, before, from),
+        queries.indexedKeysOf(filter) === undefined ? queries.findScanEnd(database, before, from) : undefined,
         queries.findKeptSince(database),
       ])
       const page = rows.slice(0, limit)

@@ -198,6 +198,13 @@ describe('the event timeline', () => {
     })
     const second = await send('GET', `admin/events?table=pair&cursor=${first.json.nextCursor}`)
     expect([keys(second), second.json.nextCursor]).toEqual([['1'], undefined])
+    // Those of a record are found by index.
+    const ofRecord = await send('GET', 'admin/events?table=pair&record=1')
+    expect([keys(ofRecord), ofRecord.json.searchedTo, ofRecord.json.nextCursor]).toEqual([
+      ['1'],
+      null,
+      undefined,
+    ])
     // A time is found without reading what came after it.
     const until = new Date(Date.now() - 60_500_000).toISOString()
     expect(keys(await send('GET', `admin/events?table=pair&until=${until}`))).toEqual(['1'])
