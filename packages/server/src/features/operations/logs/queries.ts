@@ -1,3 +1,4 @@
+import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { type LogEntry, storableJson } from './entry.ts'
@@ -64,7 +65,12 @@ export interface LogPosition {
   readonly id: string
 }
 
-function matches({ level, text, requestId, from, to }: LogFilter): Sql {
+function matches(filter: LogFilter): Sql {
+  return sql`${matchesIndexed(filter)} and ${matchesText(filter)}`
+}
+
+/** The conditions that an index serves. */
+function matchesIndexed({ level, requestId, from, to }: LogFilter): Sql {
   return sql.join(
     [
       sql`true`,
@@ -72,11 +78,19 @@ function matches({ level, text, requestId, from, to }: LogFilter): Sql {
       ...(requestId === undefined ? [] : [sql`request_id = ${requestId}`]),
       ...(from === undefined ? [] : [sql`time >= ${from}::timestamptz`]),
       ...(to === undefined ? [] : [sql`time < ${to}::timestamptz`]),
-      ...(text === undefined ? [] : [sql`strpos(lower(message || ' ' || attrs::text), lower(${text})) > 0`]),
     ],
     sql` and `,
   )
 }
+
+function matchesText({ text }: LogFilter): Sql {
+  return text === undefined
+    ? sql`true`
+    : sql`strpos(lower(message || ' ' || attrs::text), lower(${text})) > 0`
+}
+
+/** Rows that a search without an index reads at most. */
+const scanLimit = 20_000
 
 /** Rows of a page, where a list has no other limit. */
 const pageSize = 1000
@@ -95,23 +109,38 @@ function requestEntry(requestId: string): Sql {
     where request_id = ${requestId}`
 }
 
-/** Newest first. */
+export interface LogPage {
+  readonly rows: readonly LogRow[]
+  /** The last entry that was read, where that ended a search for a text. */
+  readonly end?: LogPosition
+}
+
+/** Lists the newest first. A text is searched for in {@link scanLimit} entries at most. */
 export async function listLogs(
   database: Queryable,
   filter: LogFilter,
   before: LogPosition | undefined,
   limit: number,
-): Promise<readonly LogRow[]> {
-  const { requestId } = filter
+): Promise<LogPage> {
+  const { requestId, text } = filter
   const source = requestId === undefined ? entries : sql`${entries} union all ${requestEntry(requestId)}`
-  return await database.many<LogRow & Record<string, unknown>>(sql`
+  const after =
+    before === undefined ? sql`true` : sql`(time, id) < (${before.time}::timestamptz, ${before.id}::bigint)`
+  // The column: an id alone would be the text that is selected.
+  const order = sql`order by time desc, log.id desc`
+  const read = sql`select * from (${source}) log where ${matchesIndexed(filter)} and ${after} ${order}`
+  const scanned = text === undefined ? read : sql`${read} limit ${sql.integer(scanLimit)}`
+  const rows = await database.many<LogRow & Record<string, unknown>>(sql`
     select id::text, time, level, message, attrs, node, request_id
-    from (${source}) log
-    where ${matches(filter)}
-      ${before === undefined ? sql.empty : sql`and (time, id) < (${before.time}::timestamptz, ${before.id}::bigint)`}
-    -- The column: an id alone would be the text that is selected.
-    order by time desc, log.id desc
+    from (${scanned}) log
+    where ${matchesText(filter)}
+    ${order}
     limit ${limit}::int`)
+  if (text === undefined || rows.length === limit) return { rows }
+  const end = await database.maybeOne<LogPosition & Record<string, unknown>>(
+    sql`select id::text, time from (${read} limit 1 offset ${sql.integer(scanLimit - 1)}) log`,
+  )
+  return end === undefined ? { rows } : { rows, end }
 }
 
 /**
@@ -221,33 +250,54 @@ export interface RequestRow {
   readonly node: string
 }
 
-/** Newest first. */
+export interface RequestPage {
+  readonly rows: readonly RequestRow[]
+  /** When the last request that was read happened, where that ended the search. */
+  readonly searchedTo?: Date
+}
+
+/** Lists the newest first. What no index serves is searched for in {@link scanLimit} requests at most. */
 export async function listRequests(
   database: Queryable,
   filter: RequestFilter,
   { limit, offset }: { readonly limit: number; readonly offset: number },
-): Promise<readonly RequestRow[]> {
+): Promise<RequestPage> {
   const { method, path, status, leastMs, userId, keyId, appId, requestId, from, to } = filter
-  const conditions = [
+  const statusMatches =
+    status === undefined ? [] : [sql`status between ${status.least}::int and ${status.most}::int`]
+  const isFailed = status !== undefined && status.least >= 400
+  const indexed = [
     sql`true`,
-    ...(method === undefined ? [] : [sql`method = ${method.toUpperCase()}`]),
-    ...(path === undefined ? [] : [sql`path like ${toPattern(path)}`]),
-    ...(status === undefined ? [] : [sql`status between ${status.least}::int and ${status.most}::int`]),
-    ...(leastMs === undefined ? [] : [sql`duration_ms >= ${leastMs}::real`]),
+    ...(isFailed ? statusMatches : []),
     ...(userId === undefined ? [] : [sql`user_id = ${userId}`]),
     ...(keyId === undefined ? [] : [sql`api_key_id = ${keyId}::uuid`]),
-    ...(appId === undefined ? [] : [sql`app_id = ${appId}::uuid`]),
     ...(requestId === undefined ? [] : [sql`request_id = ${requestId}`]),
     ...(from === undefined ? [] : [sql`happened_at >= ${from}::timestamptz`]),
     ...(to === undefined ? [] : [sql`happened_at < ${to}::timestamptz`]),
   ]
-  return await database.many<RequestRow & Record<string, unknown>>(sql`
+  const others = [
+    ...(isFailed ? [] : statusMatches),
+    ...(method === undefined ? [] : [sql`method = ${method.toUpperCase()}`]),
+    ...(path === undefined ? [] : [sql`path like ${toPattern(path)}`]),
+    ...(leastMs === undefined ? [] : [sql`duration_ms >= ${leastMs}::real`]),
+    ...(appId === undefined ? [] : [sql`app_id = ${appId}::uuid`]),
+  ]
+  const order = sql`order by r.happened_at desc, r.id desc`
+  const read = sql`select r.* from basalt.requests r where ${sql.join(indexed, sql` and `)} ${order}`
+  const isBounded = others.length > 0
+  const source = isBounded ? sql`(${read} limit ${sql.integer(scanLimit)})` : sql`(${read})`
+  const rows = await database.many<RequestRow & Record<string, unknown>>(sql`
     select id::text, happened_at, method, path, operation, status, duration_ms, user_id, api_key_id, app_id,
       request_size::float8, response_size::float8, address, request_id, impersonated_by, node
-    from basalt.requests
-    where ${sql.join(conditions, sql` and `)}
-    order by happened_at desc, requests.id desc
+    from ${source} r
+    where ${isBounded ? sql.join(others, sql` and `) : sql`true`}
+    ${order}
     limit ${limit}::int offset ${offset}::bigint`)
+  if (!isBounded || rows.length === limit) return { rows }
+  const end = await database.maybeOne<{ happened_at: Date }>(
+    sql`select happened_at from (${read} limit 1 offset ${sql.integer(scanLimit - 1)}) r`,
+  )
+  return end === undefined ? { rows } : { rows, searchedTo: end.happened_at }
 }
 
 /** As `like` writes it: of the pattern's own signs only `*` means more than itself. */
@@ -256,13 +306,9 @@ function toPattern(path: string): string {
 }
 
 export async function deleteLogs(database: Queryable, days: number): Promise<void> {
-  await database.count(
-    sql`delete from basalt.logs where logged_at < now() - make_interval(days => ${days}::int)`,
-  )
+  await deleteInBatches(database, 'logs', sql`logged_at < now() - make_interval(days => ${days}::int)`)
 }
 
 export async function deleteRequests(database: Queryable, days: number): Promise<void> {
-  await database.count(
-    sql`delete from basalt.requests where happened_at < now() - make_interval(days => ${days}::int)`,
-  )
+  await deleteInBatches(database, 'requests', sql`happened_at < now() - make_interval(days => ${days}::int)`)
 }

@@ -32,12 +32,13 @@ export function logRoutes(app: HttpServer, deps: LogRoutesDeps): void {
       const size = schemas.logLimit.read(limit)
       const position = cursor === undefined ? undefined : readCursor(cursor)
       const filter = { ...readLogFilter(request.query), ...range }
-      const rows = await listLogs(database, filter, position, size + 1)
+      const { rows, end } = await listLogs(database, filter, position, size + 1)
       const page = rows.slice(0, size)
-      const last = page.at(-1)
+      const next = rows.length > size ? page.at(-1) : end
       return reply.send({
         entries: page.map(showEntry),
-        ...(rows.length > size && last !== undefined ? { nextCursor: writeCursor(last) } : {}),
+        ...(next === undefined ? {} : { nextCursor: writeCursor(next) }),
+        ...(end === undefined ? {} : { searchedTo: end.time.toISOString() }),
       })
     },
   )
@@ -67,9 +68,14 @@ export function logRoutes(app: HttpServer, deps: LogRoutesDeps): void {
     async (request, reply) => {
       const { query } = request
       const page = { limit: schemas.requestLimit.read(query.limit), offset: readOffset(query.offset) }
-      const rows = await listRequests(database, readRequestFilter(query), page)
+      const { rows, searchedTo } = await listRequests(database, readRequestFilter(query), page)
       const items = rows.map(showRequest)
-      return reply.send({ items, count: items.length, ...page })
+      return reply.send({
+        items,
+        count: items.length,
+        ...page,
+        ...(searchedTo === undefined ? {} : { searchedTo: searchedTo.toISOString() }),
+      })
     },
   )
 

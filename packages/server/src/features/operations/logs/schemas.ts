@@ -16,7 +16,12 @@ const filter = {
   level: Type.Optional(
     Type.String({ description: `${levelNames.join(', ')}: this one and those above it.` }),
   ),
-  q: Type.Optional(Type.String({ description: 'A text in the message or the attributes, in any case.' })),
+  q: Type.Optional(
+    Type.String({
+      description:
+        'A text in the message or the attributes, in any case. A page of a list searches 20,000 entries.',
+    }),
+  ),
   requestId: Type.Optional(
     Type.String({ description: 'Entries of one request, the request itself among them.' }),
   ),
@@ -54,6 +59,12 @@ export const listLogsSchema = {
     200: Type.Object({
       entries: Type.Array(entry),
       nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
+      searchedTo: Type.Optional(
+        Type.String({
+          description:
+            'Time of the last entry that was read, where the search for a text ended the page; `nextCursor` continues there.',
+        }),
+      ),
     }),
   }),
 }
@@ -76,7 +87,8 @@ export const listRequestsSchema = {
   tags,
   security,
   summary: 'List the requests that all nodes answered',
-  description: 'Newest first.',
+  description:
+    'Newest first. Indexes serve `user_id`, `api_key_id`, `request_id`, `from`, `to`, and a `status` from 400 on; the other filters are applied to the newest 20,000 requests of those.',
   querystring: Type.Object({
     method: Type.Optional(Type.String()),
     path: Type.Optional(Type.String({ description: 'A `*` stands for anything.' })),
@@ -92,28 +104,36 @@ export const listRequestsSchema = {
     offset: offsetSchema,
   }),
   response: responses({
-    200: offsetPageOf(
-      Type.Object({
-        id: Type.String(),
-        timestamp: Type.String(),
-        method: Type.String(),
-        path: Type.String(),
-        operation: nullable,
-        status_code: Type.Integer(),
-        duration_ms: Type.Number(),
-        user_id: nullable,
-        api_key_id: nullable,
-        app_id: Type.String(),
-        request_size: Type.Number({ description: 'Bytes on the connection, headers included.' }),
-        response_size: Type.Number({ description: 'Bytes on the connection, headers included.' }),
-        ip_address: nullable,
-        request_id: Type.String(),
-        impersonated_by: Type.Union([Type.String(), Type.Null()], {
-          description: 'The administrator who acted as the user.',
+    200: Type.Object({
+      ...offsetPageOf(
+        Type.Object({
+          id: Type.String(),
+          timestamp: Type.String(),
+          method: Type.String(),
+          path: Type.String(),
+          operation: nullable,
+          status_code: Type.Integer(),
+          duration_ms: Type.Number(),
+          user_id: nullable,
+          api_key_id: nullable,
+          app_id: Type.String(),
+          request_size: Type.Number({ description: 'Bytes on the connection, headers included.' }),
+          response_size: Type.Number({ description: 'Bytes on the connection, headers included.' }),
+          ip_address: nullable,
+          request_id: Type.String(),
+          impersonated_by: Type.Union([Type.String(), Type.Null()], {
+            description: 'The administrator who acted as the user.',
+          }),
+          node: Type.String(),
         }),
-        node: Type.String(),
-      }),
-    ),
+      ).properties,
+      searchedTo: Type.Optional(
+        Type.String({
+          description:
+            'When the oldest request that was read happened, where the bound ended the search; `to` with this time continues it.',
+        }),
+      ),
+    }),
   }),
 }
 

@@ -56,6 +56,42 @@ describe('logs', () => {
     expect(json.nextCursor).toBeUndefined()
   })
 
+  test('list › searches for a text in a bounded number of entries, and says where it stopped', async () => {
+    await app.sql(`
+      insert into basalt.logs (logged_at, level, message, node)
+      select '2025-01-01T00:00:00Z'::timestamptz + make_interval(secs => n), 30,
+        case n when 1 then 'Needle' else 'hay' end, 'one/1'
+      from generate_series(1, 20002) n`)
+    const range = 'q=needle&since=2025-01-01&until=2025-01-02'
+    const first = await get(range)
+    expect(first.json).toMatchObject({ entries: [], searchedTo: '2025-01-01T00:00:03.000Z' })
+    const second = await get(`${range}&cursor=${first.json.nextCursor}`)
+    expect(messages(second)).toEqual(['Needle'])
+    expect([second.json.searchedTo, second.json.nextCursor]).toEqual([undefined, undefined])
+  })
+
+  test('requests › searches by what has no index in a bounded number, and says where it stopped', async () => {
+    await app.sql(`
+      insert into basalt.requests (happened_at, method, path, status, duration_ms, user_id, app_id, request_size,
+        response_size, request_id, node)
+      select '2025-01-01T00:00:00Z'::timestamptz + make_interval(secs => n), 'GET',
+        case n when 1 then '/api/needle' else '/api/hay' end, case n when 1 then 503 else 200 end, 1,
+        case n when 1 then '${alice}' end, '00000000-0000-0000-0000-000000000000', 1, 1, 'old-' || n, 'one/1'
+      from generate_series(1, 20002) n`)
+    const list = async (filter: string) =>
+      (await get(`from=2025-01-01&${filter}`, '/api/admin/analytics/requests')).json
+    const first = await list('to=2025-01-02&path=/api/needle')
+    expect(first).toMatchObject({ items: [], searchedTo: '2025-01-01T00:00:03.000Z' })
+    const second = await list(`to=${first.searchedTo}&path=/api/needle`)
+    expect(second).toMatchObject({ items: [{ request_id: 'old-1' }] })
+    expect(second.searchedTo).toBeUndefined()
+    for (const filter of [`user_id=${alice}`, 'status=503', 'status=5xx', `user_id=${alice}&path=*needle`]) {
+      const found = await list(`to=2025-01-02&${filter}`)
+      expect(found, filter).toMatchObject({ items: [{ request_id: 'old-1' }] })
+      expect(found.searchedTo).toBeUndefined()
+    }
+  })
+
   test.each([
     ['level=warn', ['failed to look for jobs', 'request failed']],
     ['level=fatal', []],
