@@ -62,6 +62,8 @@ export function useApi<T>(
 export interface Page<T> {
   readonly items: readonly T[]
   readonly next: string | undefined
+  /** How far back a bounded search has come, where that ended the page. */
+  readonly searchedTo?: string | undefined
 }
 
 /** A list that is read page by page. */
@@ -86,6 +88,7 @@ export function usePages<T>(
     isPending: query.isPending,
     isFetching: query.isFetching,
     hasMore: query.hasNextPage,
+    searchedTo: query.data?.pages.at(-1)?.searchedTo,
     isLoadingMore: query.isFetchingNextPage,
     loadMore: () => void query.fetchNextPage(),
     refetch: () => void query.refetch(),

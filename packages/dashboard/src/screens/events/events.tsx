@@ -3,10 +3,10 @@ import { useLocation, useRoute, useSearchParams } from 'wouter'
 import { moreOf, usePages } from '../../api/queries.ts'
 import { withParameters } from '../../shell/search-parameters.ts'
 import { AsCode } from '../../ui/as-code.tsx'
-import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'
 import { Select, Switch, TextField } from '../../ui/field.tsx'
-import { Badge, FilterField, Notice, PageHeader, Toolbar } from '../../ui/layout.tsx'
+import { Badge, FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
+import { SearchedTo } from '../../ui/searched-to.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toInstant } from '../webhooks/replay-dialog.tsx'
@@ -18,10 +18,7 @@ export function EventsScreen() {
   const [search, setSearch] = useSearchParams()
   const [, params] = useRoute('/events/:id')
   const [, navigate] = useLocation()
-  const [reached, setReached] = useState<{
-    readonly searchedTo: string | null
-    readonly keptSince: string | null
-  }>()
+  const [keptSince, setKeptSince] = useState<string | null>(null)
   const isFollowing = search.get('follow') === 'true'
   const filter: EventFilter = Object.fromEntries(
     filterNames.flatMap((name) => {
@@ -35,8 +32,8 @@ export function EventsScreen() {
     ['events', filter],
     async (cursor, signal) => {
       const { items, nextCursor, searchedTo, keptSince } = await listEvents(filter, cursor, signal)
-      setReached({ searchedTo, keptSince })
-      return { items, next: nextCursor }
+      setKeptSince(keptSince)
+      return { items, next: nextCursor, searchedTo: searchedTo ?? undefined }
     },
     { refetchIntervalMs: isFollowing ? 1500 : undefined },
   )
@@ -117,17 +114,10 @@ export function EventsScreen() {
               ]}
               {...moreOf(list)}
             />
-            {list.hasMore && rows.length === 0 && (
-              <Notice>
-                Looked back to <Time value={reached?.searchedTo} />.{' '}
-                <Button size="small" onClick={list.loadMore} isPending={list.isLoadingMore}>
-                  Look further
-                </Button>
-              </Notice>
-            )}
-            {reached?.keptSince != null && (
+            <SearchedTo list={list} />
+            {keptSince !== null && (
               <p className={styles.kept}>
-                The log begins at <Time value={reached.keptSince} />.
+                The log begins at <Time value={keptSince} />.
               </p>
             )}
           </>

@@ -17,8 +17,8 @@ export async function listLogs(
   cursor: string | undefined,
   signal: AbortSignal,
 ) {
-  const { entries, nextCursor } = await get<'logs.list'>('admin/logs', { ...filter, cursor }, { signal })
-  return { items: entries, next: nextCursor }
+  const { entries, nextCursor, searchedTo } = await get<'logs.list'>('admin/logs', { ...filter, cursor }, { signal })
+  return { items: entries, next: nextCursor, searchedTo }
 }
 
 /** Entries as they are written, of all nodes; with where to resume. */

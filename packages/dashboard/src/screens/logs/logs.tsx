@@ -7,6 +7,7 @@ import { DataTable } from '../../ui/data-table.tsx'
 import { Select, Switch } from '../../ui/field.tsx'
 import { Badge, FilterField, KeyValue, PageHeader, Toolbar } from '../../ui/layout.tsx'
 import { SidePanel } from '../../ui/side-panel.tsx'
+import { SearchedTo } from '../../ui/searched-to.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toneOfLevel } from '../activity/level.ts'
@@ -72,44 +73,47 @@ export function LogsScreen() {
       </Toolbar>
       <LoadedRows list={list}>
         {(rows) => (
-          <DataTable
-            caption="Log entries"
-            rows={withKeys(isLive ? merge(tail.entries, rows) : rows)}
-            rowKey={({ key }) => key}
-            empty={isFiltered ? 'No entry matches.' : 'Nothing is logged yet.'}
-            columns={[
-              { key: 'time', title: 'Time', cell: ({ entry }) => <Time value={entry.time} /> },
-              {
-                key: 'level',
-                title: 'Level',
-                cell: ({ entry }) => <Badge tone={toneOfLevel(entry.level)}>{entry.level}</Badge>,
-              },
-              {
-                key: 'message',
-                title: 'Message',
-                isCut: true,
-                cell: ({ entry }) => (
-                  <Button look="plain" size="small" onClick={() => setShown(entry)}>
-                    {entry.message === '' ? '(no message)' : entry.message}
-                  </Button>
-                ),
-              },
-              {
-                key: 'attributes',
-                title: 'Attributes',
-                isCut: true,
-                isMinor: true,
-                cell: ({ entry }) => <code>{summarize(entry.attrs)}</code>,
-              },
-              {
-                key: 'request',
-                title: 'Request',
-                isMinor: true,
-                cell: ({ entry }) => <RequestLink id={entry.requestId} />,
-              },
-            ]}
-            {...moreOf(list)}
-          />
+          <>
+            <DataTable
+              caption="Log entries"
+              rows={withKeys(isLive ? merge(tail.entries, rows) : rows)}
+              rowKey={({ key }) => key}
+              empty={isFiltered ? 'No entry matches.' : 'Nothing is logged yet.'}
+              columns={[
+                { key: 'time', title: 'Time', cell: ({ entry }) => <Time value={entry.time} /> },
+                {
+                  key: 'level',
+                  title: 'Level',
+                  cell: ({ entry }) => <Badge tone={toneOfLevel(entry.level)}>{entry.level}</Badge>,
+                },
+                {
+                  key: 'message',
+                  title: 'Message',
+                  isCut: true,
+                  cell: ({ entry }) => (
+                    <Button look="plain" size="small" onClick={() => setShown(entry)}>
+                      {entry.message === '' ? '(no message)' : entry.message}
+                    </Button>
+                  ),
+                },
+                {
+                  key: 'attributes',
+                  title: 'Attributes',
+                  isCut: true,
+                  isMinor: true,
+                  cell: ({ entry }) => <code>{summarize(entry.attrs)}</code>,
+                },
+                {
+                  key: 'request',
+                  title: 'Request',
+                  isMinor: true,
+                  cell: ({ entry }) => <RequestLink id={entry.requestId} />,
+                },
+              ]}
+              {...moreOf(list)}
+            />
+            <SearchedTo list={list} />
+          </>
         )}
       </LoadedRows>
       {shown !== undefined && <EntryPanel entry={shown} onClose={() => setShown(undefined)} />}

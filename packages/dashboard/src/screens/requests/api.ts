@@ -1,4 +1,4 @@
-import { listByOffset } from '../../api/page-list.ts'
+import type { Page } from '../../api/queries.ts'
 import { get, type Item } from '../../api/request.ts'
 
 export type AnsweredRequest = Item<'analytics.requests'>
@@ -20,8 +20,23 @@ const pageSize = 100
 
 const path = 'admin/analytics/requests'
 
-export const listRequests = (filter: RequestFilter, cursor: string | undefined, signal: AbortSignal) =>
-  listByOffset<'analytics.requests'>(path, { ...filter, limit: pageSize }, cursor, signal)
+/** @param cursor an offset, and behind a blank the end of the time that is searched */
+export async function listRequests(
+  filter: RequestFilter,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<Page<AnsweredRequest>> {
+  const [start = '0', to = filter.to] = cursor?.split(' ') ?? []
+  const offset = Number(start)
+  const query = { ...filter, to, limit: pageSize, offset }
+  const { items, searchedTo } = await get<'analytics.requests'>(path, query, { signal })
+  const next = searchedTo === undefined ? nextOffset(items.length, offset, to) : `0 ${searchedTo}`
+  return { items, next, searchedTo }
+}
+
+function nextOffset(count: number, offset: number, to: string | undefined): string | undefined {
+  return count === pageSize ? [offset + pageSize, ...(to === undefined ? [] : [to])].join(' ') : undefined
+}
 
 export async function findRequest(id: string, signal: AbortSignal): Promise<AnsweredRequest | undefined> {
   const query = { request_id: id, limit: 1 }

@@ -7,6 +7,7 @@ import { DataTable } from '../../ui/data-table.tsx'
 import { Select } from '../../ui/field.tsx'
 import { formatBytes, formatDuration } from '../../ui/format.ts'
 import { Badge, FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
+import { SearchedTo } from '../../ui/searched-to.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
 import { toneOfStatus } from '../activity/level.ts'
@@ -100,37 +101,40 @@ function RequestList() {
       </Toolbar>
       <LoadedRows list={list}>
         {(rows) => (
-          <DataTable
-            caption="Requests"
-            rows={rows}
-            rowKey={({ id }) => id}
-            href={({ request_id: id }) => `/requests/${encodeURIComponent(id)}`}
-            empty={isFiltered ? 'No request matches.' : 'No request was answered yet.'}
-            columns={[
-              { key: 'path', title: 'Request', isCut: true, cell: ({ method, path }) => `${method} ${path}` },
-              {
-                key: 'status',
-                title: 'Status',
-                cell: ({ status_code: code }) => <Badge tone={toneOfStatus(code)}>{code}</Badge>,
-              },
-              {
-                key: 'duration',
-                title: 'Duration',
-                align: 'end',
-                cell: ({ duration_ms: ms }) => formatDuration(ms),
-              },
-              {
-                key: 'size',
-                title: 'Answer',
-                align: 'end',
-                isMinor: true,
-                cell: ({ response_size: bytes }) => formatBytes(bytes),
-              },
-              { key: 'user', title: 'User', isMinor: true, cell: ({ user_id: id }) => <UserLink id={id} /> },
-              { key: 'time', title: 'Time', cell: ({ timestamp }) => <Time value={timestamp} /> },
-            ]}
-            {...moreOf(list)}
-          />
+          <>
+            <DataTable
+              caption="Requests"
+              rows={rows}
+              rowKey={({ id }) => id}
+              href={({ request_id: id }) => `/requests/${encodeURIComponent(id)}`}
+              empty={isFiltered ? 'No request matches.' : 'No request was answered yet.'}
+              columns={[
+                { key: 'path', title: 'Request', isCut: true, cell: ({ method, path }) => `${method} ${path}` },
+                {
+                  key: 'status',
+                  title: 'Status',
+                  cell: ({ status_code: code }) => <Badge tone={toneOfStatus(code)}>{code}</Badge>,
+                },
+                {
+                  key: 'duration',
+                  title: 'Duration',
+                  align: 'end',
+                  cell: ({ duration_ms: ms }) => formatDuration(ms),
+                },
+                {
+                  key: 'size',
+                  title: 'Answer',
+                  align: 'end',
+                  isMinor: true,
+                  cell: ({ response_size: bytes }) => formatBytes(bytes),
+                },
+                { key: 'user', title: 'User', isMinor: true, cell: ({ user_id: id }) => <UserLink id={id} /> },
+                { key: 'time', title: 'Time', cell: ({ timestamp }) => <Time value={timestamp} /> },
+              ]}
+              {...moreOf(list)}
+            />
+            <SearchedTo list={list} />
+          </>
         )}
       </LoadedRows>
     </>

@@ -25,7 +25,14 @@ export async function listUsers(filters: UserFilters, cursor: string | undefined
   // Never counted: rows come first.
   const query = { ...filters, perPage: 50, skipTotal: true, cursor }
   const answer = await get<'users.list'>('admin/users', query, { signal })
-  return { items: answer.items, next: answer.nextCursor }
+  return { items: answer.items, next: answer.nextCursor, searchedTo: answer.searchedTo }
+}
+
+/** Counts users; beyond 100,000 PostgreSQL estimates them. */
+export async function countUsers(filters: UserFilters, signal: AbortSignal) {
+  const query = { ...filters, perPage: 1, total: 'estimated' }
+  const { totalItems, isTotalEstimated = false } = await get<'users.list'>('admin/users', query, { signal })
+  return { totalItems, isTotalEstimated }
 }
 
 export const readUser = (id: string, signal: AbortSignal) => get<'users.get'>(pathOf(id), {}, { signal })

@@ -1,15 +1,17 @@
 import { useState } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
-import { moreOf, usePages } from '../../api/queries.ts'
+import { moreOf, useApi, usePages } from '../../api/queries.ts'
 import { userLink } from '../../links.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { type Column, DataTable } from '../../ui/data-table.tsx'
 import { Select } from '../../ui/field.tsx'
+import { countOf } from '../../ui/format.ts'
 import { Badge, FilterField, PageHeader, Toolbar } from '../../ui/layout.tsx'
+import { SearchedTo } from '../../ui/searched-to.tsx'
 import { LoadedRows } from '../../ui/states.tsx'
 import { Time } from '../../ui/time.tsx'
-import { listUsers, type User } from './api.ts'
+import { countUsers, listUsers, type User } from './api.ts'
 import { CreateUserDialog } from './create-user-dialog.tsx'
 import { Impersonations } from './impersonations.tsx'
 import { nameOf } from './name.ts'
@@ -42,6 +44,7 @@ export function UserList() {
     provider: textOf('provider'),
   }
   const users = usePages(['users', filters], (cursor, signal) => listUsers(filters, cursor, signal))
+  const total = useApi(['users', 'total', filters], (signal) => countUsers(filters, signal))
   const kind = kindOf(parameters)
   const change = (search: string, next: Kind) => {
     const chosen = new URLSearchParams(next)
@@ -61,7 +64,11 @@ export function UserList() {
             </Button>
           </>
         }
-      />
+      >
+        {total.data === undefined
+          ? ''
+          : `${total.data.isTotalEstimated ? 'about ' : ''}${countOf(total.data.totalItems, 'user')}`}
+      </PageHeader>
       <Impersonations />
       <Toolbar label="Filters">
         <FilterField
@@ -86,15 +93,18 @@ export function UserList() {
       </Toolbar>
       <LoadedRows list={users}>
         {(rows) => (
-          <DataTable
-            caption="Users"
-            rows={rows}
-            rowKey={({ id }) => id}
-            href={({ id }) => userLink(id)}
-            columns={columns}
-            empty={parameters.size > 0 ? 'No user matches.' : 'There are no users yet.'}
-            {...moreOf(users)}
-          />
+          <>
+            <DataTable
+              caption="Users"
+              rows={rows}
+              rowKey={({ id }) => id}
+              href={({ id }) => userLink(id)}
+              columns={columns}
+              empty={parameters.size > 0 ? 'No user matches.' : 'There are no users yet.'}
+              {...moreOf(users)}
+            />
+            <SearchedTo list={users} />
+          </>
         )}
       </LoadedRows>
       {isCreating && (

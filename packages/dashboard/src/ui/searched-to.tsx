@@ -1,0 +1,21 @@
+import type { Pages } from '../api/queries.ts'
+import { Button } from './button.tsx'
+import { Notice } from './layout.tsx'
+import { Time } from './time.tsx'
+
+/** Notice that a bounded search has ended the page, with the way on. */
+export function SearchedTo({
+  list,
+}: {
+  readonly list: Pick<Pages<unknown>, 'hasMore' | 'searchedTo' | 'isLoadingMore' | 'loadMore'>
+}) {
+  if (!list.hasMore || list.searchedTo === undefined) return null
+  return (
+    <Notice>
+      Searched back to <Time value={list.searchedTo} />.{' '}
+      <Button size="small" onClick={list.loadMore} isPending={list.isLoadingMore}>
+        Search further
+      </Button>
+    </Notice>
+  )
+}
