@@ -1168,14 +1168,6 @@ export type SmsMessage = {
   readonly updated_at: string
 }
 
-export type SmsMessagePage = {
-  readonly items: ReadonlyArray<SmsMessage>
-  readonly page: number
-  readonly perPage: number
-  readonly totalItems: number
-  readonly totalPages: number
-}
-
 export type SmsPeriod = {
   readonly sent: number
   /** Delivered, as the provider reported. */
@@ -2065,6 +2057,8 @@ export interface Operations {
       readonly count: number
       readonly limit: number
       readonly offset: number
+      /** When the oldest request that was read happened, where the bound ended the search; `to` with this time continues it. */
+      readonly searchedTo?: string
     }
   }
   'apiKeys.create': {
@@ -2822,7 +2816,7 @@ export interface Operations {
       }>
       /** There may be more. */
       readonly nextCursor?: string
-      /** How far back was looked, when that ended the page. */
+      /** How far back the log was read, when that ended the page. */
       readonly searchedTo: string | null
       /** Of the oldest change that the log holds. */
       readonly keptSince: string | null
@@ -2934,6 +2928,8 @@ export interface Operations {
       readonly entries: ReadonlyArray<LogEntry>
       /** Absent on the last page. */
       readonly nextCursor?: string
+      /** Time of the last entry that was read, where the search for a text ended the page; `nextCursor` continues there. */
+      readonly searchedTo?: string
     }
   }
   'logs.tail': {
@@ -4431,7 +4427,15 @@ export interface Operations {
     readonly path: 'admin/sms/messages'
     readonly query: 'page' | 'perPage'
     readonly body: undefined
-    readonly answer: SmsMessagePage
+    readonly answer: {
+      readonly items: ReadonlyArray<SmsMessage>
+      readonly page: number
+      readonly perPage: number
+      readonly totalItems: number
+      readonly totalPages: number
+      /** True: `totalItems` and `totalPages` are estimates, beyond 100,000. */
+      readonly isTotalEstimated?: boolean
+    }
   }
   'sms.listOwn': {
     readonly method: 'GET'
@@ -5518,16 +5522,23 @@ export interface Operations {
   'users.list': {
     readonly method: 'GET'
     readonly path: 'admin/users'
-    readonly query: 'page' | 'perPage' | 'cursor' | 'skipTotal' | 'search' | 'disabled' | 'anonymous' | 'verified' | 'factor' | 'provider'
+    readonly query: 'page' | 'perPage' | 'cursor' | 'skipTotal' | 'total' | 'search' | 'disabled' | 'anonymous' | 'verified' | 'factor' | 'provider'
     readonly body: undefined
     readonly answer: {
       readonly items: ReadonlyArray<AdminUser>
       readonly page: number
       readonly perPage: number
+      /** Of a search with more than 10,000 matches an estimate. */
       readonly totalItems: number
+      /** True: `totalItems` and `totalPages` are estimates. */
+      readonly isTotalEstimated?: boolean
       readonly totalPages: number
       /** Where there are more. */
       readonly nextCursor?: string
+      /** False: not every user was considered. The page is sorted from 10,000 matches of more, or ends at `searchedTo`. */
+      readonly isSearchComplete?: boolean
+      /** When the oldest user that a bounded search has read was made; `nextCursor` continues there. */
+      readonly searchedTo?: string
     }
   }
   'users.listFactors': {
@@ -5778,6 +5789,8 @@ export interface Operations {
       readonly page: number
       readonly perPage: number
       readonly totalItems: number
+      /** True: `totalItems` and `totalPages` are estimates, beyond 100,000. */
+      readonly isTotalEstimated?: boolean
       readonly totalPages: number
     }
   }

@@ -159,6 +159,11 @@ export const pageQuery = Type.Object({
   perPage: Type.Optional(Type.Integer({ description: 'At most 100; 20 unless given.' })),
 })
 
+/** Member of a page beside its totals. */
+export const isTotalEstimated = Type.Optional(
+  Type.Boolean({ description: 'True: `totalItems` and `totalPages` are estimates, beyond 100,000.' }),
+)
+
 export function pageOf<Item extends TSchema>(item: Item) {
   return componentOf(
     item,

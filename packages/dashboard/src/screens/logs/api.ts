@@ -17,7 +17,11 @@ export async function listLogs(
   cursor: string | undefined,
   signal: AbortSignal,
 ) {
-  const { entries, nextCursor, searchedTo } = await get<'logs.list'>('admin/logs', { ...filter, cursor }, { signal })
+  const { entries, nextCursor, searchedTo } = await get<'logs.list'>(
+    'admin/logs',
+    { ...filter, cursor },
+    { signal },
+  )
   return { items: entries, next: nextCursor, searchedTo }
 }
 

@@ -109,7 +109,12 @@ function RequestList() {
               href={({ request_id: id }) => `/requests/${encodeURIComponent(id)}`}
               empty={isFiltered ? 'No request matches.' : 'No request was answered yet.'}
               columns={[
-                { key: 'path', title: 'Request', isCut: true, cell: ({ method, path }) => `${method} ${path}` },
+                {
+                  key: 'path',
+                  title: 'Request',
+                  isCut: true,
+                  cell: ({ method, path }) => `${method} ${path}`,
+                },
                 {
                   key: 'status',
                   title: 'Status',
@@ -128,7 +133,12 @@ function RequestList() {
                   isMinor: true,
                   cell: ({ response_size: bytes }) => formatBytes(bytes),
                 },
-                { key: 'user', title: 'User', isMinor: true, cell: ({ user_id: id }) => <UserLink id={id} /> },
+                {
+                  key: 'user',
+                  title: 'User',
+                  isMinor: true,
+                  cell: ({ user_id: id }) => <UserLink id={id} />,
+                },
                 { key: 'time', title: 'Time', cell: ({ timestamp }) => <Time value={timestamp} /> },
               ]}
               {...moreOf(list)}

@@ -1,3 +1,4 @@
+import { countOrEstimate, type Total } from '../../../database/estimated-total.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
@@ -146,14 +147,11 @@ export async function listDeliveries(
     limit ${perPage}::int offset ${offset}::bigint`)
 }
 
-export async function countDeliveries(
-  database: Queryable,
-  webhookId: string,
-  failedOnly: boolean,
-): Promise<number> {
-  const { count } = await database.one<{ count: number }>(sql`
-    select count(*)::int as count from basalt.webhook_deliveries where ${ofWebhook(webhookId, failedOnly)}`)
-  return count
+export function countDeliveries(database: Queryable, webhookId: string, failedOnly: boolean): Promise<Total> {
+  return countOrEstimate(
+    database,
+    sql`from basalt.webhook_deliveries where ${ofWebhook(webhookId, failedOnly)}`,
+  )
 }
 
 function ofWebhook(webhookId: string, failedOnly: boolean): Sql {

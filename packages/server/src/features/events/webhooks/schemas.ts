@@ -1,4 +1,11 @@
-import { bearerSecurity, component, noContent, requiredByHandler, responses } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  component,
+  isTotalEstimated,
+  noContent,
+  requiredByHandler,
+  responses,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const tags = ['webhooks']
@@ -140,6 +147,7 @@ export const listDeliveriesSchema = {
       page: Type.Integer(),
       perPage: Type.Integer(),
       totalItems: Type.Integer(),
+      isTotalEstimated,
       totalPages: Type.Integer(),
     }),
   }),

@@ -198,13 +198,13 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
 
     async listDeliveries(id, page) {
       await requireWebhook(database, id)
-      const [rows, totalItems] = await Promise.all([
+      const [rows, total] = await Promise.all([
         queries.listDeliveries(database, id, page),
         queries.countDeliveries(database, id, page.failedOnly),
       ])
       const { perPage } = page
-      const totalPages = Math.ceil(totalItems / perPage)
-      return { items: rows.map(showDelivery), page: page.page, perPage, totalItems, totalPages }
+      const totalPages = Math.ceil(total.totalItems / perPage)
+      return { items: rows.map(showDelivery), page: page.page, perPage, ...total, totalPages }
     },
 
     getDelivery: async (id, deliveryId) => showDelivery(await requireDelivery(database, id, deliveryId)),

@@ -1,4 +1,5 @@
 import { deleteInBatches } from '../../../database/delete-in-batches.ts'
+import { countOrEstimate, type Total } from '../../../database/estimated-total.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { type SmsStatus, statusesBefore } from './statuses.ts'
@@ -134,10 +135,8 @@ export function listMessages(
     order by created_at desc, id desc limit ${limit} offset ${offset}`)
 }
 
-export async function countMessages(database: Queryable): Promise<number> {
-  const { count } = await database.one<{ count: number }>(sql`
-    select count(*)::int as count from basalt.sms_messages`)
-  return count
+export function countMessages(database: Queryable): Promise<Total> {
+  return countOrEstimate(database, sql`from basalt.sms_messages`)
 }
 
 export function findMessageOf(

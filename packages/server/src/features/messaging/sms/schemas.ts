@@ -1,5 +1,12 @@
 import { limitParameter } from '../../../http/requests/filters.ts'
-import { bearerSecurity, component, pageOf, requiredByHandler, responses } from '../../../http/schemas.ts'
+import {
+  bearerSecurity,
+  component,
+  isTotalEstimated,
+  pageOf,
+  requiredByHandler,
+  responses,
+} from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
 const common = { tags: ['sms'], security: bearerSecurity }
@@ -48,7 +55,9 @@ export const adminSchemas = {
       page: Type.Optional(Type.Integer({ description: 'From 1.' })),
       perPage: Type.Optional(Type.Integer({ description: 'At most 200; 50 unless given.' })),
     }),
-    response: responses({ 200: pageOf(message) }),
+    response: responses({
+      200: Type.Object({ ...pageOf(message).properties, isTotalEstimated }),
+    }),
   },
   health: {
     ...common,

@@ -72,12 +72,12 @@ export class SmsService {
 
   async list(request: PageRequest) {
     const { page, perPage, offset } = readPage(request, { size: 50, most: 200 })
-    const [rows, totalItems] = await Promise.all([
+    const [rows, total] = await Promise.all([
       queries.listMessages(this.#deps.database, { limit: perPage, offset }),
       queries.countMessages(this.#deps.database),
     ])
-    const totalPages = Math.ceil(totalItems / perPage)
-    return { items: rows.map(show), page, perPage, totalItems, totalPages }
+    const totalPages = Math.ceil(total.totalItems / perPage)
+    return { items: rows.map(show), page, perPage, ...total, totalPages }
   }
 
   async listOf(userId: string, limit: number) {

@@ -4,6 +4,7 @@ import { readChoice, readTimePosition, writeTimePosition } from '../../../../htt
 import { readPage } from '../../../../http/schemas.ts'
 import { accountErrors } from '../errors.ts'
 import { describeUser, type User, userColumns } from '../users.ts'
+import { countFound, countUsers } from './count-users.ts'
 import {
   hasSearchIndexes,
   mostMatches,
@@ -36,9 +37,6 @@ export interface UserListQuery {
   readonly factor?: string
   readonly provider?: string
 }
-
-/** Users up to which an estimated total is counted all the same. */
-const mostCounted = 100_000
 
 /** A page of users, the newest first. @throws AppError invalid_list_parameter */
 export async function listUsers(database: Queryable, query: UserListQuery) {
@@ -160,69 +158,6 @@ async function selectUsers(database: Queryable, page: Sql): Promise<ListedUser[]
       array(select distinct i.provider from basalt.social_identities i where i.user_id = u.id order by 1) as providers
     from (${page}) u
     order by u.created_at desc, u.id`)
-}
-
-interface Total {
-  readonly totalItems: number
-  /** Absent of one that is exact. */
-  readonly isTotalEstimated?: true
-}
-
-/** Counts all users that match, or so many of them as a bounded search reads. @param known matches found for the page */
-async function countUsers(
-  database: Queryable,
-  search: UserSearch | undefined,
-  filter: Sql,
-  { isEstimated, known }: { readonly isEstimated: boolean; readonly known: number | undefined },
-): Promise<Total> {
-  const matching = search === undefined ? filter : sql`${search.matches} and ${filter}`
-  if (search !== undefined && (search.found === undefined || (await hasSearchIndexes(database)))) {
-    return await countMatches(database, search, filter, known)
-  }
-  if (!isEstimated) {
-    const { total } = await database.one<{ total: string }>(
-      sql`select count(*) as total from basalt.users u where ${matching}`,
-    )
-    return { totalItems: Number(total) }
-  }
-  const { count } = await database.one<{ count: number }>(sql`
-    select count(*)::int as count
-    from (select from basalt.users u where ${matching} limit ${sql.integer(mostCounted + 1)}) counted`)
-  if (count <= mostCounted) return { totalItems: count }
-  return { totalItems: Math.max(count, await estimateRows(database, matching)), isTotalEstimated: true }
-}
-
-/** Counts few matches; of many, the share of them among the newest users says how many there are. */
-async function countMatches(
-  database: Queryable,
-  { matches, found }: UserSearch,
-  filter: Sql,
-  known: number | undefined,
-): Promise<Total> {
-  const counted = known ?? (found === undefined ? undefined : await countFound(database, found(filter)))
-  if (counted !== undefined && counted <= mostMatches) return { totalItems: counted }
-  const { count, read } = await database.one<{ count: number; read: number }>(sql`
-    select count(*) filter (where ${matches} and ${filter})::int as count, count(*)::int as read
-    from (
-      select u.* from basalt.users u order by u.created_at desc, u.id limit ${sql.integer(newestReadShort)}
-    ) u`)
-  if (read < newestReadShort) return { totalItems: count }
-  const estimated = Math.round((count / read) * (await estimateRows(database, sql`true`)))
-  return { totalItems: Math.max(counted ?? count, estimated), isTotalEstimated: true }
-}
-
-async function countFound(database: Queryable, found: Sql): Promise<number> {
-  const { count } = await database.one<{ count: number }>(
-    sql`select count(*)::int as count from (${found}) found`,
-  )
-  return count
-}
-
-/** Rows that the planner expects, from its statistics. */
-async function estimateRows(database: Queryable, matching: Sql): Promise<number> {
-  const row = await database.one<{ 'QUERY PLAN': readonly { Plan: { 'Plan Rows': number } }[] }>(sql`
-    explain (format json) select from basalt.users u where ${matching}`)
-  return row['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
 }
 
 function readFilter(query: UserListQuery): Sql {

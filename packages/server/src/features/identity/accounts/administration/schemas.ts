@@ -81,7 +81,7 @@ export const listUsersSchema = {
         }),
       ),
       searchedTo: Type.Optional(
-        Type.Union([Type.String(), Type.Null()], {
+        Type.String({
           description:
             'When the oldest user that a bounded search has read was made; `nextCursor` continues there.',
         }),
