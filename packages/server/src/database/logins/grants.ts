@@ -3,7 +3,7 @@ import type { Queryable } from '../system-database.ts'
 import { administratorRole, readerRole } from './roles.ts'
 
 /** A table that a transaction is changing stays closed until the next attempt: nothing waits for it. */
-const grantWait = '500ms'
+const grantWait = '100ms'
 
 /** Schemas of the operator, exposed or not: what functions and triggers work on is there, too. */
 const ownSchemas = sql`
@@ -15,13 +15,14 @@ function lackingOn(role: string, tables: string, sequences: string): Sql {
   const each = (privileges: string) =>
     sql.join(privileges.split(', ').map((privilege) => sql.literal(privilege)))
   return sql`
-    select format('grant usage on schema %I to ${sql.id(role)}', nspname) as statement from own
+    select format('grant usage on schema %I to ${sql.id(role)}', nspname) as statement, null as relation from own
     where not has_schema_privilege(${name}, oid, 'usage')
       and (pg_has_role(nspowner, 'usage') or has_schema_privilege(oid, 'usage with grant option'))
     union all
     select format('grant %s on %s %I.%I to ${sql.id(role)}',
       case c.relkind when 'S' then ${sql.literal(sequences)} else ${sql.literal(tables)} end,
-      case c.relkind when 'S' then 'sequence' else 'table' end, n.nspname, c.relname)
+      case c.relkind when 'S' then 'sequence' else 'table' end, n.nspname, c.relname),
+      case when c.relkind in ('r', 'p') then format('%I.%I', n.nspname, c.relname) end
     from pg_class c join own n on n.oid = c.relnamespace
     where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S') and pg_has_role(c.relowner, 'usage')
       and case c.relkind
@@ -42,12 +43,12 @@ const lackingOfAdministrator = sql`
   ${lackingOn(administratorRole, 'select, insert, update, delete', 'usage, select, update')}
   union all
   select format('grant execute on %s %s to ${sql.id(administratorRole)}',
-    case p.prokind when 'p' then 'procedure' else 'function' end, p.oid::regprocedure)
+    case p.prokind when 'p' then 'procedure' else 'function' end, p.oid::regprocedure), null
   from pg_proc p join own n on n.oid = p.pronamespace
   where pg_has_role(p.proowner, 'usage') and not has_function_privilege(${sql.literal(administratorRole)}, p.oid, 'execute')
   union all
   select format('alter default privileges in schema %I grant %s on %s to ${sql.id(administratorRole)}',
-    n.nspname, d.privileges, d.kind)
+    n.nspname, d.privileges, d.kind), null
   from own n cross join (values
     ('r'::"char", 'tables', 'select, insert, update, delete'), ('S', 'sequences', 'usage, select, update'),
     ('f', 'functions', 'execute')) d (type, kind, privileges)
@@ -57,12 +58,12 @@ const lackingOfAdministrator = sql`
       and a.defaclrole = (select oid from pg_roles where rolname = current_user)
       and g.grantee = (select oid from pg_roles where rolname = ${sql.literal(administratorRole)}))
   union all
-  select format('grant %s to ${sql.id(administratorRole)}', o.privileges)
+  select format('grant %s to ${sql.id(administratorRole)}', o.privileges), null
   from (values
     ('basalt.objects', 'select, insert, update, delete on basalt.objects')) o (name, privileges)
   where not has_table_privilege(${sql.literal(administratorRole)}, o.name, 'insert')
   union all
-  select format('grant execute on function %s to ${sql.id(administratorRole)}', p.oid::regprocedure)
+  select format('grant execute on function %s to ${sql.id(administratorRole)}', p.oid::regprocedure), null
   from pg_proc p
   where p.pronamespace = 'basalt'::regnamespace and pg_has_role(p.proowner, 'usage')
     and p.proname in ('search_query', 'search_rows', 'similar_rows', 'nearby_rows')
@@ -74,7 +75,8 @@ export const grantToReader = (transaction: Queryable) => grant(transaction, lack
 export const grantToAdministrator = (transaction: Queryable) => grant(transaction, lackingOfAdministrator)
 
 /**
- * Serialized: of two grants on one table the second fails ("tuple concurrently updated"). One that fails leaves the others.
+ * Serialized: of two grants on one table the second fails ("tuple concurrently updated"). So would a statement of the operator
+ * that changes the table, unless it waits for the grant: GRANT locks no table itself. One that fails leaves the others.
  */
 async function grant(transaction: Queryable, lacking: Sql): Promise<boolean> {
   if ((await transaction.maybeOne(sql`select from (${lacking}) missing limit 1`)) === undefined) return false
@@ -88,6 +90,9 @@ async function grant(transaction: Queryable, lacking: Sql): Promise<boolean> {
       perform pg_advisory_xact_lock(hashtextextended('basalt grants', 0));
       for missing in ${lacking} loop
         begin
+          if missing.relation is not null then
+            execute 'lock table only ' || missing.relation || ' in share update exclusive mode';
+          end if;
           execute missing.statement;
         exception when insufficient_privilege or lock_not_available or deadlock_detected or undefined_table
           or undefined_function or invalid_schema_name or internal_error then

@@ -5,7 +5,7 @@ import { attempt } from '../logins/attempt.ts'
 import { ensureLogins } from '../logins/ensure-logins.ts'
 import { grantToAdministrator } from '../logins/grants.ts'
 import { administratorRole } from '../logins/roles.ts'
-import { sql } from '../sql.ts'
+import { type Sql, sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
 import { inPreparation } from './preparation.ts'
 
@@ -141,6 +141,17 @@ async function grantStorage(transaction: Queryable): Promise<void> {
     on basalt.objects to ${role}`)
 }
 
+/**
+ * Has statements that change the table wait for the grant: GRANT locks none, and they would fail ("tuple concurrently
+ * updated"). Where one is running already it goes first.
+ */
+async function lockBriefly(transaction: Queryable, relation: Sql): Promise<void> {
+  // Shorter than `deadlock_timeout`, after which PostgreSQL fails one of the two, whichever it is.
+  await transaction.count(sql`set local lock_timeout = '500ms'`)
+  await attempt(transaction, sql`lock table only ${relation} in share update exclusive mode`)
+  await transaction.count(sql`set local lock_timeout = default`)
+}
+
 async function openSchema(transaction: Queryable, schema: string): Promise<void> {
   const role = sql.id(callerRole)
   const namespace = sql.id(schema)
@@ -149,16 +160,22 @@ async function openSchema(transaction: Queryable, schema: string): Promise<void>
   )
   if (may_open) await transaction.count(sql`grant usage on schema ${namespace} to ${role}`)
   // Only an owner may grant; tables of other owners are opened by them.
-  const relations = await transaction.many<{ name: string; is_sequence: boolean; is_extension: boolean }>(sql`
-    select relname as name, relkind = 'S' as is_sequence, exists (
+  const relations = await transaction.many<{
+    name: string
+    is_sequence: boolean
+    is_table: boolean
+    is_extension: boolean
+  }>(sql`
+    select relname as name, relkind = 'S' as is_sequence, relkind in ('r', 'p') as is_table, exists (
         select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e'
       ) as is_extension
     from pg_class
     where relnamespace = (select oid from pg_namespace where nspname = ${schema})
       and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
       and pg_has_role(relowner, 'usage')`)
-  for (const { name, is_sequence, is_extension } of relations) {
+  for (const { name, is_sequence, is_table, is_extension } of relations) {
     const relation = sql.id(schema, name)
+    if (is_table) await lockBriefly(transaction, relation)
     if (is_sequence) await transaction.count(sql`grant usage, select on sequence ${relation} to ${role}`)
     // What an extension works with, such as spatial_ref_sys of PostGIS, is not for callers to change.
     else if (is_extension) await transaction.count(sql`grant select on table ${relation} to ${role}`)

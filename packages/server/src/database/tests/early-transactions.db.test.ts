@@ -1,3 +1,4 @@
+import { connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, bob, notes } from '../../../test/fixtures.ts'
 import { type ReleasingPooler, startReleasingPooler } from '../../../test/releasing-pooler.ts'
@@ -9,6 +10,9 @@ import {
   type TestDatabase,
   userToken,
 } from '../../../test/test-app.ts'
+import { findFreePort } from '../../../test/throw-away-cluster.ts'
+import { startTransactionPooler } from '../../../test/transaction-pooler.ts'
+import { waitFor } from '../../../test/wait-for.ts'
 
 let database: TestDatabase
 
@@ -124,4 +128,87 @@ describe('behind a pooler that ends the transaction of a message early', () => {
         'use a pooler that keeps a transaction on its session, as PgBouncer does with pool_mode = transaction',
     )
   })
+})
+
+test('a pooler that begins to end transactions early while the server runs is noticed on the next connection', async () => {
+  const { port, username, pathname } = new URL(database.url)
+  const options = { target: Number(port), user: username, database: pathname.slice(1), sessions: 3 }
+  await using before = await startTransactionPooler(options)
+  await using after = await startReleasingPooler({ ...options, keepsBlocks: true })
+  let target = before.port
+  const sockets = new Set<Socket>()
+  const way = createServer((client) => {
+    const server = connect(target, '127.0.0.1')
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => undefined)
+      from.on('close', () => to.destroy())
+      from.pipe(to)
+    }
+  })
+  const wayPort = await findFreePort()
+  await new Promise<void>((resolve) => way.listen(wayPort, '127.0.0.1', resolve))
+  const url = new URL(database.url)
+  url.port = String(wayPort)
+  {
+    await using app = await createTestApp({ database, config: { 'database.url': url.href } })
+    const list = async (who: string) =>
+      await app.request('GET', '/api/collections/note', { token: userToken({ sub: who }) })
+    await database.sql(`delete from note; insert into note (owner_id, body) values ('${alice}', 'secret')`)
+    expect([(await list(alice)).json.totalItems, (await list(bob)).json.totalItems]).toEqual([1, 0])
+    target = after.port
+    for (const socket of sockets) socket.destroy()
+    await waitFor('connections of the pooler', async () => (await list(alice)).status === 200)
+    for (let turn = 0; turn < 10; turn += 1) {
+      const [hers, his] = await Promise.all([list(alice), list(bob)])
+      expect([hers.json.totalItems, his.json.totalItems]).toEqual([1, 0])
+      const left = { token: userToken({ sub: alice }), body: {} }
+      expect((await app.request('POST', '/api/rpc/leave', left)).status).toBe(200)
+      const found = await app.request('POST', '/api/rpc/found', { token: userToken({ sub: bob }), body: {} })
+      expect(found.json).toEqual({ tenant: '', locks: 0 })
+    }
+  }
+  await new Promise((resolve) => way.close(resolve))
+})
+
+test('what a function leaves that is made or replaced while the server runs is found by no later request', async () => {
+  await using app = await createTestApp({
+    setup: `
+      create table item (id int primary key);
+      create function quiet() returns text language sql as 'select 1::text';
+      create view seen with (security_invoker = true) as
+        select 1 as id, coalesce(current_setting('app.tenant', true), '') as tenant`,
+  })
+  const disturbing = (name: string) => `
+    create or replace function ${name}() returns text language plpgsql as $$
+    begin return set_config('app.tenant', 'left', false); end $$`
+  const asAlice = { token: userToken({ sub: alice }), body: {} }
+  const tenants = async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 24 }, () =>
+        app.request('GET', '/api/collections/seen', { token: userToken({ sub: bob }) }),
+      ),
+    )
+    return [...new Set(answers.map(({ json }) => json.items[0].tenant))]
+  }
+  expect(await tenants()).toEqual([''])
+  await app.sql(disturbing('late'))
+  for (let turn = 0; turn < 5; turn += 1) {
+    const left = await app.request('POST', '/api/rpc/late', asAlice)
+    expect([left.status, left.json, await tenants()]).toEqual([200, 'left', ['']])
+  }
+  await app.request('POST', '/api/rpc/quiet', asAlice)
+  await app.sql(disturbing('quiet'))
+  // What runs before the change is noticed is undone when it is.
+  await waitFor('the change to be noticed', async () => {
+    expect((await app.request('POST', '/api/rpc/quiet', asAlice)).json).toBe('left')
+    return (await tenants()).every((tenant) => tenant === '')
+  })
+  for (let turn = 0; turn < 5; turn += 1) {
+    await app.request('POST', '/api/rpc/quiet', asAlice)
+    expect(await tenants()).toEqual([''])
+  }
 })

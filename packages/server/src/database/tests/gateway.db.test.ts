@@ -301,6 +301,31 @@ test('a connection serves callers or administrators, never one after the other',
   expect(count).toBeLessThanOrEqual(8)
 })
 
+test('no change of a table fails beside the grants to administrators', async () => {
+  await app.sql('create table altered (id int primary key)')
+  const admin = await app.adminToken()
+  const reading: Promise<number>[] = []
+  const failures: unknown[] = []
+  for (let round = 0; round < 40; round += 1) {
+    await app.sql('revoke all on altered from basalt_administrator')
+    reading.push(
+      app.request('GET', `${collection}/altered`, { token: admin }).then(({ status }) => status),
+      app.request('GET', `${collection}/altered`, { token: admin }).then(({ status }) => status),
+    )
+    for (let change = 0; change < 8; change += 1) {
+      await app
+        .sql(`alter table altered add column extra int; alter table altered drop column extra`)
+        .catch((error) => failures.push(error))
+    }
+  }
+  await Promise.all(reading)
+  expect(failures).toEqual([])
+  await waitFor('the grant', async () => {
+    const { status } = await app.request('GET', `${collection}/altered`, { token: admin })
+    return status === 200
+  })
+})
+
 test('administrators work on what the owner has made since the start, with what it needs', async () => {
   await app.sql(`
     create schema ledger;
