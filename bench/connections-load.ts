@@ -21,7 +21,8 @@ while (connections.length < Number(count)) {
     { length: Math.min(openedTogether, Number(count) - connections.length) },
     () => new RawConnection(target, [200, 201, 503]),
   )
-  await Promise.all(some.map((connection) => connection.opened()))
+  // A server whose event loop is busy accepts one connection in each turn of it: an answer shows that it has.
+  await Promise.all(some.map((connection) => ask(connection)))
   connections.push(...some)
 }
 
@@ -62,6 +63,10 @@ process.stdout.write(
   })}\n`,
 )
 process.exit(0)
+
+function ask(connection: RawConnection): Promise<void> {
+  return new Promise((resolve) => connection.send(requests[0] ?? Buffer.alloc(0), () => resolve()))
+}
 
 function wait(duration: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, duration * 1000))

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { BenchRequest } from './cases.ts'
 
@@ -41,11 +40,6 @@ export class RawConnection {
     this.#socket.on('error', (error) => {
       throw error
     })
-  }
-
-  /** Resolves when the server has accepted the connection. */
-  async opened(): Promise<void> {
-    if (this.#socket.connecting) await once(this.#socket, 'connect')
   }
 
   /** @param receive called with an empty text unless the body is wanted */
