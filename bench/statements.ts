@@ -48,7 +48,7 @@ export async function createPlanner(
   const pool = {
     use: <Result>({ run }: Work<Result>) => run(recorder, () => undefined),
     quotas: { admits: () => true, isAnyExhausted: false, onChange: () => undefined },
-    limits: { waitingLimit: 1000, acquireTimeoutMs: 1000 },
+    limits: { waitingLimit: 1000, acquireTimeoutMs: 1000, size: 4 },
     networkMs: 0,
   } as unknown as Pool
   const sessions = new SessionGuard({ isPooled: false, transactions: 'message' })

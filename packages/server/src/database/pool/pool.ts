@@ -65,7 +65,10 @@ export class Pool implements SharingPool {
     this.#options = options
     this.#quotas = new SubjectQuotas(options.size)
     // Work without a subject is our own, or sends reads that their own queue has admitted.
-    this.#waiting = new SubjectQueue(this.#quotas, (subject) => subject !== undefined)
+    this.#waiting = new SubjectQueue(this.#quotas, {
+      isMeasured: (subject) => subject !== undefined,
+      servedTogether: () => options.size,
+    })
     this.#expiry = new Expiry(this.#waiting, options, {
       fail: (waiter, error) => waiter.reject(this.#timeOut(waiter, error)),
       onCheck: () => this.#noticeUnused(),
@@ -94,7 +97,7 @@ export class Pool implements SharingPool {
     else this.#scheduleGrowth()
   }
 
-  get limits(): WaitingLimits {
+  get limits(): WaitingLimits & Pick<PoolOptions, 'size'> {
     return this.#options
   }
 

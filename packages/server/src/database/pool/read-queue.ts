@@ -53,7 +53,10 @@ export class ReadQueue {
   constructor(pool: Pool, sessions: Pick<SessionGuard, 'sendEach'>) {
     this.#pool = pool
     this.#sessions = sessions
-    this.#waiting = new SubjectQueue(pool.quotas)
+    this.#waiting = new SubjectQueue(pool.quotas, {
+      isMeasured: () => true,
+      servedTogether: () => pool.limits.size * this.#groupSize(),
+    })
     this.#expiry = new Expiry(this.#waiting, pool.limits, {
       fail: (read, error) => this.#settle(read, 'fail', error),
       onCheck: () => this.#requestConnections(),

@@ -1,11 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type QueueTicket, SubjectQueue, type WaitingEntry } from './subject-queue.ts'
+import {
+  type QueueTicket,
+  SubjectQueue,
+  type SubjectQueueOptions,
+  type WaitingEntry,
+} from './subject-queue.ts'
 import { SubjectQuotas } from './subject-quotas.ts'
 
 interface Entry extends WaitingEntry {
   readonly id: number
 }
+
+const measured: SubjectQueueOptions = { isMeasured: () => true, servedTogether: () => 0 }
 
 const subject = fc.constantFrom('a', 'b', 'c', 'd', undefined)
 const steps = fc.array(
@@ -26,7 +33,7 @@ describe('a queue by subject', () => {
       fc.property(steps, (sequence) => {
         // Two connections of a subject are its quota.
         const quotas = new SubjectQuotas(3)
-        const queue = new SubjectQueue<Entry>(quotas)
+        const queue = new SubjectQueue<Entry>(quotas, measured)
         const tickets: QueueTicket<Entry>[] = []
         let model: Entry[] = []
         const held: (string | undefined)[] = []
@@ -76,10 +83,10 @@ describe('a queue by subject', () => {
 
   /** Fills a queue and serves it, one entry each time that an interval has passed; 1000 entries are left. */
   function serve(
-    { isMeasured }: { isMeasured: boolean },
+    options: SubjectQueueOptions,
     ...intervals: readonly number[]
   ): { queue: SubjectQueue<WaitingEntry>; now: number } {
-    const queue = new SubjectQueue<WaitingEntry>(new SubjectQuotas(4), () => isMeasured)
+    const queue = new SubjectQueue<WaitingEntry>(new SubjectQuotas(4), options)
     for (let count = 0; count < intervals.length + 1000; count += 1) queue.push({ subject: 'a', since: 0 })
     let now = 0
     for (const interval of intervals) {
@@ -89,7 +96,6 @@ describe('a queue by subject', () => {
     return { queue, now }
   }
 
-  const measured = { isMeasured: true }
   const times = (count: number, interval: number) => Array.from({ length: count }, () => interval)
 
   test('expects a wait by the rate at which a subject is served', () => {
@@ -122,8 +128,14 @@ describe('a queue by subject', () => {
     expect(queue.length).toBe(0)
   })
 
+  test('expects no wait behind as many as are served at once', () => {
+    const { queue, now } = serve({ ...measured, servedTogether: () => 900 }, ...times(1000, 2))
+    expect(queue.expectedWaitMs('a')).toBeCloseTo(200, -1)
+    expect(queue.removeOverdue(now, 2100)).toHaveLength(50)
+  })
+
   test('leaves alone what is not measured until its time is over', () => {
-    const { queue, now } = serve({ isMeasured: false }, ...times(1000, 2))
+    const { queue, now } = serve({ ...measured, isMeasured: () => false }, ...times(1000, 2))
     expect(queue.expectedWaitMs('a')).toBeUndefined()
     expect(queue.removeOverdue(now, 2001)).toHaveLength(0)
     expect(queue.removeOverdue(now, 2000)).toHaveLength(1000)

@@ -11,6 +11,16 @@ export interface WaitingEntry {
   readonly subject: string | undefined
 }
 
+export interface SubjectQueueOptions {
+  /** Returns whether entries of the subject are given up when they would not be served in time. */
+  readonly isMeasured: (subject: string | undefined) => boolean
+  /**
+   * Returns how many entries can be served at once. So many never have to wait for each other: without them a queue whose
+   * entries are refused would be served as slowly as it is filled.
+   */
+  readonly servedTogether: () => number
+}
+
 interface Item<Entry> {
   readonly entry: Entry
   /** Position of its arrival among all entries. */
@@ -37,7 +47,7 @@ export interface QueueTicket<Entry> {
  */
 export class SubjectQueue<Entry extends WaitingEntry> {
   readonly #quotas: Pick<SubjectQuotas, 'admits'>
-  readonly #isMeasured: (subject: string | undefined) => boolean
+  readonly #options: SubjectQueueOptions
   /** Lanes that have entries. */
   readonly #lanes = new Map<string | undefined, Lane<Entry>>()
   /** Lanes among those whose subjects are below their quotas. */
@@ -46,13 +56,9 @@ export class SubjectQueue<Entry extends WaitingEntry> {
   #length = 0
   #readyCount = 0
 
-  /** @param isMeasured whether entries of the subject are given up when they would not be served in time */
-  constructor(
-    quotas: Pick<SubjectQuotas, 'admits' | 'onChange'>,
-    isMeasured: (subject: string | undefined) => boolean = () => true,
-  ) {
+  constructor(quotas: Pick<SubjectQuotas, 'admits' | 'onChange'>, options: SubjectQueueOptions) {
     this.#quotas = quotas
-    this.#isMeasured = isMeasured
+    this.#options = options
     quotas.onChange((subject) => this.#update(this.#lanes.get(subject)))
   }
 
@@ -86,7 +92,7 @@ export class SubjectQueue<Entry extends WaitingEntry> {
   /** Returns the milliseconds that a further entry of the subject would wait; undefined while that is not known. */
   expectedWaitMs(subject: string | undefined): number | undefined {
     const lane = this.#lanes.get(subject)
-    return lane?.rate?.timeFor(lane.items.length)
+    return lane?.rate?.timeFor(this.#waitFor(lane.items.length))
   }
 
   push(entry: Entry): QueueTicket<Entry> {
@@ -94,7 +100,7 @@ export class SubjectQueue<Entry extends WaitingEntry> {
     let lane = this.#lanes.get(subject)
     const isNew = lane === undefined
     if (lane === undefined) {
-      const rate = this.#isMeasured(subject) ? new DrainRate() : undefined
+      const rate = this.#options.isMeasured(subject) ? new DrainRate() : undefined
       lane = { subject, items: new LinkedQueue(), rate, order: 0, heapIndex: -1 }
       this.#lanes.set(subject, lane)
     }
@@ -140,7 +146,7 @@ export class SubjectQueue<Entry extends WaitingEntry> {
     return this.#removeEach((rate) => {
       let ahead = 0
       return ({ since }) => {
-        const isOverdue = now - since + (rate?.timeFor(ahead) ?? 0) >= timeoutMs
+        const isOverdue = now - since + (rate?.timeFor(this.#waitFor(ahead)) ?? 0) >= timeoutMs
         if (!isOverdue) ahead += 1
         return isOverdue
       }
@@ -160,6 +166,11 @@ export class SubjectQueue<Entry extends WaitingEntry> {
       this.#afterRemoval(lane, removed.length)
       return removed.map(({ entry }) => entry)
     })
+  }
+
+  /** Returns how many of the entries ahead have to be served before a further one. */
+  #waitFor(ahead: number): number {
+    return Math.max(ahead - this.#options.servedTogether(), 0)
   }
 
   #afterRemoval(lane: Lane<Entry>, count: number): void {

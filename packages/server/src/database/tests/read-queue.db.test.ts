@@ -11,7 +11,9 @@ let database: TestDatabase
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  await database.sql('create table locked (id int); create table other (id int)')
+  await database.sql(
+    'create table locked (id int); create table other (id int); create table slow as select 1 as id',
+  )
 })
 afterAll(() => database[Symbol.asyncDispose]())
 
@@ -218,4 +220,27 @@ test('a write that releases its quota resumes the reads of its table', async () 
   for (const release of releases) release()
   expect(await waiting).toBe('0')
   await Promise.all(writes)
+})
+
+test('reads that a slow table would not answer in time are refused at once, and no others', async () => {
+  await using queue = createQueue({ size: 4, acquireTimeoutMs: 2000 })
+  const text = 'select pg_sleep(0.02)::text from "public"."slow"'
+  const waiting: Promise<unknown>[] = []
+  const expected = 'no database connection would become free in time'
+  await waitFor(
+    'a refusal',
+    async () => {
+      const reads = Array.from({ length: 100 }, () => read(queue.reads, text))
+      waiting.push(...reads.map((each) => each.catch((error) => error)))
+      const outcomes = reads.map((each) => each.catch((error) => error.message))
+      const turn = new Promise((resolve) => setImmediate(() => resolve('waits')))
+      return (await Promise.race([outcomes.at(-1), turn])) === expected
+    },
+    30_000,
+  )
+  expect(await read(queue.reads, 'select count(*)::text from "public"."other"')).toBe('0')
+  const results = await Promise.all(waiting)
+  const refused = results.filter((result) => result instanceof PoolExhausted)
+  expect(refused.find(({ message }) => message === expected)?.waitMs).toBeGreaterThan(0)
+  expect(results.length).toBeGreaterThan(refused.length)
 })
