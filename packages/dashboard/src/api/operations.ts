@@ -2331,7 +2331,9 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'webhooks/billing'
     readonly query: never
-    readonly body: undefined
+    readonly body: {
+      readonly [name: string]: unknown
+    }
     readonly answer: {
       readonly ok: boolean
     }
@@ -4448,7 +4450,9 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'webhooks/sms/status'
     readonly query: never
-    readonly body: undefined
+    readonly body: {
+      readonly [name: string]: unknown
+    }
     readonly answer: object
   }
   'sms.send': {
@@ -4770,25 +4774,6 @@ export interface Operations {
       readonly db_pool_max: number
     }
   }
-  'storage.act': {
-    readonly method: 'POST'
-    readonly path: `storage/${string}/${string}`
-    readonly query: never
-    readonly body: {
-      /** Seconds; 3600 unless given, at most 604800. */
-      readonly expiresIn?: number | undefined
-      /** The same bucket unless given. */
-      readonly bucket?: string | undefined
-      readonly name?: string | undefined
-    }
-    readonly answer: {
-      /** Relative to the server. */
-      readonly url: string
-    } | {
-      /** How many addresses were ended. */
-      readonly revoked: number
-    } | StorageObject | StorageObject
-  }
   'storage.addToUpload': {
     readonly method: 'PATCH'
     readonly path: `storage/upload/resumable/${string}`
@@ -4832,6 +4817,18 @@ export interface Operations {
       /** resumable */
       readonly uploadType: string
     }
+  }
+  'storage.copy': {
+    readonly method: 'POST'
+    readonly path: `storage/${string}/${string}/copy`
+    readonly query: never
+    readonly body: {
+      /** The same bucket unless given. */
+      readonly bucket?: string | undefined
+      /** The same name unless given. */
+      readonly name?: string | undefined
+    }
+    readonly answer: StorageObject
   }
   'storage.createBucket': {
     readonly method: 'POST'
@@ -4907,6 +4904,18 @@ export interface Operations {
       readonly items: ReadonlyArray<Bucket>
     }
   }
+  'storage.move': {
+    readonly method: 'POST'
+    readonly path: `storage/${string}/${string}/move`
+    readonly query: never
+    readonly body: {
+      /** The same bucket unless given. */
+      readonly bucket?: string | undefined
+      /** The same name unless given. */
+      readonly name?: string | undefined
+    }
+    readonly answer: StorageObject
+  }
   'storage.overrideUploadMethod': {
     readonly method: 'POST'
     readonly path: `storage/upload/resumable/${string}`
@@ -4921,6 +4930,16 @@ export interface Operations {
     readonly body: undefined
     readonly answer: StorageObject
   }
+  'storage.revokeAddresses': {
+    readonly method: 'POST'
+    readonly path: `storage/${string}/${string}/revoke`
+    readonly query: never
+    readonly body: undefined
+    readonly answer: {
+      /** Addresses that were ended. */
+      readonly revoked: number
+    }
+  }
   'storage.setQuota': {
     readonly method: 'PUT'
     readonly path: `admin/users/${string}/storage-quota`
@@ -4929,6 +4948,32 @@ export interface Operations {
       readonly quota_mb: number | null
     }
     readonly answer: StorageQuota
+  }
+  'storage.sign': {
+    readonly method: 'POST'
+    readonly path: `storage/${string}/${string}/sign`
+    readonly query: never
+    readonly body: {
+      /** Seconds. */
+      readonly expiresIn?: number | undefined
+    }
+    readonly answer: {
+      /** Relative to the server. */
+      readonly url: string
+    }
+  }
+  'storage.signUpload': {
+    readonly method: 'POST'
+    readonly path: `storage/${string}/${string}/sign-upload`
+    readonly query: never
+    readonly body: {
+      /** Seconds. */
+      readonly expiresIn?: number | undefined
+    }
+    readonly answer: {
+      /** Relative to the server. */
+      readonly url: string
+    }
   }
   'storage.updateBucket': {
     readonly method: 'PUT'

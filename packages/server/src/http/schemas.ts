@@ -153,6 +153,41 @@ export function uuidByHandler(options: Readonly<Record<string, unknown>> = {}) {
   return Type.String({ ...options, documented })
 }
 
+/** Content of a file. */
+export const binary = Type.String({ format: 'binary' })
+
+/** Request body that a route reads by itself, for the API document: content by its type. */
+export interface DocumentedBody {
+  readonly required: boolean
+  readonly content: Readonly<Record<string, { readonly schema: TSchema }>>
+}
+
+/** Body of an HTML form (`application/x-www-form-urlencoded`). */
+export function formBody(schema: TSchema): DocumentedBody {
+  return bodyOf('application/x-www-form-urlencoded', schema)
+}
+
+/** Body of parts (RFC 7578). */
+export function multipartBody(schema: TSchema): DocumentedBody {
+  return bodyOf('multipart/form-data', schema)
+}
+
+/** Body of one content type. */
+export function bodyOf(type: string, schema: TSchema, required = true): DocumentedBody {
+  return { required, content: { [type]: { schema } } }
+}
+
+/** Operation among several that one route serves, by the last segment of a path that the router takes as a whole. */
+export interface DocumentedVariant {
+  readonly operationId: string
+  /** Last segment of the path. */
+  readonly segment: string
+  readonly summary: string
+  readonly description?: string
+  readonly body?: TSchema
+  readonly responses: Readonly<Record<number, TSchema>>
+}
+
 /** Pages of administrative lists. What is out of bounds is brought within them. */
 export const pageQuery = Type.Object({
   page: Type.Optional(Type.Integer({ description: 'From 1.' })),

@@ -1,16 +1,21 @@
+import { STATUS_CODES } from 'node:http'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { type TSchema, Type } from '../../lib/type.ts'
-import type { Documented } from '../schemas.ts'
+import type { Documented, DocumentedBody, DocumentedVariant } from '../schemas.ts'
 import { collectComponents } from './components.ts'
+import { splitVariants } from './variants.ts'
 
 /** Collects the schemas of every route added later into an OpenAPI 3.1 document. */
 export async function collectApiDocument(app: FastifyInstance, version: string): Promise<void> {
   const optionalBodies = new Set<string>()
+  const ownBodies = new Map<string, DocumentedBody>()
+  const variants = new Map<string, readonly DocumentedVariant[]>()
   await app.register(swagger, {
     transformObject(document) {
       if (!('openapiObject' in document)) return document.swaggerObject
-      relaxBodies(document.openapiObject.paths ?? {}, optionalBodies)
+      splitVariants(document.openapiObject.paths ?? {}, variants)
+      completeOperations(document.openapiObject.paths ?? {}, optionalBodies, ownBodies)
       return collectComponents(document.openapiObject)
     },
     transform: ({ schema, url }) => nameWildcard(describeRequest(schema), url),
@@ -19,6 +24,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
       info: {
         title: 'Basalt',
         version,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
         description:
           'The REST API over the tables of the database, and the administration of the server. ' +
           '`GET /api/schema` lists the tables. Every error has the same envelope; ' +
@@ -64,23 +70,65 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
     const { operation } = route.config ?? {}
     if (operation !== undefined && route.method !== 'HEAD') {
       route.schema = { operationId: operation, ...route.schema }
-      const { body } = route.schema
+      const { body, documentedBody, documentedAs } = route.schema as OwnDocumentation
+      if (documentedBody !== undefined) ownBodies.set(operation, documentedBody)
+      if (documentedAs !== undefined) variants.set(operation, documentedAs)
       // A schema of TypeBox, as all of them.
-      if (body !== undefined && Type.IsOptional(body as TSchema)) optionalBodies.add(operation)
+      if (body !== undefined && Type.IsOptional(body)) optionalBodies.add(operation)
     }
   })
 }
 
-/** The plugin calls every body required. */
-function relaxBodies(paths: object, optional: ReadonlySet<string>): void {
+/** Members of a route's schema that describe it beyond what the plugin knows. */
+interface OwnDocumentation {
+  readonly body?: TSchema
+  readonly documentedBody?: DocumentedBody
+  readonly documentedAs?: readonly DocumentedVariant[]
+}
+
+/**
+ * Completes what the plugin leaves out: which bodies are optional, bodies that a route reads by itself, that operations
+ * without a token need none, and that errors of clients have the envelope, too (some tools read `4XX` and not `default`).
+ */
+function completeOperations(
+  paths: object,
+  optionalBodies: ReadonlySet<string>,
+  ownBodies: ReadonlyMap<string, DocumentedBody>,
+): void {
   const operations = Object.values(paths).flatMap((path) => Object.values(path as Path))
-  for (const { operationId = '', requestBody } of operations) {
-    if (requestBody !== undefined && optional.has(operationId)) requestBody.required = false
+  for (const operation of operations) {
+    const { operationId = '', requestBody, responses } = operation
+    if (requestBody !== undefined && optionalBodies.has(operationId)) requestBody.required = false
+    const ownBody = ownBodies.get(operationId)
+    if (ownBody !== undefined) operation.requestBody = ownBody
+    operation.security ??= []
+    const { default: refused, ...successes } = responses
+    for (const [status, response] of Object.entries(successes)) describeResponse(status, response)
+    const error = refused ?? { $ref: '#/components/responses/Error' }
+    operation.responses = {
+      ...successes,
+      '4XX': error,
+      ...(refused === undefined ? {} : { default: refused }),
+    }
+  }
+}
+
+/** Describes a response by its reason phrase, where its schema has no description. */
+function describeResponse(status: string, response: { description?: string }): void {
+  if (response.description === 'Default Response') {
+    response.description = STATUS_CODES[status] ?? 'Response'
   }
 }
 
 /** Operations by method. */
-type Path = Readonly<Record<string, { operationId?: string; requestBody?: { required?: boolean } }>>
+type Path = Readonly<Record<string, DocumentedOperation>>
+
+interface DocumentedOperation {
+  readonly operationId?: string
+  requestBody?: { required?: boolean }
+  security?: readonly object[]
+  responses: Readonly<Record<string, { description?: string; $ref?: string }>>
+}
 
 /** OpenAPI has no wildcards: the rest of a path is a parameter like any other, `name`. */
 function nameWildcard(schema: FastifySchema, url: string): { schema: FastifySchema; url: string } {

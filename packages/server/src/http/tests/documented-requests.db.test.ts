@@ -86,7 +86,7 @@ describe('GET /api/openapi.json says what handlers ask for', () => {
       'sites.failDeploy',
       'rpc.call',
       'storage.applyTemplate',
-      'storage.act',
+      'storage.beginUpload',
       'embeddings.backfill',
     ])
   })

@@ -1,6 +1,8 @@
 import {
   bearerSecurity,
+  binary,
   component,
+  multipartBody,
   noContent,
   requiredByHandler,
   responses,
@@ -159,7 +161,7 @@ export const uploadFileSchema = {
   summary: 'Upload a file of a deploy',
   description:
     'Parts: `file`, and `name`, the path within the site, unless the file name of the part is that.',
-  consumes: ['multipart/form-data'],
+  documentedBody: multipartBody(Type.Object({ name: Type.Optional(Type.String()), file: binary })),
   params: deployParams,
   response: responses({ 201: deploy }),
 }

@@ -1,6 +1,9 @@
 import {
   bearerSecurity,
+  binary,
+  bodyOf,
   component,
+  multipartBody,
   noContent,
   requiredByHandler,
   responses,
@@ -152,7 +155,7 @@ export const uploadFormSchema = {
   summary: 'Upload an object as a form',
   description:
     'Parts: `file`, and `name` unless the file name of the part is that. Replaces the object of this name, where policies permit it.',
-  consumes: ['multipart/form-data'],
+  documentedBody: multipartBody(Type.Object({ name: Type.Optional(Type.String()), file: binary })),
   params: bucketParams,
   headers,
   response: responses({ 201: object }),
@@ -164,7 +167,7 @@ export const putObjectSchema = {
   summary: 'Upload an object as it is',
   description:
     'The body is the content. `If-None-Match: *` does not replace an object, `If-Match` only the one with that tag.',
-  consumes: ['application/octet-stream'],
+  documentedBody: bodyOf('application/octet-stream', binary),
   params: objectParams,
   headers,
   querystring: Type.Object(signature),
@@ -203,7 +206,7 @@ export const getObjectSchema = {
   response: responses({
     200: {
       description: 'The content.',
-      content: { 'application/octet-stream': { schema: Type.String({ format: 'binary' }) } },
+      content: { 'application/octet-stream': { schema: binary } },
     },
   }),
 }
@@ -217,34 +220,70 @@ export const deleteObjectSchema = {
   response: responses({ 204: noContent }),
 }
 
+const signedAddress = Type.Object({ url: Type.String({ description: 'Relative to the server.' }) })
+const expiresIn = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 604_800, default: 3600, description: 'Seconds.' }),
+)
+const destination = {
+  bucket: Type.Optional(Type.String({ description: 'The same bucket unless given.' })),
+  name: Type.Optional(Type.String({ description: 'The same name unless given.' })),
+}
+
+/** Schema of the route for all actions. Each is an operation of its own in the API document. */
 export const actOnObjectSchema = {
   tags,
   security,
-  summary: 'Sign addresses of an object or revoke them, move or copy it',
-  description:
-    'Behind the name: `/sign` for an address to download from, `/sign-upload` for one to `PUT` to, `/revoke` to end those that the caller had signed, `/move` and `/copy` with the place in the body.',
+  summary: 'Act on an object',
   params: objectParams,
   headers,
   body: Type.Optional(
     Type.Object(
-      {
-        expiresIn: Type.Optional(
-          Type.Integer({ description: 'Seconds; 3600 unless given, at most 604800.' }),
-        ),
-        bucket: Type.Optional(Type.String({ description: 'The same bucket unless given.' })),
-        name: Type.Optional(Type.String()),
-      },
+      { expiresIn: Type.Optional(Type.Integer()), ...destination },
       { additionalProperties: false },
     ),
   ),
   response: responses({
-    200: Type.Union([
-      Type.Object({ url: Type.String({ description: 'Relative to the server.' }) }),
-      Type.Object({ revoked: Type.Integer({ description: 'How many addresses were ended.' }) }),
-      object,
-    ]),
+    200: Type.Union([signedAddress, Type.Object({ revoked: Type.Integer() }), object]),
     201: object,
   }),
+  documentedAs: [
+    {
+      operationId: 'storage.sign',
+      segment: 'sign',
+      summary: 'Sign an address to download an object from',
+      body: Type.Object({ expiresIn }),
+      responses: { 200: signedAddress },
+    },
+    {
+      operationId: 'storage.signUpload',
+      segment: 'sign-upload',
+      summary: 'Sign an address to upload an object to by PUT',
+      body: Type.Object({ expiresIn }),
+      responses: { 200: signedAddress },
+    },
+    {
+      operationId: 'storage.revokeAddresses',
+      segment: 'revoke',
+      summary: 'End the addresses of an object that the caller has signed',
+      responses: {
+        200: Type.Object({ revoked: Type.Integer({ description: 'Addresses that were ended.' }) }),
+      },
+    },
+    {
+      operationId: 'storage.move',
+      segment: 'move',
+      summary: 'Move an object',
+      body: Type.Object(destination),
+      responses: { 200: object },
+    },
+    {
+      operationId: 'storage.copy',
+      segment: 'copy',
+      summary: 'Copy an object',
+      body: Type.Object(destination),
+      responses: { 201: object },
+    },
+  ],
 }
 
 const quota = component(

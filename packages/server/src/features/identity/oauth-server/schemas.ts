@@ -1,7 +1,9 @@
 import {
   bearerSecurity,
+  choice,
   component,
   errorEnvelopeSchema,
+  formBody,
   noContent,
   pageOf,
   pageQuery,
@@ -187,6 +189,18 @@ export const consentSchema = {
   response: responses({ 200: led, 302: redirect, 400: protocolError, 401: refused }),
 }
 
+/** Credentials of a client in a form, where it does not send them by HTTP Basic (RFC 6749 §2.3.1). */
+const clientCredentials = {
+  client_id: Type.Optional(Type.String()),
+  client_secret: Type.Optional(Type.String()),
+}
+
+const tokenForm = Type.Object({
+  token: Type.String(),
+  token_type_hint: Type.Optional(Type.String()),
+  ...clientCredentials,
+})
+
 export const tokenSchema = {
   tags,
   summary: 'Exchange a code, a refresh token or client credentials for tokens',
@@ -194,7 +208,18 @@ export const tokenSchema = {
     'RFC 6749 §3.2. A form with `grant_type` (`authorization_code`, `refresh_token`, `client_credentials`), ' +
     '`client_id` and `client_secret` (or HTTP Basic), and by the type of grant `code`, `redirect_uri` and ' +
     '`code_verifier`; `refresh_token` and, for a narrower access token, `scope`; or `scope` and `allowed_tables`.',
-  consumes: ['application/x-www-form-urlencoded'],
+  documentedBody: formBody(
+    Type.Object({
+      grant_type: choice(['authorization_code', 'refresh_token', 'client_credentials']),
+      ...clientCredentials,
+      code: Type.Optional(Type.String()),
+      redirect_uri: Type.Optional(Type.String()),
+      code_verifier: Type.Optional(Type.String({ minLength: 43, maxLength: 128 })),
+      refresh_token: Type.Optional(Type.String()),
+      scope: Type.Optional(Type.String()),
+      allowed_tables: Type.Optional(Type.String()),
+    }),
+  ),
   response: responses({
     200: Type.Object({
       access_token: Type.String(),
@@ -213,7 +238,7 @@ export const revokeSchema = {
   tags,
   summary: 'Revoke a token',
   description: 'RFC 7009. A form with `token`; a refresh token ends with all that was given with it.',
-  consumes: ['application/x-www-form-urlencoded'],
+  documentedBody: formBody(tokenForm),
   response: responses({
     200: Type.Object({}, { description: 'Also when there is no such token.' }),
     400: protocolError,
@@ -226,7 +251,7 @@ export const introspectSchema = {
   description:
     'RFC 7662. A form with `token`, for confidential clients, which authenticate as at the token endpoint; of tokens of ' +
     'clients of the same app.',
-  consumes: ['application/x-www-form-urlencoded'],
+  documentedBody: formBody(tokenForm),
   response: responses({
     200: Type.Object({ active: Type.Boolean() }, { additionalProperties: true }),
     400: protocolError,

@@ -11,6 +11,7 @@ import { type IdentityRow, listIdentities } from './queries.ts'
 import {
   beginLinkSchema,
   callbackSchema,
+  formCallbackSchema,
   identitiesSchema,
   linkSchema,
   startSchema,
@@ -52,7 +53,7 @@ export function socialLoginRoutes(app: HttpServer, context: SocialLoginContext):
     })
     forms.post<{ Params: { provider: string }; Body: URLSearchParams | undefined }>(
       callback,
-      { config: { guard: 'public', operation: 'socialLogin.finishForm' }, schema: callbackSchema },
+      { config: { guard: 'public', operation: 'socialLogin.finishForm' }, schema: formCallbackSchema },
       (request, reply) =>
         finish(context, request.params.provider, request.body ?? new URLSearchParams(), request, reply),
     )

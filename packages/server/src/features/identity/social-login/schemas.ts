@@ -1,6 +1,7 @@
 import {
   bearerSecurity,
   component,
+  formBody,
   noContent,
   requiredByHandler,
   responses,
@@ -46,6 +47,19 @@ export const callbackSchema = {
     '`mfa_token`, in the fragment; answers JSON where no redirect is configured.',
   params,
   response: responses({ 200: authenticationOrPendingSchema }),
+}
+
+/** Callback of providers that post a form (Apple, `response_mode=form_post`). */
+export const formCallbackSchema = {
+  ...callbackSchema,
+  documentedBody: formBody(
+    Type.Object({
+      state: Type.Optional(Type.String()),
+      code: Type.Optional(Type.String()),
+      user: Type.Optional(Type.String({ description: 'JSON with the name, at the first sign-in.' })),
+      error: Type.Optional(Type.String()),
+    }),
+  ),
 }
 
 export const linkSchema = {

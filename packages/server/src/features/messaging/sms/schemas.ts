@@ -112,10 +112,20 @@ export const ownSchemas = {
   },
 }
 
+/** Report in the form of its provider. */
+const report = Type.Object({}, { additionalProperties: true })
+
 export const statusSchema = {
   tags: ['callbacks'],
   summary: 'A provider of text messages reports what became of one',
   description:
     'Signed by the provider, in the form that it documents. Reports arrive in any order and more than once; a status never goes back. Unknown messages and statuses are ignored. At most 64 KiB.',
+  documentedBody: {
+    required: true,
+    content: {
+      'application/json': { schema: report },
+      'application/x-www-form-urlencoded': { schema: report },
+    },
+  },
   response: responses({ 200: Type.Object({}) }),
 }

@@ -1,6 +1,7 @@
 import {
   bearerSecurity,
   component,
+  multipartBody,
   pageOf,
   pageQuery,
   requiredByHandler,
@@ -145,5 +146,21 @@ export const inboundSchema = {
   summary: 'A gateway of mail delivers a reply to a ticket',
   description:
     'Multipart: `from`, `to`, `subject`, `text`, `envelope`, and, when known, `html`, `headers`, `SPF`, `dkim` and files. `X-Webhook-Secret` is the key. The subject names the ticket: `[Ticket #…]`; other mail, and mail of programs, is answered `{"ok": true}`. A mail counts once, by its Message-ID. At most 2 MiB.',
+  documentedBody: multipartBody(
+    Type.Object(
+      {
+        from: Type.String(),
+        to: Type.String(),
+        subject: Type.String(),
+        text: Type.String(),
+        envelope: Type.String(),
+        html: Type.Optional(Type.String()),
+        headers: Type.Optional(Type.String()),
+        SPF: Type.Optional(Type.String()),
+        dkim: Type.Optional(Type.String()),
+      },
+      { additionalProperties: true },
+    ),
+  ),
   response: responses({ 200: Type.Union([message, Type.Object({ ok: Type.Boolean() })]) }),
 }

@@ -3,7 +3,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { acceptRaw } from '../../../http/requests/body.ts'
-import { bearerSecurity, component, responses, uuidByHandler } from '../../../http/schemas.ts'
+import { bearerSecurity, bodyOf, component, responses, uuidByHandler } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -84,6 +84,7 @@ export function billing({ config, database, queue, clock }: BillingDeps): Featur
               summary: 'The billing provider reports an event',
               description:
                 'Signed by Stripe (`Stripe-Signature`, at most 300 s old). An event counts once, whatever order events arrive in; other events are recorded. At most 64 KiB.',
+              documentedBody: bodyOf('application/json', Type.Object({}, { additionalProperties: true })),
               response: responses({ 200: Type.Object({ ok: Type.Boolean() }) }),
             },
             bodyLimit,

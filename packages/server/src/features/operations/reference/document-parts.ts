@@ -6,7 +6,7 @@ export type Entry = readonly [name: string, value: object]
 export const errorResponse = { $ref: '#/components/responses/Error' }
 
 export function answers(status: string, description: string, schema: object): object {
-  return { [status]: { description, content: json(schema) }, default: errorResponse }
+  return { [status]: { description, content: json(schema) }, '4XX': errorResponse, default: errorResponse }
 }
 
 export function json(schema: object): object {

@@ -1,4 +1,4 @@
-import { bearerSecurity, noContent, responses } from '../../../../http/schemas.ts'
+import { bearerSecurity, binary, bodyOf, noContent, responses } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 
 const tags = ['storage']
@@ -18,6 +18,7 @@ export const createUploadSchema = {
       Type.String({ description: 'Of the object; or `name` or `filename` of `Upload-Metadata`.' }),
     ),
   }),
+  documentedBody: bodyOf('application/offset+octet-stream', binary, false),
   response: responses({
     201: Type.Object({
       id: Type.String(),
@@ -41,7 +42,7 @@ export const addToUploadSchema = {
   summary: 'Add bytes to a resumable upload',
   description:
     'From `Upload-Offset` on. What comes before the request is cut is kept; HEAD answers how far that is. The last bytes make the object.',
-  consumes: ['application/offset+octet-stream'],
+  documentedBody: bodyOf('application/offset+octet-stream', binary),
   params: idParams,
   response: responses({ 204: noContent }),
 }
