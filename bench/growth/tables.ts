@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { basalt, createDirectory, runScript, startServer } from '../server.ts'
+import { descendantMicros, processorMicros } from '../processor-time.ts'
+import { basalt, createDirectory, runScript, type Server, startServer } from '../server.ts'
 import { measure } from './measure.ts'
 import type { GrowthOptions } from './section.ts'
 
@@ -92,7 +93,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-/** Prints milliseconds of searches, totals, late pages and facets for callers of many rows, of few and of none. */
+/** Prints the cost of searches, totals, late pages and facets for callers of many rows, of few and of none. */
 export async function measureTables({ sizes, rounds }: GrowthOptions): Promise<void> {
   const directory = createDirectory()
   const secret = { BASALT_AUTH_JWT_SECRET: randomBytes(32).toString('hex') }
@@ -111,23 +112,37 @@ export async function measureTables({ sizes, rounds }: GrowthOptions): Promise<v
       tokens.set(name as CallerName, (await runScript(directory, basalt, args, secret)).trim())
     }
     tokens.set('admin', (await runScript(directory, basalt, ['admin', 'token'], secret)).trim())
-    process.stdout.write(
-      `${'milliseconds, median'.padEnd(44)}${sizes.map((rows) => String(rows).padStart(10)).join('')}\n`,
-    )
+    const heads = sizes.map((rows) => String(rows).padStart(18)).join('')
+    process.stdout.write(`${'milliseconds, and of processor time'.padEnd(44)}${heads}\n`)
     for (const { name, caller, path } of cases) {
-      const costs: number[] = []
+      let line = name.padEnd(44)
       for (const rows of sizes) {
-        costs.push(
-          await measure(`${server.url}/api/collections/${path(rows)}`, tokens.get(caller) ?? '', rounds),
-        )
+        const { ms, processorMs } = await measureCost(server, path(rows), tokens.get(caller) ?? '', rounds)
+        line += `${ms.toFixed(1)} / ${processorMs.toFixed(1)}`.padStart(18)
       }
-      process.stdout.write(
-        `${name.padEnd(44)}${costs.map((cost) => cost.toFixed(1).padStart(10)).join('')}\n`,
-      )
+      process.stdout.write(`${line}\n`)
     }
   } finally {
     server.process.kill('SIGTERM')
     await new Promise((resolve) => server.process.once('exit', resolve))
     rmSync(directory, { recursive: true, force: true })
   }
+}
+
+interface Cost {
+  /** Median of sequential requests. */
+  readonly ms: number
+  /** Processor time of the server and the database per request, which load of others disturbs less. */
+  readonly processorMs: number
+}
+
+/** Returns the cost of a request that was sent before. */
+async function measureCost(server: Server, path: string, token: string, rounds: number): Promise<Cost> {
+  const pid = server.process.pid ?? 0
+  const used = () => (processorMicros(pid) + descendantMicros(pid)) / 1000
+  const url = `${server.url}/api/collections/${path}`
+  await measure(url, token, 1)
+  const before = used()
+  const ms = await measure(url, token, rounds)
+  return { ms, processorMs: (used() - before) / (rounds + 1) }
 }
