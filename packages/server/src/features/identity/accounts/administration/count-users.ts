@@ -23,15 +23,19 @@ export async function countUsers(
   return await countOrEstimate(database, sql`from basalt.users u where ${matching}`)
 }
 
-/** Counts few matches; of many, the share of them among the newest users says how many there are. */
+/** Counts few matches; the planner estimates many. Those of a short text are counted among the newest users. */
 async function countMatches(
   database: Queryable,
-  { matches, found }: UserSearch,
+  { matches, expected, found }: UserSearch,
   filter: Sql,
   known: number | undefined,
 ): Promise<Total> {
-  const counted = known ?? (found === undefined ? undefined : await countFound(database, found(filter)))
-  if (counted !== undefined && counted <= mostMatches) return { totalItems: counted }
+  if (found !== undefined) {
+    const counted = known ?? (await countFound(database, found(filter)))
+    if (counted <= mostMatches) return { totalItems: counted }
+    const estimated = await estimateRows(database, sql`from basalt.users u where ${expected} and ${filter}`)
+    return { totalItems: Math.max(counted, estimated), isTotalEstimated: true }
+  }
   const { count, read } = await database.one<{ count: number; read: number }>(sql`
     select count(*) filter (where ${matches} and ${filter})::int as count, count(*)::int as read
     from (
@@ -39,7 +43,7 @@ async function countMatches(
     ) u`)
   if (read < newestReadShort) return { totalItems: count }
   const estimated = Math.round((count / read) * (await estimateRows(database, sql`from basalt.users`)))
-  return { totalItems: Math.max(counted ?? count, estimated), isTotalEstimated: true }
+  return { totalItems: Math.max(count, estimated), isTotalEstimated: true }
 }
 
 export async function countFound(database: Queryable, found: Sql): Promise<number> {

@@ -5,7 +5,7 @@ import { isUuid } from '../../../../lib/uuid.ts'
 /** Matches that the index may find; of more, some are sorted. */
 export const mostMatches = 10_000
 /** Newest users that are read for a page before the index is. */
-export const newestRead = 5000
+export const newestRead = 2000
 /** Newest users that are read for a text without a trigram. */
 export const newestReadShort = 20_000
 
@@ -13,6 +13,8 @@ export const newestReadShort = 20_000
 export interface UserSearch {
   /** Condition on a user `u`. */
   readonly matches: Sql
+  /** Condition that the statistics of a user `u` say most of. */
+  readonly expected: Sql
   /** Ids of the users `u` that match and meet another condition, by index; undefined without a trigram. */
   readonly found: ((condition: Sql) => Sql) | undefined
 }
@@ -29,7 +31,9 @@ export function parseUserSearch(search: string): UserSearch | undefined {
   const limit = sql`limit ${sql.integer(mostMatches + 1)}`
   return {
     matches: sql`(${ofUser} or ${isId}
-      or exists (select from basalt.social_identities i where i.user_id = u.id and ${ofIdentity}))`,
+      -- The offset keeps PostgreSQL from reading every identity for a few users.
+      or exists (select from basalt.social_identities i where i.user_id = u.id and ${ofIdentity} offset 0))`,
+    expected: sql`u.email like ${pattern}`,
     found:
       trigrams.length === 0
         ? undefined
