@@ -134,10 +134,10 @@ async function printProcessorTime(client: Client, server: Server, rows: number):
   const paths = { record: `${collection}/${id}`, list: `${collection}?skipTotal=true` }
   for (const [name, path] of Object.entries(paths)) {
     for (let count = 0; count < 500; count += 1) await client.get('few', path)
-    const before = processorTime(server.process.pid ?? 0)
+    const before = processorTime(server)
     const requests = 3000
     for (let count = 0; count < requests; count += 1) await client.get('few', path)
-    const spent = processorTime(server.process.pid ?? 0) - before
+    const spent = processorTime(server) - before
     process.stdout.write(
       `${name} of a small owner: ${((spent * 1e6) / requests).toFixed(0)} µs of processor time\n`,
     )
@@ -173,30 +173,24 @@ async function createClient(
   }
 }
 
-/** Seconds that a process and its descendants have computed. */
-function processorTime(root: number): number {
+/** Seconds that a server and its PostgreSQL, which is no child of it, have computed. */
+function processorTime({ process: { pid }, socketDirectory }: Server): number {
   const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
-  const parents = new Map<number, { parent: number; ticks: number }>()
+  const file = readFileSync(join(socketDirectory, '..', 'postgres', 'postmaster.pid'), 'utf8')
+  const roots = [String(pid), file.split('\n')[0]]
+  let ticks = 0
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
     try {
-      const fields = readFileSync(`/proc/${name}/stat`, 'utf8')
-        .replace(/^.*\) /s, '')
-        .split(' ')
-      // Those of its ended children with them.
-      const ticks = [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0)
-      parents.set(Number(name), { parent: Number(fields[1]), ticks })
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8').replace(/^.*\) /s, '')
+      const fields = stat.split(' ')
+      if (!roots.includes(name) && !roots.includes(fields[1])) continue
+      // That of ended children with it.
+      ticks += [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0)
     } catch {
       // The process has ended.
     }
   }
-  const isBelow = (pid: number): boolean => {
-    if (pid === root) return true
-    const parent = parents.get(pid)?.parent
-    return parent !== undefined && parent > 1 && isBelow(parent)
-  }
-  let ticks = 0
-  for (const [pid, entry] of parents) if (isBelow(pid)) ticks += entry.ticks
   return ticks / ticksPerSecond
 }
 

@@ -7,8 +7,14 @@ import { anonymousRole, type CallerScope, callerRole } from './caller-scope.ts'
 export interface Step extends Call {
   /** Runs as the login role, for every caller: for what the server itself keeps beside the caller's data. */
   readonly asLogin?: boolean
-  /** Answers the same, quicker for callers who see few rows of the first relation that it reads. */
-  readonly forFew?: Call
+  readonly forFew?: AlternativeForFew
+}
+
+/** Call that answers the same, quicker for callers who see few rows of the first relation that the step reads. */
+export interface AlternativeForFew {
+  /** Rows that the caller may be expected to see at most. */
+  readonly rows: number
+  readonly call: () => Call
 }
 
 /** A step of the login role was refused as requests are: what was wrong is not for the caller to know. */

@@ -3,7 +3,7 @@ import type { CallerScope } from '../caller/caller-scope.ts'
 import type { Step } from '../caller/caller-steps.ts'
 import { type Answer, type Call, type Statement, statement, statementName } from '../connection/message.ts'
 import { quoteLiteral } from '../sql.ts'
-import { isOfFew, PlanClasses, type RelationClasses, smallSize } from './plan-classes.ts'
+import { expectedRows, PlanClasses, type RelationClasses, smallSize } from './plan-classes.ts'
 
 const findClass = statement('select basalt.plan_class($1)')
 
@@ -48,8 +48,9 @@ export class KeptPlans {
           if (mayLook && !isLookedAt) looks.push({ relation, call: { statement: findClass, values: [oid] } })
         })
       })
-      const isForFew = step.forFew !== undefined && isOfFew(classes[0]?.name ?? '')
-      const { statement, values } = isForFew ? step.forFew : step
+      const { forFew } = step
+      const isForFew = forFew !== undefined && expectedRows(classes[0]?.name ?? '') <= forFew.rows
+      const { statement, values } = isForFew ? forFew.call() : step
       const chosen = this.#variant(statement, scope, classes)
       return chosen === step.statement ? step : { ...step, statement: chosen, values }
     })

@@ -14,8 +14,8 @@ const relationLimit = 10_000
 const callerLimit = 50_000
 /** How long the size of a relation is relied on: in less than that few rows can be added. */
 const sizeAgeMs = 250
-/** Power of two, from 256 rows on, of the rows for which a caller with an unknown class may be given the plan. */
-const fewRows = 2
+/** Rows up to which a caller with an unknown class may be given the plan of a class. */
+const fewRows = 1024
 
 /** What is known of a relation, for callers of one kind. */
 export interface RelationClasses {
@@ -62,7 +62,7 @@ export class PlanClasses {
   learn(scope: CallerScope, relation: RelationClasses, found: string): void {
     const [size = smallSize] = found.split('.')
     if (size !== relation.size) this.#resize(relation, size)
-    if (isOfFew(found)) relation.few = found
+    if (expectedRows(found) <= fewRows) relation.few = found
     this.#callers.set(callerKey(scope, relation), found)
   }
 
@@ -91,10 +91,10 @@ export class PlanClasses {
   }
 }
 
-/** Returns whether callers of the class see few rows, as `basalt.plan_class` names it. */
-export function isOfFew(name: string): boolean {
+/** Returns how many rows callers of the class are expected to see at most, as `basalt.plan_class` names it. */
+export function expectedRows(name: string): number {
   const [, rows] = name.split('.')
-  return rows !== undefined && Number(rows) <= fewRows
+  return rows === undefined ? Number.POSITIVE_INFINITY : 256 * 2 ** Number(rows)
 }
 
 function forget(relation: RelationClasses): void {

@@ -118,12 +118,22 @@ function compileRows(plan: ListPlan, after: Cursor | undefined, extra: readonly 
     ...neededColumns(record),
     ...computedValues(plan, row).flatMap(({ columns }) => columns),
   ])
-  const columns = [...needed].map((column) => sql.id(row, column.name))
+  const isFenced =
+    plan.isDirect && ranking === undefined && order.every(({ computed }) => computed === undefined)
+  const names = new Set([...needed].map(({ name }) => name))
+  if (isFenced) for (const { name } of order) names.add(name)
+  const columns = [...names].map((name) => sql.id(row, name))
   const conditions = after === undefined ? [] : [compileAfter(order, after, row)]
   const from = ranking === undefined ? compileFrom(rows, row, conditions) : compileFromRanked(row, conditions)
-  return sql`
+  const found = sql`
     select ${sql.join([...columns, ...extra])}
-    ${from}
+    ${from}`
+  if (!isFenced) return sql`${found} ${compileOrder(order, row)}`
+  // Without OFFSET the planner may walk an index of the order past the rows of others. It takes the caller's for spread
+  // evenly and the values for distinct, which those of an import are not.
+  return sql`
+    select ${sql.id(row)}.*
+    from (${found} offset 0) ${sql.id(row)}
     ${compileOrder(order, row)}`
 }
 

@@ -18,6 +18,8 @@ export interface ListPlan {
   /** What is highlighted in each record; undefined: nothing. */
   readonly highlight: SearchPlan | undefined
   readonly perPage: number
+  /** Whether the rows that the caller sees are read before any are left out or sorted: they are few. */
+  readonly isDirect: boolean
   readonly paging: ListQuery['paging']
   readonly facets: FacetsPlan | undefined
   /** Undefined where rows are not sorted by rank. */
@@ -70,6 +72,7 @@ export function planList(
     distance,
     highlight: query.search?.hasHighlight === true ? search : undefined,
     perPage: query.perPage,
+    isDirect: context.isDirect === true,
     paging: query.paging,
     facets,
     ranking:

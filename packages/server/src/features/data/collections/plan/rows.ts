@@ -25,7 +25,7 @@ export interface PlanContext {
   readonly catalog: Catalog
   readonly reader: Reader
   readonly searches: SearchDefinitions
-  /** True for rows that are found without the indexes of searches: the caller sees few that could match. */
+  /** True for rows that are found without the indexes of searches, for callers who see few. */
   readonly isDirect?: boolean
 }
 

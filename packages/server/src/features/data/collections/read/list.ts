@@ -5,7 +5,6 @@ import { requireRelation } from '../access/catalog-access.ts'
 import { type AggregateListQuery, type ListQuery, parseListQuery } from '../parse/list-query.ts'
 import { takeNearest } from '../parse/vector.ts'
 import { planList } from '../plan/list.ts'
-import { searchOf } from '../plan/rows.ts'
 import { aggregateRequest } from './aggregate-request.ts'
 import { hybridRequest } from './hybrid-request.ts'
 import type { ListContext, ListRequest, QueryEmbedder } from './list-request.ts'
@@ -54,11 +53,8 @@ function planListRequest(
   const { vector } = query
   if (vector === undefined) {
     const plan = planList(context, relation, query, context.limits)
-    const isLookedUp = searchOf(plan.rows)?.candidates !== undefined
-    const direct = isLookedUp
-      ? planList({ ...context, isDirect: true }, relation, query, context.limits)
-      : undefined
-    return pageRequest(plan, direct, context)
+    const planDirect = () => planList({ ...context, isDirect: true }, relation, query, context.limits)
+    return pageRequest(plan, planDirect, context)
   }
   return vector.kind === 'hybrid'
     ? hybridRequest(context, relation, { ...query, vector })

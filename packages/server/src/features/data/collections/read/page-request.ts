@@ -1,26 +1,41 @@
-import type { Step } from '../../../../database/caller/caller-steps.ts'
-import type { Answer } from '../../../../database/connection/message.ts'
+import type { AlternativeForFew, Step } from '../../../../database/caller/caller-steps.ts'
+import type { Answer, Call } from '../../../../database/connection/message.ts'
 import type { Sql } from '../../../../database/sql.ts'
 import { compileCursorPage, compileEstimate, compileOffsetPage } from '../compile/list.ts'
 import { type Cursor, formatCursor } from '../parse/cursor.ts'
 import { type ListPlan, relationsOfList } from '../plan/list.ts'
+import { searchOf } from '../plan/rows.ts'
 import { formatFacets } from './facets-page.ts'
 import type { ListContext, ListRequest } from './list-request.ts'
+
+/** Rows that are searched one by one in the time that an index takes for a common word. */
+const searchedRows = 1024
+/** Rows that are read and sorted in the time in which an index in their order finds a page among those of others. */
+const sortedRows = 4096
 
 /**
  * A list sorted by columns.
  *
- * @param direct finds the same rows for callers who see few; undefined where that makes no difference
+ * @param planDirect finds the same rows for callers who see few
  */
 export function pageRequest(
   plan: ListPlan,
-  direct: ListPlan | undefined,
+  planDirect: () => ListPlan,
   { statements }: Pick<ListContext, 'statements'>,
 ): ListRequest {
-  const forFew = direct && listFragments(direct).map((fragment) => statements.call(fragment))
-  const calls = listFragments(plan).map((fragment, index): Step => {
-    const few = forFew?.[index]
-    return { ...statements.call(fragment), ...(few === undefined ? {} : { forFew: few }) }
+  const fragments = listFragments(plan)
+  let direct: readonly Call[] | undefined
+  const forFew = (index: number, original: Call): AlternativeForFew => ({
+    rows: searchOf(plan.rows)?.candidates === undefined ? sortedRows : searchedRows,
+    call() {
+      // Most lists are never read by such a caller.
+      direct ??= listFragments(planDirect()).map((fragment) => statements.call(fragment))
+      return direct[index] ?? original
+    },
+  })
+  const calls = fragments.map((fragment, index): Step => {
+    const call = statements.call(fragment)
+    return { ...call, forFew: forFew(index, call) }
   })
   return {
     relations: relationsOfList(plan),
