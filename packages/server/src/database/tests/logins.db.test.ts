@@ -146,6 +146,24 @@ describe('the password of the gateway', () => {
     ])
   })
 
+  test('is rotated under load: nodes with the secret before and after serve side by side', async () => {
+    await using database = await createDatabase('rotating', 'postgres')
+    await using before = await createTestApp({ database })
+    const secret = 'a-secret-after-rotation-of-thirty-two-characters'
+    await using after = await createTestApp({ database, config: { 'auth.jwt_secret': secret } })
+    const admins = await Promise.all(
+      [before, after].map(async (app) => [app, await app.adminToken()] as const),
+    )
+    for (let round = 0; round < 5; round += 1) {
+      await endSessions(database)
+      // What is idle is found dead before it is used, or its request is repeated.
+      const statuses = await Promise.all(
+        admins.flatMap(([app, admin]) => Array.from({ length: 15 }, () => statusOf(app, admin))),
+      )
+      expect([...new Set(statuses)]).toEqual([200])
+    }
+  })
+
   test('is that of database.gateway_url where there is one, which has to be of the gateway', async () => {
     await using database = await createDatabase('configured')
     await cluster.sql('postgres', "alter role basalt_gateway password 'of the operator'")
