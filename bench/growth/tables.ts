@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { descendantMicros, processorMicros } from '../processor-time.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from '../server.ts'
@@ -139,7 +139,11 @@ interface Cost {
 /** Returns the cost of a request that was sent before. */
 async function measureCost(server: Server, path: string, token: string, rounds: number): Promise<Cost> {
   const pid = server.process.pid ?? 0
-  const used = () => (processorMicros(pid) + descendantMicros(pid)) / 1000
+  // The database is no child of the server.
+  const postmaster = Number(
+    readFileSync(join(server.socketDirectory, '../postgres/postmaster.pid'), 'utf8').split('\n')[0],
+  )
+  const used = () => (processorMicros(pid) + descendantMicros(postmaster)) / 1000
   const url = `${server.url}/api/collections/${path}`
   await measure(url, token, 1)
   const before = used()
