@@ -230,6 +230,36 @@ describe('storage › images', () => {
     expect(await apps.app.sql(`select from basalt.stored_bytes where state = 'staged'`)).toEqual([])
   })
 
+  test('that many clients have hung up on are not made, and keep no other caller waiting', async () => {
+    const large = await photo(4000, 3000).jpeg().toBuffer().then(bytesOf)
+    expect((await put(apps.app, `/${bucket}/large.jpg`, admin, large)).status).toBe(201)
+    const [{ key } = {}] = await apps.app.sql(
+      `select key from basalt.objects where bucket = $1 and name = 'large.jpg'`,
+      [bucket],
+    )
+    const hangUp = new AbortController()
+    const { promise: isFull, resolve } = Promise.withResolvers<void>()
+    // More than may wait of one object: the first that is refused says that the others wait.
+    const asked = Array.from({ length: 30 }, async (_, index) => {
+      const { signal } = hangUp
+      const path = `/api/storage/${bucket}/large.jpg?w=${3000 + index}`
+      const { status } = await fetch(`${apps.app.url}${path}`, { signal })
+      if (status === 503) resolve()
+      return status
+    })
+    await isFull
+    hangUp.abort()
+    const answers = await Promise.allSettled(asked)
+    expect(answers.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(10)
+    const headers = { authorization: `Bearer ${newUser().token}` }
+    expect((await getImage(`/${bucket}/photo.jpg?w=55`, headers)).status).toBe(200)
+    // Transforms of one object are made in their order, so that those before it would have been made by now.
+    expect((await getImage(`/${bucket}/large.jpg?w=60`)).status).toBe(200)
+    const made = await apps.app.sql('select from basalt.image_variants where source_key = $1', [key])
+    expect(made.length).toBeLessThan(5)
+    await apps.app.request('DELETE', `/api/storage/${bucket}/large.jpg`, { token: admin })
+  })
+
   test('of an object that is replaced while they are made are made of what it has then', async () => {
     const path = `/${bucket}/changing.png`
     await put(apps.app, path, admin, bytesOf(await photo(20, 20).png().toBuffer()))
