@@ -1,16 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Server } from './server.ts'
 
 /** Microseconds of one clock tick of /proc (Linux, USER_HZ). */
 const tickMicros = 10_000
 
 /** Returns the processor time of a process so far, in microseconds; Linux only. */
-export function processorMicros(pid: number): number {
+function processorMicros(pid: number): number {
   const fields = statFields(pid)
   return (Number(fields[11]) + Number(fields[12])) * tickMicros
 }
 
 /** Returns the processor time of the descendants of a process so far, those included that have ended. */
-export function descendantMicros(pid: number): number {
+function descendantMicros(pid: number): number {
   const parents = new Map<number, number>()
   for (const entry of readdirSync('/proc').map(Number)) {
     if (!Number.isInteger(entry)) continue
@@ -29,6 +31,21 @@ export function descendantMicros(pid: number): number {
     for (const place of [11, 12, 13, 14]) sum += Number(fields[place]) * tickMicros
   }
   return sum
+}
+
+/** Processor time so far, in microseconds. */
+export interface ProcessorTimes {
+  readonly server: number
+  readonly database: number
+}
+
+/** Returns the processor time of a server and of its embedded PostgreSQL, which is no child of it. */
+export function processorTimes({ process: { pid = 0 }, location }: Server): ProcessorTimes {
+  const postmaster = Number.parseInt(readFileSync(join(location, 'postmaster.pid'), 'latin1'), 10)
+  return {
+    server: processorMicros(pid),
+    database: processorMicros(postmaster) + descendantMicros(postmaster),
+  }
 }
 
 /** Returns the fields of /proc/PID/stat behind the name of the command, the state first. */

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { type BenchRequest, ownerId } from '../cases.ts'
-import { descendantMicros, processorMicros } from '../processor-time.ts'
+import { processorTimes } from '../processor-time.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from '../server.ts'
 import type { GrowthOptions } from './section.ts'
 
@@ -150,8 +150,6 @@ async function measureCase(
 
 /** Runs the load generator, and counts the processor time of server and database while it measures. */
 async function measure(server: Server, args: readonly string[]): Promise<Measurement> {
-  const { pid = 0 } = server.process
-  const postmaster = Number.parseInt(readFileSync(join(server.location, 'postmaster.pid'), 'latin1'), 10)
   const script = fileURLToPath(new URL('../connections-load.ts', import.meta.url))
   const child = spawn(process.execPath, [script, ...args, String(seconds), String(warmUpSeconds)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -162,9 +160,9 @@ async function measure(server: Server, args: readonly string[]): Promise<Measure
   ended.catch(() => undefined)
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
   await lines.next()
-  const before = { server: processorMicros(pid), database: descendantMicros(postmaster) }
+  const before = processorTimes(server)
   const { value } = await lines.next()
-  const after = { server: processorMicros(pid), database: descendantMicros(postmaster) }
+  const after = processorTimes(server)
   await ended
   const counted = JSON.parse(String(value)) as Omit<Measurement, 'serverMicros' | 'databaseMicros'>
   const answers = counted.good + counted.refused

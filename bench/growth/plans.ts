@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
+import { processorTimes } from '../processor-time.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from '../server.ts'
 import type { GrowthOptions } from './section.ts'
 
@@ -134,13 +134,11 @@ async function printProcessorTime(client: Client, server: Server, rows: number):
   const paths = { record: `${collection}/${id}`, list: `${collection}?skipTotal=true` }
   for (const [name, path] of Object.entries(paths)) {
     for (let count = 0; count < 500; count += 1) await client.get('few', path)
-    const before = processorTime(server)
+    const before = totalMicros(server)
     const requests = 3000
     for (let count = 0; count < requests; count += 1) await client.get('few', path)
-    const spent = processorTime(server) - before
-    process.stdout.write(
-      `${name} of a small owner: ${((spent * 1e6) / requests).toFixed(0)} µs of processor time\n`,
-    )
+    const spent = totalMicros(server) - before
+    process.stdout.write(`${name} of a small owner: ${(spent / requests).toFixed(0)} µs of processor time\n`)
   }
 }
 
@@ -173,27 +171,12 @@ async function createClient(
   }
 }
 
-/** Seconds that a server and its PostgreSQL, which is no child of it, have computed. */
-function processorTime({ process: { pid }, socketDirectory }: Server): number {
-  const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
-  const file = readFileSync(join(socketDirectory, '..', 'postgres', 'postmaster.pid'), 'utf8')
-  const roots = [String(pid), file.split('\n')[0]]
-  let ticks = 0
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8').replace(/^.*\) /s, '')
-      const fields = stat.split(' ')
-      if (!roots.includes(name) && !roots.includes(fields[1])) continue
-      // That of ended children with it.
-      ticks += [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0)
-    } catch {
-      // The process has ended.
-    }
-  }
-  return ticks / ticksPerSecond
-}
-
 function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
+}
+
+/** Returns the processor time of the server and its database, in microseconds. */
+function totalMicros(server: Server): number {
+  const { server: own, database } = processorTimes(server)
+  return own + database
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -8,8 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { signAccessToken } from '../../packages/server/src/features/identity/accounts/sessions/access-token.ts'
 import { systemClock } from '../../packages/server/src/lib/clock.ts'
-import { descendantMicros, processorMicros } from '../processor-time.ts'
-import { basalt, createDirectory, runScript, type Server, startServer } from '../server.ts'
+import { processorTimes } from '../processor-time.ts'
+import { basalt, createDirectory, runScript, startServer } from '../server.ts'
 import type { GrowthSection } from './section.ts'
 
 const secret = 'a secret of the benchmark, long enough'
@@ -85,12 +85,13 @@ export const measureStreams: GrowthSection = async ({ rounds, only }) => {
           try {
             await write(server.url, table, own, 1)
             await listeners.report()
-            const before = processorTimes(directory, server)
+            const before = processorTimes(server)
             await write(server.url, table, own, seconds)
-            const after = processorTimes(directory, server)
+            const after = processorTimes(server)
             const { messages, latencies } = await listeners.report()
             const events = writesPerSecond * seconds
-            const [inServer, inDatabase] = [after.server - before.server, after.database - before.database]
+            const inServer = (after.server - before.server) / 1000
+            const inDatabase = (after.database - before.database) / 1000
             console.log(
               `${String(count).padEnd(7)} ${table.padEnd(14)} ${quantile(latencies, 0.5)} / ${quantile(latencies, 0.95)}`.padEnd(
                 36,
@@ -112,13 +113,6 @@ export const measureStreams: GrowthSection = async ({ rounds, only }) => {
     await new Promise((resolve) => server.process.once('exit', resolve))
     rmSync(directory, { recursive: true, force: true })
   }
-}
-
-/** Returns the milliseconds that the server and its database, which is no child of it, have used so far. */
-function processorTimes(directory: string, { process: { pid = 0 } }: Server) {
-  const [postmaster] = readFileSync(join(directory, '.basalt/postgres/postmaster.pid'), 'utf8').split('\n')
-  const database = descendantMicros(Number(postmaster)) + processorMicros(Number(postmaster))
-  return { server: processorMicros(pid) / 1000, database: database / 1000 }
 }
 
 function tokenOf(sub: string): string {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { descendantMicros, processorMicros } from '../processor-time.ts'
+import { processorTimes } from '../processor-time.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from '../server.ts'
 import { measure } from './measure.ts'
 import type { GrowthOptions } from './section.ts'
@@ -138,12 +138,10 @@ interface Cost {
 
 /** Returns the cost of a request that was sent before. */
 async function measureCost(server: Server, path: string, token: string, rounds: number): Promise<Cost> {
-  const pid = server.process.pid ?? 0
-  // The database is no child of the server.
-  const postmaster = Number(
-    readFileSync(join(server.socketDirectory, '../postgres/postmaster.pid'), 'utf8').split('\n')[0],
-  )
-  const used = () => (processorMicros(pid) + descendantMicros(postmaster)) / 1000
+  const used = () => {
+    const times = processorTimes(server)
+    return (times.server + times.database) / 1000
+  }
   const url = `${server.url}/api/collections/${path}`
   await measure(url, token, 1)
   const before = used()
