@@ -68,6 +68,7 @@ describe('logs', () => {
     const second = await get(`${range}&cursor=${first.json.nextCursor}`)
     expect(messages(second)).toEqual(['Needle'])
     expect([second.json.searchedTo, second.json.nextCursor]).toEqual([undefined, undefined])
+    await app.sql(`delete from basalt.logs where logged_at < '2025-01-02'`)
   })
 
   test('requests › searches by what has no index in a bounded number, and says where it stopped', async () => {
@@ -90,6 +91,7 @@ describe('logs', () => {
       expect(found, filter).toMatchObject({ items: [{ request_id: 'old-1' }] })
       expect(found.searchedTo).toBeUndefined()
     }
+    await app.sql(`delete from basalt.requests where happened_at < '2025-01-02'`)
   })
 
   test.each([
