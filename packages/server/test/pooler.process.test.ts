@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -73,6 +74,15 @@ default_pool_size = ${sessions}
   }
 }
 
+/** Returns whether a connection to the port is accepted. */
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+}
+
 /** PgBouncer as the guide sets it up, before a cluster whose roles log in by passwords. */
 async function startListedPgBouncer(target: number) {
   const account = isRoot ? unprivileged : undefined
@@ -96,6 +106,8 @@ auth_file = ${list}
   )
   const child = spawn(pgbouncer, ['--quiet', file], { stdio: 'ignore', ...account })
   const ended = new Promise((resolve) => child.once('exit', resolve))
+  // Before it listens, SIGHUP would end it.
+  await waitFor('PgBouncer to listen', () => accepts(port))
   const logsIn = (user: string) => {
     const client = new pg.Client({ connectionString: `postgresql://${user}@127.0.0.1:${port}/app` })
     client.on('error', () => undefined)

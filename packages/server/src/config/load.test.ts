@@ -223,6 +223,7 @@ describe('without anything', () => {
         presence_leave_timeout_seconds: 10,
       },
       matviews: { refresh_timeout: 3600 },
+      search: { rank_limit: 1000 },
       ai: {
         default_provider: 'openai',
         default_model: '',

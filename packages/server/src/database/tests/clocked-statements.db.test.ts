@@ -22,6 +22,8 @@ const smallTables = new Set([
   'email_templates',
   'embeddings',
   'event_cursors',
+  // Merged after every thousand.
+  'job_counts',
   'matviews',
   'migrations',
   'oauth_version',
@@ -66,13 +68,16 @@ const clocks = [
   'basalt.realtime_channels',
   // Jobs of the housekeeping.
   'delete from basalt.outbox',
-  'delete from basalt.attempts',
-  'delete from basalt.sessions',
-  'delete from basalt.mailed_tokens',
+  'delete from "basalt"."attempts"',
+  'delete from "basalt"."sessions"',
+  'delete from "basalt"."mailed_tokens"',
   'delete from basalt.realtime_tables',
-  'delete from basalt.realtime_sent',
-  'delete from basalt.users',
+  'delete from "basalt"."realtime_sent"',
+  'delete from "basalt"."users"',
 ]
+
+/** Correction of the counts of jobs, which compares them with all jobs once a day. */
+const wholeTables = ['count(*) as jobs from basalt.jobs group by state']
 
 const rowCount = 30_000
 
@@ -166,7 +171,9 @@ describe('statements on a clock', () => {
     for (const statement of [...frequent.values(), ...rare.values()]) {
       const plan = await explain(statement)
       expect.soft(findParallel(plan), statement.text).toEqual([])
-      expect.soft(plan.scanned, statement.text).toEqual([])
+      if (!wholeTables.some((part) => statement.text.includes(part))) {
+        expect.soft(plan.scanned, statement.text).toEqual([])
+      }
       if (!frequent.has(statement.text)) continue
       const before = costs.get(statement.text) ?? 0
       // One more level of an index for each look into it: the queue has two looks for each type of job.

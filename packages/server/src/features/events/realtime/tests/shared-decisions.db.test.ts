@@ -20,8 +20,8 @@ const carol = '00000000-0000-4000-8000-00000000ca01'
 const dave = '00000000-0000-4000-8000-00000000dada'
 /** Before PostgreSQL 16 what a member inherits is an attribute of the member. */
 const grantEditor = `do $$ begin
-  if current_setting('server_version_num')::int < 160000 then grant editor to basalt_authenticated;
-  else execute 'grant editor to basalt_authenticated with inherit true'; end if;
+  if current_setting('server_version_num')::int < 160000 then grant policy_editor to basalt_authenticated;
+  else execute 'grant policy_editor to basalt_authenticated with inherit true'; end if;
 end $$`
 const log = pino({ level: 'silent' })
 let app: TestApp
@@ -42,7 +42,7 @@ beforeAll(async () => {
       create table child () inherits (room);
       insert into room select n, case when n % 2 = 0 then '${alice}'::uuid else '${bob}' end from generate_series(1, 4) n;
       insert into member values (1, '${alice}'), (2, '${bob}'), (3, '${carol}');
-      create role editor; create role stranger; ${grantEditor};
+      create role policy_editor; create role policy_stranger; ${grantEditor};
       create function is_me(id uuid) returns bool stable language sql as 'select id = basalt.user_id()';
       create function same(a uuid, b uuid) returns bool immutable language sql as 'select true';
       create operator public.= (leftarg = uuid, rightarg = uuid, function = same);
@@ -155,7 +155,13 @@ const policy = fc.record({
   using: expression,
   kind: fc.constantFrom('permissive', 'permissive', 'restrictive'),
   command: fc.constantFrom('all', 'select', 'select', 'update'),
-  to: fc.constantFrom('public', 'basalt_authenticated', 'editor', 'stranger', 'basalt_anonymous'),
+  to: fc.constantFrom(
+    'public',
+    'basalt_authenticated',
+    'policy_editor',
+    'policy_stranger',
+    'basalt_anonymous',
+  ),
 })
 
 const someone = fc.constantFrom(null, alice, alice, bob, carol, dave)
@@ -183,7 +189,7 @@ const redefinition = fc.oneof(
   fc.constantFrom(
     'drop policy p0 on note',
     'alter table note disable row level security',
-    'revoke editor from basalt_authenticated',
+    'revoke policy_editor from basalt_authenticated',
     "create or replace function is_me(id uuid) returns bool stable language sql as 'select true'",
     `create or replace function basalt.user_id() returns uuid stable language sql as 'select ''${alice}''::uuid'`,
     `create or replace function basalt.user_id() returns uuid stable language sql as
