@@ -11,8 +11,8 @@ function processorMicros(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * tickMicros
 }
 
-/** Returns the processor time of the descendants of a process so far, those included that have ended. */
-function descendantMicros(pid: number): number {
+/** Returns the processor time of a process and its descendants so far, those included that have ended. */
+function treeMicros(pid: number): number {
   const parents = new Map<number, number>()
   for (const entry of readdirSync('/proc').map(Number)) {
     if (!Number.isInteger(entry)) continue
@@ -23,7 +23,7 @@ function descendantMicros(pid: number): number {
     }
   }
   const isDescendant = (each: number | undefined): boolean =>
-    each !== undefined && (parents.get(each) === pid || isDescendant(parents.get(each)))
+    each !== undefined && (each === pid || isDescendant(parents.get(each)))
   let sum = 0
   for (const each of parents.keys()) {
     if (!isDescendant(each)) continue
@@ -44,7 +44,7 @@ export function processorTimes({ process: { pid = 0 }, location }: Server): Proc
   const postmaster = Number.parseInt(readFileSync(join(location, 'postmaster.pid'), 'latin1'), 10)
   return {
     server: processorMicros(pid),
-    database: processorMicros(postmaster) + descendantMicros(postmaster),
+    database: treeMicros(postmaster),
   }
 }
 

@@ -79,13 +79,14 @@ export async function plans({ sizes, rounds }: GrowthOptions): Promise<void> {
     try {
       writeFileSync(join(directory, 'seed.sql'), seed(rows))
       await runScript(directory, basalt, ['sql', '--file', 'seed.sql'])
-      await runScript(directory, basalt, ['sql', 'vacuum thing'])
+      await runScript(directory, basalt, ['sql', 'vacuum analyze thing, thing_note'])
       const client = await createClient(directory, server, secret)
+      // First: a search has its index built in the background.
+      await printProcessorTime(client, server, rows)
       process.stdout.write(
         `\n${rows.toLocaleString('en')} rows, milliseconds of the second to last request\n`,
       )
       await printLists(client, rounds)
-      await printProcessorTime(client, server, rows)
     } finally {
       server.process.kill('SIGTERM')
       await new Promise((resolve) => server.process.once('exit', resolve))
@@ -134,11 +135,15 @@ async function printProcessorTime(client: Client, server: Server, rows: number):
   const paths = { record: `${collection}/${id}`, list: `${collection}?skipTotal=true` }
   for (const [name, path] of Object.entries(paths)) {
     for (let count = 0; count < 500; count += 1) await client.get('few', path)
-    const before = totalMicros(server)
-    const requests = 3000
-    for (let count = 0; count < requests; count += 1) await client.get('few', path)
-    const spent = totalMicros(server) - before
-    process.stdout.write(`${name} of a small owner: ${(spent / requests).toFixed(0)} µs of processor time\n`)
+    const requests = 1000
+    const costs: number[] = []
+    // The smallest of several: autovacuum may follow the rows that were just written.
+    for (let round = 0; round < 7; round += 1) {
+      const before = totalMicros(server)
+      for (let count = 0; count < requests; count += 1) await client.get('few', path)
+      costs.push((totalMicros(server) - before) / requests)
+    }
+    process.stdout.write(`${name} of a small owner: ${Math.min(...costs).toFixed(0)} µs of processor time\n`)
   }
 }
 
