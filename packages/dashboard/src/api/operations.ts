@@ -703,6 +703,13 @@ export type OAuthGrantOfUser = {
   readonly email: string
 }
 
+export type OAuthTokenForm = {
+  readonly token: string
+  readonly token_type_hint?: string | undefined
+  readonly client_id?: string | undefined
+  readonly client_secret?: string | undefined
+}
+
 export type Passkey = {
   /** Base64url. */
   readonly credential_id: string

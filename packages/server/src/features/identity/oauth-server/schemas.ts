@@ -195,11 +195,14 @@ const clientCredentials = {
   client_secret: Type.Optional(Type.String()),
 }
 
-const tokenForm = Type.Object({
-  token: Type.String(),
-  token_type_hint: Type.Optional(Type.String()),
-  ...clientCredentials,
-})
+const tokenForm = component(
+  'OAuthTokenForm',
+  Type.Object({
+    token: Type.String(),
+    token_type_hint: Type.Optional(Type.String()),
+    ...clientCredentials,
+  }),
+)
 
 export const tokenSchema = {
   tags,
