@@ -64,7 +64,7 @@ create policy own on thing_note using (owner_id = basalt.user_id());
 analyze thing, thing_note;
 `
 
-/** What a bench asks of one server, one request after the other on one connection. */
+/** Client of one server, which sends one request after the other on one connection. */
 interface Client {
   /** Milliseconds until the body has ended. */
   get(user: User, path: string): Promise<number>

@@ -21,7 +21,7 @@ export const requests: Readonly<Record<string, string>> = {
   'requests: newest': '/admin/analytics/requests',
   'requests: of a big user': `/admin/analytics/requests?user_id=${bigUser}`,
   'requests: of a small user': `/admin/analytics/requests?user_id=${smallUser}`,
-  'requests: of nobody': '/admin/analytics/requests?user_id=10000000-0000-4000-8000-000000000000',
+  'requests: of an unknown user': '/admin/analytics/requests?user_id=10000000-0000-4000-8000-000000000000',
   'requests: status 500': '/admin/analytics/requests?status=500',
   'requests: status 5xx': '/admin/analytics/requests?status=5xx',
   'requests: status 503 (none)': '/admin/analytics/requests?status=503',

@@ -51,7 +51,7 @@ export interface Page<Item> {
   readonly perPage: number
   readonly totalItems: number
   readonly totalPages: number
-  /** Of a search with more matches than the server ranks; `totalItems` counts those that were. */
+  /** False if a search has more matches than the server ranks; `totalItems` then counts the ranked ones. */
   readonly searchExhaustive?: false
 }
 
@@ -60,7 +60,7 @@ export interface CursorPage<Item> {
   readonly perPage: number
   /** Absent on the last page. */
   readonly nextCursor?: string
-  /** Of a search with more matches than the server ranks; the cursors end with those that were. */
+  /** False if a search has more matches than the server ranks; the cursors then end with the ranked ones. */
   readonly searchExhaustive?: false
 }
 

@@ -145,7 +145,7 @@ describe.each(accounts)('backup and restore, as %s', (_, account) => {
     expect(contradictions(early, present)).toEqual([])
     // Of what was written meanwhile some is in it and some is not, each at most once.
     expect([...present].filter(([, count]) => count > 1)).toEqual([])
-    // What listens goes on listening, whoever writes.
+    // Events are logged for every writer, as before.
     const logged = `insert into followed values (1); select action, record from basalt.outbox where table_name = 'followed'`
     expect(JSON.parse((await runCommand(['sql', '--json', logged], after)).stdout)).toEqual([
       { action: 'create', record: { id: 1 } },

@@ -62,7 +62,7 @@ export function useApi<T>(
 export interface Page<T> {
   readonly items: readonly T[]
   readonly next: string | undefined
-  /** How far back a bounded search has come, where that ended the page. */
+  /** Time up to which a bounded search has read, where the bound ended the page. */
   readonly searchedTo?: string | undefined
 }
 

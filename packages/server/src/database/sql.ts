@@ -59,7 +59,7 @@ class Version {
 /** Relation that a statement reads, as far as the plan depends on the caller. */
 export interface ReadRelation {
   readonly oid: string
-  /** Whether policies decide which of its rows the caller sees. */
+  /** True if policies decide which of its rows the caller sees. */
   readonly isRestricted: boolean
 }
 

@@ -9,7 +9,7 @@ export function conditionsOf(expression: string): readonly string[] {
   return parts === undefined ? [inner] : parts.flatMap(conditionsOf)
 }
 
-/** Whether one of several conditions shows a row, so that no index of one of them finds them all. */
+/** Returns whether one of several conditions shows a row, so that no index of one of them finds them all. */
 export function hasAlternatives(expression: string): boolean {
   const inner = withoutParentheses(expression)
   const parts = splitAt(inner, 'AND')
@@ -27,7 +27,7 @@ function isCompared(expression: string, name: string): boolean {
   return new RegExp(`${column}\\)* = |= (?:ANY \\()?\\(*${column}`).test(maskFor(expression, name))
 }
 
-/** Whether the expression, outside of its subqueries, reads the column. */
+/** Returns whether the expression, outside of its subqueries, reads the column. */
 export function mentions(expression: string, name: string): boolean {
   return new RegExp(`${columnPattern(name)}(?![\\w."(])`).test(maskFor(expression, name))
 }
@@ -44,7 +44,7 @@ function maskFor(expression: string, name: string): string {
   return quoteName(name) === name ? maskTexts(expression) : expression
 }
 
-/** Whether an index of all rows begins with the columns, in whatever order. */
+/** Returns whether an index of all rows begins with the columns, in whatever order. */
 export function startsIndex({ indexes }: { readonly indexes: readonly Index[] }, columns: readonly string[]) {
   return indexes.some(({ isValid, isPartial, columns: keys }) => {
     const first = keys?.slice(0, columns.length) ?? []
@@ -52,7 +52,7 @@ export function startsIndex({ indexes }: { readonly indexes: readonly Index[] },
   })
 }
 
-/** Whether an index finds the rows that the policy shows. */
+/** Returns whether an index finds the rows that the policy shows. */
 export function isFoundByIndex(relation: Relation, policy: Pick<Policy, 'using' | 'columns'>): boolean {
   const { using } = policy
   return (

@@ -36,7 +36,7 @@ export interface Receiver {
   readonly fail: (error: unknown) => void
 }
 
-/** What a query begins with, and what it does not have. */
+/** Pattern of statements that only read. */
 const query = /^\s*(?:select|with)\b(?!.*\b(?:insert into|update|delete from|merge into)\b)/s
 
 /**

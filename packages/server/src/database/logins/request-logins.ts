@@ -72,7 +72,7 @@ export async function openRequestLogins(options: LoginOptions): Promise<RequestL
   }
 }
 
-/** What lets the role in: a statement, or a line for the list of users of a pooler, where PostgreSQL knows the role. */
+/** Remedy that lets the role in: a statement, or a line for the list of users of a pooler, where PostgreSQL knows the role. */
 function explainRefusal(reason: string, login: Login, isPooled: boolean): object {
   const { role, verifier, isSet } = login
   return isPooled && isSet

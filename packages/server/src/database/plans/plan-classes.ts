@@ -12,17 +12,17 @@ export const smallSize = '0'
 const relationLimit = 10_000
 /** Classes of callers that are remembered, over all relations. */
 const callerLimit = 50_000
-/** How long the size of a relation is relied on: in less than that few rows can be added. */
+/** Milliseconds for which the size of a relation is relied on: few rows can be added in less. */
 const sizeAgeMs = 250
 /** Rows up to which a caller with an unknown class may be given the plan of a class. */
 const fewRows = 1024
 
-/** What is known of a relation, for callers of one kind. */
+/** Size and class of few rows of a relation, for callers of one kind. */
 export interface RelationClasses {
   readonly oid: string
   size: string
   sizedAt: number
-  /** Of the callers with the fewest rows, who are most of them; undefined until one is known. */
+  /** Class of the callers with the fewest rows, which most callers have; undefined until one is known. */
   few: string | undefined
   /** Counts what has made the classes of its callers worthless. */
   generation: number

@@ -3,7 +3,7 @@ import { DrainRate } from './drain-rate.ts'
 import { type HeapMember, LaneHeap } from './lane-heap.ts'
 import type { SubjectQuotas } from './subject-quotas.ts'
 
-/** What waits in a {@link SubjectQueue}. */
+/** Entry that waits in a {@link SubjectQueue}. */
 export interface WaitingEntry {
   /** Time of its arrival, as of `performance.now()`. */
   readonly since: number

@@ -63,7 +63,7 @@ export function wireEvents(
   })
   return {
     changes: new OutboxChangeLog(interests, triggers, notifications),
-    /** What logs the changes of each collection with a listener. */
+    /** State of event capture for each collection with a listener. */
     listCaptured: () =>
       describeCapture(system, catalog.current, {
         isEnabled: triggers.isEnabled,

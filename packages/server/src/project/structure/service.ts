@@ -30,7 +30,7 @@ export interface StructureDeps {
   readonly database: Pick<Database, 'system' | 'aside' | 'openListener'>
   readonly catalog: LiveCatalog
   readonly clock: Clock
-  /** What is served of the database. */
+  /** Schemas and relations of the database that are served. */
   readonly scope: CatalogScope
   readonly project: MigrationSettings & { readonly migrations: string }
 }

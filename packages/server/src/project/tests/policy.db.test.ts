@@ -177,7 +177,7 @@ describe('basalt policy test', () => {
 `)
   })
 
-  test('logs in as requests do: a function that gives up its role is nobody, and cannot run a setup', async () => {
+  test('logs in as requests do: a function that resets its role has no rights, and cannot run a setup', async () => {
     write(
       'schema/current.sql',
       `create function attempt(command text) returns json language plpgsql as $$

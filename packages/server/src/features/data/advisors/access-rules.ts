@@ -161,7 +161,7 @@ function adviseCalls(table: Relation, policy: Policy): Finding[] {
 }
 
 /**
- * Whether a call of the session is made for each row: beside a column, where no comparison leads to an index. Of what is
+ * Returns whether a call of the session is made for each row: beside a column, where no comparison leads to an index. Of what is
  * compared without an index another rule speaks. Conditions without a column are evaluated once.
  */
 function callsPerRow({ columns }: Relation, policy: Policy, using: Expression): boolean {

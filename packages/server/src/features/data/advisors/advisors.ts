@@ -23,7 +23,7 @@ export interface AdvisorDeps {
   readonly catalog: Catalog
   /** Of the collections that have settings of a search, or its indexes. */
   readonly listSearches: () => Promise<readonly IndexStatus[]>
-  /** Of the collections that something listens to. */
+  /** State of event capture for the collections that have a listener. */
   readonly listCaptured: () => Promise<readonly Captured[]>
 }
 

@@ -58,7 +58,7 @@ function conditionsOnColumns(
   ) as Expression[]
 }
 
-/** Whether it is `column = …`, which an index serves, or would. */
+/** Returns whether it is `column = …`, which an index serves, or would. */
 function isComparison(condition: string, policy: Policy): boolean {
   return comparedColumns(condition, policy).length > 0
 }
@@ -116,7 +116,7 @@ async function explain(
   }
 }
 
-/** Whether an index finds rows of the table, or there is no table to be read. */
+/** Returns whether an index finds rows of the table, or there is no table to be read. */
 function usesIndex(plan: Plan, table: Relation): boolean {
   const nodes = flatten(plan)
   const isRead = nodes.some((node) => node['Relation Name'] !== undefined)

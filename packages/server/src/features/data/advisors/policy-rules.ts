@@ -69,7 +69,7 @@ function findingPolicies(table: Relation): readonly PolicyOfTable[] {
   })
 }
 
-/** Whether it decides about reading; a statement that writes rows finds them by these policies, too. */
+/** Returns whether it decides about reading; a statement that writes rows finds them by these policies, too. */
 function isSelecting({ command, permissive }: Policy): boolean {
   return permissive && (command === 'SELECT' || command === 'ALL')
 }

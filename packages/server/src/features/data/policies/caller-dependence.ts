@@ -10,10 +10,10 @@ import { type NodeValue, parseStoredExpression, walk } from './stored-expression
  * common, and whose id the row does not name, are the same to them.
  */
 export interface CallerDependence {
-  /** What the policies ask of a row together. */
+  /** Condition on a row that all policies make together. */
   readonly term: Term
   readonly claims: ReadonlySet<SharedClaim>
-  /** Whether the id matters, as a name in a column or by being there. */
+  /** True if the id matters, as a name in a column or by being there. */
   readonly namesCaller: boolean
   /** Functions of Basalt that the policies may call, as they were when this was read, by object id. */
   readonly helpers: readonly HelperVersion[]
@@ -104,7 +104,7 @@ interface TableRow {
     readonly version: string
     readonly body: string
   }[]
-  /** Whether making a row of values runs no code of the operator, and no descendant has policies of its own. */
+  /** True if making a row of values runs no code of the operator, and no descendant has policies of its own. */
   readonly is_plain: boolean
   readonly enums: readonly string[]
   readonly nondeterministic: readonly string[]

@@ -99,7 +99,7 @@ const withOperator: ReadonlySet<string> = new Set([
 /** Reads what decides in a policy's expression: which columns name callers, which claims matter, what else there is. */
 export class TermReader {
   readonly claims = new Set<SharedClaim>()
-  /** Whether the id of the caller matters. */
+  /** True if the id of the caller matters. */
   namesCaller = false
   readonly #facts: ExpressionFacts
 
@@ -239,7 +239,7 @@ export class TermReader {
     return this.#isOfRow(node) ? { kind: 'fallible' } : undefined
   }
 
-  /** Whether the value depends on nothing but the row and shared claims. */
+  /** Returns whether the value depends on nothing but the row and shared claims. */
   #isOfRow(value: NodeValue): boolean {
     if (Array.isArray(value)) return value.every((each) => this.#isOfRow(each))
     if (!isNode(value)) return true
@@ -281,7 +281,7 @@ export class TermReader {
     })
   }
 
-  /** Whether the operator is one of PostgreSQL's that depends on its arguments alone. */
+  /** Returns whether the operator is one of PostgreSQL's that depends on its arguments alone. */
   #isPure({ fields }: ExpressionNode): boolean {
     return this.#facts.pureOperators.has(String(fields.get('opno')))
   }
@@ -342,7 +342,7 @@ export class TermReader {
   }
 }
 
-/** Whether a query's field is as in one that has a target list and nothing else. */
+/** Returns whether a query's field is as in one that has a target list and nothing else. */
 function isBareField(name: string, value: NodeValue): boolean {
   if (name === 'targetList' || name.startsWith('stmt_')) return true
   if (name === 'commandType') return value === '1'

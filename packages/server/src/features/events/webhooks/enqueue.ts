@@ -155,15 +155,15 @@ function within(column: Sql, from: Date | undefined, to: Date | undefined): Sql 
 interface Enqueued {
   /** Common table expressions that `fresh` reads. */
   readonly before: Sql
-  /** What enters, in order: `webhook_id`, `log_id`, `event_id`, `action`, `table_name`, `record_key`, `old_record_key`. */
+  /** Rows that enter the queue, in order: `webhook_id`, `log_id`, `event_id`, `action`, `table_name`, `record_key`, `old_record_key`. */
   readonly fresh: Sql
   /** Of a row `f` of them: `action`, `table_name`, `body`. */
   readonly content: Sql
 }
 
 /**
- * What enters the queue waits for the latest row before it that is about the same record of the same webhook, or is a
- * truncation of the table. A truncation waits for the latest row of its table; one that is removed passes it on to the
+ * Adds rows to the queue. A row waits for the latest row before it that is about the same record of the same webhook, or is
+ * a truncation of the table. A truncation waits for the latest row of its table; one that is removed passes it on to the
  * latest that remains (`basalt.release_deliveries`).
  */
 function enqueue({ before, fresh: entering, content }: Enqueued): Sql {

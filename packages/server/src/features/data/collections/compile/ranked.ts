@@ -38,12 +38,12 @@ export function compileFromRanked(alias: string, conditions: readonly Sql[]): Sq
   return sql`from ${ranked} ${sql.id(alias)} ${where}`
 }
 
-/** How many matches are ranked. */
+/** Number of matches that are ranked. */
 export function compileRankedCount(): Sql {
   return sql`(select count(*) from ${ranked})`
 }
 
-/** Whether there are more matches than are ranked. */
+/** Returns whether there are more matches than are ranked. */
 export function compileIsCut({ limit }: RankingPlan): Sql {
   return sql`exists (select from ${matches} offset ${sql.integer(limit)})`
 }

@@ -44,7 +44,7 @@ function compileCondition(condition: RowCondition, alias: string): Sql {
   }
 }
 
-/** Whether an index is asked for rows, and can be asked for part of them: {@link LookUpChunk}. */
+/** Returns whether an index is asked for rows, and can be asked for part of them: {@link LookUpChunk}. */
 export function looksUpInChunks({ conditions }: RowsPlan): boolean {
   const asked = conditions.filter((condition) => compileLookUp(condition) !== undefined)
   return asked.length === 1 && asked.every(isProved)

@@ -18,7 +18,7 @@ export interface ListPlan {
   /** What is highlighted in each record; undefined: nothing. */
   readonly highlight: SearchPlan | undefined
   readonly perPage: number
-  /** Whether the rows that the caller sees are read before any are left out or sorted: they are few. */
+  /** True if the rows that the caller sees are read before any are left out or sorted: they are few. */
   readonly isDirect: boolean
   readonly paging: ListQuery['paging']
   readonly facets: FacetsPlan | undefined
@@ -31,7 +31,7 @@ export interface RankingPlan {
   readonly search: SearchPlan
   /** Matches that are ranked. */
   readonly limit: number
-  /** Whether an index finds the rows that policies show, so that a caller of few rows is better served by these. */
+  /** True if an index finds the rows that policies show, so that a caller of few rows is better served by these. */
   readonly hasOwnRows: boolean
 }
 

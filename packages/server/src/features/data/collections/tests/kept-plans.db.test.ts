@@ -137,7 +137,7 @@ describe('a kept plan', () => {
         if (owner === 'big') await ask(owner, shape)
         else await expectOwnRows(owner, shape)
       }
-      // It is made again for whoever comes first after new statistics.
+      // The plan is made again for the first caller after new statistics.
       await app.sql(`select add_things('thing', null, 500); analyze thing`)
       await ask('big', shape)
       await expectOwnRows('few', shape)

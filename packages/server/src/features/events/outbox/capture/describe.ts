@@ -16,9 +16,9 @@ export interface CapturedCollection {
 
 export interface CaptureGap {
   readonly reason: string
-  /** `meant`: the operator has said so; `passing`: triggers are about to come; `obstacle`: somebody has to do something. */
+  /** `meant`: the operator has said so; `passing`: triggers are about to come; `obstacle`: an administrator has to act. */
   readonly kind: 'meant' | 'passing' | 'obstacle'
-  /** What to do about an obstacle, if that is known. */
+  /** Remedy of an obstacle, if one is known. */
   readonly remedy: Sql | undefined
 }
 

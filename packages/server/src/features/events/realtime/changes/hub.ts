@@ -211,7 +211,7 @@ interface Target {
 /** Frames of selections, by what else they depend on. */
 const framesOf = new WeakMap<Selection, Map<string, readonly string[]>>()
 
-/** The frames are the same for all streams of one transport, whoever their callers are. */
+/** Frames, which are the same for all streams of one transport and all callers. */
 function sendAll(
   streams: readonly Stream[],
   batch: Batch<LogEvent>,

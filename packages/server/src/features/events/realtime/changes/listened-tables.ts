@@ -30,7 +30,7 @@ export interface ListenedTablesOptions {
   readonly settled: (tables: readonly string[]) => Promise<Settlement>
 }
 
-/** How the interest in a table has come into force: `after a wait` for other nodes, changes since its beginning are missing. */
+/** Way in which the interest in a table came into force: `after a wait` for other nodes, changes since its beginning are missing. */
 type Settlement = 'by triggers' | 'by the only node' | 'after a wait'
 
 /** What this node knows of a table. */

@@ -6,12 +6,12 @@ interface Listening {
   readonly audiences: ReadonlyMap<string, { readonly audience: Audience }>
 }
 
-/** Those that listen to one table. */
+/** Listeners of one table. */
 interface TableListeners<Group> {
   readonly groups: Set<Group>
-  /** By the id of their user, which rows may name. */
+  /** Listeners by the id of their user, which rows may name. */
   readonly byUser: Map<string, Set<Group>>
-  /** Of identities without such an id. */
+  /** Listeners of identities without such an id. */
   readonly others: Set<Group>
   streams: number
 }

@@ -76,7 +76,7 @@ export class ReadableRows {
   }
 
   /**
-   * Those of the rows that policies let a caller read whom none of them names.
+   * Returns the rows that policies let a caller read whom none of the rows names.
    *
    * @throws HelpersChanged when policies mean something else by now; and what {@link find} throws
    */

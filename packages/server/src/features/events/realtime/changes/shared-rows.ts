@@ -13,9 +13,9 @@ import type { Row } from './event-rows.ts'
 /** A caller with a token, as policies see one. */
 export type Caller = Extract<CallerScope, { readonly kind: 'caller' }>
 
-/** What callers whom rows do not name are sent of them. */
+/** Decision about rows for all callers whom they do not name. */
 export interface SharedVerdict {
-  /** What is sent of each row that they may read. */
+  /** Body of the event for each row that they may read. */
   readonly bodies: ReadonlyMap<Row, string>
   /** Rows that a policy failed on. */
   readonly undecided: ReadonlySet<Row>
@@ -63,7 +63,7 @@ export class SharedRows {
     this.names = isKnown ? names : undefined
   }
 
-  /** Whether callers whom no row names are permitted none of the rows. */
+  /** Returns whether callers whom no row names are permitted none of the rows. */
   get isForNamedOnly(): boolean {
     return this.#open.size === 0 && this.names !== undefined
   }
@@ -93,7 +93,7 @@ export class SharedRows {
     const known = this.#verdicts.get(key)
     if (known !== undefined) return known
     const { aal, isEmailVerified, isAnonymous } = scope
-    // The id is nobody's: no row can name it.
+    // A random id, which no row can name.
     const caller: Caller = {
       ...{ kind: 'caller', userId: randomUUID(), email: '', sessionId: '' },
       ...{ aal, isEmailVerified, isAnonymous },

@@ -125,7 +125,7 @@ const known = fc.oneof(
     ...["case when pub then basalt.aal() = 'aal2' else open end", 'cardinality(members) > 1'],
   ),
 )
-/** What has to be decided for each caller. */
+/** Conditions that are decided about for each caller. */
 const unknown = fc.constantFrom(
   ...['is_me(owner)', 'owner operator(public.=) basalt.user_id()', 'vague = basalt.user_id()::text'],
   ...['exists (select from member m where m.room_id = note.room_id and m.user_id = basalt.user_id())'],
@@ -228,7 +228,7 @@ interface Received {
   readonly hasGap: boolean
 }
 
-/** What each stream is sent, by the hub. */
+/** Returns the events that the hub sends to each stream. */
 async function deliver(
   events: readonly LogEvent[],
   subscriptions: readonly Subscriptions[],
@@ -413,7 +413,7 @@ describe('realtime › decisions that callers share', () => {
 /** One, and what a busy database has repeated. */
 const fewDecisions = 20
 
-/** How many statements decide about one event for 200 callers, of whom alice owns the row. */
+/** Returns the number of statements that decide about one event for 200 callers, of whom alice owns the row. */
 async function countDecisions(using: string, definition = ''): Promise<number> {
   await restore()
   await app.sql(`create policy p0 on note for select using (${using}); ${definition}`)

@@ -11,7 +11,7 @@ export interface ListWindow {
   readonly offset: number
   /** Last entry of the page before; empty for the first page. */
   readonly after: string
-  /** Whether the entries of all pages are counted, up to {@link countLimitOf}. */
+  /** True if the entries of all pages are counted, up to {@link countLimitOf}. */
   readonly isCounted: boolean
 }
 

@@ -29,12 +29,12 @@ afterAll(async () => {
 
 interface Rows {
   readonly bucket: string
-  /** What their names begin with. */
+  /** Prefix of their names. */
   readonly prefix?: string
   /** Owners, by turns; null: no user. */
   readonly owners: readonly (string | null)[]
   readonly size?: number
-  /** Whether the last comes first. */
+  /** True if the last comes first. */
   readonly isReversed?: boolean
 }
 

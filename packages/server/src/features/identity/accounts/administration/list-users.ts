@@ -147,7 +147,7 @@ function pageOf(matching: Sql, { limit, offset }: PageRange, source: Sql = sql`b
     limit ${limit} offset ${offset}`
 }
 
-/** What is shown of a user is looked up for those of the page alone. */
+/** Reads details of users for those of the page alone. */
 async function selectUsers(database: Queryable, page: Sql): Promise<ListedUser[]> {
   return await database.many<ListedUser>(sql`
     select ${userColumns}, ${position} as position,

@@ -61,7 +61,7 @@ function trigramsOf(text: string): string[] {
   return [...new Set(trigrams)].filter((trigram) => /^[\x20-\x7e]{3}$/.test(trigram))
 }
 
-/** Whether the indexes of {@link UserSearch.found} are there: those of large tables are built behind an upgrade. */
+/** Returns whether the indexes of {@link UserSearch.found} are there: those of large tables are built behind an upgrade. */
 export async function hasSearchIndexes(database: Queryable): Promise<boolean> {
   const { count } = await database.one<{ count: number }>(sql`
     select count(*)::int as count from pg_index
