@@ -1,21 +1,16 @@
-import { STATUS_CODES } from 'node:http'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import { type TSchema, Type } from '../../lib/type.ts'
-import type { Documented, DocumentedBody, DocumentedVariant } from '../schemas.ts'
+import type { Documented } from '../schemas.ts'
 import { collectComponents } from './components.ts'
-import { splitVariants } from './variants.ts'
+import { completeOperations, type OperationSchema } from './operations.ts'
 
 /** Collects the schemas of every route added later into an OpenAPI 3.1 document. */
 export async function collectApiDocument(app: FastifyInstance, version: string): Promise<void> {
-  const optionalBodies = new Set<string>()
-  const ownBodies = new Map<string, DocumentedBody>()
-  const variants = new Map<string, readonly DocumentedVariant[]>()
+  const schemas = new Map<string, OperationSchema>()
   await app.register(swagger, {
     transformObject(document) {
       if (!('openapiObject' in document)) return document.swaggerObject
-      splitVariants(document.openapiObject.paths ?? {}, variants)
-      completeOperations(document.openapiObject.paths ?? {}, optionalBodies, ownBodies)
+      completeOperations(document.openapiObject.paths ?? {}, schemas)
       return collectComponents(document.openapiObject)
     },
     transform: ({ schema, url }) => nameWildcard(describeRequest(schema), url),
@@ -70,64 +65,9 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
     const { operation } = route.config ?? {}
     if (operation !== undefined && route.method !== 'HEAD') {
       route.schema = { operationId: operation, ...route.schema }
-      const { body, documentedBody, documentedAs } = route.schema as OwnDocumentation
-      if (documentedBody !== undefined) ownBodies.set(operation, documentedBody)
-      if (documentedAs !== undefined) variants.set(operation, documentedAs)
-      // A schema of TypeBox, as all of them.
-      if (body !== undefined && Type.IsOptional(body)) optionalBodies.add(operation)
+      schemas.set(operation, route.schema)
     }
   })
-}
-
-/** Members of a route's schema that describe it beyond what the plugin knows. */
-interface OwnDocumentation {
-  readonly body?: TSchema
-  readonly documentedBody?: DocumentedBody
-  readonly documentedAs?: readonly DocumentedVariant[]
-}
-
-/**
- * Completes what the plugin leaves out: which bodies are optional, bodies that a route reads by itself, that operations
- * without a token need none, and that errors of clients have the envelope, too (some tools read `4XX` and not `default`).
- */
-function completeOperations(
-  paths: object,
-  optionalBodies: ReadonlySet<string>,
-  ownBodies: ReadonlyMap<string, DocumentedBody>,
-): void {
-  const operations = Object.values(paths).flatMap((path) => Object.values(path as Path))
-  for (const operation of operations) {
-    const { operationId = '', requestBody, responses } = operation
-    if (requestBody !== undefined && optionalBodies.has(operationId)) requestBody.required = false
-    const ownBody = ownBodies.get(operationId)
-    if (ownBody !== undefined) operation.requestBody = ownBody
-    operation.security ??= []
-    const { default: refused, ...successes } = responses
-    for (const [status, response] of Object.entries(successes)) describeResponse(status, response)
-    const error = refused ?? { $ref: '#/components/responses/Error' }
-    operation.responses = {
-      ...successes,
-      '4XX': error,
-      ...(refused === undefined ? {} : { default: refused }),
-    }
-  }
-}
-
-/** Describes a response by its reason phrase, where its schema has no description. */
-function describeResponse(status: string, response: { description?: string }): void {
-  if (response.description === 'Default Response') {
-    response.description = STATUS_CODES[status] ?? 'Response'
-  }
-}
-
-/** Operations by method. */
-type Path = Readonly<Record<string, DocumentedOperation>>
-
-interface DocumentedOperation {
-  readonly operationId?: string
-  requestBody?: { required?: boolean }
-  security?: readonly object[]
-  responses: Readonly<Record<string, { description?: string; $ref?: string }>>
 }
 
 /** OpenAPI has no wildcards: the rest of a path is a parameter like any other, `name`. */
