@@ -1,4 +1,4 @@
--- PostgreSQL keeps the plan of a prepared statement, and under row-level security it is the plan of whoever asked first. Each
+-- PostgreSQL keeps the plan of a prepared statement, and under row-level security it is the plan of the first caller. Each
 -- kept plan is therefore made for a class of callers: those of whose rows in a relation PostgreSQL expects about as many, and
 -- reads them alike. docs/decisions/0041-plans-by-class-of-caller.md has the reasons.
 
