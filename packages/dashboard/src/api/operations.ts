@@ -9,6 +9,54 @@ export type AccessChange = {
   readonly rowsAfter: string
 }
 
+export type AccessCompareInput = {
+  /** A collection. */
+  readonly table: string
+  /** Rows by their primary keys, as in the path of a record. */
+  readonly ids?: ReadonlyArray<string> | undefined
+  /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
+  readonly filter?: string | undefined
+  /** Rows at most; 50 unless given. */
+  readonly limit?: number | undefined
+  /** select unless given. insert and update: of rows as they are, whether the caller might add such a row, or store it unchanged. */
+  readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
+  /** Unless given: some users, and a request without a token. */
+  readonly as?: ReadonlyArray<CallerReference> | undefined
+  readonly policy: {
+    readonly name: string
+    /** Of a new policy SELECT unless given. */
+    readonly command?: 'ALL' | 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE' | undefined
+    /** false: restrictive. Of a new policy true unless given. */
+    readonly permissive?: boolean | undefined
+    /** For whom. Of a new policy `public`, which is everyone, unless given. */
+    readonly roles?: ReadonlyArray<string> | undefined
+    readonly using?: string | undefined
+    /** WITH CHECK. */
+    readonly check?: string | undefined
+    readonly drop?: boolean | undefined
+  }
+}
+
+export type AccessCompareResult = {
+  readonly policy: string
+  readonly rows: number
+  readonly callers: ReadonlyArray<{
+    readonly label: string
+    /** What stops the caller before any policy. */
+    readonly stopped?: string | undefined
+    /** Rows that only the changed policy permits. */
+    readonly shown: ReadonlyArray<string | null>
+    /** Rows that it permits no longer. */
+    readonly hidden: ReadonlyArray<string | null>
+    /** How many it permits as before. */
+    readonly kept: number
+    /** How many neither permits. */
+    readonly absent: number
+    /** Of rows that could not be decided. */
+    readonly errors: ReadonlyArray<string>
+  }>
+}
+
 export type AccessExplanation = {
   readonly caller: {
     readonly label: string
@@ -144,9 +192,202 @@ export type AccessResponse = {
   } | undefined
 }
 
+export type AccessSaveCaseInput = {
+  readonly as: CallerReference
+  /** A collection. */
+  readonly table: string
+  /** Rows by their primary keys, as in the path of a record. */
+  readonly ids?: ReadonlyArray<string> | undefined
+  /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
+  readonly filter?: string | undefined
+  /** Rows at most; 1 unless given; the first 10. */
+  readonly limit?: number | undefined
+  /** select unless given. */
+  readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
+  /** Of insert: a record or several. Of update: what changes. */
+  readonly values?: {
+    readonly [name: string]: unknown
+  } | ReadonlyArray<{
+    readonly [name: string]: unknown
+  }> | undefined
+  /** Whether to answer the plan of the statement; `analyze` runs it. none unless given. */
+  readonly plan?: 'none' | 'plan' | 'analyze' | undefined
+  /** Of the file, without `.toml`: letters in lower case, digits, `-` and `_`. */
+  readonly name: string
+  /** What the case expects: what is so at present unless given. */
+  readonly expect?: 'present' | 'allowed' | 'refused' | undefined
+  /** Whether to write the file into the folder `project.policies`. */
+  readonly save?: boolean | undefined
+}
+
+export type AccessSaveCaseResult = {
+  readonly name: string
+  /** TOML. */
+  readonly content: string
+  /** Where it was written, in the project; null when it was not. */
+  readonly path: string | null
+}
+
+export type AccessTakeApartInput = {
+  readonly as: CallerReference
+  /** A collection. */
+  readonly table: string
+  /** Rows by their primary keys, as in the path of a record. */
+  readonly ids?: ReadonlyArray<string> | undefined
+  /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
+  readonly filter?: string | undefined
+  /** Rows at most; 20 unless given; of update and delete the first 10. */
+  readonly limit?: number | undefined
+  /** select unless given. */
+  readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
+  /** Of insert: a record or several. Of update: what changes. */
+  readonly values?: {
+    readonly [name: string]: unknown
+  } | ReadonlyArray<{
+    readonly [name: string]: unknown
+  }> | undefined
+  /** Whether to answer the plan of the statement; `analyze` runs it. none unless given. */
+  readonly plan?: 'none' | 'plan' | 'analyze' | undefined
+  readonly policy: string
+  /** Index among the stages of the explanation. */
+  readonly stage: number
+}
+
+export type AccessTakeApartResult = {
+  /** What an expression is for a row. */
+  readonly value: boolean | 'error' | null
+  /** Of an error. */
+  readonly message?: string | undefined
+  readonly sqlState?: string | undefined
+  readonly text: string
+  readonly operator?: 'and' | 'or' | 'not' | undefined
+  /** Of an operator: parts, like this one. */
+  readonly terms: ReadonlyArray<{
+    readonly [name: string]: unknown
+  }>
+  /** Of a comparison: what it compares. */
+  readonly sides: ReadonlyArray<{
+    readonly expression: string
+    readonly text?: string | null | undefined
+    readonly message?: string | undefined
+  }>
+}
+
+export type AccountsChangePasswordInput = {
+  readonly currentPassword?: string | undefined
+  /** At least `auth.min_password_length` characters. */
+  readonly newPassword: string
+}
+
+export type AccountsConfirmMagicLinkInput = {
+  /** What the link carries. */
+  readonly token: string
+}
+
+export type AccountsConfirmMagicLinkResult = Authentication | PendingAuthentication
+
+export type AccountsConfirmPasswordResetInput = {
+  /** What the link carries. */
+  readonly token: string
+  /** At least `auth.min_password_length` characters. */
+  readonly password: string
+}
+
+export type AccountsConfirmSmsCodeInput = {
+  /** The number the code was sent to. */
+  readonly phone: string
+  /** Digits. */
+  readonly code: string
+}
+
+export type AccountsConfirmSmsCodeResult = Authentication | PendingAuthentication
+
+export type AccountsLinkEmailInput = {
+  /** One address. */
+  readonly email: string
+  /** At least `auth.min_password_length` characters. */
+  readonly password: string
+}
+
+export type AccountsLinkEmailResult = Authentication | {
+  readonly user: User
+  readonly message: string
+}
+
+export type AccountsLogInInput = {
+  /** One address. */
+  readonly email: string
+  /** At least `auth.min_password_length` characters. */
+  readonly password: string
+}
+
+export type AccountsLogInResult = Authentication | PendingAuthentication
+
+export type AccountsLogOutInput = {
+  /** What the link carries. */
+  readonly refreshToken: string
+}
+
+export type AccountsRefreshInput = {
+  /** What the link carries. */
+  readonly refreshToken: string
+}
+
+export type AccountsRegisterInput = {
+  /** One address. */
+  readonly email: string
+  /** At least `auth.min_password_length` characters. */
+  readonly password: string
+}
+
+export type AccountsRegisterResult = Authentication | {
+  readonly user: User
+  readonly message: string
+}
+
+export type AccountsRequestMagicLinkInput = {
+  /** One address. */
+  readonly email: string
+}
+
+export type AccountsRequestPasswordResetInput = {
+  /** One address. */
+  readonly email: string
+}
+
+export type AccountsRequestSmsCodeInput = {
+  /** International form, such as +12025550123. */
+  readonly phone: string
+}
+
+export type AccountsVerifyEmailInput = {
+  /** What the link carries. */
+  readonly token: string
+}
+
 export type AdminSession = {
   /** RFC 3339, UTC: unless another request comes before. */
   readonly expiresAt: string
+}
+
+export type AdminSignInInput = {
+  readonly password?: string | undefined
+  readonly code?: string | undefined
+}
+
+export type AdminSignInResult = {
+  readonly token: string
+  /** RFC 3339, UTC. */
+  readonly expiresAt: string
+}
+
+export type AdminStartSessionInput = {
+  readonly password?: string | undefined
+  readonly code?: string | undefined
+}
+
+export type AdminStatusResult = {
+  readonly auth: boolean
 }
 
 export type AdminUser = {
@@ -197,12 +438,98 @@ export type Advice = {
   } | null
 }
 
+export type AdvisorsDismissInput = {
+  /** At most 500 characters. */
+  readonly reason?: string | null | undefined
+  /** RFC 3339; for good unless given. */
+  readonly until?: string | null | undefined
+}
+
+export type AdvisorsListResult = {
+  readonly items: ReadonlyArray<Advice>
+  /** All of them. */
+  readonly count: number
+  readonly counts: {
+    readonly error: number
+    readonly warning: number
+    readonly info: number
+    readonly dismissed: number
+  }
+}
+
 export type AggregateResults = {
   readonly results: ReadonlyArray<{
     readonly [name: string]: unknown
   }>
   /** `false` when there are more groups than `groupLimit` or `api.max_groups`. */
   readonly exhaustive?: boolean | undefined
+}
+
+export type AnalyticsLatencyResult = {
+  readonly step: string
+  readonly items: ReadonlyArray<{
+    /** Begin of the step, UTC. */
+    readonly timestamp: string
+    readonly requests: number
+    /** Answers of status 500 and above. */
+    readonly errors: number
+    /** In and out, headers included. */
+    readonly bytes: number
+    /** Exact to 5 %; null without requests. */
+    readonly p50_ms: number | null
+    /** Exact to 5 %; null without requests. */
+    readonly p95_ms: number | null
+    /** Exact to 5 %; null without requests. */
+    readonly p99_ms: number | null
+  }>
+}
+
+export type AnalyticsQueriesResult = {
+  readonly items: ReadonlyArray<{
+    readonly query: string
+    readonly calls: number
+    readonly total_time_ms: number
+    readonly mean_time_ms: number
+    readonly rows: number
+    readonly cache_hit_ratio: number | null
+  }>
+  readonly count: number
+  /** Large tables that are often read from one end to the other. */
+  readonly index_suggestions: ReadonlyArray<{
+    readonly table: string
+    readonly scans: number
+    readonly rows_per_scan: number
+  }>
+}
+
+export type AnalyticsRequestsResult = {
+  readonly items: ReadonlyArray<{
+    readonly id: string
+    readonly timestamp: string
+    readonly method: string
+    readonly path: string
+    readonly operation: string | null
+    readonly status_code: number
+    readonly duration_ms: number
+    readonly user_id: string | null
+    readonly api_key_id: string | null
+    readonly app_id: string
+    /** Bytes on the connection, headers included. */
+    readonly request_size: number
+    /** Bytes on the connection, headers included. */
+    readonly response_size: number
+    readonly ip_address: string | null
+    readonly request_id: string
+    /** The administrator who acted as the user. */
+    readonly impersonated_by: string | null
+    readonly node: string
+  }>
+  /** Items in this answer. */
+  readonly count: number
+  readonly limit: number
+  readonly offset: number
+  /** When the oldest request that was read happened, where the bound ended the search; `to` with this time continues it. */
+  readonly searchedTo?: string | undefined
 }
 
 export type ApiKey = {
@@ -232,6 +559,57 @@ export type ApiKeyPage = {
   readonly totalPages: number
 }
 
+export type ApiKeysCreateInput = {
+  /** At most 200 characters. */
+  readonly name: string
+  /** `*` unless given, `readonly` or `readwrite`. */
+  readonly scope?: string | undefined
+  /** Collections; empty: all. */
+  readonly allowedTables?: ReadonlyArray<string> | null | undefined
+  /** RFC 3339. */
+  readonly expiresAt?: string | null | undefined
+  readonly userId: string
+  /** `email:send`, `sms:send`, `push:send`; none unless given. `*` includes none. */
+  readonly actions?: ReadonlyArray<string> | null | undefined
+  readonly appId?: string | null | undefined
+  readonly orgId?: string | null | undefined
+}
+
+export type ApiKeysCreateOwnInput = {
+  /** At most 200 characters. */
+  readonly name: string
+  /** `*` unless given, `readonly` or `readwrite`. */
+  readonly scope?: string | undefined
+  /** Collections; empty: all. */
+  readonly allowedTables?: ReadonlyArray<string> | null | undefined
+  /** RFC 3339. */
+  readonly expiresAt?: string | null | undefined
+  /** None: only an administrator grants actions. */
+  readonly actions?: ReadonlyArray<string> | null | undefined
+}
+
+export type ApiKeysRenameOwnInput = {
+  /** At most 200 characters. */
+  readonly name: string
+}
+
+export type ApiKeysRotateInput = {
+  /** 3600 unless given; at most 30 days. */
+  readonly graceSeconds?: number | undefined
+}
+
+export type ApiKeysRotateOwnInput = {
+  /** 3600 unless given; at most 30 days. */
+  readonly graceSeconds?: number | undefined
+}
+
+export type ApiKeysUpdateInput = {
+  /** At most 200 characters. */
+  readonly name?: string | undefined
+  /** `email:send`, `sms:send`, `push:send`; none unless given. `*` includes none. */
+  readonly actions?: ReadonlyArray<string> | null | undefined
+}
+
 export type App = {
   readonly id: string
   readonly name: string
@@ -251,6 +629,68 @@ export type AppPage = {
   readonly perPage: number
   readonly totalItems: number
   readonly totalPages: number
+}
+
+export type AppsCreateInput = {
+  /** At most 200 characters. */
+  readonly name: string
+  readonly description?: string | undefined
+  /** Requests per window; 0: not limited. */
+  readonly rateLimitRps?: number | undefined
+  /** 0: 60 seconds. */
+  readonly rateLimitWindowSeconds?: number | undefined
+  /** An existing user. */
+  readonly ownerUserId: string
+}
+
+export type AppsGetRateLimitResult = {
+  /** 0: not limited. */
+  readonly limit: number
+  readonly windowSeconds: number
+  readonly used: number
+  /** Null: not limited. */
+  readonly remaining: number | null
+}
+
+export type AppsUpdateInput = {
+  /** At most 200 characters. */
+  readonly name: string
+  readonly description?: string | undefined
+  /** Requests per window; 0: not limited. */
+  readonly rateLimitRps?: number | undefined
+  /** 0: 60 seconds. */
+  readonly rateLimitWindowSeconds?: number | undefined
+}
+
+export type AuditListResult = {
+  readonly items: ReadonlyArray<{
+    readonly id: string
+    readonly timestamp: string
+    readonly actor: string
+    readonly action: string
+    readonly target: string | null
+    readonly detail: {
+      readonly [name: string]: unknown
+    }
+    readonly user_id: string | null
+    readonly api_key_id: string | null
+    readonly app_id: string | null
+    readonly table_name: string | null
+    readonly record_id: string | null
+    readonly operation: string | null
+    readonly old_values: {
+      readonly [name: string]: unknown
+    } | null
+    readonly new_values: {
+      readonly [name: string]: unknown
+    } | null
+    readonly ip_address: string | null
+    readonly request_id: string | null
+  }>
+  /** Items in this answer. */
+  readonly count: number
+  readonly limit: number
+  readonly offset: number
 }
 
 export type AuthSettings = {
@@ -309,6 +749,31 @@ export type BatchOperationAcross = {
   readonly onConflictAction?: 'update' | 'ignore' | undefined
 }
 
+export type BillingListEventsResult = {
+  readonly items: ReadonlyArray<{
+    readonly id: string
+    readonly type: string
+    readonly happened_at: string
+    /** Of a checkout. */
+    readonly app_id: string | null
+    readonly subscription_id: string | null
+    readonly customer_id: string | null
+    /** What the event says of it. */
+    readonly plan: string | null
+    /** What the event says of it. */
+    readonly status: string | null
+    readonly received_at: string
+  }>
+  /** Items in this answer. */
+  readonly count: number
+  readonly limit: number
+  readonly offset: number
+}
+
+export type BillingReportResult = {
+  readonly ok: boolean
+}
+
 export type BillingState = {
   readonly app_id: string
   readonly plan: string
@@ -349,6 +814,106 @@ export type CallerReference = {
   readonly tables?: ReadonlyArray<string> | undefined
   readonly emailVerified?: boolean | undefined
   readonly isAnonymous?: boolean | undefined
+}
+
+/** Exactly one of the two. */
+export type CdnPurgeInput = {
+  /** Absolute http or https URLs. */
+  readonly urls?: ReadonlyArray<string> | undefined
+  /** All copies; once a minute from one address. */
+  readonly purge_all?: boolean | undefined
+}
+
+export type CdnPurgeResult = {
+  /** purge_urls or purge_all */
+  readonly operation: string
+  /** Addresses without repetitions; 1 for all. */
+  readonly submitted: number
+  /** nop, cloudflare, cloudfront or webhook */
+  readonly provider: string
+}
+
+export type CollectionsBatchAcrossInput = {
+  readonly operations: ReadonlyArray<BatchOperationAcross>
+}
+
+export type CollectionsBatchInput = {
+  readonly operations: ReadonlyArray<BatchOperation>
+}
+
+export type CollectionsDeleteAllResult = {
+  readonly deleted: number
+  readonly items?: ReadonlyArray<{
+    readonly [name: string]: unknown
+  }> | undefined
+}
+
+export type CollectionsListResult = RecordPage | RecordCursorPage | AggregateResults
+
+export type CollectionsQueryInput = {
+  /** Such as `milliseconds > 300000 AND (name ~ 'A%' OR genre_id IN (1, 2))`. */
+  readonly filter?: string | undefined
+  /** Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given. Of more matches than `search.rank_limit` that many are ranked, which `searchExhaustive` says. */
+  readonly search?: string | undefined
+  /** `true` tolerates typos; needs the extension pg_trgm. */
+  readonly fuzzy?: boolean | undefined
+  /** With `fuzzy=true`: trigram similarity that counts as a match; 0.2 unless given. */
+  readonly typo_threshold?: number | undefined
+  readonly near?: string | ReadonlyArray<unknown> | undefined
+  readonly within?: string | ReadonlyArray<unknown> | undefined
+  readonly intersects?: string | ReadonlyArray<unknown> | undefined
+  readonly bbox?: string | ReadonlyArray<unknown> | undefined
+  /** `true` adds `_highlight` and `_highlightResult` to what was found. */
+  readonly highlight?: boolean | undefined
+  readonly sort?: string | ReadonlyArray<string> | undefined
+  readonly page?: number | undefined
+  /** At most 500; what is out of bounds is brought within them. */
+  readonly perPage?: number | undefined
+  /** `true` leaves out the count. */
+  readonly skipTotal?: boolean | undefined
+  /** `estimated` answers the planner's estimate. */
+  readonly total?: string | undefined
+  /** Empty for the first page, then `nextCursor` of the page before. */
+  readonly cursor?: string | undefined
+  readonly fields?: string | ReadonlyArray<string> | undefined
+  readonly expand?: string | ReadonlyArray<string> | undefined
+  readonly facets?: string | ReadonlyArray<string> | undefined
+  readonly disjunctiveFacets?: string | ReadonlyArray<string> | undefined
+  readonly aggregate?: string | ReadonlyArray<string> | undefined
+  readonly group?: string | ReadonlyArray<string> | undefined
+  readonly groupSort?: string | ReadonlyArray<string> | undefined
+  /** Groups answered at most. */
+  readonly groupLimit?: number | undefined
+  /** A vector: the nearest records come first, with `_distance`. */
+  readonly nearest?: ReadonlyArray<number> | string | undefined
+  /** A text in place of the vector of `nearest`. */
+  readonly semantic_query?: string | undefined
+  /** `true` fuses what `search` finds by words and by meaning. */
+  readonly semantic?: boolean | undefined
+  /** What is compared, where the table has several vectors. */
+  readonly vector_column?: string | undefined
+  /** cosine unless given. */
+  readonly distance?: 'cosine' | 'l2' | 'inner_product' | undefined
+}
+
+export type CollectionsQueryResult = RecordPage | RecordCursorPage | AggregateResults
+
+export type CollectionsSearchFacetResult = {
+  readonly facetHits: ReadonlyArray<{
+    readonly value: string
+    /** HTML; what was searched for in `<mark>`. */
+    readonly highlighted: string
+    readonly count: number
+  }>
+  /** Whether no further value begins so. */
+  readonly exhaustiveFacetsCount: boolean
+}
+
+export type CollectionsUpdateAllResult = {
+  readonly updated: number
+  readonly items?: ReadonlyArray<{
+    readonly [name: string]: unknown
+  }> | undefined
 }
 
 export type CreatedApiKey = {
@@ -405,6 +970,15 @@ export type DomainPage = {
   readonly totalPages: number
 }
 
+export type DomainsCreateInput = {
+  /** Such as `shop.example.com`. */
+  readonly hostname: string
+  /** `production` unless given; a label of yours. */
+  readonly environment?: string | undefined
+  /** `permanent` or `temporary`: how the address below the parent domain leads here. Both serve the site unless given. */
+  readonly redirectMode?: string | undefined
+}
+
 export type Embedding = {
   readonly name: string
   readonly table: string
@@ -453,6 +1027,46 @@ export type EmbeddingList = {
   readonly count: number
 }
 
+export type EmbeddingsBackfillInput = {
+  /** Also rows that have a vector. */
+  readonly all?: boolean | undefined
+}
+
+export type EmbeddingsGetResult = {
+  readonly name: string
+  readonly table: string
+  readonly columns: ReadonlyArray<string>
+  readonly vectorColumn: string
+  /** `provider:model` */
+  readonly model: string | null
+  /** As the node that answers knows it. */
+  readonly provider: {
+    readonly name: string
+    /** `closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it. */
+    readonly breaker: 'closed' | 'open' | 'half-open'
+    /** Until it is asked again. */
+    readonly retryInSeconds: number
+  } | null
+  /** What keeps it from being kept current, such as a missing table. */
+  readonly problem: string | null
+  /** Whether existing rows have not been queued since it was configured as it is. */
+  readonly isOutdated: boolean
+  /** Rows that wait for their vector. */
+  readonly pending: number
+  /** Rows whose text the provider refuses. */
+  readonly failed: number
+  /** Vectors written so far. */
+  readonly written: number
+  /** RFC 3339, UTC. */
+  readonly lastWrittenAt: string | null
+  readonly lastError: string | null
+  readonly backfill: EmbeddingBackfill | null
+  readonly failures: ReadonlyArray<{
+    readonly recordKey: ReadonlyArray<unknown>
+    readonly error: string
+  }>
+}
+
 /** An error. */
 export type Error = {
   /** Equals the HTTP status. */
@@ -464,6 +1078,146 @@ export type Error = {
     readonly [name: string]: unknown
   } | undefined
   readonly doc_url?: string | undefined
+}
+
+export type EventsGetResult = {
+  /** Its place in the log; grows. */
+  readonly id: string
+  /** When its transaction began. */
+  readonly happenedAt: string | null
+  /** create, update, delete or truncate. */
+  readonly action: string
+  readonly table: string
+  /** Key of the record; values of a composite one are joined by commas. */
+  readonly record: string | null
+  /** Key of the record before an update that changed it. */
+  readonly previousRecord: string | null
+  /** user, admin, anonymous, open or sql. */
+  readonly actor: string | null
+  readonly userId: string | null
+  readonly apiKeyId: string | null
+  /** The `X-Request-Id` of the response. */
+  readonly requestId: string | null
+  readonly isInLog: boolean
+  readonly transactionId: string | null
+  /** JSON as receivers are sent it. */
+  readonly payload: string
+  /** Who reads the log, and whether they have read it up to this change. */
+  readonly consumers: ReadonlyArray<{
+    readonly name: string
+    readonly hasTaken: boolean
+  }>
+  readonly webhooks: ReadonlyArray<{
+    readonly webhookId: string
+    readonly url: string
+    /** The header `webhook-id`. */
+    readonly eventId: string
+    readonly state: 'pending' | 'delivered' | 'failed'
+    readonly attempts: ReadonlyArray<{
+      /** Of the delivery. */
+      readonly id: string
+      readonly attempt: number
+      readonly success: boolean
+      readonly statusCode: number | null
+      readonly durationMs: number
+      readonly error: string | null
+      /** Its first 2,000 characters. */
+      readonly responseBody: string | null
+      readonly deliveredAt: string
+    }>
+    readonly next: {
+      readonly dueAt: string
+      /** That have ended. */
+      readonly attempts: number
+      readonly isInFlight: boolean
+      /** For an earlier event of the same record. */
+      readonly waitsForEarlier: boolean
+      readonly isWebhookEnabled: boolean
+    } | null
+  }>
+  /** By node. A node that is killed takes the record of its last second with it. */
+  readonly streams: {
+    /** Whether every stream that listened to the table was sure to be sent the change. */
+    readonly isLogged: boolean
+    /** complete: `sent` is all there was. pending: nodes write it within a second or two. incomplete: a node had more to record than it does, or it is older than `realtime.sent_retention_hours`. */
+    readonly record: string
+    readonly sent: ReadonlyArray<{
+      readonly node: string
+      readonly recordedAt: string
+      /** Streams that were sent it. */
+      readonly sent: number
+      /** Streams of the table that were not, by their policies or filters. */
+      readonly withheld: number
+      /** The first ten of the node. */
+      readonly receivers: ReadonlyArray<{
+        /** The `clientId` of the stream. */
+        readonly connection: string
+        /** sse or ws. */
+        readonly transport: string
+        readonly caller: 'user' | 'anonymous' | 'admin' | 'open'
+        readonly userId: string | null
+      }>
+    }>
+    readonly nodes: ReadonlyArray<{
+      readonly node: string
+      /** That subscribe to the table now. */
+      readonly connections: number
+      /** Of those, open when it happened. */
+      readonly connectedBefore: number
+    }>
+  }
+  /** That the same transaction has added. */
+  readonly jobs: ReadonlyArray<{
+    readonly id: string
+    readonly type: string
+    readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
+    readonly attempts: number
+    readonly maxAttempts: number
+    readonly lastError: string | null
+    readonly runAt: string
+    readonly finishedAt: string | null
+  }>
+  /** Vectors that follow the text of the record. */
+  readonly embeddings: ReadonlyArray<{
+    readonly name: string
+    /** pending, failed or done, as it stands now. */
+    readonly state: string
+    readonly error: string | null
+  }>
+}
+
+export type EventsListResult = {
+  readonly items: ReadonlyArray<{
+    /** Its place in the log; grows. */
+    readonly id: string
+    /** When its transaction began. */
+    readonly happenedAt: string | null
+    /** create, update, delete or truncate. */
+    readonly action: string
+    readonly table: string
+    /** Key of the record; values of a composite one are joined by commas. */
+    readonly record: string | null
+    /** Key of the record before an update that changed it. */
+    readonly previousRecord: string | null
+    /** user, admin, anonymous, open or sql. */
+    readonly actor: string | null
+    readonly userId: string | null
+    readonly apiKeyId: string | null
+    /** The `X-Request-Id` of the response. */
+    readonly requestId: string | null
+    /** Webhooks, by what became of the event. */
+    readonly deliveries: {
+      readonly delivered: number
+      readonly failed: number
+      readonly pending: number
+    }
+  }>
+  /** There may be more. */
+  readonly nextCursor?: string | undefined
+  /** How far back the log was read, when that ended the page. */
+  readonly searchedTo: string | null
+  /** Of the oldest change that the log holds. */
+  readonly keptSince: string | null
 }
 
 export type Factor = {
@@ -506,6 +1260,20 @@ export type Health = {
   readonly status: string
   /** ok or unreachable */
   readonly database: string
+}
+
+export type ImpersonationsListResult = {
+  readonly items: ReadonlyArray<{
+    readonly id: string
+    readonly userId: string
+    /** Empty when the user has none. */
+    readonly email: string
+    readonly impersonatedBy: string
+    readonly reason: string
+    readonly aal: 'aal1' | 'aal2'
+    readonly createdAt: string
+    readonly expiresAt: string
+  }>
 }
 
 export type ImportResult = {
@@ -580,6 +1348,34 @@ export type Job = {
   readonly canceledAt?: string | undefined
 }
 
+export type JobsCountResult = {
+  readonly queued: number
+  readonly running: number
+  readonly completed: number
+  readonly failed: number
+  readonly canceled: number
+  /** Seconds since the job that has been due longest was; 0 when none is due. */
+  readonly oldestQueuedAgeSec: number
+}
+
+export type JobsEnqueueInput = {
+  readonly type: string
+  /** What a job of the type needs. */
+  readonly payload?: {
+    readonly [name: string]: unknown
+  } | undefined
+  /** Attempts after which a job has failed. */
+  readonly maxAttempts?: number | undefined
+  /** RFC 3339. At once unless given. */
+  readonly runAt?: string | undefined
+}
+
+export type JobsListResult = {
+  readonly items: ReadonlyArray<Job>
+  /** Items in this answer. */
+  readonly count: number
+}
+
 export type LimitedUsage = {
   readonly limit: number
   readonly used: number
@@ -596,6 +1392,141 @@ export type LogEntry = {
   /** Host and process. */
   readonly node: string
   readonly requestId: string | null
+}
+
+export type LogsListResult = {
+  readonly entries: ReadonlyArray<LogEntry>
+  /** Absent on the last page. */
+  readonly nextCursor?: string | undefined
+  /** Time of the last entry that was read, where the search for a text ended the page; `nextCursor` continues there. */
+  readonly searchedTo?: string | undefined
+}
+
+export type MailGetTemplateResult = {
+  readonly templateKey: string
+  /** builtin or custom */
+  readonly source: string
+  readonly subjectTemplate: string
+  readonly enabled: boolean
+  /** Names that placeholders may have, or have. */
+  readonly variables: ReadonlyArray<string>
+  /** RFC 3339, UTC. */
+  readonly updatedAt?: string | undefined
+  readonly htmlTemplate: string
+}
+
+export type MailListSentResult = {
+  readonly items: ReadonlyArray<{
+    readonly id: string
+    readonly user_id: string | null
+    readonly api_key_id: string | null
+    readonly from: string
+    readonly to: string
+    readonly subject: string
+    readonly template_key: string | null
+    /** pending, sent or failed */
+    readonly status: string
+    readonly error_message: string | null
+    readonly created_at: string
+  }>
+  /** Items in this answer. */
+  readonly count: number
+  readonly limit: number
+  readonly offset: number
+}
+
+export type MailListTemplatesResult = {
+  readonly items: ReadonlyArray<{
+    readonly templateKey: string
+    /** builtin or custom */
+    readonly source: string
+    readonly subjectTemplate: string
+    readonly enabled: boolean
+    /** Names that placeholders may have, or have. */
+    readonly variables: ReadonlyArray<string>
+    /** RFC 3339, UTC. */
+    readonly updatedAt?: string | undefined
+  }>
+  readonly count: number
+}
+
+export type MailPatchTemplateInput = {
+  readonly enabled: boolean
+}
+
+export type MailPatchTemplateResult = {
+  readonly templateKey: string
+  readonly enabled: boolean
+}
+
+export type MailPreviewTemplateInput = {
+  /** One line with placeholders written {{.Name}}; at most 1000 characters. */
+  readonly subjectTemplate: string
+  /** HTML with placeholders in text and in values of attributes; at most 256000 characters. */
+  readonly htmlTemplate: string
+  /** Values by the name of the placeholder. */
+  readonly variables?: {
+    readonly [name: string]: string
+  } | undefined
+}
+
+export type MailPreviewTemplateResult = {
+  readonly subject: string
+  readonly html: string
+  readonly text: string
+}
+
+export type MailPutTemplateInput = {
+  /** One line with placeholders written {{.Name}}; at most 1000 characters. */
+  readonly subjectTemplate: string
+  /** HTML with placeholders in text and in values of attributes; at most 256000 characters. */
+  readonly htmlTemplate: string
+  /** The texts that were read; null: those of the built-in template, or none. Where others are in force, the answer is 409. */
+  readonly replaces?: {
+    readonly subjectTemplate: string
+    readonly htmlTemplate: string
+  } | null | undefined
+}
+
+export type MailSendInput = {
+  readonly templateKey: string
+  /** One address without a name. */
+  readonly to: string
+  /** Values by the name of the placeholder. */
+  readonly variables?: {
+    readonly [name: string]: string
+  } | undefined
+}
+
+export type MailSendOwnInput = {
+  /** An address, or a list of at most `email.policy.max_recipients_per_request`. */
+  readonly to: string | ReadonlyArray<string>
+  /** The address of `email.from` or of `email.policy.allowed_from_addresses`. */
+  readonly from?: string | undefined
+  /** At most 1000 characters. */
+  readonly subject?: string | undefined
+  /** At most 256000 characters; made of the text unless given. */
+  readonly html?: string | undefined
+  /** At most 256000 characters; made of the HTML unless given. */
+  readonly text?: string | undefined
+  readonly templateKey?: string | undefined
+  readonly variables?: {
+    readonly [name: string]: string
+  } | undefined
+}
+
+export type MailSendOwnResult = {
+  readonly sent: number
+  readonly failed: number
+  readonly errors: ReadonlyArray<{
+    readonly to: string
+    readonly error: string
+  }>
+}
+
+export type MailSendResult = {
+  /** sent */
+  readonly status: string
 }
 
 export type MailTemplate = {
@@ -637,8 +1568,106 @@ export type MatviewList = {
   readonly count: number
 }
 
+export type MatviewsRefreshResult = {
+  readonly registration: Matview
+  readonly durationMs: number
+}
+
+export type MatviewsRegisterInput = {
+  readonly viewName: string
+  readonly schema?: string | undefined
+  /** `standard` blocks readers during the refresh. `concurrent` does not; it needs a unique index and a populated view. */
+  readonly refreshMode?: 'standard' | 'concurrent' | undefined
+}
+
+export type MatviewsUpdateInput = {
+  /** `standard` blocks readers during the refresh. `concurrent` does not; it needs a unique index and a populated view. */
+  readonly refreshMode: 'standard' | 'concurrent'
+}
+
 export type Message = {
   readonly message: string
+}
+
+export type MfaChallengeEmailResult = {
+  readonly challenge_id: string
+}
+
+export type MfaChallengeSmsResult = {
+  readonly challenge_id: string
+  readonly message: string
+}
+
+export type MfaChallengeTotpResult = {
+  readonly challenge_id: string
+}
+
+export type MfaConfirmEmailInput = {
+  /** The digits; blanks and hyphens do not matter. */
+  readonly code?: string | undefined
+}
+
+export type MfaConfirmSmsInput = {
+  /** International form. */
+  readonly phone?: string | undefined
+  /** The digits; blanks and hyphens do not matter. */
+  readonly code?: string | undefined
+}
+
+export type MfaConfirmTotpInput = {
+  /** The digits; blanks and hyphens do not matter. */
+  readonly code?: string | undefined
+}
+
+export type MfaCountBackupCodesResult = {
+  readonly remaining: number
+}
+
+export type MfaEnrollSmsInput = {
+  /** International form. */
+  readonly phone?: string | undefined
+}
+
+export type MfaEnrollTotpResult = {
+  readonly factor_id: string
+  readonly uri: string
+  /** Base32; shown once. */
+  readonly secret: string
+}
+
+export type MfaGenerateBackupCodesResult = {
+  readonly codes: ReadonlyArray<string>
+}
+
+export type MfaListFactorsResult = {
+  readonly factors: ReadonlyArray<Factor>
+}
+
+export type MfaRegenerateBackupCodesResult = {
+  readonly codes: ReadonlyArray<string>
+}
+
+export type MfaVerifyBackupCodeInput = {
+  /** The digits; blanks and hyphens do not matter. */
+  readonly code?: string | undefined
+}
+
+export type MfaVerifyEmailInput = {
+  readonly challenge_id?: string | undefined
+  /** The digits; blanks and hyphens do not matter. */
+  readonly code?: string | undefined
+}
+
+export type MfaVerifySmsInput = {
+  readonly challenge_id?: string | undefined
+  /** The digits; blanks and hyphens do not matter. */
+  readonly code?: string | undefined
+}
+
+export type MfaVerifyTotpInput = {
+  readonly challenge_id?: string | undefined
+  /** The digits; blanks and hyphens do not matter. */
+  readonly code?: string | undefined
 }
 
 export type OAuthClient = {
@@ -708,6 +1737,165 @@ export type OAuthTokenForm = {
   readonly token_type_hint?: string | undefined
   readonly client_id?: string | undefined
   readonly client_secret?: string | undefined
+}
+
+export type OauthAuthorizeResult = {
+  readonly requires_consent: true
+  readonly client_id: string
+  readonly client_name: string
+  readonly redirect_uri: string
+  readonly scope: string
+  readonly state: string
+  readonly code_challenge: string
+  readonly code_challenge_method: string
+  readonly allowed_tables?: ReadonlyArray<string> | undefined
+} | {
+  readonly requires_consent: false
+  readonly redirect_to: string
+}
+
+export type OauthAuthorizeResult401 = OAuthError | Error
+
+export type OauthClientsCreateInput = {
+  /** Shown to people; at most 200 characters. */
+  readonly name?: string | undefined
+  readonly redirectUris?: ReadonlyArray<string> | undefined
+  /** `readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none. */
+  readonly scopes?: ReadonlyArray<string> | undefined
+  readonly appId?: string | undefined
+  /** `confidential` unless given, or `public`. */
+  readonly clientType?: string | undefined
+}
+
+export type OauthClientsCreateResult = {
+  /** Shown this once; public clients have none. */
+  readonly clientSecret?: string | undefined
+  readonly client: OAuthClient
+}
+
+export type OauthClientsRotateSecretResult = {
+  readonly clientSecret: string
+}
+
+export type OauthClientsUpdateInput = {
+  /** Shown to people; at most 200 characters. */
+  readonly name?: string | undefined
+  readonly redirectUris?: ReadonlyArray<string> | undefined
+  /** `readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none. */
+  readonly scopes?: ReadonlyArray<string> | undefined
+}
+
+export type OauthConsentInput = {
+  /** `code`. */
+  readonly response_type?: string | undefined
+  readonly client_id?: string | undefined
+  /** One of the client, character by character. */
+  readonly redirect_uri?: string | undefined
+  /** One of `readonly`, `readwrite`, `*`, then actions: `readonly email:send`. */
+  readonly scope?: string | undefined
+  /** Up to 2048 bytes, returned as they are. */
+  readonly state?: string | undefined
+  /** RFC 7636 §4.2. */
+  readonly code_challenge?: string | undefined
+  /** `S256`. */
+  readonly code_challenge_method?: string | undefined
+  /** `approve` or `deny`. */
+  readonly decision?: string | undefined
+  readonly allowed_tables?: ReadonlyArray<string> | null | undefined
+  readonly resource?: string | undefined
+}
+
+export type OauthConsentResult = {
+  readonly requires_consent: false
+  readonly redirect_to: string
+}
+
+export type OauthConsentResult401 = OAuthError | Error
+
+export type OauthIntrospectResult = {
+  readonly active: boolean
+  readonly [name: string]: unknown
+}
+
+export type OauthRegisterResult = {
+  readonly client_id: string
+  readonly client_secret?: string | undefined
+  readonly client_id_issued_at: number
+  readonly client_secret_expires_at?: 0 | undefined
+  readonly client_name: string
+  readonly redirect_uris: ReadonlyArray<string>
+  readonly token_endpoint_auth_method: string
+  readonly grant_types: ReadonlyArray<string>
+  readonly response_types: ReadonlyArray<string>
+  readonly scope: string
+}
+
+export type OauthTokenForm = {
+  readonly grant_type: 'authorization_code' | 'refresh_token' | 'client_credentials'
+  readonly client_id?: string | undefined
+  readonly client_secret?: string | undefined
+  readonly code?: string | undefined
+  readonly redirect_uri?: string | undefined
+  readonly code_verifier?: string | undefined
+  readonly refresh_token?: string | undefined
+  readonly scope?: string | undefined
+  readonly allowed_tables?: string | undefined
+}
+
+export type OauthTokenResult = {
+  readonly access_token: string
+  readonly token_type: 'Bearer'
+  readonly expires_in: number
+  readonly refresh_token?: string | undefined
+  readonly scope: string
+  readonly allowed_tables?: ReadonlyArray<string> | undefined
+}
+
+export type OverviewConfigurationResult = {
+  readonly items: ReadonlyArray<{
+    readonly key: string
+    /** Null of a secret, set or not. */
+    readonly value: unknown
+    readonly isSecret: boolean
+    readonly isDefault: boolean
+    /** The variable that sets it. */
+    readonly env: string
+    readonly description: string
+  }>
+  readonly count: number
+}
+
+export type OverviewServerResult = {
+  readonly version: string
+  readonly isAuthRequired: boolean
+  readonly database: {
+    readonly name: string
+    /** Of PostgreSQL. */
+    readonly version: string
+    readonly isEmbedded: boolean
+    readonly sizeBytes: number
+    readonly startedAt: string
+    /** Of all clients. */
+    readonly connections: number
+    readonly maxConnections: number
+  }
+}
+
+export type OverviewTablesResult = {
+  readonly items: ReadonlyArray<{
+    readonly collection: string
+    readonly schema: string
+    readonly name: string
+    readonly kind: string
+    /** The database's estimate; null for views. */
+    readonly estimatedRows: number | null
+    readonly rlsEnabled: boolean
+    readonly policies: number
+    /** Whether signed-in users may read it at all. */
+    readonly isReadable: boolean
+  }>
+  /** How many match, of which `limit` are listed. */
+  readonly count: number
 }
 
 export type Passkey = {
@@ -784,6 +1972,29 @@ export type PasskeyRequestOptions = {
       readonly transports?: ReadonlyArray<string> | undefined
     }> | undefined
   }
+}
+
+export type PasskeysBeginSignInInput = {
+  /** One address. */
+  readonly email?: string | undefined
+}
+
+export type PasskeysConfirmInput = {
+  /** What the user calls it; at most 100 characters. */
+  readonly display_name?: string | undefined
+  /** What `navigator.credentials.create` answered, by `toJSON()`. */
+  readonly attestation_response?: unknown | undefined
+  /** The same as `attestation_response`. */
+  readonly attestation?: unknown | undefined
+}
+
+export type PasskeysListResult = {
+  readonly credentials: ReadonlyArray<Passkey>
+}
+
+export type PasskeysRenameInput = {
+  /** What the user calls it; at most 100 characters. */
+  readonly display_name?: string | undefined
 }
 
 export type PendingAuthentication = {
@@ -883,6 +2094,43 @@ export type PushDevice = {
   readonly updated_at: string
 }
 
+export type PushGetSendResult = {
+  readonly id: string
+  readonly app_id: string
+  readonly topic: string | null
+  readonly title: string
+  readonly body: string
+  readonly send_at: string
+  readonly created_at: string
+  readonly counts: {
+    readonly pending: number
+    readonly sent: number
+    readonly failed: number
+    readonly invalid_token: number
+  }
+}
+
+export type PushGetWebPushKeyResult = {
+  /** Absent without credentials of Web Push. */
+  readonly public_key?: string | undefined
+}
+
+export type PushListDeliveriesResult = {
+  readonly items: ReadonlyArray<PushDelivery>
+}
+
+export type PushListDevicesResult = {
+  readonly items: ReadonlyArray<PushDevice>
+}
+
+export type PushListOwnDevicesResult = {
+  readonly items: ReadonlyArray<PushDevice>
+}
+
+export type PushListProvidersResult = {
+  readonly items: ReadonlyArray<PushProvider>
+}
+
 export type PushOptions = {
   readonly badge?: number | undefined
   readonly sound?: string | undefined
@@ -907,6 +2155,111 @@ export type PushProvider = {
   } | null
 }
 
+export type PushRegisterDeviceInput = {
+  readonly app_id: string
+  /** `fcm`, `apns` or `webpush`. */
+  readonly provider: string
+  /** `android`, `ios` or `web`. */
+  readonly platform: string
+  /** At most 4096 characters. Of Web Push the endpoint. */
+  readonly token: string
+  /** At most 255 characters. */
+  readonly device_name?: string | undefined
+  /** Replaces those of the device. */
+  readonly topics?: ReadonlyArray<string> | undefined
+  readonly keys?: {
+    readonly p256dh?: string | undefined
+    readonly auth?: string | undefined
+  } | undefined
+  readonly user_id: string
+}
+
+export type PushRegisterOwnDeviceInput = {
+  readonly app_id: string
+  /** `fcm`, `apns` or `webpush`. */
+  readonly provider: string
+  /** `android`, `ios` or `web`. */
+  readonly platform: string
+  /** At most 4096 characters. Of Web Push the endpoint. */
+  readonly token: string
+  /** At most 255 characters. */
+  readonly device_name?: string | undefined
+  /** Replaces those of the device. */
+  readonly topics?: ReadonlyArray<string> | undefined
+  readonly keys?: {
+    readonly p256dh?: string | undefined
+    readonly auth?: string | undefined
+  } | undefined
+}
+
+export type PushSendAsProgramInput = {
+  /** The app of the program, if it is given. */
+  readonly app_id?: string | undefined
+  readonly user_id?: string | undefined
+  readonly topic?: string | undefined
+  /** At most 256 characters. */
+  readonly title: string
+  /** At most 4096 characters. */
+  readonly body: string
+  /** Strings by name, for the app. */
+  readonly data?: {
+    readonly [name: string]: unknown
+  } | undefined
+  readonly options?: PushOptions | undefined
+  /** RFC 3339; now unless given. */
+  readonly send_at?: string | undefined
+  /** The same key of an app answers the first message again. */
+  readonly idempotency_key?: string | undefined
+}
+
+export type PushSendAsProgramResult = {
+  readonly send_id: string
+  /** Devices that the message goes to; 0 for a topic, before they are found. */
+  readonly count: number
+}
+
+export type PushSendInput = {
+  readonly app_id?: string | undefined
+  readonly user_id?: string | undefined
+  readonly topic?: string | undefined
+  /** At most 256 characters. */
+  readonly title: string
+  /** At most 4096 characters. */
+  readonly body: string
+  /** Strings by name, for the app. */
+  readonly data?: {
+    readonly [name: string]: unknown
+  } | undefined
+  readonly options?: PushOptions | undefined
+  /** RFC 3339; now unless given. */
+  readonly send_at?: string | undefined
+  /** The same key of an app answers the first message again. */
+  readonly idempotency_key?: string | undefined
+}
+
+export type PushSendResult = {
+  readonly send_id: string
+  readonly deliveries: ReadonlyArray<PushDelivery>
+}
+
+export type PushSendToDeviceInput = {
+  /** The id of the device. */
+  readonly token_id: string
+  /** At most 256 characters. */
+  readonly title: string
+  /** At most 4096 characters. */
+  readonly body: string
+  /** Strings by name, for the app. */
+  readonly data?: {
+    readonly [name: string]: unknown
+  } | undefined
+  readonly options?: PushOptions | undefined
+  /** RFC 3339; now unless given. */
+  readonly send_at?: string | undefined
+  /** The same key of an app answers the first message again. */
+  readonly idempotency_key?: string | undefined
+}
+
 export type RealtimeConnection = {
   /** The `clientId` of `connected`. */
   readonly id: string
@@ -924,6 +2277,63 @@ export type RealtimeConnection = {
 export type RealtimeConnectionList = {
   readonly items: ReadonlyArray<RealtimeConnection>
   readonly count: number
+}
+
+export type RealtimeListSubscriptionsResult = {
+  readonly items: ReadonlyArray<{
+    readonly kind: 'table' | 'channel'
+    readonly name: string
+    readonly connections: number
+  }>
+  readonly count: number
+}
+
+export type RealtimePreviewResult = {
+  readonly items: ReadonlyArray<{
+    /** Of the event. */
+    readonly id: string
+    readonly happenedAt: string
+    /** JSON as a stream is sent it. */
+    readonly data: string
+  }>
+  /** Changes of the tables that were decided about. */
+  readonly decided: number
+  /** Whether some of them could not be decided. */
+  readonly hasGap: boolean
+  readonly nextCursor?: string | undefined
+}
+
+export type RealtimeStatsResult = {
+  readonly version: string
+  /** RFC 3339, UTC. */
+  readonly timestamp: string
+  readonly connections: {
+    readonly sse: number
+    readonly ws: number
+    readonly total: number
+  }
+  readonly subscriptions: {
+    /** Streams by name. */
+    readonly tables: {
+      readonly [name: string]: number
+    }
+    readonly channels: {
+      /** Streams by name. */
+      readonly broadcast: {
+        readonly [name: string]: number
+      }
+      /** Streams by name. */
+      readonly presence: {
+        readonly [name: string]: number
+      }
+    }
+  }
+  readonly counters: {
+    /** Streams and messages given up for slow clients. */
+    readonly dropped_messages: number
+    /** WebSockets that did not answer a ping in time. */
+    readonly heartbeat_failures: number
+  }
 }
 
 export type RecordCursorPage = {
@@ -1029,6 +2439,42 @@ export type ScheduleList = {
   readonly count: number
 }
 
+export type SchedulesCreateInput = {
+  /** At most 100 characters, unique. */
+  readonly name: string
+  readonly jobType: string
+  /** Attempts after which a job has failed. */
+  readonly maxAttempts?: number | undefined
+  /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
+  readonly cronExpr: string
+  /** IANA name, such as `Europe/Berlin`. UTC unless given. */
+  readonly timezone?: string | undefined
+  /** true unless given. */
+  readonly enabled?: boolean | undefined
+  /** What a job of the type needs. */
+  readonly payload?: {
+    readonly [name: string]: unknown
+  } | undefined
+}
+
+export type SchedulesUpdateInput = {
+  /** At most 100 characters, unique. */
+  readonly name?: string | undefined
+  readonly jobType?: string | undefined
+  /** Attempts after which a job has failed. */
+  readonly maxAttempts?: number | undefined
+  /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
+  readonly cronExpr?: string | undefined
+  /** IANA name, such as `Europe/Berlin`. UTC unless given. */
+  readonly timezone?: string | undefined
+  /** true unless given. */
+  readonly enabled?: boolean | undefined
+  /** What a job of the type needs. */
+  readonly payload?: {
+    readonly [name: string]: unknown
+  } | undefined
+}
+
 export type Schema = {
   /** By `schema.table`. */
   readonly tables: {
@@ -1082,6 +2528,42 @@ export type SearchChange = {
   readonly durationMs: number
 }
 
+export type SearchDescribeResult = {
+  readonly collection: string
+  /** What was asked for last; null: nothing yet. */
+  readonly isEnabled: boolean | null
+  /** Whether every search has an index. */
+  readonly isIndexed: boolean
+  readonly indexes: ReadonlyArray<SearchIndex>
+  readonly lastBuild: {
+    /** RFC 3339, UTC. */
+    readonly at: string
+    readonly durationMs: number | null
+    readonly error: string | null
+  } | null
+  /** The command that would help. */
+  readonly advice: string | null
+  /** Why it can have no index. */
+  readonly obstacle: string | null
+  /** Says which words have the same stem. */
+  readonly textSearchConfig: string
+  /** Whether pg_trgm is there, which `fuzzy` needs. */
+  readonly hasTrigrams: boolean
+  readonly columns: ReadonlyArray<{
+    readonly name: string
+    readonly isSearchable: boolean
+    /** Whether `customRanking` can name it. */
+    readonly isRankable: boolean
+  }>
+  readonly source: {
+    /** As the planner believes. */
+    readonly estimatedRows: number | null
+    readonly tableBytes: number
+    /** Of the searchable columns; null before the first `analyze`. */
+    readonly textBytes: number | null
+  }
+}
+
 export type SearchIndex = {
   readonly name: string
   /** `words`, or `trigrams` for fuzzy searches. */
@@ -1091,6 +2573,47 @@ export type SearchIndex = {
   readonly sizeBytes: number
   /** From 0 to 1 while it is built. */
   readonly progress: number | null
+}
+
+export type SearchListResult = {
+  readonly items: ReadonlyArray<{
+    readonly collection: string
+    /** What was asked for last; null: nothing yet. */
+    readonly isEnabled: boolean | null
+    /** Whether every search has an index. */
+    readonly isIndexed: boolean
+    readonly indexes: ReadonlyArray<SearchIndex>
+    readonly lastBuild: {
+      /** RFC 3339, UTC. */
+      readonly at: string
+      readonly durationMs: number | null
+      readonly error: string | null
+    } | null
+    /** The command that would help. */
+    readonly advice: string | null
+  }>
+}
+
+export type SearchReplaceSettingsInput = {
+  /** At most 32. Text columns that are not named weigh least. */
+  readonly attributes?: ReadonlyArray<{
+    readonly column?: string | undefined
+    /** `high`, `medium`, `low` or `lowest`. */
+    readonly weight?: string | undefined
+  }> | undefined
+  /** At most 32 columns that sort records of the same rank. */
+  readonly customRanking?: ReadonlyArray<{
+    readonly column?: string | undefined
+    /** `asc` or `desc`. */
+    readonly order?: string | undefined
+  }> | undefined
+}
+
+export type SearchReplaceSynonymsInput = {
+  /** Empty removes all. Groups of 2 to 8 terms, each of at most 128 characters. */
+  readonly groups: ReadonlyArray<{
+    readonly terms?: ReadonlyArray<string> | undefined
+  }>
 }
 
 export type SearchSettings = {
@@ -1156,6 +2679,81 @@ export type Site = {
   readonly url?: string | undefined
 }
 
+export type SitesAddFilesInput = {
+  readonly files: ReadonlyArray<{
+    readonly path: string
+    /** In hexadecimal. */
+    readonly sha256: string
+    readonly size: number
+  }>
+}
+
+export type SitesAddFilesResult = {
+  readonly missing: ReadonlyArray<string>
+}
+
+export type SitesCheckTlsResult = {
+  readonly domain: string
+}
+
+export type SitesCreateInput = {
+  readonly name: string
+  readonly spaMode?: boolean | undefined
+  /** UUID. */
+  readonly customDomainId?: string | undefined
+  /** A DNS label. */
+  readonly slug: string
+}
+
+export type SitesFailDeployInput = {
+  readonly errorMessage?: string | undefined
+}
+
+export type SitesListDeploysResult = {
+  readonly deploys: ReadonlyArray<Deploy>
+  readonly totalCount: number
+  readonly page: number
+  readonly perPage: number
+}
+
+export type SitesListResult = {
+  readonly sites: ReadonlyArray<Site>
+  readonly totalCount: number
+  readonly page: number
+  readonly perPage: number
+}
+
+export type SitesUpdateInput = {
+  readonly name?: string | undefined
+  readonly spaMode?: boolean | undefined
+  /** UUID. */
+  readonly customDomainId?: string | undefined
+  readonly clearCustomDomain?: boolean | undefined
+}
+
+export type SitesUploadFileForm = {
+  readonly name?: string | undefined
+  readonly file: string
+}
+
+export type SmsHealthResult = {
+  readonly today: SmsPeriod
+  readonly last_7d: SmsPeriod
+  readonly last_30d: SmsPeriod
+  /** `low conversion rate`: below 10 % today. */
+  readonly warning?: string | undefined
+}
+
+export type SmsListResult = {
+  readonly items: ReadonlyArray<SmsMessage>
+  readonly page: number
+  readonly perPage: number
+  readonly totalItems: number
+  readonly totalPages: number
+  /** True: `totalItems` and `totalPages` are estimates, beyond 100,000. */
+  readonly isTotalEstimated?: boolean | undefined
+}
+
 export type SmsMessage = {
   readonly id: string
   /** The user who sent it; null for codes and messages of the administration. */
@@ -1184,6 +2782,85 @@ export type SmsPeriod = {
   readonly conversion_rate: number
 }
 
+export type SmsSendInput = {
+  /** A number in international form. */
+  readonly to: string
+  /** At most 1600 characters. */
+  readonly body: string
+}
+
+export type SmsSendOwnInput = {
+  /** A number in international form. */
+  readonly to: string
+  /** At most 1600 characters. */
+  readonly body: string
+}
+
+export type SmsSendResult = {
+  readonly id: string
+  /** What the provider calls it. */
+  readonly message_id: string | null
+  readonly status: string
+  readonly to: string
+}
+
+export type SocialLoginBeginLinkInput = {
+  /** Such as `google`, or the name of an OpenID provider. */
+  readonly provider: string
+  /** Where to return. */
+  readonly redirect_to?: string | undefined
+}
+
+export type SocialLoginBeginLinkResult = {
+  readonly url: string
+}
+
+export type SocialLoginFinishFormForm = {
+  readonly state?: string | undefined
+  readonly code?: string | undefined
+  /** JSON with the name, at the first sign-in. */
+  readonly user?: string | undefined
+  readonly error?: string | undefined
+}
+
+export type SocialLoginFinishFormResult = Authentication | PendingAuthentication
+
+export type SocialLoginFinishResult = Authentication | PendingAuthentication
+
+export type SocialLoginLinkInput = {
+  /** Such as `google`, or the name of an OpenID provider. */
+  readonly provider: string
+  /** The provider's token, issued to this server's client. */
+  readonly access_token?: string | undefined
+  /** Of Apple, whose access tokens open nothing: the id_token in place of an access token. */
+  readonly id_token?: string | undefined
+}
+
+export type SocialLoginUnlinkInput = {
+  /** Such as `google`, or the name of an OpenID provider. */
+  readonly provider: string
+}
+
+export type SocialProvidersListResult = {
+  readonly providers: ReadonlyArray<SignInProvider>
+}
+
+export type SocialProvidersTestResult = {
+  readonly success: boolean
+  readonly message: string
+  /** To be registered at the provider. */
+  readonly callback_url: string
+}
+
+export type SocialProvidersUpdateInput = {
+  readonly enabled?: boolean | undefined
+  /** Id of the client. */
+  readonly client_id?: string | undefined
+  /** Secret of the client; stored encrypted. */
+  readonly client_secret?: string | undefined
+  readonly store_provider_tokens?: boolean | undefined
+}
+
 /** As whom: policies apply to users and to requests without a token. */
 export type SqlCaller = {
   /** `administrator` (unless given), `user` or `anonymous`. */
@@ -1196,6 +2873,78 @@ export type SqlCaller = {
   /** `aal1` unless given, or `aal2`. */
   readonly aal?: string | undefined
   readonly isAnonymous?: boolean | undefined
+}
+
+export type SqlCancelResult = {
+  readonly id: string
+}
+
+export type SqlChangeSavedInput = {
+  /** Another name. */
+  readonly name?: string | undefined
+  /** Another query. */
+  readonly query?: string | undefined
+  /** As read. Another one is a conflict. */
+  readonly version: number
+}
+
+export type SqlExplainInput = {
+  /** At most a million characters. */
+  readonly query: string
+  /** `read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
+  readonly mode?: string | undefined
+  readonly runAs?: SqlCaller | undefined
+  /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
+  readonly parameters?: ReadonlyArray<unknown> | undefined
+  /** Of the whole run; 30 unless given, at most 600. */
+  readonly timeoutSeconds?: number | undefined
+  readonly analyze?: boolean | undefined
+}
+
+export type SqlExplainResult = {
+  /** As EXPLAIN (FORMAT JSON) answers it. */
+  readonly plan: unknown
+  readonly durationMs: number
+}
+
+export type SqlListRunsResult = {
+  readonly items: ReadonlyArray<SqlRun>
+  /** Absent on the last page. */
+  readonly nextCursor?: string | undefined
+}
+
+export type SqlListSavedResult = {
+  readonly items: ReadonlyArray<{
+    readonly id: string
+    /** Folders are the parts before its slashes. */
+    readonly name: string
+    readonly query: string
+    readonly version: number
+    /** RFC 3339, UTC. */
+    readonly createdAt: string
+    /** RFC 3339, UTC. */
+    readonly updatedAt: string
+    /** Characters of the whole query. */
+    readonly queryLength: number
+    /** Whether the query by its id is longer than here; of a run, or its error. */
+    readonly isCut: boolean
+  }>
+  /** Absent on the last page. */
+  readonly nextCursor?: string | undefined
+}
+
+export type SqlListSchemasResult = {
+  readonly items: ReadonlyArray<string>
+}
+
+export type SqlNameSchemaResult = {
+  readonly schema: string
+  readonly relations: ReadonlyArray<{
+    readonly name: string
+    readonly kind: string
+    readonly columns: ReadonlyArray<string>
+  }>
+  readonly functions: ReadonlyArray<string>
 }
 
 export type SqlNotice = {
@@ -1242,6 +2991,113 @@ export type SqlRun = {
   readonly startedAt: string
 }
 
+export type SqlRunInput = {
+  /** At most a million characters. */
+  readonly query: string
+  /** `read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
+  readonly mode?: string | undefined
+  readonly runAs?: SqlCaller | undefined
+  /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
+  readonly parameters?: ReadonlyArray<unknown> | undefined
+  /** Of the whole run; 30 unless given, at most 600. */
+  readonly timeoutSeconds?: number | undefined
+  /** UUID, to cancel the run by; chosen by the server unless given. */
+  readonly id?: string | undefined
+  /** `all` (unless given): one transaction for all statements. `each`: every statement by itself. */
+  readonly transaction?: string | undefined
+  /** Of each statement; 1000 unless given, at most 10000. */
+  readonly maxRows?: number | undefined
+}
+
+export type SqlSaveInput = {
+  /** At most 200 characters. */
+  readonly name: string
+  readonly query: string
+}
+
+export type StatsGetResult = {
+  readonly uptime_seconds: number
+  readonly node: string
+  readonly node_version: string
+  readonly active_resources: number
+  /** Bytes of the heap in use. */
+  readonly memory_alloc: number
+  /** Bytes of the process in memory. */
+  readonly memory_sys: number
+  readonly gc_cycles: number
+  readonly db_pool_total: number
+  readonly db_pool_idle: number
+  readonly db_pool_in_use: number
+  readonly db_pool_max: number
+}
+
+export type StorageApplyTemplateInput = {
+  /** All buckets unless given. */
+  readonly bucket?: string | undefined
+}
+
+export type StorageApplyTemplateResult = {
+  readonly template: string
+  readonly table: string
+  readonly bucket?: string | undefined
+  readonly policies: ReadonlyArray<{
+    readonly name: string
+    readonly command: string
+  }>
+}
+
+export type StorageBeginUploadResult = {
+  readonly id: string
+  readonly bucket: string
+  readonly name: string
+  /** Bytes. */
+  readonly totalSize: number
+  /** active or completed */
+  readonly status: string
+  /** Seconds since 1970; 24 hours after the last bytes came. */
+  readonly expiresAt: number
+  /** resumable */
+  readonly uploadType: string
+}
+
+export type StorageCopyInput = {
+  /** The same bucket unless given. */
+  readonly bucket?: string | undefined
+  /** The same name unless given. */
+  readonly name?: string | undefined
+}
+
+export type StorageCreateBucketInput = {
+  readonly name: string
+  readonly public?: boolean | undefined
+  /** Bytes; null: as configured. */
+  readonly maxFileSize?: number | null | undefined
+  /** Media types such as `image/png` and `image/*`; null: all. */
+  readonly allowedTypes?: ReadonlyArray<string> | null | undefined
+}
+
+export type StorageListBucketsResult = {
+  readonly items: ReadonlyArray<Bucket>
+}
+
+export type StorageListResult = {
+  readonly items: ReadonlyArray<StorageObject>
+  readonly prefixes?: ReadonlyArray<string> | undefined
+  /** Objects and prefixes of all pages; -1 where they are not counted. Counting ends at 10,000 objects, with a delimiter at 1,000 objects and prefixes. */
+  readonly totalItems: number
+  /** There are more than `totalItems`. */
+  readonly isTotalBounded?: boolean | undefined
+  /** Where there are more. */
+  readonly nextCursor?: string | undefined
+}
+
+export type StorageMoveInput = {
+  /** The same bucket unless given. */
+  readonly bucket?: string | undefined
+  /** The same name unless given. */
+  readonly name?: string | undefined
+}
+
 export type StorageObject = {
   readonly id: string
   readonly bucket: string
@@ -1268,6 +3124,63 @@ export type StorageQuota = {
   readonly quota_mb: number | null
 }
 
+export type StorageRevokeAddressesResult = {
+  /** Addresses that were ended. */
+  readonly revoked: number
+}
+
+export type StorageSetQuotaInput = {
+  readonly quota_mb: number | null
+}
+
+export type StorageSignInput = {
+  /** Seconds. */
+  readonly expiresIn?: number | undefined
+}
+
+export type StorageSignResult = {
+  /** Relative to the server. */
+  readonly url: string
+}
+
+export type StorageSignUploadInput = {
+  /** Seconds. */
+  readonly expiresIn?: number | undefined
+}
+
+export type StorageSignUploadResult = {
+  /** Relative to the server. */
+  readonly url: string
+}
+
+export type StorageUpdateBucketInput = {
+  readonly public?: boolean | undefined
+  /** Bytes; null: as configured. */
+  readonly maxFileSize?: number | null | undefined
+  /** Media types such as `image/png` and `image/*`; null: all. */
+  readonly allowedTypes?: ReadonlyArray<string> | null | undefined
+}
+
+export type StorageUploadForm = {
+  readonly name?: string | undefined
+  readonly file: string
+}
+
+export type StructureApplyInput = {
+  readonly sql: string
+  /** What it does, such as `add todo`; the name of the file is made of it. */
+  readonly name: string
+  /** Of the plan; 409 when the structure has changed since. */
+  readonly version?: string | undefined
+}
+
+export type StructureApplyResult = {
+  readonly name: string
+  /** null where there is no folder. */
+  readonly path: string | null
+  readonly content: string
+}
+
 export type StructureColumn = {
   readonly name: string
   readonly type: string
@@ -1292,6 +3205,81 @@ export type StructureConstraint = {
   } | null
 }
 
+export type StructureDiagramResult = {
+  /** Of tables; more than are listed, when they are too many. */
+  readonly count: number
+  readonly tables: ReadonlyArray<{
+    readonly schema: string
+    readonly name: string
+    readonly columns: ReadonlyArray<{
+      readonly name: string
+      readonly type: string
+      readonly isKey: boolean
+    }>
+  }>
+  readonly references: ReadonlyArray<{
+    readonly name: string
+    readonly from: {
+      readonly schema: string
+      readonly name: string
+      readonly columns: ReadonlyArray<string>
+    }
+    readonly to: {
+      readonly schema: string
+      readonly name: string
+      readonly columns: ReadonlyArray<string>
+    }
+  }>
+}
+
+export type StructureGetResult = {
+  readonly schema: string
+  readonly name: string
+  /** table, partitioned table, view, materialized view or foreign table */
+  readonly kind: string
+  readonly comment: string | null
+  /** As the planner believes. */
+  readonly estimatedRows: number | null
+  /** With indexes. */
+  readonly bytes: number
+  readonly isRlsEnabled: boolean
+  readonly isRlsForced: boolean
+  readonly policyCount: number
+  /** Such as `security_invoker=true`. */
+  readonly options: ReadonlyArray<string>
+  readonly hasPrimaryKey: boolean
+  /** Whether its schema is one of `database.schemas`. */
+  readonly isServed: boolean
+  /** Privileges of callers with and without a token, before policies. */
+  readonly callers: {
+    readonly authenticated: ReadonlyArray<string>
+    readonly anonymous: ReadonlyArray<string>
+  }
+  readonly owner: string
+  readonly partitionKey: string | null
+  readonly partitionOf: string | null
+  readonly tableBytes: number
+  readonly indexBytes: number
+  readonly columns: ReadonlyArray<StructureColumn>
+  readonly constraints: ReadonlyArray<StructureConstraint>
+  readonly indexes: ReadonlyArray<StructureIndex>
+  readonly triggers: ReadonlyArray<StructureTrigger>
+  readonly policies: ReadonlyArray<StructurePolicy>
+  readonly grants: ReadonlyArray<{
+    readonly role: string
+    readonly privileges: ReadonlyArray<string>
+  }>
+  /** What would have to be dropped before it. */
+  readonly dependents: ReadonlyArray<{
+    readonly kind: string
+    readonly name: string
+  }>
+  /** Of a view. */
+  readonly query: string | null
+  /** SQL that makes it as it is, for reading. */
+  readonly definition: string
+}
+
 export type StructureIndex = {
   readonly name: string
   readonly definition: string
@@ -1308,6 +3296,37 @@ export type StructureIndex = {
   readonly scans: number
 }
 
+export type StructureListResult = {
+  readonly items: ReadonlyArray<{
+    readonly schema: string
+    readonly name: string
+    /** table, partitioned table, view, materialized view or foreign table */
+    readonly kind: string
+    readonly comment: string | null
+    /** As the planner believes. */
+    readonly estimatedRows: number | null
+    /** With indexes. */
+    readonly bytes: number
+    readonly isRlsEnabled: boolean
+    readonly isRlsForced: boolean
+    readonly policyCount: number
+    /** Such as `security_invoker=true`. */
+    readonly options: ReadonlyArray<string>
+    readonly hasPrimaryKey: boolean
+    /** Whether its schema is one of `database.schemas`. */
+    readonly isServed: boolean
+    /** Privileges of callers with and without a token, before policies. */
+    readonly callers: {
+      readonly authenticated: ReadonlyArray<string>
+      readonly anonymous: ReadonlyArray<string>
+    }
+  }>
+  readonly next: {
+    readonly schema: string
+    readonly name: string
+  } | null
+}
+
 export type StructureLock = {
   readonly relation: string
   readonly mode: string
@@ -1315,6 +3334,25 @@ export type StructureLock = {
   /** From the statement that took it to the end of the transaction. */
   readonly heldMs: number
   readonly line: number
+}
+
+export type StructureMigrationResult = {
+  readonly name: string
+  readonly content: string
+}
+
+export type StructureMigrationsResult = {
+  /** null where there is none to write to. */
+  readonly folder: string | null
+  readonly applied: ReadonlyArray<{
+    readonly name: string
+    readonly appliedAt: string
+  }>
+  readonly pending: ReadonlyArray<string>
+  /** Why nothing can be applied. */
+  readonly obstacles: ReadonlyArray<string>
+  /** Objects that were changed other than by migrations. */
+  readonly drift: number
 }
 
 export type StructureObjects = {
@@ -1374,6 +3412,31 @@ export type StructureObjects = {
   readonly roles: ReadonlyArray<string>
 }
 
+export type StructurePlanInput = {
+  /** `kind`, `schema`, `name` and the members of the kind: create_table, rename_table, comment_table, drop_relation, add_column, alter_column, drop_column, set_row_level_security, set_grants, create_index, drop_index, add_primary_key, add_unique, add_check, add_foreign_key, validate_constraint, rename_constraint, drop_constraint, create_enum, add_enum_value, rename_enum_value, rename_type, drop_type, apply_template, create_policy, alter_policy, drop_policy, drop_trigger, set_trigger, drop_function. */
+  readonly change?: {
+    readonly [name: string]: unknown
+  } | undefined
+  /** A script, instead of a change. */
+  readonly sql?: string | undefined
+}
+
+export type StructurePlanResult = {
+  readonly sql: string
+  /** Of the structure now; `apply` takes it. */
+  readonly version: string
+  readonly isRehearsed: boolean
+  /** The gravest first. */
+  readonly warnings: ReadonlyArray<StructureWarning>
+  readonly locks?: ReadonlyArray<StructureLock> | undefined
+  readonly rewritten?: ReadonlyArray<{
+    readonly relation: string
+    readonly bytes: number
+  }> | undefined
+  readonly changes?: ReadonlyArray<SchemaChange> | undefined
+  readonly access?: ReadonlyArray<AccessChange> | undefined
+}
+
 export type StructurePolicy = {
   readonly name: string
   readonly command: string
@@ -1393,6 +3456,122 @@ export type StructureTrigger = {
 export type StructureWarning = {
   readonly kind: 'open' | 'access' | 'removes' | 'renames' | 'rewrites' | 'reads' | 'blocks' | 'not rehearsed'
   readonly message: string
+}
+
+export type SupportAnswerInput = {
+  /** At most 20000 characters. */
+  readonly body: string
+}
+
+export type SupportChangeInput = {
+  /** open, answered or closed */
+  readonly status?: string | undefined
+}
+
+export type SupportOpenInput = {
+  /** One line of at most 200 characters. */
+  readonly subject: string
+  /** At most 20000 characters. */
+  readonly body: string
+}
+
+export type SupportReceiveMailForm = {
+  readonly from: string
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly envelope: string
+  readonly html?: string | undefined
+  readonly headers?: string | undefined
+  readonly SPF?: string | undefined
+  readonly dkim?: string | undefined
+  readonly [name: string]: unknown
+}
+
+export type SupportReceiveMailResult = TicketMessage | {
+  readonly ok: boolean
+}
+
+export type SupportWriteInput = {
+  /** At most 20000 characters. */
+  readonly body: string
+}
+
+export type TablesApplyChangesInput = {
+  readonly operations: ReadonlyArray<{
+    readonly method: 'create' | 'update' | 'delete'
+    /** As in a batch. */
+    readonly id?: string | undefined
+    /** Of the row as it was read. */
+    readonly version?: string | undefined
+    readonly body?: {
+      readonly [name: string]: unknown
+    } | undefined
+  }>
+}
+
+export type TablesCellResult = {
+  /** Bytes as `\x…`. */
+  readonly value: string | null
+}
+
+export type TablesCountResult = {
+  readonly count: number
+  /** There are more than were counted. */
+  readonly isBounded: boolean
+  /** Of the planner. */
+  readonly estimate: number
+}
+
+export type TablesGetResult = {
+  /** How the API addresses it. */
+  readonly table: string
+  readonly schema: string
+  readonly name: string
+  readonly kind: 'table' | 'partitioned_table' | 'view' | 'materialized_view' | 'foreign_table'
+  readonly comment?: string | undefined
+  readonly rlsEnabled: boolean
+  readonly policies: number
+  readonly isWritable: boolean
+  readonly primaryKey: ReadonlyArray<string>
+  /** As in `/api/schema`. */
+  readonly columns: ReadonlyArray<GridColumn>
+  readonly relations: ReadonlyArray<{
+    readonly name: string
+    readonly kind: 'many-to-one' | 'one-to-many'
+    readonly table: string
+    readonly pairs: ReadonlyArray<{
+      readonly from: string
+      readonly to: string
+    }>
+    readonly constraint: string
+  }>
+  /** Columns that an index sorts. */
+  readonly sorted: ReadonlyArray<string>
+  /** Whether streams are sent what plain SQL changes, too (`events.capture`). */
+  readonly isCaptured: boolean
+}
+
+export type TablesRowsResult = {
+  readonly columns: ReadonlyArray<string>
+  /** Characters after which cells are cut; they have one more then. */
+  readonly width: number
+  /** `file`: without a primary key, in the order of the file, forwards only. */
+  readonly paging: 'keyset' | 'file' | 'offset'
+  /** null where nothing is before. */
+  readonly before: string | null
+  /** null at the end. */
+  readonly after: string | null
+  readonly rows: ReadonlyArray<{
+    /** Primary key. */
+    readonly key: ReadonlyArray<string> | null
+    /** What a change names; null where rows cannot be changed. */
+    readonly version: string | null
+    readonly sizes?: {
+      readonly [name: string]: number
+    } | undefined
+    readonly cells: ReadonlyArray<string | null>
+  }>
 }
 
 export type TenantLimits = {
@@ -1477,6 +3656,17 @@ export type TicketWithMessages = {
   readonly messages: ReadonlyArray<TicketMessage>
 }
 
+export type UsageBreakdownResult = {
+  readonly metric: string
+  readonly groupBy: string
+  readonly items: ReadonlyArray<{
+    readonly key: string
+    /** Of an app. */
+    readonly name?: string | undefined
+    readonly value: number
+  }>
+}
+
 export type UsageFigures = {
   readonly apiRequests: number
   /** Most that was stored. */
@@ -1485,6 +3675,38 @@ export type UsageFigures = {
   readonly bandwidthBytes: number
   /** Calls of procedures. */
   readonly functionInvocations: number
+}
+
+export type UsageListResult = {
+  readonly items: ReadonlyArray<{
+    readonly tenantId: string
+    readonly tenantName: string
+    readonly requestCount: number
+    readonly storageBytesUsed: number
+    readonly bandwidthBytes: number
+    readonly bandwidthInBytes: number
+    readonly bandwidthOutBytes: number
+    readonly functionInvocations: number
+    readonly realtimePeakConnections: number
+    readonly jobRuns: number
+  }>
+  readonly total: number
+  readonly limit: number
+  readonly offset: number
+}
+
+export type UsageSetPlanInput = {
+  /** A plan of `usage.plans`, or `default`. */
+  readonly plan: string
+}
+
+export type UsageTrendsResult = {
+  readonly metric: string
+  readonly granularity: string
+  readonly items: ReadonlyArray<{
+    readonly timestamp: string
+    readonly value: number
+  }>
 }
 
 export type User = {
@@ -1502,6 +3724,99 @@ export type User = {
   readonly updatedAt: string
 }
 
+export type UsersCreateInput = {
+  readonly email?: string | undefined
+  /** International form, such as +12025550123. */
+  readonly phone?: string | undefined
+  /** At least `auth.min_password_length` characters. */
+  readonly password?: string | undefined
+  /** Whether the address counts as verified. */
+  readonly emailVerified?: boolean | undefined
+  /** Not together with the others but `email`. */
+  readonly invite?: boolean | undefined
+}
+
+export type UsersImpersonateInput = {
+  /** Kept in the audit. */
+  readonly reason: string
+  readonly aal?: 'aal1' | 'aal2' | undefined
+}
+
+export type UsersImpersonateResult = {
+  readonly id: string
+  /** Access token, a JWT; shown this once. */
+  readonly token: string
+  readonly expiresAt: string
+  readonly user: AdminUser
+}
+
+export type UsersListFactorsResult = {
+  readonly factors: ReadonlyArray<Factor>
+}
+
+export type UsersListPasskeysResult = {
+  readonly credentials: ReadonlyArray<Passkey>
+}
+
+export type UsersListResult = {
+  readonly items: ReadonlyArray<AdminUser>
+  readonly page: number
+  readonly perPage: number
+  /** Of a search with more than 10,000 matches an estimate. */
+  readonly totalItems: number
+  /** True: `totalItems` and `totalPages` are estimates. */
+  readonly isTotalEstimated?: boolean | undefined
+  readonly totalPages: number
+  /** Where there are more. */
+  readonly nextCursor?: string | undefined
+  /** False: not every user was considered. The page is sorted from 10,000 matches of more, or ends at `searchedTo`. */
+  readonly isSearchComplete?: boolean | undefined
+  /** When the oldest user that a bounded search has read was made; `nextCursor` continues there. */
+  readonly searchedTo?: string | undefined
+}
+
+export type UsersPreviewDeletionResult = {
+  /** Rows that reference the user by foreign key. */
+  readonly references: ReadonlyArray<{
+    /** With its schema. */
+    readonly table: string
+    readonly columns: ReadonlyArray<string>
+    /** `cascade`, `set null`, `set default`, `restrict` or `no action`. */
+    readonly action: string
+    /** Null: not counted within a second. At most 10,001, which stands for more than 10,000. */
+    readonly rows: number | null
+  }>
+  /** Tables whose rows reference rows that would be deleted; not counted. */
+  readonly further: ReadonlyArray<{
+    readonly table: string
+    readonly references: string
+    /** `cascade`, `set null`, `set default`, `restrict` or `no action`. */
+    readonly action: string
+  }>
+  readonly files: {
+    readonly count: number
+    readonly bytes: number
+  }
+  /** Tables whose rows have to be removed first. */
+  readonly blockedBy: ReadonlyArray<string>
+}
+
+export type UsersSendMailInput = {
+  /** `password_reset`, `magic_link`, `email_verification` or `invitation`. */
+  readonly purpose: string
+}
+
+export type UsersSendMailResult = {
+  readonly message: string
+}
+
+export type UsersUpdateInput = {
+  readonly email?: string | undefined
+  readonly emailVerified?: boolean | undefined
+  /** Null: none. */
+  readonly phone?: string | null | undefined
+}
+
 export type VectorIndex = {
   readonly name: string
   readonly schema: string
@@ -1516,6 +3831,39 @@ export type VectorIndex = {
   /** Whether it is built. */
   readonly valid: boolean
   readonly sizeBytes: number
+}
+
+export type VectorIndexesCreateInput = {
+  readonly table: string
+  readonly column: string
+  /** `hnsw` or `ivfflat`. */
+  readonly method: string
+  /** `cosine`, `l2` or `inner_product`. */
+  readonly metric: string
+  /** public unless given. */
+  readonly schema?: string | undefined
+  /** idx_<table>_<column>_<method> unless given. */
+  readonly index_name?: string | undefined
+  /** ivfflat: number of lists, 1 to 32768. */
+  readonly lists?: number | undefined
+  /** hnsw: links of each row, 2 to 100. */
+  readonly m?: number | undefined
+  /** hnsw: candidates while building, 4 to 1000. */
+  readonly ef_construction?: number | undefined
+}
+
+export type VectorIndexesCreateResult = {
+  readonly index_name: string
+  /** `hnsw` or `ivfflat`. */
+  readonly method: string
+  /** `cosine`, `l2` or `inner_product`. */
+  readonly metric: string
+  readonly table: string
+  readonly column: string
+}
+
+export type VectorIndexesListResult = {
+  readonly indexes: ReadonlyArray<VectorIndex>
 }
 
 export type Webhook = {
@@ -1553,58 +3901,99 @@ export type WebhookDelivery = {
   readonly deliveredAt: string
 }
 
+export type WebhooksCreateInput = {
+  /** An absolute http or https URL without credentials. */
+  readonly url: string
+  /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once. */
+  readonly secret?: string | null | undefined
+  /** Of create, update, delete and truncate; the first three unless given. */
+  readonly events?: ReadonlyArray<string> | undefined
+  /** Names of collections; empty: all. */
+  readonly tables?: ReadonlyArray<string> | undefined
+  readonly enabled?: boolean | undefined
+}
+
+export type WebhooksListDeliveriesResult = {
+  readonly items: ReadonlyArray<WebhookDelivery>
+  readonly page: number
+  readonly perPage: number
+  readonly totalItems: number
+  /** True: `totalItems` and `totalPages` are estimates, beyond 100,000. */
+  readonly isTotalEstimated?: boolean | undefined
+  readonly totalPages: number
+}
+
+export type WebhooksListResult = {
+  readonly items: ReadonlyArray<Webhook>
+}
+
+export type WebhooksReplayRangeInput = {
+  /** `failed` (unless given): events of which no attempt has succeeded; `delivered`: all that were tried; `missed`: events of the log that the webhook asks for and that were never queued for it. */
+  readonly which?: string | undefined
+  /** RFC 3339, or YYYY-MM-DD: attempts, or missed events, from then on. */
+  readonly since?: string | undefined
+  /** RFC 3339, or YYYY-MM-DD, which is included. */
+  readonly until?: string | undefined
+  /** `nextCursor` of the request before: continues where it ended. */
+  readonly cursor?: string | undefined
+  /** At most so many, the oldest; 1000 unless given, at most 10000. */
+  readonly limit?: number | undefined
+  /** true: only counts them. */
+  readonly dryRun?: boolean | undefined
+}
+
+export type WebhooksReplayRangeResult = {
+  /** Events that are queued now; with `dryRun`, that would be. */
+  readonly queued: number
+  /** Whether the limit was reached. */
+  readonly hasMore: boolean
+  /** With `hasMore`: where the next request continues. */
+  readonly nextCursor?: string | undefined
+}
+
+export type WebhooksTestResult = {
+  readonly success: boolean
+  readonly statusCode?: number | undefined
+  readonly durationMs: number
+  readonly error?: string | undefined
+}
+
+export type WebhooksTryInput = {
+  /** An absolute http or https URL without credentials. */
+  readonly url: string
+  /** Signs this attempt. The secret of the webhook is not used. */
+  readonly secret?: string | undefined
+}
+
+export type WebhooksTryResult = {
+  readonly success: boolean
+  readonly statusCode?: number | undefined
+  readonly durationMs: number
+  readonly error?: string | undefined
+  /** Its first 64 KiB. */
+  readonly responseBody?: string | undefined
+}
+
+export type WebhooksUpdateInput = {
+  /** An absolute http or https URL without credentials. */
+  readonly url?: string | undefined
+  /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once. */
+  readonly secret?: string | null | undefined
+  /** Of create, update, delete and truncate; the first three unless given. */
+  readonly events?: ReadonlyArray<string> | undefined
+  /** Names of collections; empty: all. */
+  readonly tables?: ReadonlyArray<string> | undefined
+  readonly enabled?: boolean | undefined
+}
+
 /** The operations of the API, by name. */
 export interface Operations {
   'access.compare': {
     readonly method: 'POST'
     readonly path: 'admin/access/compare'
     readonly query: never
-    readonly body: {
-      /** A collection. */
-      readonly table: string
-      /** Rows by their primary keys, as in the path of a record. */
-      readonly ids?: ReadonlyArray<string> | undefined
-      /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
-      readonly filter?: string | undefined
-      /** Rows at most; 50 unless given. */
-      readonly limit?: number | undefined
-      /** select unless given. insert and update: of rows as they are, whether the caller might add such a row, or store it unchanged. */
-      readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
-      /** Unless given: some users, and a request without a token. */
-      readonly as?: ReadonlyArray<CallerReference> | undefined
-      readonly policy: {
-        readonly name: string
-        /** Of a new policy SELECT unless given. */
-        readonly command?: 'ALL' | 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE' | undefined
-        /** false: restrictive. Of a new policy true unless given. */
-        readonly permissive?: boolean | undefined
-        /** For whom. Of a new policy `public`, which is everyone, unless given. */
-        readonly roles?: ReadonlyArray<string> | undefined
-        readonly using?: string | undefined
-        /** WITH CHECK. */
-        readonly check?: string | undefined
-        readonly drop?: boolean | undefined
-      }
-    }
-    readonly answer: {
-      readonly policy: string
-      readonly rows: number
-      readonly callers: ReadonlyArray<{
-        readonly label: string
-        /** What stops the caller before any policy. */
-        readonly stopped?: string
-        /** Rows that only the changed policy permits. */
-        readonly shown: ReadonlyArray<string | null>
-        /** Rows that it permits no longer. */
-        readonly hidden: ReadonlyArray<string | null>
-        /** How many it permits as before. */
-        readonly kept: number
-        /** How many neither permits. */
-        readonly absent: number
-        /** Of rows that could not be decided. */
-        readonly errors: ReadonlyArray<string>
-      }>
-    }
+    readonly body: AccessCompareInput
+    readonly answer: AccessCompareResult
   }
   'access.explain': {
     readonly method: 'POST'
@@ -1617,133 +4006,43 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'admin/access/cases'
     readonly query: never
-    readonly body: {
-      readonly as: CallerReference
-      /** A collection. */
-      readonly table: string
-      /** Rows by their primary keys, as in the path of a record. */
-      readonly ids?: ReadonlyArray<string> | undefined
-      /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
-      readonly filter?: string | undefined
-      /** Rows at most; 1 unless given; the first 10. */
-      readonly limit?: number | undefined
-      /** select unless given. */
-      readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
-      /** Of insert: a record or several. Of update: what changes. */
-      readonly values?: {
-        readonly [name: string]: unknown
-      } | ReadonlyArray<{
-        readonly [name: string]: unknown
-      }> | undefined
-      /** Whether to answer the plan of the statement; `analyze` runs it. none unless given. */
-      readonly plan?: 'none' | 'plan' | 'analyze' | undefined
-      /** Of the file, without `.toml`: letters in lower case, digits, `-` and `_`. */
-      readonly name: string
-      /** What the case expects: what is so at present unless given. */
-      readonly expect?: 'present' | 'allowed' | 'refused' | undefined
-      /** Whether to write the file into the folder `project.policies`. */
-      readonly save?: boolean | undefined
-    }
-    readonly answer: {
-      readonly name: string
-      /** TOML. */
-      readonly content: string
-      /** Where it was written, in the project; null when it was not. */
-      readonly path: string | null
-    }
+    readonly body: AccessSaveCaseInput
+    readonly answer: AccessSaveCaseResult
   }
   'access.takeApart': {
     readonly method: 'POST'
     readonly path: 'admin/access/parts'
     readonly query: never
-    readonly body: {
-      readonly as: CallerReference
-      /** A collection. */
-      readonly table: string
-      /** Rows by their primary keys, as in the path of a record. */
-      readonly ids?: ReadonlyArray<string> | undefined
-      /** Rows by a filter, as lists take it. Without ids and filter: the first ones. */
-      readonly filter?: string | undefined
-      /** Rows at most; 20 unless given; of update and delete the first 10. */
-      readonly limit?: number | undefined
-      /** select unless given. */
-      readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
-      /** Of insert: a record or several. Of update: what changes. */
-      readonly values?: {
-        readonly [name: string]: unknown
-      } | ReadonlyArray<{
-        readonly [name: string]: unknown
-      }> | undefined
-      /** Whether to answer the plan of the statement; `analyze` runs it. none unless given. */
-      readonly plan?: 'none' | 'plan' | 'analyze' | undefined
-      readonly policy: string
-      /** Index among the stages of the explanation. */
-      readonly stage: number
-    }
-    readonly answer: {
-      /** What an expression is for a row. */
-      readonly value: boolean | 'error' | null
-      /** Of an error. */
-      readonly message?: string
-      readonly sqlState?: string
-      readonly text: string
-      readonly operator?: 'and' | 'or' | 'not'
-      /** Of an operator: parts, like this one. */
-      readonly terms: ReadonlyArray<{
-        readonly [name: string]: unknown
-      }>
-      /** Of a comparison: what it compares. */
-      readonly sides: ReadonlyArray<{
-        readonly expression: string
-        readonly text?: string | null
-        readonly message?: string
-      }>
-    }
+    readonly body: AccessTakeApartInput
+    readonly answer: AccessTakeApartResult
   }
   'accounts.changePassword': {
     readonly method: 'POST'
     readonly path: 'auth/change-password'
     readonly query: never
-    readonly body: {
-      readonly currentPassword?: string | undefined
-      /** At least `auth.min_password_length` characters. */
-      readonly newPassword: string
-    }
+    readonly body: AccountsChangePasswordInput
     readonly answer: Message
   }
   'accounts.confirmMagicLink': {
     readonly method: 'POST'
     readonly path: 'auth/magic-link/confirm'
     readonly query: never
-    readonly body: {
-      /** What the link carries. */
-      readonly token: string
-    }
-    readonly answer: Authentication | PendingAuthentication
+    readonly body: AccountsConfirmMagicLinkInput
+    readonly answer: AccountsConfirmMagicLinkResult
   }
   'accounts.confirmPasswordReset': {
     readonly method: 'POST'
     readonly path: 'auth/password-reset/confirm'
     readonly query: never
-    readonly body: {
-      /** What the link carries. */
-      readonly token: string
-      /** At least `auth.min_password_length` characters. */
-      readonly password: string
-    }
+    readonly body: AccountsConfirmPasswordResetInput
     readonly answer: Message
   }
   'accounts.confirmSmsCode': {
     readonly method: 'POST'
     readonly path: 'auth/sms/confirm'
     readonly query: never
-    readonly body: {
-      /** The number the code was sent to. */
-      readonly phone: string
-      /** Digits. */
-      readonly code: string
-    }
-    readonly answer: Authentication | PendingAuthentication
+    readonly body: AccountsConfirmSmsCodeInput
+    readonly answer: AccountsConfirmSmsCodeResult
   }
   'accounts.deleteMe': {
     readonly method: 'DELETE'
@@ -1756,16 +4055,8 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'auth/link/email'
     readonly query: never
-    readonly body: {
-      /** One address. */
-      readonly email: string
-      /** At least `auth.min_password_length` characters. */
-      readonly password: string
-    }
-    readonly answer: Authentication | {
-      readonly user: User
-      readonly message: string
-    }
+    readonly body: AccountsLinkEmailInput
+    readonly answer: AccountsLinkEmailResult
   }
   'accounts.listSessions': {
     readonly method: 'GET'
@@ -1778,22 +4069,14 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'auth/login'
     readonly query: never
-    readonly body: {
-      /** One address. */
-      readonly email: string
-      /** At least `auth.min_password_length` characters. */
-      readonly password: string
-    }
-    readonly answer: Authentication | PendingAuthentication
+    readonly body: AccountsLogInInput
+    readonly answer: AccountsLogInResult
   }
   'accounts.logOut': {
     readonly method: 'POST'
     readonly path: 'auth/logout'
     readonly query: never
-    readonly body: {
-      /** What the link carries. */
-      readonly refreshToken: string
-    }
+    readonly body: AccountsLogOutInput
     readonly answer: undefined
   }
   'accounts.me': {
@@ -1807,55 +4090,35 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'auth/refresh'
     readonly query: never
-    readonly body: {
-      /** What the link carries. */
-      readonly refreshToken: string
-    }
+    readonly body: AccountsRefreshInput
     readonly answer: Authentication
   }
   'accounts.register': {
     readonly method: 'POST'
     readonly path: 'auth/register'
     readonly query: never
-    readonly body: {
-      /** One address. */
-      readonly email: string
-      /** At least `auth.min_password_length` characters. */
-      readonly password: string
-    }
-    readonly answer: Authentication | {
-      readonly user: User
-      readonly message: string
-    }
+    readonly body: AccountsRegisterInput
+    readonly answer: AccountsRegisterResult
   }
   'accounts.requestMagicLink': {
     readonly method: 'POST'
     readonly path: 'auth/magic-link'
     readonly query: never
-    readonly body: {
-      /** One address. */
-      readonly email: string
-    }
+    readonly body: AccountsRequestMagicLinkInput
     readonly answer: Message
   }
   'accounts.requestPasswordReset': {
     readonly method: 'POST'
     readonly path: 'auth/password-reset'
     readonly query: never
-    readonly body: {
-      /** One address. */
-      readonly email: string
-    }
+    readonly body: AccountsRequestPasswordResetInput
     readonly answer: Message
   }
   'accounts.requestSmsCode': {
     readonly method: 'POST'
     readonly path: 'auth/sms'
     readonly query: never
-    readonly body: {
-      /** International form, such as +12025550123. */
-      readonly phone: string
-    }
+    readonly body: AccountsRequestSmsCodeInput
     readonly answer: Message
   }
   'accounts.resendVerification': {
@@ -1890,10 +4153,7 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'auth/verify'
     readonly query: never
-    readonly body: {
-      /** What the link carries. */
-      readonly token: string
-    }
+    readonly body: AccountsVerifyEmailInput
     readonly answer: Message
   }
   'admin.endSession': {
@@ -1914,15 +4174,8 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'admin/auth'
     readonly query: never
-    readonly body: {
-      readonly password?: string | undefined
-      readonly code?: string | undefined
-    }
-    readonly answer: {
-      readonly token: string
-      /** RFC 3339, UTC. */
-      readonly expiresAt: string
-    }
+    readonly body: AdminSignInInput
+    readonly answer: AdminSignInResult
   }
   'admin.signOut': {
     readonly method: 'POST'
@@ -1935,10 +4188,7 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'admin/session'
     readonly query: never
-    readonly body: {
-      readonly password?: string | undefined
-      readonly code?: string | undefined
-    }
+    readonly body: AdminStartSessionInput
     readonly answer: AdminSession
   }
   'admin.status': {
@@ -1946,20 +4196,13 @@ export interface Operations {
     readonly path: 'admin/status'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly auth: boolean
-    }
+    readonly answer: AdminStatusResult
   }
   'advisors.dismiss': {
     readonly method: 'PUT'
     readonly path: `admin/advisors/${string}/dismissal`
     readonly query: never
-    readonly body: {
-      /** At most 500 characters. */
-      readonly reason?: string | null | undefined
-      /** RFC 3339; for good unless given. */
-      readonly until?: string | null | undefined
-    }
+    readonly body: AdvisorsDismissInput
     readonly answer: Advice
   }
   'advisors.list': {
@@ -1967,17 +4210,7 @@ export interface Operations {
     readonly path: 'admin/advisors'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<Advice>
-      /** All of them. */
-      readonly count: number
-      readonly counts: {
-        readonly error: number
-        readonly warning: number
-        readonly info: number
-        readonly dismissed: number
-      }
-    }
+    readonly answer: AdvisorsListResult
   }
   'advisors.restore': {
     readonly method: 'DELETE'
@@ -1991,120 +4224,34 @@ export interface Operations {
     readonly path: 'admin/analytics/latency'
     readonly query: 'step' | 'from' | 'to' | 'operation' | 'app_id'
     readonly body: undefined
-    readonly answer: {
-      readonly step: string
-      readonly items: ReadonlyArray<{
-        /** Begin of the step, UTC. */
-        readonly timestamp: string
-        readonly requests: number
-        /** Answers of status 500 and above. */
-        readonly errors: number
-        /** In and out, headers included. */
-        readonly bytes: number
-        /** Exact to 5 %; null without requests. */
-        readonly p50_ms: number | null
-        /** Exact to 5 %; null without requests. */
-        readonly p95_ms: number | null
-        /** Exact to 5 %; null without requests. */
-        readonly p99_ms: number | null
-      }>
-    }
+    readonly answer: AnalyticsLatencyResult
   }
   'analytics.queries': {
     readonly method: 'GET'
     readonly path: 'admin/analytics/queries'
     readonly query: 'sort' | 'limit'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly query: string
-        readonly calls: number
-        readonly total_time_ms: number
-        readonly mean_time_ms: number
-        readonly rows: number
-        readonly cache_hit_ratio: number | null
-      }>
-      readonly count: number
-      /** Large tables that are often read from one end to the other. */
-      readonly index_suggestions: ReadonlyArray<{
-        readonly table: string
-        readonly scans: number
-        readonly rows_per_scan: number
-      }>
-    }
+    readonly answer: AnalyticsQueriesResult
   }
   'analytics.requests': {
     readonly method: 'GET'
     readonly path: 'admin/analytics/requests'
     readonly query: 'method' | 'path' | 'status' | 'min_duration_ms' | 'user_id' | 'api_key_id' | 'app_id' | 'request_id' | 'from' | 'to' | 'limit' | 'offset'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly timestamp: string
-        readonly method: string
-        readonly path: string
-        readonly operation: string | null
-        readonly status_code: number
-        readonly duration_ms: number
-        readonly user_id: string | null
-        readonly api_key_id: string | null
-        readonly app_id: string
-        /** Bytes on the connection, headers included. */
-        readonly request_size: number
-        /** Bytes on the connection, headers included. */
-        readonly response_size: number
-        readonly ip_address: string | null
-        readonly request_id: string
-        /** The administrator who acted as the user. */
-        readonly impersonated_by: string | null
-        readonly node: string
-      }>
-      /** Items in this answer. */
-      readonly count: number
-      readonly limit: number
-      readonly offset: number
-      /** When the oldest request that was read happened, where the bound ended the search; `to` with this time continues it. */
-      readonly searchedTo?: string
-    }
+    readonly answer: AnalyticsRequestsResult
   }
   'apiKeys.create': {
     readonly method: 'POST'
     readonly path: 'admin/api-keys'
     readonly query: never
-    readonly body: {
-      /** At most 200 characters. */
-      readonly name: string
-      /** `*` unless given, `readonly` or `readwrite`. */
-      readonly scope?: string | undefined
-      /** Collections; empty: all. */
-      readonly allowedTables?: ReadonlyArray<string> | null | undefined
-      /** RFC 3339. */
-      readonly expiresAt?: string | null | undefined
-      readonly userId: string
-      /** `email:send`, `sms:send`, `push:send`; none unless given. `*` includes none. */
-      readonly actions?: ReadonlyArray<string> | null | undefined
-      readonly appId?: string | null | undefined
-      readonly orgId?: string | null | undefined
-    }
+    readonly body: ApiKeysCreateInput
     readonly answer: CreatedApiKey
   }
   'apiKeys.createOwn': {
     readonly method: 'POST'
     readonly path: 'auth/api-keys'
     readonly query: never
-    readonly body: {
-      /** At most 200 characters. */
-      readonly name: string
-      /** `*` unless given, `readonly` or `readwrite`. */
-      readonly scope?: string | undefined
-      /** Collections; empty: all. */
-      readonly allowedTables?: ReadonlyArray<string> | null | undefined
-      /** RFC 3339. */
-      readonly expiresAt?: string | null | undefined
-      /** None: only an administrator grants actions. */
-      readonly actions?: ReadonlyArray<string> | null | undefined
-    }
+    readonly body: ApiKeysCreateOwnInput
     readonly answer: CreatedApiKey
   }
   'apiKeys.list': {
@@ -2125,10 +4272,7 @@ export interface Operations {
     readonly method: 'PATCH'
     readonly path: `auth/api-keys/${string}`
     readonly query: never
-    readonly body: {
-      /** At most 200 characters. */
-      readonly name: string
-    }
+    readonly body: ApiKeysRenameOwnInput
     readonly answer: ApiKey
   }
   'apiKeys.revoke': {
@@ -2149,49 +4293,28 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: `admin/api-keys/${string}/rotate`
     readonly query: never
-    readonly body: {
-      /** 3600 unless given; at most 30 days. */
-      readonly graceSeconds?: number | undefined
-    }
+    readonly body: ApiKeysRotateInput
     readonly answer: CreatedApiKey
   }
   'apiKeys.rotateOwn': {
     readonly method: 'POST'
     readonly path: `auth/api-keys/${string}/rotate`
     readonly query: never
-    readonly body: {
-      /** 3600 unless given; at most 30 days. */
-      readonly graceSeconds?: number | undefined
-    }
+    readonly body: ApiKeysRotateOwnInput
     readonly answer: CreatedApiKey
   }
   'apiKeys.update': {
     readonly method: 'PATCH'
     readonly path: `admin/api-keys/${string}`
     readonly query: never
-    readonly body: {
-      /** At most 200 characters. */
-      readonly name?: string | undefined
-      /** `email:send`, `sms:send`, `push:send`; none unless given. `*` includes none. */
-      readonly actions?: ReadonlyArray<string> | null | undefined
-    }
+    readonly body: ApiKeysUpdateInput
     readonly answer: ApiKey
   }
   'apps.create': {
     readonly method: 'POST'
     readonly path: 'admin/apps'
     readonly query: never
-    readonly body: {
-      /** At most 200 characters. */
-      readonly name: string
-      readonly description?: string | undefined
-      /** Requests per window; 0: not limited. */
-      readonly rateLimitRps?: number | undefined
-      /** 0: 60 seconds. */
-      readonly rateLimitWindowSeconds?: number | undefined
-      /** An existing user. */
-      readonly ownerUserId: string
-    }
+    readonly body: AppsCreateInput
     readonly answer: App
   }
   'apps.delete': {
@@ -2213,14 +4336,7 @@ export interface Operations {
     readonly path: `admin/apps/${string}/rate-limit`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      /** 0: not limited. */
-      readonly limit: number
-      readonly windowSeconds: number
-      readonly used: number
-      /** Null: not limited. */
-      readonly remaining: number | null
-    }
+    readonly answer: AppsGetRateLimitResult
   }
   'apps.list': {
     readonly method: 'GET'
@@ -2233,15 +4349,7 @@ export interface Operations {
     readonly method: 'PUT'
     readonly path: `admin/apps/${string}`
     readonly query: never
-    readonly body: {
-      /** At most 200 characters. */
-      readonly name: string
-      readonly description?: string | undefined
-      /** Requests per window; 0: not limited. */
-      readonly rateLimitRps?: number | undefined
-      /** 0: 60 seconds. */
-      readonly rateLimitWindowSeconds?: number | undefined
-    }
+    readonly body: AppsUpdateInput
     readonly answer: App
   }
   'audit.list': {
@@ -2249,36 +4357,7 @@ export interface Operations {
     readonly path: 'admin/audit'
     readonly query: 'table' | 'record_id' | 'user_id' | 'api_key_id' | 'app_id' | 'operation' | 'actor' | 'action' | 'request_id' | 'from' | 'to' | 'limit' | 'offset'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly timestamp: string
-        readonly actor: string
-        readonly action: string
-        readonly target: string | null
-        readonly detail: {
-          readonly [name: string]: unknown
-        }
-        readonly user_id: string | null
-        readonly api_key_id: string | null
-        readonly app_id: string | null
-        readonly table_name: string | null
-        readonly record_id: string | null
-        readonly operation: string | null
-        readonly old_values: {
-          readonly [name: string]: unknown
-        } | null
-        readonly new_values: {
-          readonly [name: string]: unknown
-        } | null
-        readonly ip_address: string | null
-        readonly request_id: string | null
-      }>
-      /** Items in this answer. */
-      readonly count: number
-      readonly limit: number
-      readonly offset: number
-    }
+    readonly answer: AuditListResult
   }
   'authSettings.get': {
     readonly method: 'GET'
@@ -2313,26 +4392,7 @@ export interface Operations {
     readonly path: 'admin/billing/events'
     readonly query: 'app_id' | 'subscription_id' | 'customer_id' | 'type' | 'from' | 'to' | 'limit' | 'offset'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly type: string
-        readonly happened_at: string
-        /** Of a checkout. */
-        readonly app_id: string | null
-        readonly subscription_id: string | null
-        readonly customer_id: string | null
-        /** What the event says of it. */
-        readonly plan: string | null
-        /** What the event says of it. */
-        readonly status: string | null
-        readonly received_at: string
-      }>
-      /** Items in this answer. */
-      readonly count: number
-      readonly limit: number
-      readonly offset: number
-    }
+    readonly answer: BillingListEventsResult
   }
   'billing.report': {
     readonly method: 'POST'
@@ -2341,36 +4401,20 @@ export interface Operations {
     readonly body: {
       readonly [name: string]: unknown
     }
-    readonly answer: {
-      readonly ok: boolean
-    }
+    readonly answer: BillingReportResult
   }
   'cdn.purge': {
     readonly method: 'POST'
     readonly path: 'admin/storage/cdn/purge'
     readonly query: never
-    readonly body: {
-      /** Absolute http or https URLs. */
-      readonly urls?: ReadonlyArray<string> | undefined
-      /** All copies; once a minute from one address. */
-      readonly purge_all?: boolean | undefined
-    }
-    readonly answer: {
-      /** purge_urls or purge_all */
-      readonly operation: string
-      /** Addresses without repetitions; 1 for all. */
-      readonly submitted: number
-      /** nop, cloudflare, cloudfront or webhook */
-      readonly provider: string
-    }
+    readonly body: CdnPurgeInput
+    readonly answer: CdnPurgeResult
   }
   'collections.batch': {
     readonly method: 'POST'
     readonly path: `collections/${string}/batch`
     readonly query: never
-    readonly body: {
-      readonly operations: ReadonlyArray<BatchOperation>
-    }
+    readonly body: CollectionsBatchInput
     readonly answer: ReadonlyArray<{
       readonly index: number
       /** 201 create, 200 update, or a create that found its key, 204 delete */
@@ -2385,9 +4429,7 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'batch'
     readonly query: never
-    readonly body: {
-      readonly operations: ReadonlyArray<BatchOperationAcross>
-    }
+    readonly body: CollectionsBatchAcrossInput
     readonly answer: ReadonlyArray<{
       readonly index: number
       /** 201 create, 200 update, or a create that found its key, 204 delete */
@@ -2428,12 +4470,7 @@ export interface Operations {
     readonly path: `collections/${string}`
     readonly query: 'filter' | 'expect' | 'return' | 'fields' | 'expand'
     readonly body: undefined
-    readonly answer: {
-      readonly deleted: number
-      readonly items?: ReadonlyArray<{
-        readonly [name: string]: unknown
-      }>
-    }
+    readonly answer: CollectionsDeleteAllResult
   }
   'collections.exportCsv': {
     readonly method: 'GET'
@@ -2488,74 +4525,21 @@ export interface Operations {
     readonly path: `collections/${string}`
     readonly query: 'filter' | 'search' | 'fuzzy' | 'typo_threshold' | 'near' | 'within' | 'intersects' | 'bbox' | 'highlight' | 'sort' | 'page' | 'perPage' | 'skipTotal' | 'total' | 'cursor' | 'fields' | 'expand' | 'facets' | 'disjunctiveFacets' | 'aggregate' | 'group' | 'groupSort' | 'groupLimit' | 'nearest' | 'semantic_query' | 'semantic' | 'vector_column' | 'distance'
     readonly body: undefined
-    readonly answer: RecordPage | RecordCursorPage | AggregateResults
+    readonly answer: CollectionsListResult
   }
   'collections.query': {
     readonly method: 'POST'
     readonly path: `collections/${string}/query`
     readonly query: never
-    readonly body: {
-      /** Such as `milliseconds > 300000 AND (name ~ 'A%' OR genre_id IN (1, 2))`. */
-      readonly filter?: string | undefined
-      /** Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given. Of more matches than `search.rank_limit` that many are ranked, which `searchExhaustive` says. */
-      readonly search?: string | undefined
-      /** `true` tolerates typos; needs the extension pg_trgm. */
-      readonly fuzzy?: boolean | undefined
-      /** With `fuzzy=true`: trigram similarity that counts as a match; 0.2 unless given. */
-      readonly typo_threshold?: number | undefined
-      readonly near?: string | ReadonlyArray<unknown> | undefined
-      readonly within?: string | ReadonlyArray<unknown> | undefined
-      readonly intersects?: string | ReadonlyArray<unknown> | undefined
-      readonly bbox?: string | ReadonlyArray<unknown> | undefined
-      /** `true` adds `_highlight` and `_highlightResult` to what was found. */
-      readonly highlight?: boolean | undefined
-      readonly sort?: string | ReadonlyArray<string> | undefined
-      readonly page?: number | undefined
-      /** At most 500; what is out of bounds is brought within them. */
-      readonly perPage?: number | undefined
-      /** `true` leaves out the count. */
-      readonly skipTotal?: boolean | undefined
-      /** `estimated` answers the planner's estimate. */
-      readonly total?: string | undefined
-      /** Empty for the first page, then `nextCursor` of the page before. */
-      readonly cursor?: string | undefined
-      readonly fields?: string | ReadonlyArray<string> | undefined
-      readonly expand?: string | ReadonlyArray<string> | undefined
-      readonly facets?: string | ReadonlyArray<string> | undefined
-      readonly disjunctiveFacets?: string | ReadonlyArray<string> | undefined
-      readonly aggregate?: string | ReadonlyArray<string> | undefined
-      readonly group?: string | ReadonlyArray<string> | undefined
-      readonly groupSort?: string | ReadonlyArray<string> | undefined
-      /** Groups answered at most. */
-      readonly groupLimit?: number | undefined
-      /** A vector: the nearest records come first, with `_distance`. */
-      readonly nearest?: ReadonlyArray<number> | string | undefined
-      /** A text in place of the vector of `nearest`. */
-      readonly semantic_query?: string | undefined
-      /** `true` fuses what `search` finds by words and by meaning. */
-      readonly semantic?: boolean | undefined
-      /** What is compared, where the table has several vectors. */
-      readonly vector_column?: string | undefined
-      /** cosine unless given. */
-      readonly distance?: 'cosine' | 'l2' | 'inner_product' | undefined
-    }
-    readonly answer: RecordPage | RecordCursorPage | AggregateResults
+    readonly body: CollectionsQueryInput
+    readonly answer: CollectionsQueryResult
   }
   'collections.searchFacet': {
     readonly method: 'GET'
     readonly path: `collections/${string}/facets/${string}/search`
     readonly query: 'q' | 'maxFacetHits' | 'filter' | 'search' | 'fuzzy' | 'typo_threshold' | 'near' | 'within' | 'intersects' | 'bbox'
     readonly body: undefined
-    readonly answer: {
-      readonly facetHits: ReadonlyArray<{
-        readonly value: string
-        /** HTML; what was searched for in `<mark>`. */
-        readonly highlighted: string
-        readonly count: number
-      }>
-      /** Whether no further value begins so. */
-      readonly exhaustiveFacetsCount: boolean
-    }
+    readonly answer: CollectionsSearchFacetResult
   }
   'collections.update': {
     readonly method: 'PATCH'
@@ -2575,25 +4559,13 @@ export interface Operations {
     readonly body: {
       readonly [name: string]: unknown
     }
-    readonly answer: {
-      readonly updated: number
-      readonly items?: ReadonlyArray<{
-        readonly [name: string]: unknown
-      }>
-    }
+    readonly answer: CollectionsUpdateAllResult
   }
   'domains.create': {
     readonly method: 'POST'
     readonly path: 'admin/domains'
     readonly query: never
-    readonly body: {
-      /** Such as `shop.example.com`. */
-      readonly hostname: string
-      /** `production` unless given; a label of yours. */
-      readonly environment?: string | undefined
-      /** `permanent` or `temporary`: how the address below the parent domain leads here. Both serve the site unless given. */
-      readonly redirectMode?: string | undefined
-    }
+    readonly body: DomainsCreateInput
     readonly answer: Domain
   }
   'domains.delete': {
@@ -2628,10 +4600,7 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: `admin/embeddings/${string}/backfill`
     readonly query: never
-    readonly body: {
-      /** Also rows that have a vector. */
-      readonly all?: boolean | undefined
-    }
+    readonly body: EmbeddingsBackfillInput
     readonly answer: Embedding
   }
   'embeddings.get': {
@@ -2639,40 +4608,7 @@ export interface Operations {
     readonly path: `admin/embeddings/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly name: string
-      readonly table: string
-      readonly columns: ReadonlyArray<string>
-      readonly vectorColumn: string
-      /** `provider:model` */
-      readonly model: string | null
-      /** As the node that answers knows it. */
-      readonly provider: {
-        readonly name: string
-        /** `closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it. */
-        readonly breaker: 'closed' | 'open' | 'half-open'
-        /** Until it is asked again. */
-        readonly retryInSeconds: number
-      } | null
-      /** What keeps it from being kept current, such as a missing table. */
-      readonly problem: string | null
-      /** Whether existing rows have not been queued since it was configured as it is. */
-      readonly isOutdated: boolean
-      /** Rows that wait for their vector. */
-      readonly pending: number
-      /** Rows whose text the provider refuses. */
-      readonly failed: number
-      /** Vectors written so far. */
-      readonly written: number
-      /** RFC 3339, UTC. */
-      readonly lastWrittenAt: string | null
-      readonly lastError: string | null
-      readonly backfill: EmbeddingBackfill | null
-      readonly failures: ReadonlyArray<{
-        readonly recordKey: ReadonlyArray<unknown>
-        readonly error: string
-      }>
-    }
+    readonly answer: EmbeddingsGetResult
   }
   'embeddings.list': {
     readonly method: 'GET'
@@ -2686,150 +4622,14 @@ export interface Operations {
     readonly path: `admin/events/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      /** Its place in the log; grows. */
-      readonly id: string
-      /** When its transaction began. */
-      readonly happenedAt: string | null
-      /** create, update, delete or truncate. */
-      readonly action: string
-      readonly table: string
-      /** Key of the record; values of a composite one are joined by commas. */
-      readonly record: string | null
-      /** Key of the record before an update that changed it. */
-      readonly previousRecord: string | null
-      /** user, admin, anonymous, open or sql. */
-      readonly actor: string | null
-      readonly userId: string | null
-      readonly apiKeyId: string | null
-      /** The `X-Request-Id` of the response. */
-      readonly requestId: string | null
-      readonly isInLog: boolean
-      readonly transactionId: string | null
-      /** JSON as receivers are sent it. */
-      readonly payload: string
-      /** Who reads the log, and whether they have read it up to this change. */
-      readonly consumers: ReadonlyArray<{
-        readonly name: string
-        readonly hasTaken: boolean
-      }>
-      readonly webhooks: ReadonlyArray<{
-        readonly webhookId: string
-        readonly url: string
-        /** The header `webhook-id`. */
-        readonly eventId: string
-        readonly state: 'pending' | 'delivered' | 'failed'
-        readonly attempts: ReadonlyArray<{
-          /** Of the delivery. */
-          readonly id: string
-          readonly attempt: number
-          readonly success: boolean
-          readonly statusCode: number | null
-          readonly durationMs: number
-          readonly error: string | null
-          /** Its first 2,000 characters. */
-          readonly responseBody: string | null
-          readonly deliveredAt: string
-        }>
-        readonly next: {
-          readonly dueAt: string
-          /** That have ended. */
-          readonly attempts: number
-          readonly isInFlight: boolean
-          /** For an earlier event of the same record. */
-          readonly waitsForEarlier: boolean
-          readonly isWebhookEnabled: boolean
-        } | null
-      }>
-      /** By node. A node that is killed takes the record of its last second with it. */
-      readonly streams: {
-        /** Whether every stream that listened to the table was sure to be sent the change. */
-        readonly isLogged: boolean
-        /** complete: `sent` is all there was. pending: nodes write it within a second or two. incomplete: a node had more to record than it does, or it is older than `realtime.sent_retention_hours`. */
-        readonly record: string
-        readonly sent: ReadonlyArray<{
-          readonly node: string
-          readonly recordedAt: string
-          /** Streams that were sent it. */
-          readonly sent: number
-          /** Streams of the table that were not, by their policies or filters. */
-          readonly withheld: number
-          /** The first ten of the node. */
-          readonly receivers: ReadonlyArray<{
-            /** The `clientId` of the stream. */
-            readonly connection: string
-            /** sse or ws. */
-            readonly transport: string
-            readonly caller: 'user' | 'anonymous' | 'admin' | 'open'
-            readonly userId: string | null
-          }>
-        }>
-        readonly nodes: ReadonlyArray<{
-          readonly node: string
-          /** That subscribe to the table now. */
-          readonly connections: number
-          /** Of those, open when it happened. */
-          readonly connectedBefore: number
-        }>
-      }
-      /** That the same transaction has added. */
-      readonly jobs: ReadonlyArray<{
-        readonly id: string
-        readonly type: string
-        readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
-        readonly attempts: number
-        readonly maxAttempts: number
-        readonly lastError: string | null
-        readonly runAt: string
-        readonly finishedAt: string | null
-      }>
-      /** Vectors that follow the text of the record. */
-      readonly embeddings: ReadonlyArray<{
-        readonly name: string
-        /** pending, failed or done, as it stands now. */
-        readonly state: string
-        readonly error: string | null
-      }>
-    }
+    readonly answer: EventsGetResult
   }
   'events.list': {
     readonly method: 'GET'
     readonly path: 'admin/events'
     readonly query: 'table' | 'record' | 'user_id' | 'request_id' | 'action' | 'since' | 'until' | 'limit' | 'cursor'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        /** Its place in the log; grows. */
-        readonly id: string
-        /** When its transaction began. */
-        readonly happenedAt: string | null
-        /** create, update, delete or truncate. */
-        readonly action: string
-        readonly table: string
-        /** Key of the record; values of a composite one are joined by commas. */
-        readonly record: string | null
-        /** Key of the record before an update that changed it. */
-        readonly previousRecord: string | null
-        /** user, admin, anonymous, open or sql. */
-        readonly actor: string | null
-        readonly userId: string | null
-        readonly apiKeyId: string | null
-        /** The `X-Request-Id` of the response. */
-        readonly requestId: string | null
-        /** Webhooks, by what became of the event. */
-        readonly deliveries: {
-          readonly delivered: number
-          readonly failed: number
-          readonly pending: number
-        }
-      }>
-      /** There may be more. */
-      readonly nextCursor?: string
-      /** How far back the log was read, when that ended the page. */
-      readonly searchedTo: string | null
-      /** Of the oldest change that the log holds. */
-      readonly keptSince: string | null
-    }
+    readonly answer: EventsListResult
   }
   'health.check': {
     readonly method: 'GET'
@@ -2850,19 +4650,7 @@ export interface Operations {
     readonly path: 'admin/impersonations'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly userId: string
-        /** Empty when the user has none. */
-        readonly email: string
-        readonly impersonatedBy: string
-        readonly reason: string
-        readonly aal: 'aal1' | 'aal2'
-        readonly createdAt: string
-        readonly expiresAt: string
-      }>
-    }
+    readonly answer: ImpersonationsListResult
   }
   'jobs.cancel': {
     readonly method: 'POST'
@@ -2876,31 +4664,13 @@ export interface Operations {
     readonly path: 'admin/jobs/stats'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly queued: number
-      readonly running: number
-      readonly completed: number
-      readonly failed: number
-      readonly canceled: number
-      /** Seconds since the job that has been due longest was; 0 when none is due. */
-      readonly oldestQueuedAgeSec: number
-    }
+    readonly answer: JobsCountResult
   }
   'jobs.enqueue': {
     readonly method: 'POST'
     readonly path: 'admin/jobs'
     readonly query: never
-    readonly body: {
-      readonly type: string
-      /** What a job of the type needs. */
-      readonly payload?: {
-        readonly [name: string]: unknown
-      } | undefined
-      /** Attempts after which a job has failed. */
-      readonly maxAttempts?: number | undefined
-      /** RFC 3339. At once unless given. */
-      readonly runAt?: string | undefined
-    }
+    readonly body: JobsEnqueueInput
     readonly answer: Job
   }
   'jobs.get': {
@@ -2915,11 +4685,7 @@ export interface Operations {
     readonly path: 'admin/jobs'
     readonly query: 'state' | 'type' | 'limit' | 'offset'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<Job>
-      /** Items in this answer. */
-      readonly count: number
-    }
+    readonly answer: JobsListResult
   }
   'jobs.retry': {
     readonly method: 'POST'
@@ -2933,13 +4699,7 @@ export interface Operations {
     readonly path: 'admin/logs'
     readonly query: 'level' | 'q' | 'requestId' | 'since' | 'until' | 'limit' | 'cursor'
     readonly body: undefined
-    readonly answer: {
-      readonly entries: ReadonlyArray<LogEntry>
-      /** Absent on the last page. */
-      readonly nextCursor?: string
-      /** Time of the last entry that was read, where the search for a text ended the page; `nextCursor` continues there. */
-      readonly searchedTo?: string
-    }
+    readonly answer: LogsListResult
   }
   'logs.tail': {
     readonly method: 'GET'
@@ -2960,159 +4720,56 @@ export interface Operations {
     readonly path: `admin/email/templates/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly templateKey: string
-      /** builtin or custom */
-      readonly source: string
-      readonly subjectTemplate: string
-      readonly enabled: boolean
-      /** Names that placeholders may have, or have. */
-      readonly variables: ReadonlyArray<string>
-      /** RFC 3339, UTC. */
-      readonly updatedAt?: string
-      readonly htmlTemplate: string
-    }
+    readonly answer: MailGetTemplateResult
   }
   'mail.listSent': {
     readonly method: 'GET'
     readonly path: 'admin/email/sent'
     readonly query: 'user_id' | 'limit' | 'offset'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        readonly user_id: string | null
-        readonly api_key_id: string | null
-        readonly from: string
-        readonly to: string
-        readonly subject: string
-        readonly template_key: string | null
-        /** pending, sent or failed */
-        readonly status: string
-        readonly error_message: string | null
-        readonly created_at: string
-      }>
-      /** Items in this answer. */
-      readonly count: number
-      readonly limit: number
-      readonly offset: number
-    }
+    readonly answer: MailListSentResult
   }
   'mail.listTemplates': {
     readonly method: 'GET'
     readonly path: 'admin/email/templates'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly templateKey: string
-        /** builtin or custom */
-        readonly source: string
-        readonly subjectTemplate: string
-        readonly enabled: boolean
-        /** Names that placeholders may have, or have. */
-        readonly variables: ReadonlyArray<string>
-        /** RFC 3339, UTC. */
-        readonly updatedAt?: string
-      }>
-      readonly count: number
-    }
+    readonly answer: MailListTemplatesResult
   }
   'mail.patchTemplate': {
     readonly method: 'PATCH'
     readonly path: `admin/email/templates/${string}`
     readonly query: never
-    readonly body: {
-      readonly enabled: boolean
-    }
-    readonly answer: {
-      readonly templateKey: string
-      readonly enabled: boolean
-    }
+    readonly body: MailPatchTemplateInput
+    readonly answer: MailPatchTemplateResult
   }
   'mail.previewTemplate': {
     readonly method: 'POST'
     readonly path: `admin/email/templates/${string}/preview`
     readonly query: never
-    readonly body: {
-      /** One line with placeholders written {{.Name}}; at most 1000 characters. */
-      readonly subjectTemplate: string
-      /** HTML with placeholders in text and in values of attributes; at most 256000 characters. */
-      readonly htmlTemplate: string
-      /** Values by the name of the placeholder. */
-      readonly variables?: {
-        readonly [name: string]: string
-      } | undefined
-    }
-    readonly answer: {
-      readonly subject: string
-      readonly html: string
-      readonly text: string
-    }
+    readonly body: MailPreviewTemplateInput
+    readonly answer: MailPreviewTemplateResult
   }
   'mail.putTemplate': {
     readonly method: 'PUT'
     readonly path: `admin/email/templates/${string}`
     readonly query: never
-    readonly body: {
-      /** One line with placeholders written {{.Name}}; at most 1000 characters. */
-      readonly subjectTemplate: string
-      /** HTML with placeholders in text and in values of attributes; at most 256000 characters. */
-      readonly htmlTemplate: string
-      /** The texts that were read; null: those of the built-in template, or none. Where others are in force, the answer is 409. */
-      readonly replaces?: {
-        readonly subjectTemplate: string
-        readonly htmlTemplate: string
-      } | null | undefined
-    }
+    readonly body: MailPutTemplateInput
     readonly answer: MailTemplate
   }
   'mail.send': {
     readonly method: 'POST'
     readonly path: 'admin/email/send'
     readonly query: never
-    readonly body: {
-      readonly templateKey: string
-      /** One address without a name. */
-      readonly to: string
-      /** Values by the name of the placeholder. */
-      readonly variables?: {
-        readonly [name: string]: string
-      } | undefined
-    }
-    readonly answer: {
-      /** sent */
-      readonly status: string
-    }
+    readonly body: MailSendInput
+    readonly answer: MailSendResult
   }
   'mail.sendOwn': {
     readonly method: 'POST'
     readonly path: 'email/send'
     readonly query: never
-    readonly body: {
-      /** An address, or a list of at most `email.policy.max_recipients_per_request`. */
-      readonly to: string | ReadonlyArray<string>
-      /** The address of `email.from` or of `email.policy.allowed_from_addresses`. */
-      readonly from?: string | undefined
-      /** At most 1000 characters. */
-      readonly subject?: string | undefined
-      /** At most 256000 characters; made of the text unless given. */
-      readonly html?: string | undefined
-      /** At most 256000 characters; made of the HTML unless given. */
-      readonly text?: string | undefined
-      readonly templateKey?: string | undefined
-      readonly variables?: {
-        readonly [name: string]: string
-      } | undefined
-    }
-    readonly answer: {
-      readonly sent: number
-      readonly failed: number
-      readonly errors: ReadonlyArray<{
-        readonly to: string
-        readonly error: string
-      }>
-    }
+    readonly body: MailSendOwnInput
+    readonly answer: MailSendOwnResult
   }
   'matviews.get': {
     readonly method: 'GET'
@@ -3133,21 +4790,13 @@ export interface Operations {
     readonly path: `admin/matviews/${string}/refresh`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly registration: Matview
-      readonly durationMs: number
-    }
+    readonly answer: MatviewsRefreshResult
   }
   'matviews.register': {
     readonly method: 'POST'
     readonly path: 'admin/matviews'
     readonly query: never
-    readonly body: {
-      readonly viewName: string
-      readonly schema?: string | undefined
-      /** `standard` blocks readers during the refresh. `concurrent` does not; it needs a unique index and a populated view. */
-      readonly refreshMode?: 'standard' | 'concurrent' | undefined
-    }
+    readonly body: MatviewsRegisterInput
     readonly answer: Matview
   }
   'matviews.unregister': {
@@ -3161,10 +4810,7 @@ export interface Operations {
     readonly method: 'PUT'
     readonly path: `admin/matviews/${string}`
     readonly query: never
-    readonly body: {
-      /** `standard` blocks readers during the refresh. `concurrent` does not; it needs a unique index and a populated view. */
-      readonly refreshMode: 'standard' | 'concurrent'
-    }
+    readonly body: MatviewsUpdateInput
     readonly answer: Matview
   }
   'metrics.get': {
@@ -3179,59 +4825,41 @@ export interface Operations {
     readonly path: 'auth/mfa/email/challenge'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly challenge_id: string
-    }
+    readonly answer: MfaChallengeEmailResult
   }
   'mfa.challengeSms': {
     readonly method: 'POST'
     readonly path: 'auth/mfa/sms/challenge'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly challenge_id: string
-      readonly message: string
-    }
+    readonly answer: MfaChallengeSmsResult
   }
   'mfa.challengeTotp': {
     readonly method: 'POST'
     readonly path: 'auth/mfa/totp/challenge'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly challenge_id: string
-    }
+    readonly answer: MfaChallengeTotpResult
   }
   'mfa.confirmEmail': {
     readonly method: 'POST'
     readonly path: 'auth/mfa/email/enroll/confirm'
     readonly query: never
-    readonly body: {
-      /** The digits; blanks and hyphens do not matter. */
-      readonly code?: string | undefined
-    }
+    readonly body: MfaConfirmEmailInput
     readonly answer: Message
   }
   'mfa.confirmSms': {
     readonly method: 'POST'
     readonly path: 'auth/mfa/sms/enroll/confirm'
     readonly query: never
-    readonly body: {
-      /** International form. */
-      readonly phone?: string | undefined
-      /** The digits; blanks and hyphens do not matter. */
-      readonly code?: string | undefined
-    }
+    readonly body: MfaConfirmSmsInput
     readonly answer: Message
   }
   'mfa.confirmTotp': {
     readonly method: 'POST'
     readonly path: 'auth/mfa/totp/enroll/confirm'
     readonly query: never
-    readonly body: {
-      /** The digits; blanks and hyphens do not matter. */
-      readonly code?: string | undefined
-    }
+    readonly body: MfaConfirmTotpInput
     readonly answer: Message
   }
   'mfa.countBackupCodes': {
@@ -3239,9 +4867,7 @@ export interface Operations {
     readonly path: 'auth/mfa/backup/count'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly remaining: number
-    }
+    readonly answer: MfaCountBackupCodesResult
   }
   'mfa.enrollEmail': {
     readonly method: 'POST'
@@ -3254,10 +4880,7 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'auth/mfa/sms/enroll'
     readonly query: never
-    readonly body: {
-      /** International form. */
-      readonly phone?: string | undefined
-    }
+    readonly body: MfaEnrollSmsInput
     readonly answer: Message
   }
   'mfa.enrollTotp': {
@@ -3265,21 +4888,14 @@ export interface Operations {
     readonly path: 'auth/mfa/totp/enroll'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly factor_id: string
-      readonly uri: string
-      /** Base32; shown once. */
-      readonly secret: string
-    }
+    readonly answer: MfaEnrollTotpResult
   }
   'mfa.generateBackupCodes': {
     readonly method: 'POST'
     readonly path: 'auth/mfa/backup/generate'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly codes: ReadonlyArray<string>
-    }
+    readonly answer: MfaGenerateBackupCodesResult
   }
   'mfa.getFactor': {
     readonly method: 'GET'
@@ -3293,18 +4909,14 @@ export interface Operations {
     readonly path: 'auth/mfa/factors'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly factors: ReadonlyArray<Factor>
-    }
+    readonly answer: MfaListFactorsResult
   }
   'mfa.regenerateBackupCodes': {
     readonly method: 'POST'
     readonly path: 'auth/mfa/backup/regenerate'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly codes: ReadonlyArray<string>
-    }
+    readonly answer: MfaRegenerateBackupCodesResult
   }
   'mfa.removeFactor': {
     readonly method: 'DELETE'
@@ -3317,43 +4929,28 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'auth/mfa/backup/verify'
     readonly query: never
-    readonly body: {
-      /** The digits; blanks and hyphens do not matter. */
-      readonly code?: string | undefined
-    }
+    readonly body: MfaVerifyBackupCodeInput
     readonly answer: Authentication
   }
   'mfa.verifyEmail': {
     readonly method: 'POST'
     readonly path: 'auth/mfa/email/verify'
     readonly query: never
-    readonly body: {
-      readonly challenge_id?: string | undefined
-      /** The digits; blanks and hyphens do not matter. */
-      readonly code?: string | undefined
-    }
+    readonly body: MfaVerifyEmailInput
     readonly answer: Authentication
   }
   'mfa.verifySms': {
     readonly method: 'POST'
     readonly path: 'auth/mfa/sms/verify'
     readonly query: never
-    readonly body: {
-      readonly challenge_id?: string | undefined
-      /** The digits; blanks and hyphens do not matter. */
-      readonly code?: string | undefined
-    }
+    readonly body: MfaVerifySmsInput
     readonly answer: Authentication
   }
   'mfa.verifyTotp': {
     readonly method: 'POST'
     readonly path: 'auth/mfa/totp/verify'
     readonly query: never
-    readonly body: {
-      readonly challenge_id?: string | undefined
-      /** The digits; blanks and hyphens do not matter. */
-      readonly code?: string | undefined
-    }
+    readonly body: MfaVerifyTotpInput
     readonly answer: Authentication
   }
   'oauth.authorize': {
@@ -3361,58 +4958,21 @@ export interface Operations {
     readonly path: 'auth/authorize'
     readonly query: 'response_type' | 'client_id' | 'redirect_uri' | 'scope' | 'state' | 'code_challenge' | 'code_challenge_method' | 'allowed_tables' | 'resource'
     readonly body: undefined
-    readonly answer: {
-      readonly requires_consent: true
-      readonly client_id: string
-      readonly client_name: string
-      readonly redirect_uri: string
-      readonly scope: string
-      readonly state: string
-      readonly code_challenge: string
-      readonly code_challenge_method: string
-      readonly allowed_tables?: ReadonlyArray<string>
-    } | {
-      readonly requires_consent: false
-      readonly redirect_to: string
-    } | OAuthError | OAuthError | Error
+    readonly answer: OauthAuthorizeResult | OAuthError | OauthAuthorizeResult401
   }
   'oauth.consent': {
     readonly method: 'POST'
     readonly path: 'auth/authorize/consent'
     readonly query: never
-    readonly body: {
-      /** `code`. */
-      readonly response_type?: string | undefined
-      readonly client_id?: string | undefined
-      /** One of the client, character by character. */
-      readonly redirect_uri?: string | undefined
-      /** One of `readonly`, `readwrite`, `*`, then actions: `readonly email:send`. */
-      readonly scope?: string | undefined
-      /** Up to 2048 bytes, returned as they are. */
-      readonly state?: string | undefined
-      /** RFC 7636 §4.2. */
-      readonly code_challenge?: string | undefined
-      /** `S256`. */
-      readonly code_challenge_method?: string | undefined
-      /** `approve` or `deny`. */
-      readonly decision?: string | undefined
-      readonly allowed_tables?: ReadonlyArray<string> | null | undefined
-      readonly resource?: string | undefined
-    }
-    readonly answer: {
-      readonly requires_consent: false
-      readonly redirect_to: string
-    } | OAuthError | OAuthError | Error
+    readonly body: OauthConsentInput
+    readonly answer: OauthConsentResult | OAuthError | OauthConsentResult401
   }
   'oauth.introspect': {
     readonly method: 'POST'
     readonly path: 'auth/introspect'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly active: boolean
-      readonly [name: string]: unknown
-    } | OAuthError
+    readonly answer: OauthIntrospectResult | OAuthError
   }
   'oauth.listGrants': {
     readonly method: 'GET'
@@ -3428,18 +4988,7 @@ export interface Operations {
     readonly body: {
       readonly [name: string]: unknown
     }
-    readonly answer: {
-      readonly client_id: string
-      readonly client_secret?: string
-      readonly client_id_issued_at: number
-      readonly client_secret_expires_at?: 0
-      readonly client_name: string
-      readonly redirect_uris: ReadonlyArray<string>
-      readonly token_endpoint_auth_method: string
-      readonly grant_types: ReadonlyArray<string>
-      readonly response_types: ReadonlyArray<string>
-      readonly scope: string
-    } | OAuthError
+    readonly answer: OauthRegisterResult | OAuthError
   }
   'oauth.resourceMetadata': {
     readonly method: 'GET'
@@ -3478,34 +5027,14 @@ export interface Operations {
     readonly path: 'auth/token'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly access_token: string
-      readonly token_type: 'Bearer'
-      readonly expires_in: number
-      readonly refresh_token?: string
-      readonly scope: string
-      readonly allowed_tables?: ReadonlyArray<string>
-    } | OAuthError
+    readonly answer: OauthTokenResult | OAuthError
   }
   'oauthClients.create': {
     readonly method: 'POST'
     readonly path: 'admin/oauth/clients'
     readonly query: never
-    readonly body: {
-      /** Shown to people; at most 200 characters. */
-      readonly name?: string | undefined
-      readonly redirectUris?: ReadonlyArray<string> | undefined
-      /** `readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none. */
-      readonly scopes?: ReadonlyArray<string> | undefined
-      readonly appId?: string | undefined
-      /** `confidential` unless given, or `public`. */
-      readonly clientType?: string | undefined
-    }
-    readonly answer: {
-      /** Shown this once; public clients have none. */
-      readonly clientSecret?: string
-      readonly client: OAuthClient
-    }
+    readonly body: OauthClientsCreateInput
+    readonly answer: OauthClientsCreateResult
   }
   'oauthClients.get': {
     readonly method: 'GET'
@@ -3540,21 +5069,13 @@ export interface Operations {
     readonly path: `admin/oauth/clients/${string}/rotate-secret`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly clientSecret: string
-    }
+    readonly answer: OauthClientsRotateSecretResult
   }
   'oauthClients.update': {
     readonly method: 'PUT'
     readonly path: `admin/oauth/clients/${string}`
     readonly query: never
-    readonly body: {
-      /** Shown to people; at most 200 characters. */
-      readonly name?: string | undefined
-      readonly redirectUris?: ReadonlyArray<string> | undefined
-      /** `readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none. */
-      readonly scopes?: ReadonlyArray<string> | undefined
-    }
+    readonly body: OauthClientsUpdateInput
     readonly answer: OAuthClient
   }
   'overview.configuration': {
@@ -3562,62 +5083,21 @@ export interface Operations {
     readonly path: 'admin/configuration'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly key: string
-        /** Null of a secret, set or not. */
-        readonly value: unknown
-        readonly isSecret: boolean
-        readonly isDefault: boolean
-        /** The variable that sets it. */
-        readonly env: string
-        readonly description: string
-      }>
-      readonly count: number
-    }
+    readonly answer: OverviewConfigurationResult
   }
   'overview.server': {
     readonly method: 'GET'
     readonly path: 'admin/server'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly version: string
-      readonly isAuthRequired: boolean
-      readonly database: {
-        readonly name: string
-        /** Of PostgreSQL. */
-        readonly version: string
-        readonly isEmbedded: boolean
-        readonly sizeBytes: number
-        readonly startedAt: string
-        /** Of all clients. */
-        readonly connections: number
-        readonly maxConnections: number
-      }
-    }
+    readonly answer: OverviewServerResult
   }
   'overview.tables': {
     readonly method: 'GET'
     readonly path: 'admin/tables'
     readonly query: 'search' | 'limit'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly collection: string
-        readonly schema: string
-        readonly name: string
-        readonly kind: string
-        /** The database's estimate; null for views. */
-        readonly estimatedRows: number | null
-        readonly rlsEnabled: boolean
-        readonly policies: number
-        /** Whether signed-in users may read it at all. */
-        readonly isReadable: boolean
-      }>
-      /** How many match, of which `limit` are listed. */
-      readonly count: number
-    }
+    readonly answer: OverviewTablesResult
   }
   'passkeys.beginDiscoverableSignIn': {
     readonly method: 'POST'
@@ -3630,10 +5110,7 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'auth/webauthn/login/begin'
     readonly query: never
-    readonly body: {
-      /** One address. */
-      readonly email?: string | undefined
-    }
+    readonly body: PasskeysBeginSignInInput
     readonly answer: PasskeyRequestOptions
   }
   'passkeys.challenge': {
@@ -3647,14 +5124,7 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'auth/mfa/webauthn/enroll/confirm'
     readonly query: never
-    readonly body: {
-      /** What the user calls it; at most 100 characters. */
-      readonly display_name?: string | undefined
-      /** What `navigator.credentials.create` answered, by `toJSON()`. */
-      readonly attestation_response?: unknown | undefined
-      /** The same as `attestation_response`. */
-      readonly attestation?: unknown | undefined
-    }
+    readonly body: PasskeysConfirmInput
     readonly answer: Message
   }
   'passkeys.enroll': {
@@ -3683,9 +5153,7 @@ export interface Operations {
     readonly path: 'auth/mfa/webauthn/credentials'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly credentials: ReadonlyArray<Passkey>
-    }
+    readonly answer: PasskeysListResult
   }
   'passkeys.remove': {
     readonly method: 'DELETE'
@@ -3705,10 +5173,7 @@ export interface Operations {
     readonly method: 'PATCH'
     readonly path: `auth/mfa/webauthn/credentials/${string}`
     readonly query: never
-    readonly body: {
-      /** What the user calls it; at most 100 characters. */
-      readonly display_name?: string | undefined
-    }
+    readonly body: PasskeysRenameInput
     readonly answer: Passkey
   }
   'passkeys.verify': {
@@ -3739,113 +5204,55 @@ export interface Operations {
     readonly path: `admin/push/sends/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly app_id: string
-      readonly topic: string | null
-      readonly title: string
-      readonly body: string
-      readonly send_at: string
-      readonly created_at: string
-      readonly counts: {
-        readonly pending: number
-        readonly sent: number
-        readonly failed: number
-        readonly invalid_token: number
-      }
-    }
+    readonly answer: PushGetSendResult
   }
   'push.getWebPushKey': {
     readonly method: 'GET'
     readonly path: 'push/web-push-key'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      /** Absent without credentials of Web Push. */
-      readonly public_key?: string
-    }
+    readonly answer: PushGetWebPushKeyResult
   }
   'push.listDeliveries': {
     readonly method: 'GET'
     readonly path: 'admin/push/deliveries'
     readonly query: 'app_id' | 'user_id' | 'send_id' | 'device_token_id' | 'status' | 'limit' | 'offset'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<PushDelivery>
-    }
+    readonly answer: PushListDeliveriesResult
   }
   'push.listDevices': {
     readonly method: 'GET'
     readonly path: 'admin/push/devices'
     readonly query: 'app_id' | 'user_id' | 'include_inactive' | 'limit' | 'offset'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<PushDevice>
-    }
+    readonly answer: PushListDevicesResult
   }
   'push.listOwnDevices': {
     readonly method: 'GET'
     readonly path: 'push/devices'
     readonly query: 'app_id' | 'limit' | 'offset'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<PushDevice>
-    }
+    readonly answer: PushListOwnDevicesResult
   }
   'push.listProviders': {
     readonly method: 'GET'
     readonly path: 'admin/push/providers'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<PushProvider>
-    }
+    readonly answer: PushListProvidersResult
   }
   'push.registerDevice': {
     readonly method: 'POST'
     readonly path: 'admin/push/devices'
     readonly query: never
-    readonly body: {
-      readonly app_id: string
-      /** `fcm`, `apns` or `webpush`. */
-      readonly provider: string
-      /** `android`, `ios` or `web`. */
-      readonly platform: string
-      /** At most 4096 characters. Of Web Push the endpoint. */
-      readonly token: string
-      /** At most 255 characters. */
-      readonly device_name?: string | undefined
-      /** Replaces those of the device. */
-      readonly topics?: ReadonlyArray<string> | undefined
-      readonly keys?: {
-        readonly p256dh?: string | undefined
-        readonly auth?: string | undefined
-      } | undefined
-      readonly user_id: string
-    }
+    readonly body: PushRegisterDeviceInput
     readonly answer: PushDevice
   }
   'push.registerOwnDevice': {
     readonly method: 'POST'
     readonly path: 'push/devices'
     readonly query: never
-    readonly body: {
-      readonly app_id: string
-      /** `fcm`, `apns` or `webpush`. */
-      readonly provider: string
-      /** `android`, `ios` or `web`. */
-      readonly platform: string
-      /** At most 4096 characters. Of Web Push the endpoint. */
-      readonly token: string
-      /** At most 255 characters. */
-      readonly device_name?: string | undefined
-      /** Replaces those of the device. */
-      readonly topics?: ReadonlyArray<string> | undefined
-      readonly keys?: {
-        readonly p256dh?: string | undefined
-        readonly auth?: string | undefined
-      } | undefined
-    }
+    readonly body: PushRegisterOwnDeviceInput
     readonly answer: PushDevice
   }
   'push.resetProvider': {
@@ -3873,79 +5280,21 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'admin/push/send'
     readonly query: never
-    readonly body: {
-      readonly app_id?: string | undefined
-      readonly user_id?: string | undefined
-      readonly topic?: string | undefined
-      /** At most 256 characters. */
-      readonly title: string
-      /** At most 4096 characters. */
-      readonly body: string
-      /** Strings by name, for the app. */
-      readonly data?: {
-        readonly [name: string]: unknown
-      } | undefined
-      readonly options?: PushOptions | undefined
-      /** RFC 3339; now unless given. */
-      readonly send_at?: string | undefined
-      /** The same key of an app answers the first message again. */
-      readonly idempotency_key?: string | undefined
-    }
-    readonly answer: {
-      readonly send_id: string
-      readonly deliveries: ReadonlyArray<PushDelivery>
-    }
+    readonly body: PushSendInput
+    readonly answer: PushSendResult
   }
   'push.sendAsProgram': {
     readonly method: 'POST'
     readonly path: 'push/send'
     readonly query: never
-    readonly body: {
-      /** The app of the program, if it is given. */
-      readonly app_id?: string | undefined
-      readonly user_id?: string | undefined
-      readonly topic?: string | undefined
-      /** At most 256 characters. */
-      readonly title: string
-      /** At most 4096 characters. */
-      readonly body: string
-      /** Strings by name, for the app. */
-      readonly data?: {
-        readonly [name: string]: unknown
-      } | undefined
-      readonly options?: PushOptions | undefined
-      /** RFC 3339; now unless given. */
-      readonly send_at?: string | undefined
-      /** The same key of an app answers the first message again. */
-      readonly idempotency_key?: string | undefined
-    }
-    readonly answer: {
-      readonly send_id: string
-      /** Devices that the message goes to; 0 for a topic, before they are found. */
-      readonly count: number
-    }
+    readonly body: PushSendAsProgramInput
+    readonly answer: PushSendAsProgramResult
   }
   'push.sendToDevice': {
     readonly method: 'POST'
     readonly path: 'admin/push/send-to-token'
     readonly query: never
-    readonly body: {
-      /** The id of the device. */
-      readonly token_id: string
-      /** At most 256 characters. */
-      readonly title: string
-      /** At most 4096 characters. */
-      readonly body: string
-      /** Strings by name, for the app. */
-      readonly data?: {
-        readonly [name: string]: unknown
-      } | undefined
-      readonly options?: PushOptions | undefined
-      /** RFC 3339; now unless given. */
-      readonly send_at?: string | undefined
-      /** The same key of an app answers the first message again. */
-      readonly idempotency_key?: string | undefined
-    }
+    readonly body: PushSendToDeviceInput
     readonly answer: PushDelivery
   }
   'realtime.adminStream': {
@@ -3974,72 +5323,21 @@ export interface Operations {
     readonly path: 'admin/realtime/subscriptions'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly kind: 'table' | 'channel'
-        readonly name: string
-        readonly connections: number
-      }>
-      readonly count: number
-    }
+    readonly answer: RealtimeListSubscriptionsResult
   }
   'realtime.preview': {
     readonly method: 'GET'
     readonly path: 'admin/realtime/preview'
     readonly query: 'as' | 'tables' | 'filter' | 'since' | 'limit' | 'cursor'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        /** Of the event. */
-        readonly id: string
-        readonly happenedAt: string
-        /** JSON as a stream is sent it. */
-        readonly data: string
-      }>
-      /** Changes of the tables that were decided about. */
-      readonly decided: number
-      /** Whether some of them could not be decided. */
-      readonly hasGap: boolean
-      readonly nextCursor?: string
-    }
+    readonly answer: RealtimePreviewResult
   }
   'realtime.stats': {
     readonly method: 'GET'
     readonly path: 'admin/realtime/stats'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly version: string
-      /** RFC 3339, UTC. */
-      readonly timestamp: string
-      readonly connections: {
-        readonly sse: number
-        readonly ws: number
-        readonly total: number
-      }
-      readonly subscriptions: {
-        /** Streams by name. */
-        readonly tables: {
-          readonly [name: string]: number
-        }
-        readonly channels: {
-          /** Streams by name. */
-          readonly broadcast: {
-            readonly [name: string]: number
-          }
-          /** Streams by name. */
-          readonly presence: {
-            readonly [name: string]: number
-          }
-        }
-      }
-      readonly counters: {
-        /** Streams and messages given up for slow clients. */
-        readonly dropped_messages: number
-        /** WebSockets that did not answer a ping in time. */
-        readonly heartbeat_failures: number
-      }
-    }
+    readonly answer: RealtimeStatsResult
   }
   'realtime.stream': {
     readonly method: 'GET'
@@ -4075,23 +5373,7 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'admin/schedules'
     readonly query: never
-    readonly body: {
-      /** At most 100 characters, unique. */
-      readonly name: string
-      readonly jobType: string
-      /** Attempts after which a job has failed. */
-      readonly maxAttempts?: number | undefined
-      /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
-      readonly cronExpr: string
-      /** IANA name, such as `Europe/Berlin`. UTC unless given. */
-      readonly timezone?: string | undefined
-      /** true unless given. */
-      readonly enabled?: boolean | undefined
-      /** What a job of the type needs. */
-      readonly payload?: {
-        readonly [name: string]: unknown
-      } | undefined
-    }
+    readonly body: SchedulesCreateInput
     readonly answer: Schedule
   }
   'schedules.delete': {
@@ -4126,23 +5408,7 @@ export interface Operations {
     readonly method: 'PUT'
     readonly path: `admin/schedules/${string}`
     readonly query: never
-    readonly body: {
-      /** At most 100 characters, unique. */
-      readonly name?: string | undefined
-      readonly jobType?: string | undefined
-      /** Attempts after which a job has failed. */
-      readonly maxAttempts?: number | undefined
-      /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
-      readonly cronExpr?: string | undefined
-      /** IANA name, such as `Europe/Berlin`. UTC unless given. */
-      readonly timezone?: string | undefined
-      /** true unless given. */
-      readonly enabled?: boolean | undefined
-      /** What a job of the type needs. */
-      readonly payload?: {
-        readonly [name: string]: unknown
-      } | undefined
-    }
+    readonly body: SchedulesUpdateInput
     readonly answer: Schedule
   }
   'schema.get': {
@@ -4157,41 +5423,7 @@ export interface Operations {
     readonly path: `admin/search/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly collection: string
-      /** What was asked for last; null: nothing yet. */
-      readonly isEnabled: boolean | null
-      /** Whether every search has an index. */
-      readonly isIndexed: boolean
-      readonly indexes: ReadonlyArray<SearchIndex>
-      readonly lastBuild: {
-        /** RFC 3339, UTC. */
-        readonly at: string
-        readonly durationMs: number | null
-        readonly error: string | null
-      } | null
-      /** The command that would help. */
-      readonly advice: string | null
-      /** Why it can have no index. */
-      readonly obstacle: string | null
-      /** Says which words have the same stem. */
-      readonly textSearchConfig: string
-      /** Whether pg_trgm is there, which `fuzzy` needs. */
-      readonly hasTrigrams: boolean
-      readonly columns: ReadonlyArray<{
-        readonly name: string
-        readonly isSearchable: boolean
-        /** Whether `customRanking` can name it. */
-        readonly isRankable: boolean
-      }>
-      readonly source: {
-        /** As the planner believes. */
-        readonly estimatedRows: number | null
-        readonly tableBytes: number
-        /** Of the searchable columns; null before the first `analyze`. */
-        readonly textBytes: number | null
-      }
-    }
+    readonly answer: SearchDescribeResult
   }
   'search.disable': {
     readonly method: 'POST'
@@ -4226,94 +5458,41 @@ export interface Operations {
     readonly path: 'admin/search'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly collection: string
-        /** What was asked for last; null: nothing yet. */
-        readonly isEnabled: boolean | null
-        /** Whether every search has an index. */
-        readonly isIndexed: boolean
-        readonly indexes: ReadonlyArray<SearchIndex>
-        readonly lastBuild: {
-          /** RFC 3339, UTC. */
-          readonly at: string
-          readonly durationMs: number | null
-          readonly error: string | null
-        } | null
-        /** The command that would help. */
-        readonly advice: string | null
-      }>
-    }
+    readonly answer: SearchListResult
   }
   'search.replaceSettings': {
     readonly method: 'PUT'
     readonly path: `collections/${string}/search-settings`
     readonly query: never
-    readonly body: {
-      /** At most 32. Text columns that are not named weigh least. */
-      readonly attributes?: ReadonlyArray<{
-        readonly column?: string | undefined
-        /** `high`, `medium`, `low` or `lowest`. */
-        readonly weight?: string | undefined
-      }> | undefined
-      /** At most 32 columns that sort records of the same rank. */
-      readonly customRanking?: ReadonlyArray<{
-        readonly column?: string | undefined
-        /** `asc` or `desc`. */
-        readonly order?: string | undefined
-      }> | undefined
-    }
+    readonly body: SearchReplaceSettingsInput
     readonly answer: SearchSettings
   }
   'search.replaceSynonyms': {
     readonly method: 'PUT'
     readonly path: `collections/${string}/synonyms`
     readonly query: never
-    readonly body: {
-      /** Empty removes all. Groups of 2 to 8 terms, each of at most 128 characters. */
-      readonly groups: ReadonlyArray<{
-        readonly terms?: ReadonlyArray<string> | undefined
-      }>
-    }
+    readonly body: SearchReplaceSynonymsInput
     readonly answer: SearchSynonyms
   }
   'sites.addFiles': {
     readonly method: 'POST'
     readonly path: `admin/sites/${string}/deploys/${string}/manifest`
     readonly query: never
-    readonly body: {
-      readonly files: ReadonlyArray<{
-        readonly path: string
-        /** In hexadecimal. */
-        readonly sha256: string
-        readonly size: number
-      }>
-    }
-    readonly answer: {
-      readonly missing: ReadonlyArray<string>
-    }
+    readonly body: SitesAddFilesInput
+    readonly answer: SitesAddFilesResult
   }
   'sites.checkTls': {
     readonly method: 'GET'
     readonly path: 'sites/tls-check'
     readonly query: 'domain'
     readonly body: undefined
-    readonly answer: {
-      readonly domain: string
-    }
+    readonly answer: SitesCheckTlsResult
   }
   'sites.create': {
     readonly method: 'POST'
     readonly path: 'admin/sites'
     readonly query: never
-    readonly body: {
-      readonly name: string
-      readonly spaMode?: boolean | undefined
-      /** UUID. */
-      readonly customDomainId?: string | undefined
-      /** A DNS label. */
-      readonly slug: string
-    }
+    readonly body: SitesCreateInput
     readonly answer: Site
   }
   'sites.createDeploy': {
@@ -4334,9 +5513,7 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: `admin/sites/${string}/deploys/${string}/fail`
     readonly query: never
-    readonly body: {
-      readonly errorMessage?: string | undefined
-    }
+    readonly body: SitesFailDeployInput
     readonly answer: Deploy
   }
   'sites.get': {
@@ -4358,24 +5535,14 @@ export interface Operations {
     readonly path: 'admin/sites'
     readonly query: 'page' | 'perPage'
     readonly body: undefined
-    readonly answer: {
-      readonly sites: ReadonlyArray<Site>
-      readonly totalCount: number
-      readonly page: number
-      readonly perPage: number
-    }
+    readonly answer: SitesListResult
   }
   'sites.listDeploys': {
     readonly method: 'GET'
     readonly path: `admin/sites/${string}/deploys`
     readonly query: 'page' | 'perPage'
     readonly body: undefined
-    readonly answer: {
-      readonly deploys: ReadonlyArray<Deploy>
-      readonly totalCount: number
-      readonly page: number
-      readonly perPage: number
-    }
+    readonly answer: SitesListDeploysResult
   }
   'sites.promoteDeploy': {
     readonly method: 'POST'
@@ -4395,13 +5562,7 @@ export interface Operations {
     readonly method: 'PUT'
     readonly path: `admin/sites/${string}`
     readonly query: never
-    readonly body: {
-      readonly name?: string | undefined
-      readonly spaMode?: boolean | undefined
-      /** UUID. */
-      readonly customDomainId?: string | undefined
-      readonly clearCustomDomain?: boolean | undefined
-    }
+    readonly body: SitesUpdateInput
     readonly answer: Site
   }
   'sites.uploadFile': {
@@ -4423,28 +5584,14 @@ export interface Operations {
     readonly path: 'admin/sms/health'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly today: SmsPeriod
-      readonly last_7d: SmsPeriod
-      readonly last_30d: SmsPeriod
-      /** `low conversion rate`: below 10 % today. */
-      readonly warning?: string
-    }
+    readonly answer: SmsHealthResult
   }
   'sms.list': {
     readonly method: 'GET'
     readonly path: 'admin/sms/messages'
     readonly query: 'page' | 'perPage'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<SmsMessage>
-      readonly page: number
-      readonly perPage: number
-      readonly totalItems: number
-      readonly totalPages: number
-      /** True: `totalItems` and `totalPages` are estimates, beyond 100,000. */
-      readonly isTotalEstimated?: boolean
-    }
+    readonly answer: SmsListResult
   }
   'sms.listOwn': {
     readonly method: 'GET'
@@ -4466,72 +5613,42 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'admin/sms/send'
     readonly query: never
-    readonly body: {
-      /** A number in international form. */
-      readonly to: string
-      /** At most 1600 characters. */
-      readonly body: string
-    }
-    readonly answer: {
-      readonly id: string
-      /** What the provider calls it. */
-      readonly message_id: string | null
-      readonly status: string
-      readonly to: string
-    }
+    readonly body: SmsSendInput
+    readonly answer: SmsSendResult
   }
   'sms.sendOwn': {
     readonly method: 'POST'
     readonly path: 'messaging/sms/send'
     readonly query: never
-    readonly body: {
-      /** A number in international form. */
-      readonly to: string
-      /** At most 1600 characters. */
-      readonly body: string
-    }
+    readonly body: SmsSendOwnInput
     readonly answer: SmsMessage
   }
   'socialLogin.beginLink': {
     readonly method: 'POST'
     readonly path: 'auth/link/oauth/begin'
     readonly query: never
-    readonly body: {
-      /** Such as `google`, or the name of an OpenID provider. */
-      readonly provider: string
-      /** Where to return. */
-      readonly redirect_to?: string | undefined
-    }
-    readonly answer: {
-      readonly url: string
-    }
+    readonly body: SocialLoginBeginLinkInput
+    readonly answer: SocialLoginBeginLinkResult
   }
   'socialLogin.finish': {
     readonly method: 'GET'
     readonly path: `auth/oauth/${string}/callback`
     readonly query: never
     readonly body: undefined
-    readonly answer: Authentication | PendingAuthentication
+    readonly answer: SocialLoginFinishResult
   }
   'socialLogin.finishForm': {
     readonly method: 'POST'
     readonly path: `auth/oauth/${string}/callback`
     readonly query: never
     readonly body: undefined
-    readonly answer: Authentication | PendingAuthentication
+    readonly answer: SocialLoginFinishFormResult
   }
   'socialLogin.link': {
     readonly method: 'POST'
     readonly path: 'auth/link/oauth'
     readonly query: never
-    readonly body: {
-      /** Such as `google`, or the name of an OpenID provider. */
-      readonly provider: string
-      /** The provider's token, issued to this server's client. */
-      readonly access_token?: string | undefined
-      /** Of Apple, whose access tokens open nothing: the id_token in place of an access token. */
-      readonly id_token?: string | undefined
-    }
+    readonly body: SocialLoginLinkInput
     readonly answer: Authentication
   }
   'socialLogin.listIdentities': {
@@ -4552,10 +5669,7 @@ export interface Operations {
     readonly method: 'DELETE'
     readonly path: 'auth/link/oauth'
     readonly query: never
-    readonly body: {
-      /** Such as `google`, or the name of an OpenID provider. */
-      readonly provider: string
-    }
+    readonly body: SocialLoginUnlinkInput
     readonly answer: undefined
   }
   'socialProviders.list': {
@@ -4563,9 +5677,7 @@ export interface Operations {
     readonly path: 'admin/auth/providers'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly providers: ReadonlyArray<SignInProvider>
-    }
+    readonly answer: SocialProvidersListResult
   }
   'socialProviders.reset': {
     readonly method: 'DELETE'
@@ -4579,25 +5691,13 @@ export interface Operations {
     readonly path: `admin/auth/providers/${string}/test`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly success: boolean
-      readonly message: string
-      /** To be registered at the provider. */
-      readonly callback_url: string
-    }
+    readonly answer: SocialProvidersTestResult
   }
   'socialProviders.update': {
     readonly method: 'PUT'
     readonly path: `admin/auth/providers/${string}`
     readonly query: never
-    readonly body: {
-      readonly enabled?: boolean | undefined
-      /** Id of the client. */
-      readonly client_id?: string | undefined
-      /** Secret of the client; stored encrypted. */
-      readonly client_secret?: string | undefined
-      readonly store_provider_tokens?: boolean | undefined
-    }
+    readonly body: SocialProvidersUpdateInput
     readonly answer: SignInProvider
   }
   'sql.cancel': {
@@ -4605,45 +5705,21 @@ export interface Operations {
     readonly path: `admin/sql/runs/${string}/cancel`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-    }
+    readonly answer: SqlCancelResult
   }
   'sql.changeSaved': {
     readonly method: 'PUT'
     readonly path: `admin/sql/saved/${string}`
     readonly query: never
-    readonly body: {
-      /** Another name. */
-      readonly name?: string | undefined
-      /** Another query. */
-      readonly query?: string | undefined
-      /** As read. Another one is a conflict. */
-      readonly version: number
-    }
+    readonly body: SqlChangeSavedInput
     readonly answer: SavedSql
   }
   'sql.explain': {
     readonly method: 'POST'
     readonly path: 'admin/sql/explain'
     readonly query: never
-    readonly body: {
-      /** At most a million characters. */
-      readonly query: string
-      /** `read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
-      readonly mode?: string | undefined
-      readonly runAs?: SqlCaller | undefined
-      /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
-      readonly parameters?: ReadonlyArray<unknown> | undefined
-      /** Of the whole run; 30 unless given, at most 600. */
-      readonly timeoutSeconds?: number | undefined
-      readonly analyze?: boolean | undefined
-    }
-    readonly answer: {
-      /** As EXPLAIN (FORMAT JSON) answers it. */
-      readonly plan: unknown
-      readonly durationMs: number
-    }
+    readonly body: SqlExplainInput
+    readonly answer: SqlExplainResult
   }
   'sql.forgetSaved': {
     readonly method: 'DELETE'
@@ -4671,93 +5747,41 @@ export interface Operations {
     readonly path: 'admin/sql/runs'
     readonly query: 'q' | 'limit' | 'cursor'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<SqlRun>
-      /** Absent on the last page. */
-      readonly nextCursor?: string
-    }
+    readonly answer: SqlListRunsResult
   }
   'sql.listSaved': {
     readonly method: 'GET'
     readonly path: 'admin/sql/saved'
     readonly query: 'q' | 'limit' | 'cursor'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly id: string
-        /** Folders are the parts before its slashes. */
-        readonly name: string
-        readonly query: string
-        readonly version: number
-        /** RFC 3339, UTC. */
-        readonly createdAt: string
-        /** RFC 3339, UTC. */
-        readonly updatedAt: string
-        /** Characters of the whole query. */
-        readonly queryLength: number
-        /** Whether the query by its id is longer than here; of a run, or its error. */
-        readonly isCut: boolean
-      }>
-      /** Absent on the last page. */
-      readonly nextCursor?: string
-    }
+    readonly answer: SqlListSavedResult
   }
   'sql.listSchemas': {
     readonly method: 'GET'
     readonly path: 'admin/sql/schemas'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<string>
-    }
+    readonly answer: SqlListSchemasResult
   }
   'sql.nameSchema': {
     readonly method: 'GET'
     readonly path: `admin/sql/schemas/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly schema: string
-      readonly relations: ReadonlyArray<{
-        readonly name: string
-        readonly kind: string
-        readonly columns: ReadonlyArray<string>
-      }>
-      readonly functions: ReadonlyArray<string>
-    }
+    readonly answer: SqlNameSchemaResult
   }
   'sql.run': {
     readonly method: 'POST'
     readonly path: 'admin/sql'
     readonly query: never
-    readonly body: {
-      /** At most a million characters. */
-      readonly query: string
-      /** `read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
-      readonly mode?: string | undefined
-      readonly runAs?: SqlCaller | undefined
-      /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
-      readonly parameters?: ReadonlyArray<unknown> | undefined
-      /** Of the whole run; 30 unless given, at most 600. */
-      readonly timeoutSeconds?: number | undefined
-      /** UUID, to cancel the run by; chosen by the server unless given. */
-      readonly id?: string | undefined
-      /** `all` (unless given): one transaction for all statements. `each`: every statement by itself. */
-      readonly transaction?: string | undefined
-      /** Of each statement; 1000 unless given, at most 10000. */
-      readonly maxRows?: number | undefined
-    }
+    readonly body: SqlRunInput
     readonly answer: SqlResult
   }
   'sql.save': {
     readonly method: 'POST'
     readonly path: 'admin/sql/saved'
     readonly query: never
-    readonly body: {
-      /** At most 200 characters. */
-      readonly name: string
-      readonly query: string
-    }
+    readonly body: SqlSaveInput
     readonly answer: SavedSql
   }
   'stats.get': {
@@ -4765,21 +5789,7 @@ export interface Operations {
     readonly path: 'admin/stats'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly uptime_seconds: number
-      readonly node: string
-      readonly node_version: string
-      readonly active_resources: number
-      /** Bytes of the heap in use. */
-      readonly memory_alloc: number
-      /** Bytes of the process in memory. */
-      readonly memory_sys: number
-      readonly gc_cycles: number
-      readonly db_pool_total: number
-      readonly db_pool_idle: number
-      readonly db_pool_in_use: number
-      readonly db_pool_max: number
-    }
+    readonly answer: StatsGetResult
   }
   'storage.addToUpload': {
     readonly method: 'PATCH'
@@ -4792,63 +5802,28 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: `admin/rls/templates/storage-objects/${string}`
     readonly query: never
-    readonly body: {
-      /** All buckets unless given. */
-      readonly bucket?: string | undefined
-    }
-    readonly answer: {
-      readonly template: string
-      readonly table: string
-      readonly bucket?: string
-      readonly policies: ReadonlyArray<{
-        readonly name: string
-        readonly command: string
-      }>
-    }
+    readonly body: StorageApplyTemplateInput
+    readonly answer: StorageApplyTemplateResult
   }
   'storage.beginUpload': {
     readonly method: 'POST'
     readonly path: 'storage/upload/resumable'
     readonly query: 'bucket' | 'name'
     readonly body: undefined
-    readonly answer: {
-      readonly id: string
-      readonly bucket: string
-      readonly name: string
-      /** Bytes. */
-      readonly totalSize: number
-      /** active or completed */
-      readonly status: string
-      /** Seconds since 1970; 24 hours after the last bytes came. */
-      readonly expiresAt: number
-      /** resumable */
-      readonly uploadType: string
-    }
+    readonly answer: StorageBeginUploadResult
   }
   'storage.copy': {
     readonly method: 'POST'
     readonly path: `storage/${string}/${string}/copy`
     readonly query: never
-    readonly body: {
-      /** The same bucket unless given. */
-      readonly bucket?: string | undefined
-      /** The same name unless given. */
-      readonly name?: string | undefined
-    }
+    readonly body: StorageCopyInput
     readonly answer: StorageObject
   }
   'storage.createBucket': {
     readonly method: 'POST'
     readonly path: 'storage/buckets'
     readonly query: never
-    readonly body: {
-      readonly name: string
-      readonly public?: boolean | undefined
-      /** Bytes; null: as configured. */
-      readonly maxFileSize?: number | null | undefined
-      /** Media types such as `image/png` and `image/*`; null: all. */
-      readonly allowedTypes?: ReadonlyArray<string> | null | undefined
-    }
+    readonly body: StorageCreateBucketInput
     readonly answer: Bucket
   }
   'storage.delete': {
@@ -4891,36 +5866,20 @@ export interface Operations {
     readonly path: `storage/${string}`
     readonly query: 'prefix' | 'delimiter' | 'limit' | 'cursor' | 'offset' | 'skipTotal'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<StorageObject>
-      readonly prefixes?: ReadonlyArray<string>
-      /** Objects and prefixes of all pages; -1 where they are not counted. Counting ends at 10,000 objects, with a delimiter at 1,000 objects and prefixes. */
-      readonly totalItems: number
-      /** There are more than `totalItems`. */
-      readonly isTotalBounded?: boolean
-      /** Where there are more. */
-      readonly nextCursor?: string
-    }
+    readonly answer: StorageListResult
   }
   'storage.listBuckets': {
     readonly method: 'GET'
     readonly path: 'storage/buckets'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<Bucket>
-    }
+    readonly answer: StorageListBucketsResult
   }
   'storage.move': {
     readonly method: 'POST'
     readonly path: `storage/${string}/${string}/move`
     readonly query: never
-    readonly body: {
-      /** The same bucket unless given. */
-      readonly bucket?: string | undefined
-      /** The same name unless given. */
-      readonly name?: string | undefined
-    }
+    readonly body: StorageMoveInput
     readonly answer: StorageObject
   }
   'storage.overrideUploadMethod': {
@@ -4942,57 +5901,34 @@ export interface Operations {
     readonly path: `storage/${string}/${string}/revoke`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      /** Addresses that were ended. */
-      readonly revoked: number
-    }
+    readonly answer: StorageRevokeAddressesResult
   }
   'storage.setQuota': {
     readonly method: 'PUT'
     readonly path: `admin/users/${string}/storage-quota`
     readonly query: never
-    readonly body: {
-      readonly quota_mb: number | null
-    }
+    readonly body: StorageSetQuotaInput
     readonly answer: StorageQuota
   }
   'storage.sign': {
     readonly method: 'POST'
     readonly path: `storage/${string}/${string}/sign`
     readonly query: never
-    readonly body: {
-      /** Seconds. */
-      readonly expiresIn?: number | undefined
-    }
-    readonly answer: {
-      /** Relative to the server. */
-      readonly url: string
-    }
+    readonly body: StorageSignInput
+    readonly answer: StorageSignResult
   }
   'storage.signUpload': {
     readonly method: 'POST'
     readonly path: `storage/${string}/${string}/sign-upload`
     readonly query: never
-    readonly body: {
-      /** Seconds. */
-      readonly expiresIn?: number | undefined
-    }
-    readonly answer: {
-      /** Relative to the server. */
-      readonly url: string
-    }
+    readonly body: StorageSignUploadInput
+    readonly answer: StorageSignUploadResult
   }
   'storage.updateBucket': {
     readonly method: 'PUT'
     readonly path: `storage/buckets/${string}`
     readonly query: never
-    readonly body: {
-      readonly public?: boolean | undefined
-      /** Bytes; null: as configured. */
-      readonly maxFileSize?: number | null | undefined
-      /** Media types such as `image/png` and `image/*`; null: all. */
-      readonly allowedTypes?: ReadonlyArray<string> | null | undefined
-    }
+    readonly body: StorageUpdateBucketInput
     readonly answer: Bucket
   }
   'storage.upload': {
@@ -5006,169 +5942,43 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'admin/structure/apply'
     readonly query: never
-    readonly body: {
-      readonly sql: string
-      /** What it does, such as `add todo`; the name of the file is made of it. */
-      readonly name: string
-      /** Of the plan; 409 when the structure has changed since. */
-      readonly version?: string | undefined
-    }
-    readonly answer: {
-      readonly name: string
-      /** null where there is no folder. */
-      readonly path: string | null
-      readonly content: string
-    }
+    readonly body: StructureApplyInput
+    readonly answer: StructureApplyResult
   }
   'structure.diagram': {
     readonly method: 'GET'
     readonly path: 'admin/structure/diagram'
     readonly query: 'schema' | 'aroundSchema' | 'aroundName'
     readonly body: undefined
-    readonly answer: {
-      /** Of tables; more than are listed, when they are too many. */
-      readonly count: number
-      readonly tables: ReadonlyArray<{
-        readonly schema: string
-        readonly name: string
-        readonly columns: ReadonlyArray<{
-          readonly name: string
-          readonly type: string
-          readonly isKey: boolean
-        }>
-      }>
-      readonly references: ReadonlyArray<{
-        readonly name: string
-        readonly from: {
-          readonly schema: string
-          readonly name: string
-          readonly columns: ReadonlyArray<string>
-        }
-        readonly to: {
-          readonly schema: string
-          readonly name: string
-          readonly columns: ReadonlyArray<string>
-        }
-      }>
-    }
+    readonly answer: StructureDiagramResult
   }
   'structure.get': {
     readonly method: 'GET'
     readonly path: `admin/structure/relations/${string}/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly schema: string
-      readonly name: string
-      /** table, partitioned table, view, materialized view or foreign table */
-      readonly kind: string
-      readonly comment: string | null
-      /** As the planner believes. */
-      readonly estimatedRows: number | null
-      /** With indexes. */
-      readonly bytes: number
-      readonly isRlsEnabled: boolean
-      readonly isRlsForced: boolean
-      readonly policyCount: number
-      /** Such as `security_invoker=true`. */
-      readonly options: ReadonlyArray<string>
-      readonly hasPrimaryKey: boolean
-      /** Whether its schema is one of `database.schemas`. */
-      readonly isServed: boolean
-      /** Privileges of callers with and without a token, before policies. */
-      readonly callers: {
-        readonly authenticated: ReadonlyArray<string>
-        readonly anonymous: ReadonlyArray<string>
-      }
-      readonly owner: string
-      readonly partitionKey: string | null
-      readonly partitionOf: string | null
-      readonly tableBytes: number
-      readonly indexBytes: number
-      readonly columns: ReadonlyArray<StructureColumn>
-      readonly constraints: ReadonlyArray<StructureConstraint>
-      readonly indexes: ReadonlyArray<StructureIndex>
-      readonly triggers: ReadonlyArray<StructureTrigger>
-      readonly policies: ReadonlyArray<StructurePolicy>
-      readonly grants: ReadonlyArray<{
-        readonly role: string
-        readonly privileges: ReadonlyArray<string>
-      }>
-      /** What would have to be dropped before it. */
-      readonly dependents: ReadonlyArray<{
-        readonly kind: string
-        readonly name: string
-      }>
-      /** Of a view. */
-      readonly query: string | null
-      /** SQL that makes it as it is, for reading. */
-      readonly definition: string
-    }
+    readonly answer: StructureGetResult
   }
   'structure.list': {
     readonly method: 'GET'
     readonly path: 'admin/structure/relations'
     readonly query: 'schema' | 'q' | 'afterSchema' | 'afterName' | 'limit'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly schema: string
-        readonly name: string
-        /** table, partitioned table, view, materialized view or foreign table */
-        readonly kind: string
-        readonly comment: string | null
-        /** As the planner believes. */
-        readonly estimatedRows: number | null
-        /** With indexes. */
-        readonly bytes: number
-        readonly isRlsEnabled: boolean
-        readonly isRlsForced: boolean
-        readonly policyCount: number
-        /** Such as `security_invoker=true`. */
-        readonly options: ReadonlyArray<string>
-        readonly hasPrimaryKey: boolean
-        /** Whether its schema is one of `database.schemas`. */
-        readonly isServed: boolean
-        /** Privileges of callers with and without a token, before policies. */
-        readonly callers: {
-          readonly authenticated: ReadonlyArray<string>
-          readonly anonymous: ReadonlyArray<string>
-        }
-      }>
-      readonly next: {
-        readonly schema: string
-        readonly name: string
-      } | null
-    }
+    readonly answer: StructureListResult
   }
   'structure.migration': {
     readonly method: 'GET'
     readonly path: `admin/structure/migrations/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly name: string
-      readonly content: string
-    }
+    readonly answer: StructureMigrationResult
   }
   'structure.migrations': {
     readonly method: 'GET'
     readonly path: 'admin/structure/migrations'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      /** null where there is none to write to. */
-      readonly folder: string | null
-      readonly applied: ReadonlyArray<{
-        readonly name: string
-        readonly appliedAt: string
-      }>
-      readonly pending: ReadonlyArray<string>
-      /** Why nothing can be applied. */
-      readonly obstacles: ReadonlyArray<string>
-      /** Objects that were changed other than by migrations. */
-      readonly drift: number
-    }
+    readonly answer: StructureMigrationsResult
   }
   'structure.objects': {
     readonly method: 'GET'
@@ -5181,48 +5991,21 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'admin/structure/plan'
     readonly query: never
-    readonly body: {
-      /** `kind`, `schema`, `name` and the members of the kind: create_table, rename_table, comment_table, drop_relation, add_column, alter_column, drop_column, set_row_level_security, set_grants, create_index, drop_index, add_primary_key, add_unique, add_check, add_foreign_key, validate_constraint, rename_constraint, drop_constraint, create_enum, add_enum_value, rename_enum_value, rename_type, drop_type, apply_template, create_policy, alter_policy, drop_policy, drop_trigger, set_trigger, drop_function. */
-      readonly change?: {
-        readonly [name: string]: unknown
-      } | undefined
-      /** A script, instead of a change. */
-      readonly sql?: string | undefined
-    }
-    readonly answer: {
-      readonly sql: string
-      /** Of the structure now; `apply` takes it. */
-      readonly version: string
-      readonly isRehearsed: boolean
-      /** The gravest first. */
-      readonly warnings: ReadonlyArray<StructureWarning>
-      readonly locks?: ReadonlyArray<StructureLock>
-      readonly rewritten?: ReadonlyArray<{
-        readonly relation: string
-        readonly bytes: number
-      }>
-      readonly changes?: ReadonlyArray<SchemaChange>
-      readonly access?: ReadonlyArray<AccessChange>
-    }
+    readonly body: StructurePlanInput
+    readonly answer: StructurePlanResult
   }
   'support.answer': {
     readonly method: 'POST'
     readonly path: `admin/support/tickets/${string}/messages`
     readonly query: never
-    readonly body: {
-      /** At most 20000 characters. */
-      readonly body: string
-    }
+    readonly body: SupportAnswerInput
     readonly answer: TicketMessage
   }
   'support.change': {
     readonly method: 'PUT'
     readonly path: `admin/support/tickets/${string}`
     readonly query: never
-    readonly body: {
-      /** open, answered or closed */
-      readonly status?: string | undefined
-    }
+    readonly body: SupportChangeInput
     readonly answer: TicketWithMessages
   }
   'support.get': {
@@ -5264,12 +6047,7 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'support/tickets'
     readonly query: never
-    readonly body: {
-      /** One line of at most 200 characters. */
-      readonly subject: string
-      /** At most 20000 characters. */
-      readonly body: string
-    }
+    readonly body: SupportOpenInput
     readonly answer: TicketWithMessages
   }
   'support.receiveMail': {
@@ -5277,36 +6055,20 @@ export interface Operations {
     readonly path: 'webhooks/support/email'
     readonly query: never
     readonly body: undefined
-    readonly answer: TicketMessage | {
-      readonly ok: boolean
-    }
+    readonly answer: SupportReceiveMailResult
   }
   'support.write': {
     readonly method: 'POST'
     readonly path: `support/tickets/${string}/messages`
     readonly query: never
-    readonly body: {
-      /** At most 20000 characters. */
-      readonly body: string
-    }
+    readonly body: SupportWriteInput
     readonly answer: TicketMessage
   }
   'tables.applyChanges': {
     readonly method: 'POST'
     readonly path: `admin/tables/${string}/changes`
     readonly query: never
-    readonly body: {
-      readonly operations: ReadonlyArray<{
-        readonly method: 'create' | 'update' | 'delete'
-        /** As in a batch. */
-        readonly id?: string | undefined
-        /** Of the row as it was read. */
-        readonly version?: string | undefined
-        readonly body?: {
-          readonly [name: string]: unknown
-        } | undefined
-      }>
-    }
+    readonly body: TablesApplyChangesInput
     readonly answer: ReadonlyArray<{
       /** Of the operation. */
       readonly index: number
@@ -5325,100 +6087,35 @@ export interface Operations {
     readonly path: `admin/tables/${string}/cell`
     readonly query: 'id' | 'column'
     readonly body: undefined
-    readonly answer: {
-      /** Bytes as `\x…`. */
-      readonly value: string | null
-    }
+    readonly answer: TablesCellResult
   }
   'tables.count': {
     readonly method: 'GET'
     readonly path: `admin/tables/${string}/count`
     readonly query: 'filter' | 'search' | 'as' | 'most'
     readonly body: undefined
-    readonly answer: {
-      readonly count: number
-      /** There are more than were counted. */
-      readonly isBounded: boolean
-      /** Of the planner. */
-      readonly estimate: number
-    }
+    readonly answer: TablesCountResult
   }
   'tables.get': {
     readonly method: 'GET'
     readonly path: `admin/tables/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      /** How the API addresses it. */
-      readonly table: string
-      readonly schema: string
-      readonly name: string
-      readonly kind: 'table' | 'partitioned_table' | 'view' | 'materialized_view' | 'foreign_table'
-      readonly comment?: string
-      readonly rlsEnabled: boolean
-      readonly policies: number
-      readonly isWritable: boolean
-      readonly primaryKey: ReadonlyArray<string>
-      /** As in `/api/schema`. */
-      readonly columns: ReadonlyArray<GridColumn>
-      readonly relations: ReadonlyArray<{
-        readonly name: string
-        readonly kind: 'many-to-one' | 'one-to-many'
-        readonly table: string
-        readonly pairs: ReadonlyArray<{
-          readonly from: string
-          readonly to: string
-        }>
-        readonly constraint: string
-      }>
-      /** Columns that an index sorts. */
-      readonly sorted: ReadonlyArray<string>
-      /** Whether streams are sent what plain SQL changes, too (`events.capture`). */
-      readonly isCaptured: boolean
-    }
+    readonly answer: TablesGetResult
   }
   'tables.rows': {
     readonly method: 'GET'
     readonly path: `admin/tables/${string}/rows`
     readonly query: 'filter' | 'search' | 'as' | 'columns' | 'sort' | 'limit' | 'after' | 'before' | 'from' | 'id' | 'maxCost'
     readonly body: undefined
-    readonly answer: {
-      readonly columns: ReadonlyArray<string>
-      /** Characters after which cells are cut; they have one more then. */
-      readonly width: number
-      /** `file`: without a primary key, in the order of the file, forwards only. */
-      readonly paging: 'keyset' | 'file' | 'offset'
-      /** null where nothing is before. */
-      readonly before: string | null
-      /** null at the end. */
-      readonly after: string | null
-      readonly rows: ReadonlyArray<{
-        /** Primary key. */
-        readonly key: ReadonlyArray<string> | null
-        /** What a change names; null where rows cannot be changed. */
-        readonly version: string | null
-        readonly sizes?: {
-          readonly [name: string]: number
-        }
-        readonly cells: ReadonlyArray<string | null>
-      }>
-    }
+    readonly answer: TablesRowsResult
   }
   'usage.breakdown': {
     readonly method: 'GET'
     readonly path: 'admin/usage/breakdown'
     readonly query: 'period' | 'from' | 'to' | 'metric' | 'group_by' | 'limit'
     readonly body: undefined
-    readonly answer: {
-      readonly metric: string
-      readonly groupBy: string
-      readonly items: ReadonlyArray<{
-        readonly key: string
-        /** Of an app. */
-        readonly name?: string
-        readonly value: number
-      }>
-    }
+    readonly answer: UsageBreakdownResult
   }
   'usage.get': {
     readonly method: 'GET'
@@ -5453,32 +6150,13 @@ export interface Operations {
     readonly path: 'admin/usage'
     readonly query: 'period' | 'from' | 'to' | 'sort' | 'limit' | 'offset'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<{
-        readonly tenantId: string
-        readonly tenantName: string
-        readonly requestCount: number
-        readonly storageBytesUsed: number
-        readonly bandwidthBytes: number
-        readonly bandwidthInBytes: number
-        readonly bandwidthOutBytes: number
-        readonly functionInvocations: number
-        readonly realtimePeakConnections: number
-        readonly jobRuns: number
-      }>
-      readonly total: number
-      readonly limit: number
-      readonly offset: number
-    }
+    readonly answer: UsageListResult
   }
   'usage.setPlan': {
     readonly method: 'PUT'
     readonly path: `admin/usage/${string}/plan`
     readonly query: never
-    readonly body: {
-      /** A plan of `usage.plans`, or `default`. */
-      readonly plan: string
-    }
+    readonly body: UsageSetPlanInput
     readonly answer: TenantLimits
   }
   'usage.trends': {
@@ -5486,30 +6164,13 @@ export interface Operations {
     readonly path: 'admin/usage/trends'
     readonly query: 'period' | 'from' | 'to' | 'metric' | 'granularity'
     readonly body: undefined
-    readonly answer: {
-      readonly metric: string
-      readonly granularity: string
-      readonly items: ReadonlyArray<{
-        readonly timestamp: string
-        readonly value: number
-      }>
-    }
+    readonly answer: UsageTrendsResult
   }
   'users.create': {
     readonly method: 'POST'
     readonly path: 'admin/users'
     readonly query: never
-    readonly body: {
-      readonly email?: string | undefined
-      /** International form, such as +12025550123. */
-      readonly phone?: string | undefined
-      /** At least `auth.min_password_length` characters. */
-      readonly password?: string | undefined
-      /** Whether the address counts as verified. */
-      readonly emailVerified?: boolean | undefined
-      /** Not together with the others but `email`. */
-      readonly invite?: boolean | undefined
-    }
+    readonly body: UsersCreateInput
     readonly answer: AdminUser
   }
   'users.delete': {
@@ -5558,49 +6219,22 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: `admin/users/${string}/impersonate`
     readonly query: never
-    readonly body: {
-      /** Kept in the audit. */
-      readonly reason: string
-      readonly aal?: 'aal1' | 'aal2' | undefined
-    }
-    readonly answer: {
-      readonly id: string
-      /** Access token, a JWT; shown this once. */
-      readonly token: string
-      readonly expiresAt: string
-      readonly user: AdminUser
-    }
+    readonly body: UsersImpersonateInput
+    readonly answer: UsersImpersonateResult
   }
   'users.list': {
     readonly method: 'GET'
     readonly path: 'admin/users'
     readonly query: 'page' | 'perPage' | 'cursor' | 'skipTotal' | 'total' | 'search' | 'disabled' | 'anonymous' | 'verified' | 'factor' | 'provider'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<AdminUser>
-      readonly page: number
-      readonly perPage: number
-      /** Of a search with more than 10,000 matches an estimate. */
-      readonly totalItems: number
-      /** True: `totalItems` and `totalPages` are estimates. */
-      readonly isTotalEstimated?: boolean
-      readonly totalPages: number
-      /** Where there are more. */
-      readonly nextCursor?: string
-      /** False: not every user was considered. The page is sorted from 10,000 matches of more, or ends at `searchedTo`. */
-      readonly isSearchComplete?: boolean
-      /** When the oldest user that a bounded search has read was made; `nextCursor` continues there. */
-      readonly searchedTo?: string
-    }
+    readonly answer: UsersListResult
   }
   'users.listFactors': {
     readonly method: 'GET'
     readonly path: `admin/users/${string}/factors`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly factors: ReadonlyArray<Factor>
-    }
+    readonly answer: UsersListFactorsResult
   }
   'users.listGrants': {
     readonly method: 'GET'
@@ -5621,9 +6255,7 @@ export interface Operations {
     readonly path: `admin/users/${string}/passkeys`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly credentials: ReadonlyArray<Passkey>
-    }
+    readonly answer: UsersListPasskeysResult
   }
   'users.listProviderTokens': {
     readonly method: 'GET'
@@ -5644,31 +6276,7 @@ export interface Operations {
     readonly path: `admin/users/${string}/deletion`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      /** Rows that reference the user by foreign key. */
-      readonly references: ReadonlyArray<{
-        /** With its schema. */
-        readonly table: string
-        readonly columns: ReadonlyArray<string>
-        /** `cascade`, `set null`, `set default`, `restrict` or `no action`. */
-        readonly action: string
-        /** Null: not counted within a second. At most 10,001, which stands for more than 10,000. */
-        readonly rows: number | null
-      }>
-      /** Tables whose rows reference rows that would be deleted; not counted. */
-      readonly further: ReadonlyArray<{
-        readonly table: string
-        readonly references: string
-        /** `cascade`, `set null`, `set default`, `restrict` or `no action`. */
-        readonly action: string
-      }>
-      readonly files: {
-        readonly count: number
-        readonly bytes: number
-      }
-      /** Tables whose rows have to be removed first. */
-      readonly blockedBy: ReadonlyArray<string>
-    }
+    readonly answer: UsersPreviewDeletionResult
   }
   'users.removeFactor': {
     readonly method: 'DELETE'
@@ -5716,57 +6324,22 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: `admin/users/${string}/mail`
     readonly query: never
-    readonly body: {
-      /** `password_reset`, `magic_link`, `email_verification` or `invitation`. */
-      readonly purpose: string
-    }
-    readonly answer: {
-      readonly message: string
-    }
+    readonly body: UsersSendMailInput
+    readonly answer: UsersSendMailResult
   }
   'users.update': {
     readonly method: 'PATCH'
     readonly path: `admin/users/${string}`
     readonly query: never
-    readonly body: {
-      readonly email?: string | undefined
-      readonly emailVerified?: boolean | undefined
-      /** Null: none. */
-      readonly phone?: string | null | undefined
-    }
+    readonly body: UsersUpdateInput
     readonly answer: AdminUser
   }
   'vectorIndexes.create': {
     readonly method: 'POST'
     readonly path: 'admin/vector/indexes'
     readonly query: never
-    readonly body: {
-      readonly table: string
-      readonly column: string
-      /** `hnsw` or `ivfflat`. */
-      readonly method: string
-      /** `cosine`, `l2` or `inner_product`. */
-      readonly metric: string
-      /** public unless given. */
-      readonly schema?: string | undefined
-      /** idx_<table>_<column>_<method> unless given. */
-      readonly index_name?: string | undefined
-      /** ivfflat: number of lists, 1 to 32768. */
-      readonly lists?: number | undefined
-      /** hnsw: links of each row, 2 to 100. */
-      readonly m?: number | undefined
-      /** hnsw: candidates while building, 4 to 1000. */
-      readonly ef_construction?: number | undefined
-    }
-    readonly answer: {
-      readonly index_name: string
-      /** `hnsw` or `ivfflat`. */
-      readonly method: string
-      /** `cosine`, `l2` or `inner_product`. */
-      readonly metric: string
-      readonly table: string
-      readonly column: string
-    }
+    readonly body: VectorIndexesCreateInput
+    readonly answer: VectorIndexesCreateResult
   }
   'vectorIndexes.delete': {
     readonly method: 'DELETE'
@@ -5780,25 +6353,13 @@ export interface Operations {
     readonly path: 'admin/vector/indexes'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly indexes: ReadonlyArray<VectorIndex>
-    }
+    readonly answer: VectorIndexesListResult
   }
   'webhooks.create': {
     readonly method: 'POST'
     readonly path: 'webhooks'
     readonly query: never
-    readonly body: {
-      /** An absolute http or https URL without credentials. */
-      readonly url: string
-      /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once. */
-      readonly secret?: string | null | undefined
-      /** Of create, update, delete and truncate; the first three unless given. */
-      readonly events?: ReadonlyArray<string> | undefined
-      /** Names of collections; empty: all. */
-      readonly tables?: ReadonlyArray<string> | undefined
-      readonly enabled?: boolean | undefined
-    }
+    readonly body: WebhooksCreateInput
     readonly answer: Webhook
   }
   'webhooks.delete': {
@@ -5827,24 +6388,14 @@ export interface Operations {
     readonly path: 'webhooks'
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<Webhook>
-    }
+    readonly answer: WebhooksListResult
   }
   'webhooks.listDeliveries': {
     readonly method: 'GET'
     readonly path: `webhooks/${string}/deliveries`
     readonly query: 'page' | 'perPage' | 'failed_only'
     readonly body: undefined
-    readonly answer: {
-      readonly items: ReadonlyArray<WebhookDelivery>
-      readonly page: number
-      readonly perPage: number
-      readonly totalItems: number
-      /** True: `totalItems` and `totalPages` are estimates, beyond 100,000. */
-      readonly isTotalEstimated?: boolean
-      readonly totalPages: number
-    }
+    readonly answer: WebhooksListDeliveriesResult
   }
   'webhooks.replay': {
     readonly method: 'POST'
@@ -5857,75 +6408,28 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: `webhooks/${string}/replays`
     readonly query: never
-    readonly body: {
-      /** `failed` (unless given): events of which no attempt has succeeded; `delivered`: all that were tried; `missed`: events of the log that the webhook asks for and that were never queued for it. */
-      readonly which?: string | undefined
-      /** RFC 3339, or YYYY-MM-DD: attempts, or missed events, from then on. */
-      readonly since?: string | undefined
-      /** RFC 3339, or YYYY-MM-DD, which is included. */
-      readonly until?: string | undefined
-      /** `nextCursor` of the request before: continues where it ended. */
-      readonly cursor?: string | undefined
-      /** At most so many, the oldest; 1000 unless given, at most 10000. */
-      readonly limit?: number | undefined
-      /** true: only counts them. */
-      readonly dryRun?: boolean | undefined
-    }
-    readonly answer: {
-      /** Events that are queued now; with `dryRun`, that would be. */
-      readonly queued: number
-      /** Whether the limit was reached. */
-      readonly hasMore: boolean
-      /** With `hasMore`: where the next request continues. */
-      readonly nextCursor?: string
-    }
+    readonly body: WebhooksReplayRangeInput
+    readonly answer: WebhooksReplayRangeResult
   }
   'webhooks.test': {
     readonly method: 'POST'
     readonly path: `webhooks/${string}/test`
     readonly query: never
     readonly body: undefined
-    readonly answer: {
-      readonly success: boolean
-      readonly statusCode?: number
-      readonly durationMs: number
-      readonly error?: string
-    }
+    readonly answer: WebhooksTestResult
   }
   'webhooks.try': {
     readonly method: 'POST'
     readonly path: `webhooks/${string}/deliveries/${string}/try`
     readonly query: never
-    readonly body: {
-      /** An absolute http or https URL without credentials. */
-      readonly url: string
-      /** Signs this attempt. The secret of the webhook is not used. */
-      readonly secret?: string | undefined
-    }
-    readonly answer: {
-      readonly success: boolean
-      readonly statusCode?: number
-      readonly durationMs: number
-      readonly error?: string
-      /** Its first 64 KiB. */
-      readonly responseBody?: string
-    }
+    readonly body: WebhooksTryInput
+    readonly answer: WebhooksTryResult
   }
   'webhooks.update': {
     readonly method: 'PATCH'
     readonly path: `webhooks/${string}`
     readonly query: never
-    readonly body: {
-      /** An absolute http or https URL without credentials. */
-      readonly url?: string | undefined
-      /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once. */
-      readonly secret?: string | null | undefined
-      /** Of create, update, delete and truncate; the first three unless given. */
-      readonly events?: ReadonlyArray<string> | undefined
-      /** Names of collections; empty: all. */
-      readonly tables?: ReadonlyArray<string> | undefined
-      readonly enabled?: boolean | undefined
-    }
+    readonly body: WebhooksUpdateInput
     readonly answer: Webhook
   }
 }

@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import type { Documented } from '../schemas.ts'
 import { collectComponents } from './components.ts'
+import { nameBodies } from './named-bodies.ts'
 import { completeOperations, type OperationSchema } from './operations.ts'
 
 /** Collects the schemas of every route added later into an OpenAPI 3.1 document. */
@@ -10,7 +11,9 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
   await app.register(swagger, {
     transformObject(document) {
       if (!('openapiObject' in document)) return document.swaggerObject
-      completeOperations(document.openapiObject.paths ?? {}, schemas)
+      const { paths = {} } = document.openapiObject
+      completeOperations(paths, schemas)
+      nameBodies(paths)
       return collectComponents(document.openapiObject)
     },
     transform: ({ schema, url }) => nameWildcard(describeRequest(schema), url),
