@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { pino } from 'pino'
-import { loadConfig } from '../packages/server/src/config/load.ts'
+import { loadConfig } from '../packages/server/src/configuration.ts'
 import { Notifications } from '../packages/server/src/database/notifications/notifications.ts'
 import { openDatabase } from '../packages/server/src/database/open.ts'
 import { createJobQueue } from '../packages/server/src/features/events/jobs/index.ts'

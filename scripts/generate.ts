@@ -7,8 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { createApp } from '../packages/server/src/app.ts'
-import { loadConfig } from '../packages/server/src/config/load.ts'
-import { describeConfiguration } from '../packages/server/src/config/reference.ts'
+import { describeConfiguration, loadConfig } from '../packages/server/src/configuration.ts'
 import { listErrors } from '../packages/server/src/error-catalog.ts'
 import { type ApiDocument, printOperations } from './print-operations.ts'
 
@@ -17,7 +16,7 @@ const root = join(import.meta.dirname, '..')
 const document = await readApiDocument()
 
 const files: Readonly<Record<string, string>> = {
-  'docs/generated/configuration.md': note('config/schema.ts', describeConfiguration()),
+  'docs/generated/configuration.md': note('configuration.ts', describeConfiguration()),
   'docs/generated/errors.md': note('the errors.ts files', describeErrors()),
   'packages/client/src/error-slugs.ts': printErrorSlugs(),
   'docs/generated/openapi.json': `${JSON.stringify(document, undefined, 2)}\n`,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { isDevelopment, requiresRls } from './config/development.ts'
-import type { Config } from './config/schema.ts'
+import type { Config } from './configuration.ts'
 import { reportClosedRelations, reportRenamedRelations } from './database/catalog/first-start.ts'
 import { LiveCatalog } from './database/catalog/live-catalog.ts'
 import { catalogScopeOf } from './database/catalog/load.ts'

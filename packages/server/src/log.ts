@@ -1,5 +1,5 @@
 import { type Logger, pino } from 'pino'
-import type { Config } from './config/schema.ts'
+import type { LoggingConfig } from './config/logging.ts'
 import { createLogOutput } from './log-output.ts'
 
 /** Names that must never carry a value in a log line, wherever they occur. */
@@ -8,7 +8,7 @@ const secretPaths = ['password', 'token', 'refreshToken', 'secret', 'code', 'aut
 )
 
 /** What of the configuration decides about lines on standard output. */
-type Output = Pick<Config['logging'], 'level' | 'format' | 'requests'>
+type Output = Pick<LoggingConfig, 'level' | 'format' | 'requests'>
 
 /** Puts what `auto` means in its place. */
 export function resolveLogging<Logging extends Output>(config: Logging, isTerminal: boolean): Logging {

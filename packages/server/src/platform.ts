@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Config } from './config/schema.ts'
+import type { Config } from './configuration.ts'
 import type { LiveCatalog } from './database/catalog/live-catalog.ts'
 import type { Notifications } from './database/notifications/notifications.ts'
 import type { Database } from './database/open.ts'

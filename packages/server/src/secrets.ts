@@ -1,7 +1,7 @@
 import { hkdfSync, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Config } from './config/schema.ts'
+import type { Config } from './configuration.ts'
 import { codeOf, messageOf, OperatorError } from './lib/errors.ts'
 import { keyId } from './lib/secret-box.ts'
 

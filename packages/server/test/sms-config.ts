@@ -1,4 +1,4 @@
-import type { Config } from '../src/config/schema.ts'
+import type { Config } from '../src/configuration.ts'
 import { testConfig } from './test-config.ts'
 
 export type SmsProviderName = Config['auth']['sms_provider']

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
-import { loadConfig } from '../src/config/load.ts'
-import type { Config } from '../src/config/schema.ts'
+import type { Config } from '../src/configuration.ts'
+import { loadConfig } from '../src/configuration.ts'
 
 /** Key of the access tokens in tests. */
 export const testSecret = 'test-secret-of-at-least-thirty-two-characters'

@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../configuration.ts'
 import { createPasswordHasher } from '../features/identity/passwords/index.ts'
 import {
   type AdminService,

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../configuration.ts'
 import { longestTokenSeconds, signAccessToken } from '../features/identity/accounts/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'

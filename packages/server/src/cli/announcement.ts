@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { App } from '../app.ts'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../configuration.ts'
 import { type Advisories, advise } from '../database/catalog/advisories.ts'
 import { signInLink, writeFirstSignIn } from '../features/operations/admin/index.ts'
 import { messageOf } from '../lib/errors.ts'

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { valueInForce } from '../config/effective.ts'
-import { listSettings, settingOf } from '../config/schema.ts'
+import { settingOf } from '../config/settings.ts'
+import { settings } from '../configuration.ts'
 import { loadServerConfig, print, printJson, type Terminal, withConfigFlags } from './context.ts'
 import { formatTable } from './table.ts'
 
@@ -10,7 +11,7 @@ export function configCommand(terminal: Terminal): Command {
     .option('--json', 'print an object of {value, source} by key')
   return withConfigFlags(command).action((options: { json?: boolean }) => {
     const { config, sources } = loadServerConfig(terminal, command)
-    const entries = listSettings().map(({ key, secret }) => {
+    const entries = settings.map(({ key, secret }) => {
       const given = settingOf(config, key)
       const value = valueInForce(config, key)
       const source = sources.get(key) ?? 'default'

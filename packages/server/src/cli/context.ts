@@ -1,7 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
-import { type LoadedConfig, loadConfig } from '../config/load.ts'
-import { listSettings } from '../config/schema.ts'
+import { type LoadedConfig, loadConfig, settings } from '../configuration.ts'
 import { codeOf } from '../lib/errors.ts'
 import { suggestion } from '../lib/suggestion.ts'
 import { refuseOtherDatabase } from './server-note.ts'
@@ -85,13 +84,13 @@ const aliases: Readonly<Record<string, string>> = {
 /** Gives a command `--config` and a flag for every configuration key. */
 export function withConfigFlags(command: Command): Command {
   command.option('--config <path>', 'configuration file (default: basalt.toml, if there is one)')
-  for (const { key, flag, description } of listSettings()) {
+  for (const { key, flag, description } of settings) {
     const alias = aliases[key]
     if (alias !== undefined) command.option(`${alias} <value>`, description)
     // Visible flags are the few above; all the others are listed in the configuration reference.
     if (alias !== flag) command.addOption(new Option(`${flag} <value>`, description).hideHelp())
   }
-  const flags = listSettings().flatMap(({ key, flag }) => [flag, aliases[key] ?? []].flat())
+  const flags = settings.flatMap(({ key, flag }) => [flag, aliases[key] ?? []].flat())
   // Suggestions are only made of flags that the help lists.
   command.configureOutput({
     outputError: (text, write) =>
@@ -123,7 +122,7 @@ export function loadCommandConfig(terminal: Terminal, command: Command): LoadedC
 export function loadServerConfig(terminal: Terminal, command: Command): LoadedConfig {
   const given = command.opts<Record<string, string | undefined>>()
   const flags: Record<string, string> = {}
-  for (const { key, flag } of listSettings()) {
+  for (const { key, flag } of settings) {
     const value = given[optionName(flag)] ?? given[optionName(aliases[key] ?? flag)]
     if (value !== undefined) flags[key] = value
   }

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { Command } from 'commander'
 import { isDevelopment } from '../config/development.ts'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../configuration.ts'
 import { branchUrl, describeUrl } from '../database/database-url.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { openBranches } from '../project/databases/copies.ts'

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { Logger } from 'pino'
 import type { App } from '../app.ts'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../configuration.ts'
 import { catalogScopeOf } from '../database/catalog/load.ts'
 import type { Database } from '../database/open.ts'
 import { generateTypes } from '../features/data/types/index.ts'

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { type App, createApp } from '../app.ts'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../configuration.ts'
 import { type Call, statement } from '../database/connection/message.ts'
 import { gatewayRole } from '../database/logins/roles.ts'
 import { sql } from '../database/sql.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../configuration.ts'
 import { catalogScopeOf, loadCatalog } from '../database/catalog/load.ts'
 import type { Catalog, Relation } from '../database/catalog/model.ts'
 import type { SystemDatabase } from '../database/system-database.ts'

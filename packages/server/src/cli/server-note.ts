@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../configuration.ts'
 import { isProcessAlive } from '../database/embedded/lock-file.ts'
 import { codeOf, OperatorError } from '../lib/errors.ts'
 import { isOf } from '../lib/is-of.ts'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../configuration.ts'
 import { catalogScopeOf } from '../database/catalog/load.ts'
 import { type FingerprintRow, fingerprintQuery } from '../database/catalog/queries/fingerprint.ts'
 import type { Connection } from '../database/connection/connection.ts'

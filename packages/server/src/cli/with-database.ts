@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts'
+import type { Config } from '../configuration.ts'
 import { type Database, openDatabase } from '../database/open.ts'
 import type { SystemDatabase } from '../database/system-database.ts'
 import { AppError, OperatorError } from '../lib/errors.ts'

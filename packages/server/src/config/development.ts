@@ -1,11 +1,18 @@
 import { isLoopback } from '../lib/addresses.ts'
-import type { Config } from './schema.ts'
+
+/** Keys that say where the server is reached, and by whom. */
+export interface Deployment {
+  readonly auth: { readonly enabled: boolean }
+  readonly database: { readonly url: string; readonly require_rls: boolean | 'auto' }
+  readonly server: { readonly host: string; readonly public_base_url: string }
+  readonly webhooks: { readonly allow_private_targets: boolean | 'auto' }
+}
 
 /**
  * On a developer's own machine: the embedded database, and an address that no other machine reaches. There, and only there,
  * codes and links stand in the log, a common password is accepted with a warning, and limits per address are wide.
  */
-export function isDevelopment({ database, server }: Config): boolean {
+export function isDevelopment({ database, server }: Pick<Deployment, 'database' | 'server'>): boolean {
   return database.url === '' && isReachedAtLoopback(server)
 }
 
@@ -13,16 +20,22 @@ export function isDevelopment({ database, server }: Config): boolean {
  * Returns whether relations without row-level security are kept from callers: by default beside an external database, which had
  * tables before callers had tokens.
  */
-export function requiresRls({ auth, database: { require_rls, url } }: Config): boolean {
+export function requiresRls({
+  auth,
+  database: { require_rls, url },
+}: Pick<Deployment, 'auth' | 'database'>): boolean {
   return require_rls === 'auto' ? auth.enabled && url !== '' : require_rls
 }
 
-/** Whether requests may go to private addresses that users name. */
-export function allowsPrivateTargets({ server, webhooks: { allow_private_targets } }: Config): boolean {
+/** Returns whether requests may go to private addresses that users name. */
+export function allowsPrivateTargets({
+  server,
+  webhooks: { allow_private_targets },
+}: Pick<Deployment, 'server' | 'webhooks'>): boolean {
   return allow_private_targets === 'auto' ? isReachedAtLoopback(server) : allow_private_targets
 }
 
-/** Whether only this machine reaches the server. */
-export function isReachedAtLoopback({ host, public_base_url: url }: Config['server']): boolean {
+/** Returns whether only this machine reaches the server. */
+export function isReachedAtLoopback({ host, public_base_url: url }: Deployment['server']): boolean {
   return isLoopback(url === '' ? host : new URL(url).hostname)
 }

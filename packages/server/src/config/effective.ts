@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { allowsPrivateTargets, requiresRls } from './development.ts'
-import { type Config, listSettings, settingOf } from './schema.ts'
+import { allowsPrivateTargets, type Deployment, requiresRls } from './development.ts'
+import { type Setting, settingOf } from './settings.ts'
 
 /** A key of the configuration as it is in force. */
 export interface EffectiveSetting {
@@ -13,8 +13,12 @@ export interface EffectiveSetting {
   readonly description: string
 }
 
-export function listEffectiveSettings(config: Config): readonly EffectiveSetting[] {
-  return listSettings().map(({ key, secret, env, description, ...setting }) => ({
+/** Lists the keys with their values in force. */
+export function listEffectiveSettings(
+  settings: readonly Setting[],
+  config: Deployment,
+): readonly EffectiveSetting[] {
+  return settings.map(({ key, secret, env, description, ...setting }) => ({
     key,
     value: secret ? null : valueInForce(config, key),
     isSecret: secret,
@@ -24,14 +28,14 @@ export function listEffectiveSettings(config: Config): readonly EffectiveSetting
   }))
 }
 
-/** What other keys make of those that are `auto`. */
-const automaticValues: Readonly<Record<string, (config: Config) => boolean>> = {
+/** Values of keys that are `auto`, by the other keys. */
+const automaticValues: Readonly<Record<string, (config: Deployment) => boolean>> = {
   'database.require_rls': requiresRls,
   'webhooks.allow_private_targets': allowsPrivateTargets,
 }
 
 /** Returns the value of a key, and of one that is `auto` what that means beside the other keys. */
-export function valueInForce(config: Config, key: string): unknown {
+export function valueInForce(config: Deployment, key: string): unknown {
   const value = settingOf(config, key)
   return value === 'auto' ? (automaticValues[key]?.(config) ?? value) : value
 }

@@ -4,13 +4,21 @@ import { parse as parseToml, TomlError } from 'smol-toml'
 import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
 import { isOf } from '../lib/is-of.ts'
 import { suggestion } from '../lib/suggestion.ts'
-import { configRules } from './rules.ts'
-import { type Config, listSettings, type Setting } from './schema.ts'
+import type { ConfigRule } from './rule.ts'
+import type { Setting } from './settings.ts'
 
 /** Where a value came from, for `basalt config` and fault messages: `default`, `file basalt.toml`, … */
 export type Source = string
 
-export interface LoadedConfig {
+/** Configuration of a program: its keys, and its rules that span several of them. */
+export interface ConfigDefinition<Config> {
+  readonly settings: readonly Setting[]
+  readonly rules: readonly ConfigRule<Config>[]
+  /** Brings a valid configuration into the form that the program reads; relative paths start from the directory. */
+  normalize(config: Config, directory: string): void
+}
+
+export interface Loaded<Config> {
   readonly config: Config
   readonly sources: ReadonlyMap<string, Source>
 }
@@ -42,8 +50,10 @@ const otherVariables =
  *
  * @throws OperatorError that lists every fault as `key (source): problem`.
  */
-export function loadConfig(input: ConfigInput): LoadedConfig {
-  const settings = listSettings()
+export function loadConfig<Config extends object>(
+  { settings, rules, normalize }: ConfigDefinition<Config>,
+  input: ConfigInput,
+): Loaded<Config> {
   const faults: string[] = []
   const candidates = new Map<string, Candidate>()
   const layers = [
@@ -53,7 +63,7 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   ]
   for (const layer of layers) for (const [key, candidate] of layer) candidates.set(key, candidate)
 
-  const config: Group = {}
+  const group: Group = {}
   const sources = new Map<string, Source>()
   const unusable = new Set<string>()
   for (const setting of settings) {
@@ -65,24 +75,17 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
       unusable.add(setting.key)
       value = setting.default
     }
-    place(config, setting.key.split('.'), value)
+    place(group, setting.key.split('.'), value)
     sources.set(setting.key, candidate?.source ?? 'default')
   }
   // Every leaf was checked against its schema above, or is the default.
-  const checked = config as unknown as Config
-  for (const { key, problem } of configRules(checked)) {
+  const config = group as unknown as Config
+  for (const { key, problem } of rules.flatMap((rule) => rule(config) ?? [])) {
     if (!unusable.has(key)) faults.push(`${key} (${sources.get(key)}): ${problem}`)
   }
   if (faults.length > 0) throw new OperatorError(describeFaults(faults), { exitCode: 2 })
-  checked.server.data_dir = resolve(input.directory, checked.server.data_dir)
-  for (const name of ['migrations', 'current', 'seed', 'policies'] as const) {
-    checked.project[name] = resolve(input.directory, checked.project[name])
-  }
-  if (checked.project.types !== '') {
-    checked.project.types = resolve(input.directory, checked.project.types)
-  }
-  checked.server.public_base_url = checked.server.public_base_url.replace(/\/$/, '')
-  return { config: deepFreeze(checked), sources }
+  normalize(config, input.directory)
+  return { config: deepFreeze(config), sources }
 }
 
 /** One fault is one line; several are a list. */

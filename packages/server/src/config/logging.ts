@@ -1,4 +1,4 @@
-import { Type } from '../lib/type.ts'
+import { type Static, Type } from '../lib/type.ts'
 import { choice, flag, integer, table } from './keys.ts'
 
 /** `logging`: what the log shows, and what is kept of it. */
@@ -32,3 +32,5 @@ export const loggingConfig = Type.Object({
     },
   ),
 })
+
+export type LoggingConfig = Static<typeof loggingConfig>

@@ -1,8 +1,8 @@
-import { listSettings, type Setting } from './schema.ts'
+import type { Setting } from './settings.ts'
 
-/** The configuration reference as Markdown: every key with its type, default and names. */
-export function describeConfiguration(): string {
-  const sections = Map.groupBy(listSettings(), ({ section }) => section)
+/** Returns the configuration reference as Markdown: every key with its type, default and names. */
+export function describeSettings(settings: readonly Setting[]): string {
+  const sections = Map.groupBy(settings, ({ section }) => section)
   return `# Configuration
 
 Precedence, the later wins: defaults, file, environment, flags. \`basalt config\` prints every value in force and

@@ -1,5 +1,7 @@
+import { parseIntoClientConfig } from 'pg-connection-string'
 import { automatic, flag, integer, list, text } from '../config/keys.ts'
-import { Type } from '../lib/type.ts'
+import type { ConfigRule, RuleViolation } from '../config/rule.ts'
+import { type Static, Type } from '../lib/type.ts'
 
 /** `database`: which PostgreSQL, and how it is used. */
 export const databaseConfig = Type.Object({
@@ -61,3 +63,61 @@ export const databaseConfig = Type.Object({
     'Whether tables and views without row-level security are kept from everybody but administrators. auto: beside an external database, unless auth.enabled is false.',
   ),
 })
+
+export type DatabaseConfig = Static<typeof databaseConfig>
+
+/** Rules of `database`. */
+export const databaseRules: readonly ConfigRule<Sections>[] = [
+  (config) => databaseUrlIsUrl('url', config),
+  (config) => databaseUrlIsUrl('listen_url', config),
+  requiredPoliciesNeedAuth,
+  systemSchemasStayHidden,
+  portsDiffer,
+]
+
+interface Sections {
+  readonly auth: { readonly enabled: boolean }
+  readonly database: DatabaseConfig
+  readonly server: { readonly port: number }
+}
+
+function databaseUrlIsUrl(name: 'url' | 'listen_url', { database }: Sections): RuleViolation | undefined {
+  if (database[name] === '' || isConnectionUrl(database[name])) return undefined
+  return {
+    key: `database.${name}`,
+    problem: 'the value is not a URL; in a password special characters are percent-encoded, # as %23',
+  }
+}
+
+/** As the driver reads it, which knows more forms than the URL standard: `postgresql://user@/database`. */
+function isConnectionUrl(text: string): boolean {
+  try {
+    parseIntoClientConfig(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Without auth no request is subject to policies: an installation that requires them would have none. */
+function requiredPoliciesNeedAuth({ auth, database }: Sections): RuleViolation | undefined {
+  if (auth.enabled || database.require_rls !== true) return undefined
+  return {
+    key: 'database.require_rls',
+    problem: 'true contradicts auth.enabled = false, which serves every request without policies',
+  }
+}
+
+function systemSchemasStayHidden({ database }: Sections): RuleViolation | undefined {
+  const hidden = database.schemas.find(
+    (name) => name === 'basalt' || name === 'information_schema' || name.startsWith('pg_'),
+  )
+  if (hidden === undefined) return undefined
+  return { key: 'database.schemas', problem: `"${hidden}" is a system schema and cannot be served` }
+}
+
+function portsDiffer({ database, server }: Sections): RuleViolation | undefined {
+  if (database.url !== '' || database.embedded_port === 0) return undefined
+  if (database.embedded_port !== server.port) return undefined
+  return { key: 'database.embedded_port', problem: `${server.port} is server.port: choose another one` }
+}

@@ -1,13 +1,13 @@
 import { availableParallelism } from 'node:os'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
-import type { Config } from '../config/schema.ts'
 import { untilAborted } from '../lib/abort.ts'
 import { isLoopback } from '../lib/addresses.ts'
 import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
 import type { CallerScope } from './caller/caller-scope.ts'
 import { findMissingGrants, type MissingGrants } from './caller/missing-grants.ts'
 import { reportMissingGrants } from './caller/report-grants.ts'
+import type { DatabaseConfig } from './config.ts'
 import { Connection, type ConnectionTarget } from './connection/connection.ts'
 import { findDead } from './connection/half-open.ts'
 import { type EngineProbe, probeEngine } from './connection/probe.ts'
@@ -103,7 +103,7 @@ export interface Database {
 }
 
 /** Settings every session works with: what JSON carries must not depend on the server's configuration. */
-function sessionSettings(config: Config['database']): Record<string, string> {
+function sessionSettings(config: DatabaseConfig): Record<string, string> {
   return {
     timezone: 'UTC',
     datestyle: 'ISO, MDY',
@@ -126,13 +126,20 @@ function sessionSettings(config: Config['database']): Record<string, string> {
 const transactionSlackMs = 5000
 const connectTimeoutMs = 3000
 
+/** Sections of the configuration that opening the database reads. */
+export interface DatabaseSections {
+  readonly database: DatabaseConfig
+  readonly auth: { readonly jwt_secret: string }
+  readonly server: { readonly data_dir: string }
+}
+
 /**
  * Opens the configured database for a server: starts the embedded Postgres if that is the one, migrates, opens
  * the exposed schemas to callers, and makes the pools.
  *
  * @throws OperatorError in one line when the database is unreachable, too old or not to be prepared
  */
-export async function openDatabase(config: Config, options: OpenOptions): Promise<Database> {
+export async function openDatabase(config: DatabaseSections, options: OpenOptions): Promise<Database> {
   const embedded =
     config.database.url === '' ? await openEmbedded(config, options, options.asServer ?? true) : undefined
   try {
@@ -229,7 +236,7 @@ export async function openDatabase(config: Config, options: OpenOptions): Promis
 
 /** A way to PostgreSQL past a pooler, if one is known. A URL of its own may lead to a pooler, too, which would refuse settings. */
 function directTarget(
-  config: Config['database'],
+  config: DatabaseConfig,
   target: ConnectionTarget,
   { isPooled }: EngineProbe,
 ): ConnectionTarget | undefined {
@@ -246,7 +253,7 @@ function directTarget(
 
 /** @throws OperatorError when the database is gone, or `database.gateway_url` does not serve */
 async function openLogins(
-  config: Config,
+  config: DatabaseSections,
   {
     settings,
     ...known
@@ -277,7 +284,7 @@ async function openLogins(
 /** Makes the database fit to serve, and closes the connection. */
 async function prepare(
   connection: Connection,
-  config: Config,
+  config: DatabaseSections,
   { asServer = true }: OpenOptions,
 ): Promise<{
   engine: EngineProbe
@@ -312,7 +319,7 @@ async function readRoleSettings(connection: Connection): Promise<Record<string, 
 
 /** One connection to the configured database, for commands that work beside a server or without one. */
 export async function openConnection(
-  config: Config,
+  config: DatabaseSections,
   options: OpenOptions,
 ): Promise<{ connection: Connection; close(): Promise<void> }> {
   const embedded = config.database.url === '' ? await openEmbedded(config, options, false) : undefined
@@ -332,7 +339,11 @@ export async function openConnection(
   }
 }
 
-function openEmbedded(config: Config, options: OpenOptions, asServer: boolean): Promise<EmbeddedPostgres> {
+function openEmbedded(
+  config: DatabaseSections,
+  options: OpenOptions,
+  asServer: boolean,
+): Promise<EmbeddedPostgres> {
   return EmbeddedPostgres.open({
     dataDirectory: config.server.data_dir,
     database: branchName(embeddedDatabase, config.database.branch),
@@ -345,14 +356,14 @@ function openEmbedded(config: Config, options: OpenOptions, asServer: boolean): 
   })
 }
 
-function connectionStringOf({ database }: Config, embedded: EmbeddedPostgres | undefined): string {
+function connectionStringOf({ database }: DatabaseSections, embedded: EmbeddedPostgres | undefined): string {
   if (embedded === undefined) return branchUrl(database.url, database.branch)
   const { directory, port, user, database: name } = embedded.socket
   return `postgresql:///${name}?host=${encodeURIComponent(directory)}&port=${port}&user=${user}`
 }
 
 function reach(
-  config: Config,
+  config: DatabaseSections,
   embedded: EmbeddedPostgres | undefined,
   { purpose, databaseName }: Pick<OpenOptions, 'purpose' | 'databaseName'>,
 ) {
@@ -364,7 +375,7 @@ function reach(
   return { ...where, applicationName: purpose, connectTimeoutMs }
 }
 
-async function openFirst(target: ConnectionTarget, config: Config): Promise<Connection> {
+async function openFirst(target: ConnectionTarget, config: DatabaseSections): Promise<Connection> {
   try {
     return await Connection.open(target)
   } catch (error) {
@@ -381,7 +392,7 @@ function reasonOf(cause: unknown): string {
   return messageOf(cause)
 }
 
-function locate({ database }: Config): string {
+function locate({ database }: DatabaseSections): string {
   return database.url === ''
     ? 'the embedded PostgreSQL'
     : describeUrl(branchUrl(database.url, database.branch))
@@ -413,7 +424,7 @@ interface Pools extends Omit<UserDatabaseOptions, 'repairGrants'> {
 function createPools(
   logins: RequestLogins,
   target: ConnectionTarget,
-  config: Config['database'],
+  config: DatabaseConfig,
   engine: EngineProbe,
   cores: number | undefined,
 ): Pools {

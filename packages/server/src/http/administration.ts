@@ -2,7 +2,6 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import createRouter from 'find-my-way'
 import ipaddr from 'ipaddr.js'
-import type { Config } from '../config/schema.ts'
 import { httpOrigin, parseAddress } from '../lib/addresses.ts'
 import { httpErrors } from './errors/errors.ts'
 import { listenOn } from './listen.ts'
@@ -17,6 +16,13 @@ export interface AdminListener {
   close(): void
 }
 
+/** Addresses and paths of the dashboard and the administration API. */
+export interface AdministrationAccess {
+  readonly allowed_ips: readonly string[]
+  readonly listen: string
+  readonly path: string
+}
+
 /**
  * Keeps the dashboard and the API of administration to the addresses in `admin.allowed_ips`, and to `admin.listen`. Routes
  * that are not theirs run no hook for it.
@@ -25,7 +31,7 @@ export interface AdminListener {
  */
 export function confineAdministration(
   app: FastifyInstance,
-  { allowed_ips: allowedIps, listen, path }: Config['admin'],
+  { allowed_ips: allowedIps, listen, path }: AdministrationAccess,
   maxConnections: number,
 ): AdminListener | undefined {
   const listener = listen === '' ? undefined : createAdminListener(app, listen, maxConnections)

@@ -1,5 +1,8 @@
 import { flag, integer, list, text } from '../config/keys.ts'
-import { Type } from '../lib/type.ts'
+import type { ConfigRule, RuleViolation } from '../config/rule.ts'
+import { isAddressRange } from '../lib/addresses.ts'
+import { parseOrigin, parseOriginPattern } from '../lib/origin-pattern.ts'
+import { type Static, Type } from '../lib/type.ts'
 
 /** `server`: where the server listens and what clients may send. */
 export const serverConfig = Type.Object({
@@ -33,3 +36,49 @@ export const serverConfig = Type.Object({
   shutdown_timeout: integer(30, 'Seconds that requests in flight may take when the server stops.', 0, 3600),
   insecure_open: flag(false, 'Permits auth.enabled = false on an address other machines can reach.'),
 })
+
+export type ServerConfig = Static<typeof serverConfig>
+
+/** Rules of `server`. */
+export const serverRules: readonly ConfigRule<Sections>[] = [
+  proxiesAreAddresses,
+  originsAreUrls,
+  publicUrlIsUrl,
+  headersComeBeforeTheBody,
+]
+
+interface Sections {
+  readonly server: ServerConfig
+}
+
+function proxiesAreAddresses({ server }: Sections): RuleViolation | undefined {
+  const wrong = server.trusted_proxies.find((range) => !isAddressRange(range))
+  if (wrong === undefined) return undefined
+  return { key: 'server.trusted_proxies', problem: `"${wrong}" is not an IP address or CIDR range` }
+}
+
+function originsAreUrls({ server }: Sections): RuleViolation | undefined {
+  const wrong = server.cors_allowed_origins.find(
+    (origin) => origin !== '*' && parseOriginPattern(origin) === undefined,
+  )
+  if (wrong === undefined) return undefined
+  return {
+    key: 'server.cors_allowed_origins',
+    problem: `"${wrong}" is not an origin, such as https://app.example.com`,
+  }
+}
+
+function publicUrlIsUrl({ server }: Sections): RuleViolation | undefined {
+  const isOrigin = parseOrigin(server.public_base_url.replace(/\/$/, '')) !== undefined
+  if (server.public_base_url === '' || isOrigin) return undefined
+  return { key: 'server.public_base_url', problem: `"${server.public_base_url}" is not a URL` }
+}
+
+/** The time for the whole request counts from the same moment. */
+function headersComeBeforeTheBody({ server }: Sections): RuleViolation | undefined {
+  if (server.header_timeout <= server.request_timeout) return undefined
+  return {
+    key: 'server.header_timeout',
+    problem: `${server.header_timeout} is more than server.request_timeout, ${server.request_timeout}`,
+  }
+}

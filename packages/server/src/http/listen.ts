@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
-import type { Config } from '../config/schema.ts'
 import { httpOrigin } from '../lib/addresses.ts'
 import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
+import type { ServerConfig } from './config.ts'
 import type { HttpServer } from './server.ts'
 
 /** @throws OperatorError when the address is taken or is not this machine's */
-export async function listen(http: HttpServer, { host, port }: Config['server']): Promise<void> {
+export async function listen(http: HttpServer, { host, port }: ServerConfig): Promise<void> {
   try {
     // Fastify would give `localhost` a second server for ::1, to which neither limits nor the shutdown apply.
     await http.listen({ host: ofOneAddress(host), port })
@@ -43,7 +43,7 @@ function cannotListen(error: unknown, { host, port, key }: ListenAddress): Opera
 }
 
 /** Origin of the server on this machine. Port 0 stands for one that the system chooses when the server listens. */
-export function localOrigin(http: HttpServer, { host, port }: Config['server']): string {
+export function localOrigin(http: HttpServer, { host, port }: ServerConfig): string {
   const address = http.server.address() as AddressInfo | null
   return httpOrigin(host, address?.port ?? port)
 }

@@ -8,11 +8,12 @@ import createFastify, {
   type RawServerDefault,
 } from 'fastify'
 import type { Logger } from 'pino'
-import type { Config } from '../config/schema.ts'
+import type { LoggingConfig } from '../config/logging.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type AuthenticationOptions, addAuthentication } from './access/authentication.ts'
 import { addCors, createOriginPolicy } from './access/cors.ts'
 import type { Origins } from './access/origins.ts'
+import type { ServerConfig } from './config.ts'
 import { addErrorHandling, sendError } from './errors/error-handler.ts'
 import { httpErrors } from './errors/errors.ts'
 import { FailureLog } from './errors/failure-log.ts'
@@ -49,7 +50,7 @@ export type HttpServer = FastifyInstance<
 >
 
 export interface HttpServerOptions {
-  readonly config: Pick<Config, 'server' | 'logging'>
+  readonly config: { readonly server: ServerConfig; readonly logging: LoggingConfig }
   readonly authentication: AuthenticationOptions
   readonly origins: Origins
   readonly metrics: Metrics

@@ -23,3 +23,10 @@ export function httpOrigin(host: string, port: number): string {
   const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host
   return `http://${isIP(reachable) === 6 ? `[${reachable}]` : reachable}:${port}`
 }
+
+/** Returns whether a text is an IP address or a CIDR range: `10.0.0.0/8`, `2001:db8::1`. */
+export function isAddressRange(text: string): boolean {
+  const { IPv4, IPv6 } = ipaddr
+  if (text.includes(':')) return IPv6.isValid(text) || IPv6.isValidCIDR(text)
+  return IPv4.isValidFourPartDecimal(text) || IPv4.isValidCIDRFourPartDecimal(text)
+}

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { isDevelopment } from '../config/development.ts'
-import type { Config } from '../config/schema.ts'
 import type { Database } from '../database/open.ts'
+import type { ProjectSections } from './config.ts'
 import { applyMigrations } from './migrations/apply.ts'
 import { readMigrationFiles } from './migrations/files.ts'
 import { readStatus } from './migrations/status.ts'
@@ -12,7 +12,11 @@ import { readStatus } from './migrations/status.ts'
  *
  * @throws OperatorError
  */
-export async function migrateAtStart(config: Config, database: Database, log: Logger): Promise<void> {
+export async function migrateAtStart(
+  config: ProjectSections,
+  database: Database,
+  log: Logger,
+): Promise<void> {
   const { migrate_at_start: choice, migrations } = config.project
   const files = readMigrationFiles(migrations)
   if (files.length === 0) return

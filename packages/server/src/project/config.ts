@@ -1,5 +1,7 @@
 import { automatic, flag, integer, text } from '../config/keys.ts'
-import { Type } from '../lib/type.ts'
+import type { DatabaseSections } from '../database/open.ts'
+import type { ServerConfig } from '../http/config.ts'
+import { type Static, Type } from '../lib/type.ts'
 
 const path = (fallback: string, description: string) =>
   text(fallback, description, { pattern: '.', expects: 'a path' })
@@ -29,3 +31,12 @@ export const projectConfig = Type.Object({
     'Whether an external database is one for development, which `basalt db reset` may empty.',
   ),
 })
+
+export type ProjectConfig = Static<typeof projectConfig>
+
+/** Sections of the configuration that the commands of a project read. */
+export interface ProjectSections extends DatabaseSections {
+  readonly project: ProjectConfig
+  readonly server: ServerConfig
+  readonly auth: DatabaseSections['auth'] & { readonly enabled: boolean }
+}

@@ -1,5 +1,5 @@
-import { requiresRls } from '../../config/development.ts'
-import type { Config } from '../../config/schema.ts'
+import { type Deployment, requiresRls } from '../../config/development.ts'
+import type { DatabaseConfig } from '../config.ts'
 import { type Sql, sql } from '../sql.ts'
 import type { Queryable } from '../system-database.ts'
 import { buildCatalog } from './build.ts'
@@ -27,7 +27,9 @@ export interface CatalogScope {
 }
 
 /** Returns what the catalog of a configuration shows. */
-export function catalogScopeOf(config: Config): CatalogScope {
+export function catalogScopeOf(
+  config: Pick<Deployment, 'auth'> & { readonly database: DatabaseConfig },
+): CatalogScope {
   const { schemas, expose_partitions: exposePartitions } = config.database
   return { schemas, requireRls: requiresRls(config), exposePartitions }
 }

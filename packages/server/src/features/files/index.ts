@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema.ts'
+import type { Config } from '../../configuration.ts'
 import type { SystemDatabase } from '../../database/system-database.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
@@ -37,7 +37,7 @@ export function wireFiles(platform: Platform, { resolve, resolveTxt }: FilesOpti
   return {
     /** Leads requests for sites to them, before routing. */
     rewriteUrl: hosting.rewriteUrl,
-    features: [network.feature, hosting.feature, storage(platform, network.purge)],
+    features: [network.feature, hosting.feature, storage({ ...platform, purge: network.purge })],
   }
 }
 

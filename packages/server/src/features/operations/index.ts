@@ -1,3 +1,5 @@
+import { listEffectiveSettings } from '../../config/effective.ts'
+import { describeConfiguration, settings } from '../../configuration.ts'
 import type { Platform } from '../../platform.ts'
 import {
   type AdminDeps,
@@ -47,8 +49,17 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
       ...(dashboardFiles === undefined ? [] : [dashboard(config.admin.path, dashboardFiles)]),
       health({ open: platform.database.aside.open, isStopping }),
       admin({ service: administrator, tokens: adminTokens, origins: platform.origins }),
-      overview({ catalog, database, version, config }),
-      reference({ catalog, errors: ports.errors, publicBaseUrl }),
+      overview({
+        catalog,
+        database,
+        version,
+        settings: listEffectiveSettings(settings, config),
+        isAuthRequired: config.auth.enabled,
+        isEmbedded: config.database.url === '',
+        // On a listener of its own the dashboard has another origin.
+        dashboardPath: config.admin.enabled && config.admin.listen === '' ? config.admin.path : undefined,
+      }),
+      reference({ catalog, errors: ports.errors, publicBaseUrl, describeConfiguration }),
       ...(config.metrics.enabled ? [metrics(measurements, config.metrics.token)] : []),
       billing({ ...platform, config: config.billing, database }),
       audit({ config: config.audit, database, catalog, queue, log }),

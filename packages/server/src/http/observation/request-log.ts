@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import type { Config } from '../../config/schema.ts'
+import type { LoggingConfig } from '../../config/logging.ts'
 import { pathOf } from './request-observer.ts'
 
 /** One line per request. Never the query string or a header: both can carry secrets. */
 export function addRequestLog(
   app: FastifyInstance,
   log: Logger,
-  { requests, format }: Pick<Config['logging'], 'requests' | 'format'>,
+  { requests, format }: Pick<LoggingConfig, 'requests' | 'format'>,
 ): void {
   if (requests === 'none') return
   app.addHook('onResponse', (request, reply, done) => {

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Config } from '../../config/schema.ts'
 import type { Connection } from '../../database/connection/connection.ts'
 import { branchName } from '../../database/database-url.ts'
 import { openConnection } from '../../database/open.ts'
@@ -8,6 +7,7 @@ import { type Sql, sql } from '../../database/sql.ts'
 import { queryableOn } from '../../database/system-database.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
+import type { ProjectSections } from '../config.ts'
 
 /** Databases beside the one of the configuration: its branches. */
 export interface Branches extends AsyncDisposable {
@@ -37,11 +37,11 @@ export function throwAwayName(now: Date): string {
 }
 
 /** The configuration of a branch. */
-export function onBranch(config: Config, branch: string): Config {
+export function onBranch<Sections extends ProjectSections>(config: Sections, branch: string): Sections {
   return { ...config, database: { ...config.database, branch } }
 }
 
-export async function openBranches(config: Config): Promise<Branches> {
+export async function openBranches(config: ProjectSections): Promise<Branches> {
   const base = onBranch(config, '')
   const options = { purpose: 'basalt db', log: () => undefined }
   const { connection, close } = await openConnection(base, options)
@@ -117,7 +117,11 @@ export class DatabaseInUse extends OperatorError {
  * Ends sessions for as long as the copy waits for them. Those that begin meanwhile wait for its lock on the database; one that was
  * quicker than the lock is ended in the next round. From a session in another database: it would be in the way itself.
  */
-async function endSessions(config: Config, copierPid: number, copying: Promise<void>): Promise<void> {
+async function endSessions(
+  config: ProjectSections,
+  copierPid: number,
+  copying: Promise<void>,
+): Promise<void> {
   let isDone = false
   const finish = () => {
     isDone = true

@@ -1,6 +1,6 @@
-import type { Config } from '../../config/schema.ts'
 import { openDatabase } from '../../database/open.ts'
 import type { SystemDatabase } from '../../database/system-database.ts'
+import type { ProjectSections } from '../config.ts'
 import type { MigrationFile } from '../migrations/files.ts'
 import { neverCompared, unseenQuery } from '../schema/object-queries.ts'
 import { compareSchemas, describeChange, readSchema, type SchemaChange } from '../schema/objects.ts'
@@ -16,7 +16,10 @@ export interface SchemaDiff {
 }
 
 /** Compares the database with the migrations, applied to an empty one. @throws OperatorError when they fail */
-export async function diffSchema(config: Config, files: readonly MigrationFile[]): Promise<SchemaDiff> {
+export async function diffSchema(
+  config: ProjectSections,
+  files: readonly MigrationFile[],
+): Promise<SchemaDiff> {
   const live = await openDatabase(config, { purpose: 'basalt db', asServer: false, log: () => undefined })
   const [actual, unseen] = await readAll(live.system).finally(() => live.close())
   const [expected] = await withReplayed(config, files, ({ system }) => readAll(system))

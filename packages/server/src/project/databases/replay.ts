@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
-import type { Config } from '../../config/schema.ts'
 import { runStatement, ScriptFailure } from '../../database/errors/script-failure.ts'
 import { type Database, openDatabase } from '../../database/open.ts'
 import { inTransaction } from '../../database/system-database.ts'
@@ -8,20 +7,21 @@ import { systemClock } from '../../lib/clock.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { splitStatements } from '../../lib/sql-statements.ts'
 import { readTextFile } from '../../lib/text-file.ts'
+import type { ProjectSections } from '../config.ts'
 import { applyMigrations } from '../migrations/apply.ts'
 import { type MigrationFile, refuseTransactionControl } from '../migrations/files.ts'
 import { type Branches, onBranch, openBranches, throwAwayName } from './copies.ts'
 
 /** A database of its own, which is dropped when it is disposed of. */
-export interface ThrowAwayBranch extends AsyncDisposable {
-  readonly config: Config
+export interface ThrowAwayBranch<Sections extends ProjectSections> extends AsyncDisposable {
+  readonly config: Sections
 }
 
 /** @param make creates it; an empty one unless given */
-export async function openThrowAwayBranch(
-  config: Config,
+export async function openThrowAwayBranch<Sections extends ProjectSections>(
+  config: Sections,
   make: (branches: Branches, branch: string) => Promise<void> = (branches, branch) => branches.create(branch),
-): Promise<ThrowAwayBranch> {
+): Promise<ThrowAwayBranch<Sections>> {
   const branch = throwAwayName(systemClock.now())
   await using branches = await openBranches(config)
   await branches.dropForgotten()
@@ -38,7 +38,7 @@ export async function openThrowAwayBranch(
 
 /** Runs the work on an empty database to which the files were applied. */
 export async function withReplayed<Result>(
-  config: Config,
+  config: ProjectSections,
   files: readonly MigrationFile[],
   work: (database: Database) => Promise<Result>,
 ): Promise<Result> {

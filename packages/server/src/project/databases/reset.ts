@@ -1,15 +1,15 @@
 import { isDevelopment, isReachedAtLoopback } from '../../config/development.ts'
-import type { Config } from '../../config/schema.ts'
 import { openConnection, openDatabase } from '../../database/open.ts'
 import { sql } from '../../database/sql.ts'
 import { inTransaction, queryableOn } from '../../database/system-database.ts'
 import { OperatorError } from '../../lib/errors.ts'
+import type { ProjectSections } from '../config.ts'
 import { applyMigrations } from '../migrations/apply.ts'
 import type { MigrationFile } from '../migrations/files.ts'
 import { runFile } from './replay.ts'
 
 /** @throws OperatorError unless the database may lose its rows */
-export function requireDevelopment(config: Config, command: string): void {
+export function requireDevelopment(config: ProjectSections, command: string): void {
   if (isDevelopment(config)) return
   if (config.project.development && isReachedAtLoopback(config.server)) return
   throw new OperatorError(
@@ -25,7 +25,10 @@ export interface Reset {
 }
 
 /** Empties the database, accounts included, and makes it anew from migrations and seed. @throws OperatorError */
-export async function resetDatabase(config: Config, files: readonly MigrationFile[]): Promise<Reset> {
+export async function resetDatabase(
+  config: ProjectSections,
+  files: readonly MigrationFile[],
+): Promise<Reset> {
   requireDevelopment(config, 'basalt db reset')
   await dropEverything(config)
   const options = { purpose: 'basalt db', asServer: false, log: () => undefined }
@@ -39,7 +42,7 @@ export async function resetDatabase(config: Config, files: readonly MigrationFil
   }
 }
 
-async function dropEverything(config: Config): Promise<void> {
+async function dropEverything(config: ProjectSections): Promise<void> {
   const { connection, close } = await openConnection(config, { purpose: 'basalt db', log: () => undefined })
   try {
     const servers = await queryableOn(connection).count(sql`

@@ -1,8 +1,8 @@
 import { isDevelopment } from '../../config/development.ts'
-import type { Config } from '../../config/schema.ts'
 import { type CatalogScope, catalogScopeOf } from '../../database/catalog/load.ts'
 import type { RelationChange } from '../../database/catalog/relation-changes.ts'
 import { type Database, openDatabase } from '../../database/open.ts'
+import type { ProjectSections } from '../config.ts'
 import { DatabaseInUse } from '../databases/copies.ts'
 import { openThrowAwayBranch, withReplayed } from '../databases/replay.ts'
 import { describeAccessChange } from '../schema/access.ts'
@@ -18,7 +18,7 @@ export interface Checked extends Rehearsal {
 
 /** @throws OperatorError when the migrations fail, or would be refused */
 export async function checkMigrations(
-  config: Config,
+  config: ProjectSections,
   files: readonly MigrationFile[],
   { allowLate, interrupt }: { readonly allowLate: boolean; readonly interrupt: boolean },
 ): Promise<Checked> {

@@ -1,5 +1,5 @@
 import { integer, plain, table, text } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 const providerName = '[A-Za-z0-9_-]{1,64}'
 
@@ -57,3 +57,5 @@ export const aiConfig = Type.Object({
     { expects: 'a table of providers with api_key, base_url and default_model', secret: true },
   ),
 })
+
+export type AiConfig = Static<typeof aiConfig>

@@ -7,7 +7,7 @@ import {
   status,
 } from '../../../../test/embedding-provider.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
-import { loadConfig } from '../../../config/load.ts'
+import { loadConfig } from '../../../configuration.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { createEmbedders, type Embedder } from './embedder.ts'
 import { createQueryEmbeddings } from './query-embeddings.ts'

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Config } from '../../../config/schema.ts'
 import { secondsBeforeRetry } from '../../../lib/retry-policy.ts'
 import { systemTimer } from '../../../lib/timer.ts'
 import { Breaker } from './breaker.ts'
+import type { AiConfig } from './config.ts'
 import { embeddingErrors } from './errors.ts'
 import { exchange } from './exchange.ts'
 import { type EmbeddingModel, findModel } from './model.ts'
@@ -33,7 +33,7 @@ export interface Embedders {
 /** Pauses between attempts, in seconds; each is lengthened by up to a half of it at random. */
 const pauses = { delay: 0.25, delayMax: 10, backoff: 2 }
 
-export function createEmbedders(config: Config['ai']): Embedders {
+export function createEmbedders(config: AiConfig): Embedders {
   const { breaker: limits } = config
   const breakers = new Map<string, Breaker>()
   const breakerOf = ({ provider }: EmbeddingModel) => {
@@ -61,7 +61,7 @@ export function createEmbedders(config: Config['ai']): Embedders {
 function createEmbed(
   model: EmbeddingModel,
   breaker: Breaker,
-  { timeout, max_retries }: Config['ai'],
+  { timeout, max_retries }: AiConfig,
 ): Embedder['embed'] {
   const policy = { ...pauses, attempts: max_retries + 1 }
   return async (texts, signal, longestPause = timeout) => {

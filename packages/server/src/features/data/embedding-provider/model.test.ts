@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { loadConfig } from '../../../config/load.ts'
+import { loadConfig } from '../../../configuration.ts'
 import { findModel } from './model.ts'
 
 function find(file: Record<string, string>, asked?: string) {

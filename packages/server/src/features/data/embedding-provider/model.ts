@@ -1,4 +1,4 @@
-import type { Config } from '../../../config/schema.ts'
+import type { AiConfig } from './config.ts'
 
 /** A model at a provider. */
 export interface EmbeddingModel {
@@ -18,7 +18,7 @@ const openAiUrl = 'https://api.openai.com/v1'
  *
  * @param asked a model of the default provider, or `provider:model`; without it the default model
  */
-export function findModel(config: Config['ai'], asked?: string): EmbeddingModel | undefined {
+export function findModel(config: AiConfig, asked?: string): EmbeddingModel | undefined {
   const fallback = config.embedding_provider || config.default_provider
   const colon = asked?.indexOf(':') ?? -1
   const named = colon === -1 ? undefined : asked?.slice(0, colon)

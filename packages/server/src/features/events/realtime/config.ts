@@ -1,5 +1,5 @@
 import { integer } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** `realtime`: streams and channels. */
 export const realtimeConfig = Type.Object({
@@ -42,3 +42,5 @@ export const realtimeConfig = Type.Object({
     300,
   ),
 })
+
+export type RealtimeConfig = Static<typeof realtimeConfig>

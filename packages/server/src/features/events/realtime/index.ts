@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Notifications } from '../../../database/notifications/notifications.ts'
 import type { Database } from '../../../database/open.ts'
@@ -21,6 +20,7 @@ import { ChannelAccess } from './channels/channel-access.ts'
 import { ChannelRequests } from './channels/channel-requests.ts'
 import { Channels } from './channels/channels.ts'
 import { Presences } from './channels/presences.ts'
+import type { RealtimeConfig } from './config.ts'
 import { createPreview } from './preview.ts'
 import { type OpenPopup, realtimeRoutes } from './routes.ts'
 import { type Listener, listenerOf } from './stream.ts'
@@ -40,7 +40,7 @@ const frameOverheadBytes = 16 * 1024
 const anonymous: Listener = { scope: openIdentity.scope, userId: undefined, token: undefined }
 
 export interface RealtimeDeps {
-  readonly config: Config['realtime']
+  readonly config: RealtimeConfig
   readonly database: Pick<Database, 'system' | 'user' | 'aside' | 'isOnlyNode'>
   readonly catalog: LiveCatalog
   readonly interests: Interests

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Config } from '../../../config/schema.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { ChangeFeed, type ChangeFeedDeps } from './changes/change-feed.ts'
+import type { RealtimeConfig } from './config.ts'
 import { realtimeErrors } from './errors.ts'
 import { NodeRecord } from './node-record.ts'
 import type { Ending, Stream, StreamKeeper } from './stream.ts'
@@ -12,7 +12,7 @@ const lookMs = 500
 
 export interface StreamsDeps
   extends Omit<ChangeFeedDeps, 'node' | 'isSentRecorded' | 'onSubscribe' | 'onBreak'> {
-  readonly config: Config['realtime']
+  readonly config: RealtimeConfig
   /** Limits per address are a hundred times as wide then. */
   readonly isDevelopment: boolean
   readonly verify: VerifyToken

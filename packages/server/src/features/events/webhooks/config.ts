@@ -1,5 +1,5 @@
 import { automatic, flag, integer } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** `webhooks`: changes posted to receivers. */
 export const webhooksConfig = Type.Object({
@@ -19,3 +19,5 @@ export const webhooksConfig = Type.Object({
     87_600,
   ),
 })
+
+export type WebhooksConfig = Static<typeof webhooksConfig>

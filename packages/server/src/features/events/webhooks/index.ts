@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
 import type { Notifications } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
@@ -9,6 +8,7 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { type Interests, Relay } from '../outbox/index.ts'
+import type { WebhooksConfig } from './config.ts'
 import { enqueueEvents } from './enqueue.ts'
 import { pruneWebhooks } from './prune.ts'
 import { webhookReplayRoutes } from './replay-routes.ts'
@@ -36,7 +36,7 @@ const version = sql`(
   from basalt.event_cursors c where c.consumer = ${consumerName})`
 
 export interface WebhooksDeps {
-  readonly config: Config['webhooks']
+  readonly config: WebhooksConfig
   readonly database: SystemDatabase
   readonly interests: Interests
   readonly notifications: Notifications

@@ -1,5 +1,6 @@
 import { choice, plain, secret, signingSecret, webAddress } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import type { ConfigRule, RuleViolation } from '../../../config/rule.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** `storage.cdn`: the content delivery network before the server, which keeps copies of what it serves. */
 export const cdnConfig = Type.Object({
@@ -26,3 +27,32 @@ export const cdnConfig = Type.Object({
     ),
   }),
 })
+
+export type CdnConfig = Static<typeof cdnConfig>
+
+/** Rules of `storage.cdn`. */
+export const cdnRules: readonly ConfigRule<Sections>[] = [cdnProviderNeedsItsKeys]
+
+interface Sections {
+  readonly storage: { readonly cdn: CdnConfig }
+}
+
+function cdnProviderNeedsItsKeys({ storage: { cdn } }: Sections): RuleViolation[] {
+  const { provider, cloudflare, cloudfront, webhook } = cdn
+  const needed = {
+    nop: {},
+    cloudflare: { zone_id: cloudflare.zone_id, api_token: cloudflare.api_token },
+    cloudfront: {
+      distribution_id: cloudfront.distribution_id,
+      access_key_id: cloudfront.access_key_id,
+      secret_access_key: cloudfront.secret_access_key,
+    },
+    webhook: { endpoint: webhook.endpoint, signing_secret: webhook.signing_secret },
+  }
+  return Object.entries<string>(needed[provider])
+    .filter(([, value]) => value.trim() === '')
+    .map(([name]) => ({
+      key: `storage.cdn.${provider}.${name}`,
+      problem: `required with storage.cdn.provider = "${provider}"`,
+    }))
+}

@@ -1,12 +1,12 @@
-import type { Config } from '../../../config/schema.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import type { CdnConfig } from './config.ts'
 import type { CdnProvider } from './provider.ts'
 import { cloudflare } from './providers/cloudflare.ts'
 import { cloudfront } from './providers/cloudfront.ts'
 import { webhook } from './providers/webhook.ts'
 
 /** The provider that the configuration names; undefined when there is no content delivery network. */
-export function createCdnProvider(config: Config['storage']['cdn'], clock: Clock): CdnProvider | undefined {
+export function createCdnProvider(config: CdnConfig, clock: Clock): CdnProvider | undefined {
   switch (config.provider) {
     case 'nop':
       return undefined

@@ -1,21 +1,22 @@
-import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { Outbound } from '../../../http/outbound.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
+import type { CdnConfig } from './config.ts'
 import { createCdnProvider } from './create-provider.ts'
 import { purgeJob } from './purge-job.ts'
 import { createPurger } from './purger.ts'
 import { cdnRoutes } from './routes.ts'
 import { createCdnService } from './service.ts'
 
+export type { CdnConfig } from './config.ts'
 export { cdnErrorTable } from './errors.ts'
 export type { PurgeChanged } from './purger.ts'
 
 export interface CdnDeps {
-  readonly config: Config['storage']['cdn']
+  readonly config: CdnConfig
   readonly database: SystemDatabase
   readonly queue: JobQueue
   readonly outbound: Outbound

@@ -1,9 +1,9 @@
-import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { type AttemptLimit, requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
+import type { CdnConfig } from './config.ts'
 import { cdnErrors } from './errors.ts'
 import type { CdnProvider } from './provider.ts'
 import { type Purge, readPublicUrls } from './purge.ts'
@@ -17,7 +17,7 @@ export interface PurgeInput {
 export interface PurgeReceipt {
   readonly operation: Purge['operation']
   readonly submitted: number
-  readonly provider: Config['storage']['cdn']['provider']
+  readonly provider: CdnConfig['provider']
 }
 
 export interface CdnService {

@@ -1,5 +1,5 @@
 import { integer, text } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** `sites`: static sites that the server hosts. */
 export const sitesConfig = Type.Object({
@@ -14,3 +14,5 @@ export const sitesConfig = Type.Object({
   max_file_size: integer(26_214_400, 'Largest file of a site, in bytes.', 1024, 268_435_456),
   kept_deploys: integer(10, 'Superseded deploys of a site that are kept.', 0, 1000),
 })
+
+export type SitesConfig = Static<typeof sitesConfig>

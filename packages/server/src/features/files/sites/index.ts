@@ -1,8 +1,8 @@
 import { isReachedAtLoopback } from '../../../config/development.ts'
-import type { Config } from '../../../config/schema.ts'
 import type { Notifications } from '../../../database/notifications/notifications.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import type { ServerConfig } from '../../../http/config.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
 import type { PurgeChanged } from '../cdn/index.ts'
@@ -12,6 +12,7 @@ import { createFileService } from './administration/files.ts'
 import { createSitePurge } from './administration/site-purge.ts'
 import { createSiteService } from './administration/sites.ts'
 import { defineCleanup } from './cleanup.ts'
+import type { SitesConfig } from './config.ts'
 import { createDomainService } from './domains/domains.ts'
 import { defineReverification } from './domains/reverify-job.ts'
 import { domainRoutes, tlsCheckRoute } from './domains/routes.ts'
@@ -27,8 +28,8 @@ export type { ResolveTxt } from './domains/verification.ts'
 export { siteErrorTable } from './errors.ts'
 
 export interface SitesDeps {
-  readonly server: Config['server']
-  readonly config: Config['sites']
+  readonly server: ServerConfig
+  readonly config: SitesConfig
   readonly database: SystemDatabase
   readonly queue: JobQueue
   readonly notifications: Notifications

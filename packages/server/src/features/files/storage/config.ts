@@ -1,4 +1,6 @@
 import { automatic, choice, flag, integer, plain, secret, text, webAddress } from '../../../config/keys.ts'
+import type { ConfigRule, RuleViolation } from '../../../config/rule.ts'
+import type { Static, Type } from '../../../lib/type.ts'
 
 /** `storage`: files of users. What purges their copies is in `cdn`. */
 export const storageKeys = {
@@ -47,4 +49,20 @@ export const storageKeys = {
   cdn_url: webAddress(
     'Address of the content delivery network before the server, which public files are linked at. Empty: that of the server.',
   ),
+}
+
+export type StorageConfig = Static<ReturnType<typeof Type.Object<typeof storageKeys>>>
+
+/** Rules of `storage`. */
+export const storageRules: readonly ConfigRule<Sections>[] = [s3NeedsItsKeys]
+
+interface Sections {
+  readonly storage: StorageConfig
+}
+
+function s3NeedsItsKeys({ storage }: Sections): RuleViolation[] {
+  if (storage.backend !== 's3') return []
+  return (['s3_bucket', 's3_access_key', 's3_secret_key'] as const)
+    .filter((name) => storage[name].trim() === '')
+    .map((name) => ({ key: `storage.${name}`, problem: 'required with storage.backend = "s3"' }))
 }

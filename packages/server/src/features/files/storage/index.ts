@@ -1,12 +1,16 @@
+import type { Logger } from 'pino'
+import type { Database } from '../../../database/open.ts'
 import type { Feature } from '../../../feature.ts'
 import type { HttpServer } from '../../../http/server.ts'
+import type { JobQueue } from '../../../job-queue.ts'
+import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import type { Platform } from '../../../platform.ts'
 import { createWritesOnce } from '../../data/idempotency/index.ts'
-import { refuseBeyondPlan, storageLimits } from '../../operations/usage/index.ts'
-import type { PurgeChanged } from '../cdn/index.ts'
+import { refuseBeyondPlan, storageLimits, type UsageConfig } from '../../operations/usage/index.ts'
+import type { CdnConfig, PurgeChanged } from '../cdn/index.ts'
 import { createBucketService } from './buckets/buckets.ts'
 import { openByteStore } from './bytes/open-store.ts'
+import type { StorageConfig } from './config.ts'
 import { storageErrors } from './errors.ts'
 import { createImageService } from './images/images.ts'
 import { createTransformer } from './images/transformer.ts'
@@ -31,9 +35,26 @@ export { checkStorage, removeOrphans, type StorageReport } from './check.ts'
 export { storageErrorTable } from './errors.ts'
 export { createStorageMeasure } from './quotas/measure.ts'
 
+/** Sections of the configuration that storage reads. */
+export interface StorageSections {
+  readonly storage: StorageConfig & { readonly cdn: CdnConfig }
+  readonly usage: UsageConfig
+  readonly server: { readonly data_dir: string }
+  readonly database: { readonly url: string; readonly branch: string }
+}
+
+export interface StorageDeps {
+  readonly config: StorageSections
+  readonly database: Database
+  readonly queue: JobQueue
+  readonly clock: Clock
+  readonly log: Logger
+  readonly publicBaseUrl: () => string
+  readonly purge: PurgeChanged | undefined
+}
+
 /** Files of users: rows in the database under the operator's policies, bytes on a disk. */
-export function storage(platform: Platform, purge: PurgeChanged | undefined): Feature {
-  const { config, database, queue, clock, log, publicBaseUrl } = platform
+export function storage({ config, database, queue, clock, log, publicBaseUrl, purge }: StorageDeps): Feature {
   const { system } = database
   const { default_quota_mb, max_file_size, upload_timeout, image_cache_mb, cdn, cdn_url } = config.storage
   const isEnabled = isStorageEnabled(config)
@@ -123,7 +144,10 @@ export function storage(platform: Platform, purge: PurgeChanged | undefined): Fe
 }
 
 /** By itself where one server has its own database or all share a bucket: others would have to share the directory. */
-export function isStorageEnabled({ storage, database }: Platform['config']): boolean {
+export function isStorageEnabled({
+  storage,
+  database,
+}: Pick<StorageSections, 'storage' | 'database'>): boolean {
   if (storage.enabled !== 'auto') return storage.enabled
   // What is deleted in a copy of the database would be missing from the place that both name.
   if (database.branch !== '') return false

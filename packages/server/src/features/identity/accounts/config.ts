@@ -1,5 +1,7 @@
 import { flag, integer, text } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import type { ConfigRule, RuleViolation } from '../../../config/rule.ts'
+import { isLoopback } from '../../../lib/addresses.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** Longest life of an access token: revocations of tokens that no session stands behind are kept so long. */
 export const longestTokenSeconds = 86_400
@@ -97,4 +99,33 @@ export const accountKeys = {
     ),
     anonymous_per_hour: integer(30, 'Anonymous sign-ins per client address and hour.', 1, 1_000_000),
   }),
+}
+
+export type AccountConfig = Static<ReturnType<typeof Type.Object<typeof accountKeys>>>
+
+/** Rules of `auth`. */
+export const accountRules: readonly ConfigRule<Sections>[] = [
+  openDataNeedsLoopback,
+  externalDatabaseNeedsSecret,
+]
+
+interface Sections {
+  readonly auth: AccountConfig
+  readonly database: { readonly url: string }
+  readonly server: { readonly host: string; readonly insecure_open: boolean }
+}
+
+/** Without auth everyone who reaches the port owns the data. */
+function openDataNeedsLoopback({ auth, server }: Sections): RuleViolation | undefined {
+  if (auth.enabled || server.insecure_open || isLoopback(server.host)) return undefined
+  return {
+    key: 'auth.enabled',
+    problem: `false opens the data to everyone who reaches ${server.host}; listen on 127.0.0.1 or set server.insecure_open = true`,
+  }
+}
+
+/** Several nodes must share the secret, so it cannot be generated beside an external database. */
+function externalDatabaseNeedsSecret({ auth, database }: Sections): RuleViolation | undefined {
+  if (!auth.enabled || database.url === '' || auth.jwt_secret !== '') return undefined
+  return { key: 'auth.jwt_secret', problem: 'required with database.url: at least 32 random characters' }
 }

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { MailBackend, MailTemplates } from '../../messaging/mail/index.ts'
-import type { SmsProvider } from '../../messaging/sms/index.ts'
+import type { SmsProvider, SmsProviderConfig } from '../../messaging/sms/index.ts'
 import type { Throttle } from '../../operations/throttle/index.ts'
 import type { AuthSettings } from '../auth-settings/index.ts'
 import type { PasswordHasher } from '../passwords/index.ts'
+import type { AccountConfig } from './config.ts'
 import type { AccountKeys } from './keys.ts'
 import type { EndedSessions } from './sessions/ended-sessions.ts'
 
@@ -19,7 +19,7 @@ export interface SecondFactors {
 
 /** What the use cases work with. */
 export interface AccountContext {
-  readonly config: Config['auth']
+  readonly config: AccountConfig & SmsProviderConfig
   /** As `config/development.ts` says. */
   readonly isDevelopment: boolean
   readonly log: Logger

@@ -10,7 +10,7 @@ import { accountRoutes } from './routes.ts'
 
 export { userIds } from './administration/user-id.ts'
 export { defineAccountHousekeeping, deleteExpired, removeAnonymousUsers } from './clean-up.ts'
-export { longestTokenSeconds } from './config.ts'
+export { type AccountConfig, longestTokenSeconds } from './config.ts'
 export type { AccountContext, SecondFactors } from './context.ts'
 export { requireEmail, requireText } from './credentials.ts'
 export { accountErrorTable } from './errors.ts'

@@ -1,4 +1,3 @@
-import type { Config } from '../../../config/schema.ts'
 import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
@@ -28,9 +27,9 @@ export class AuthSettings {
   readonly #watch: WatchHandle
   #current: AuthToggles
 
-  constructor(database: SystemDatabase, config: Config['auth'], notifications: Notifications) {
+  constructor(database: SystemDatabase, configured: AuthToggles, notifications: Notifications) {
     this.#database = database
-    this.#configured = pickToggles((name) => config[name])
+    this.#configured = pickToggles((name) => configured[name])
     this.#current = this.#configured
     this.#notifications = notifications
     this.#watch = notifications.watch({

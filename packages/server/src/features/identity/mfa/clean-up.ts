@@ -1,7 +1,6 @@
-import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
-import { removeAnonymousUsers } from '../accounts/index.ts'
+import { type AccountConfig, removeAnonymousUsers } from '../accounts/index.ts'
 import { removeStaleEnrollments } from './factors.ts'
 
 export interface CleanedUp {
@@ -13,7 +12,7 @@ export interface CleanedUp {
 export function defineUnfinishedHousekeeping(
   database: SystemDatabase,
   queue: JobQueue,
-  config: Config['auth']['clean_up'],
+  config: AccountConfig['clean_up'],
 ): void {
   queue.define(
     housekeeping('unfinished_auth_cleanup', async () => {
@@ -25,7 +24,7 @@ export function defineUnfinishedHousekeeping(
 /** What the operator has to ask for: unlinked anonymous accounts and unfinished enrolments. */
 export async function cleanUp(
   database: SystemDatabase,
-  config: Config['auth']['clean_up'],
+  config: AccountConfig['clean_up'],
 ): Promise<CleanedUp> {
   return {
     anonymousUsers: await removeAnonymousUsers(database, config.anonymous_days),

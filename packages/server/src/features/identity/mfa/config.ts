@@ -1,7 +1,10 @@
 import { flag } from '../../../config/keys.ts'
+import type { Static, Type } from '../../../lib/type.ts'
 
 /** Of `auth`: second factors. */
 export const mfaKeys = {
   totp_enabled: flag(false, 'Whether an authenticator app may be a second factor.'),
   email_mfa_enabled: flag(false, 'Whether a mailed code may be a second factor.'),
 }
+
+export type MfaConfig = Static<ReturnType<typeof Type.Object<typeof mfaKeys>>>

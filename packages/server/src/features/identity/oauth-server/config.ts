@@ -1,5 +1,5 @@
 import { flag, integer, list } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** Of `auth`: the OAuth 2.0 authorization server. */
 export const oauthServerKeys = {
@@ -41,3 +41,5 @@ export const oauthServerKeys = {
     ),
   }),
 }
+
+export type OAuthServerConfig = Static<ReturnType<typeof Type.Object<typeof oauthServerKeys>>>

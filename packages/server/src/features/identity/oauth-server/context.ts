@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
-import type { Config } from '../../../config/schema.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { UserIdentity } from '../../../http/access/identity.ts'
 import { createToken } from '../../../lib/tokens.ts'
 import type { AccountContext } from '../accounts/index.ts'
 import type { ClientDocuments } from './clients/documents.ts'
+import type { OAuthServerConfig } from './config.ts'
 import { oauthServerErrors } from './errors.ts'
 
 export const accessTokenPrefix = 'basalt_at_'
@@ -13,7 +13,7 @@ export const clientSecretPrefix = 'basalt_cs_'
 
 /** What the steps of the authorization server work with. */
 export interface OAuthContext {
-  readonly config: Config['auth']['oauth_provider']
+  readonly config: OAuthServerConfig['oauth_provider']
   readonly database: SystemDatabase
   /** Makes refresh and access tokens of a grant: every node makes the same successor of a refresh token. */
   readonly key: Buffer

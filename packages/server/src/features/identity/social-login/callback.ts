@@ -12,7 +12,7 @@ import { explainFailure } from './failure.ts'
 import { linkArrival } from './link.ts'
 import { findWayBack } from './loopback-detour.ts'
 import { consumeSignIn, type WaitingSignIn } from './queries.ts'
-import { findRedirectTarget } from './redirect-target.ts'
+import { findRedirectTarget, type RedirectConfig } from './redirect-target.ts'
 import { type Arrival, signInArrival } from './resolve-account.ts'
 
 type Outcome = AuthenticationResponse | PendingResponse | { readonly linked: string }
@@ -109,14 +109,14 @@ async function admit(
 }
 
 function send(
-  { accounts }: SocialLoginContext,
+  { config }: SocialLoginContext,
   outcome: Outcome,
   { redirect_to }: WaitingSignIn,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
   // The configuration may have changed since the start.
-  const target = findRedirectTarget(accounts.config, redirect_to ?? undefined)
+  const target = findRedirectTarget(config, redirect_to ?? undefined)
   if (target === undefined) return reply.send(outcome)
   const fragment: Record<string, string> =
     'token' in outcome
@@ -134,22 +134,19 @@ function send(
  * @throws the failure where there is no page
  */
 function sendFailure(
-  { accounts }: SocialLoginContext,
+  { config }: SocialLoginContext,
   failure: AppError,
   signIn: WaitingSignIn | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const target = pageOf(accounts.config, signIn?.redirect_to ?? undefined)
+  const target = pageOf(config, signIn?.redirect_to ?? undefined)
   if (target === undefined) throw failure
   return lead(target, { error: failure.kind, error_description: failure.message }, request, reply)
 }
 
 /** The page that asked for the sign-in, unless the configuration has changed since the start. */
-function pageOf(
-  config: SocialLoginContext['accounts']['config'],
-  given: string | undefined,
-): URL | undefined {
+function pageOf(config: RedirectConfig, given: string | undefined): URL | undefined {
   try {
     return findRedirectTarget(config, given)
   } catch (error) {

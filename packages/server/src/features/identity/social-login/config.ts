@@ -1,5 +1,6 @@
 import { flag, list, plain, secret, table, text, webAddress } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import type { ConfigRule, RuleViolation } from '../../../config/rule.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** Keys that every provider has. */
 function provider(title: string) {
@@ -86,4 +87,44 @@ export const socialLoginKeys = {
       secret: true,
     },
   ),
+}
+
+export type SocialLoginConfig = Static<ReturnType<typeof Type.Object<typeof socialLoginKeys>>>
+
+/** Rules of sign-in providers. */
+export const socialLoginRules: readonly ConfigRule<Sections>[] = [
+  oauthRedirectIsUrl,
+  signInProvidersNeedTheirKeys,
+  openIdNamesAreFree,
+]
+
+interface Sections {
+  readonly auth: SocialLoginConfig
+}
+
+function oauthRedirectIsUrl({ auth }: Sections): RuleViolation | undefined {
+  if (auth.oauth_redirect_url === '' || URL.canParse(auth.oauth_redirect_url)) return undefined
+  return { key: 'auth.oauth_redirect_url', problem: `"${auth.oauth_redirect_url}" is not a URL` }
+}
+
+/** Apple's secret is made from the key. */
+const appleKeys = ['client_id', 'team_id', 'key_id', 'private_key']
+
+function signInProvidersNeedTheirKeys({ auth }: Sections): RuleViolation[] {
+  return Object.entries(auth.oauth).flatMap(([name, provider]) => {
+    const values: Readonly<Record<string, unknown>> = provider
+    const needed = name === 'apple' ? appleKeys : ['client_id', 'client_secret']
+    return needed
+      .filter((key) => provider.enabled && values[key] === '')
+      .map((key) => ({
+        key: `auth.oauth.${name}.${key}`,
+        problem: `required with auth.oauth.${name}.enabled = true`,
+      }))
+  })
+}
+
+function openIdNamesAreFree({ auth }: Sections): RuleViolation[] {
+  return Object.keys(auth.oidc)
+    .filter((name) => name in auth.oauth)
+    .map((name) => ({ key: 'auth.oidc', problem: `"${name}" is a built-in provider: choose another name` }))
 }

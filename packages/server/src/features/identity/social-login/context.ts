@@ -3,10 +3,12 @@ import type { AppError } from '../../../lib/errors.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import type { AccountContext, AuthenticationResponse, PendingResponse } from '../accounts/index.ts'
 import type { Popups } from './popups.ts'
+import type { RedirectConfig } from './redirect-target.ts'
 import type { ProviderRegistry } from './registry.ts'
 
 export interface SocialLoginContext {
   readonly accounts: AccountContext
+  readonly config: RedirectConfig
   readonly registry: ProviderRegistry
   readonly popups: Popups
   readonly secrets: () => SecretBox

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../../../config/schema.ts'
 import type { Notifications } from '../../../database/notifications/notifications.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
@@ -10,6 +9,7 @@ import type { AccountContext } from '../accounts/index.ts'
 import { identityAdminRoutes } from './admin-identity-routes.ts'
 import { socialLoginAdminRoutes } from './admin-routes.ts'
 import { bindBrowser } from './browser-cookie.ts'
+import type { SocialLoginConfig } from './config.ts'
 import { isHttps, type ResumeAuthorization, type SocialLoginContext } from './context.ts'
 import { Popups } from './popups.ts'
 import { deleteExpiredSignIns } from './queries.ts'
@@ -27,7 +27,7 @@ export { defineTokenRenewal } from './token-renewal.ts'
 export interface SocialLoginDeps {
   readonly queue: JobQueue
   readonly accounts: AccountContext
-  readonly config: Config['auth']
+  readonly config: SocialLoginConfig
   readonly database: SystemDatabase
   readonly notifications: Notifications
   readonly secrets: () => SecretBox
@@ -79,6 +79,7 @@ export function socialLogin(deps: SocialLoginDeps): SocialLogin {
   const popups = new Popups({ database, notifications, secrets })
   const context: SocialLoginContext = {
     accounts,
+    config: deps.config,
     registry,
     popups,
     secrets,

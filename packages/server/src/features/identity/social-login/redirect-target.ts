@@ -1,7 +1,7 @@
-import type { Config } from '../../../config/schema.ts'
+import type { SocialLoginConfig } from './config.ts'
 import { socialLoginErrors } from './errors.ts'
 
-type RedirectConfig = Pick<Config['auth'], 'oauth_redirect_url' | 'oauth_return_to_allowlist'>
+export type RedirectConfig = Pick<SocialLoginConfig, 'oauth_redirect_url' | 'oauth_return_to_allowlist'>
 
 /**
  * Where the browser goes after a sign-in. Asked at the start and again at the callback.

@@ -1,4 +1,3 @@
-import type { Config } from '../../../config/schema.ts'
 import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
@@ -7,6 +6,7 @@ import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { isStorableText } from '../../../lib/storable-text.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
+import type { SocialLoginConfig } from './config.ts'
 import { type ClientDeps, ProviderClient } from './provider-client.ts'
 import { type BuiltInProvider, builtInProviders } from './providers/index.ts'
 import { createOidcProvider } from './providers/oidc.ts'
@@ -31,7 +31,7 @@ interface Entry {
 
 export interface RegistryDeps extends ClientDeps {
   readonly database: SystemDatabase
-  readonly config: Config['auth']
+  readonly config: SocialLoginConfig
   readonly secrets: () => SecretBox
   readonly notifications: Notifications
 }

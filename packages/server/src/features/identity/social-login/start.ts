@@ -39,7 +39,7 @@ export async function start(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { accounts, registry, popups } = context
+  const { config, registry, popups } = context
   const at = registry.find(provider)
   if (at === undefined) throw socialLoginErrors.providerNotConfigured(provider)
   const isPopup = query.state !== undefined && query.state !== ''
@@ -48,7 +48,7 @@ export async function start(
   if (detour !== undefined) return reply.redirect(detour, 307)
   const link = query.link === undefined ? undefined : openLink(context, provider, query.link)
   const redirectTo = link?.redirectTo ?? query.redirect_to
-  findRedirectTarget(accounts.config, redirectTo)
+  findRedirectTarget(config, redirectTo)
   await requireStart(context, request)
   const https = isHttps(context)
   const popupHash = isPopup ? hashToken(query.state ?? '') : undefined
@@ -188,10 +188,10 @@ export async function beginLink(
   caller: UserIdentity,
   { provider, redirect_to: redirectTo }: { provider?: string | undefined; redirect_to?: string | undefined },
 ): Promise<string> {
-  const { accounts, registry, secrets } = context
+  const { accounts, config, registry, secrets } = context
   if (provider === undefined || provider === '') throw fieldRequired('provider')
   if (registry.find(provider) === undefined) throw socialLoginErrors.linkProviderNotConfigured(provider)
-  findRedirectTarget(accounts.config, redirectTo)
+  findRedirectTarget(config, redirectTo)
   await requirePassedFactor(accounts, accounts.database, caller)
   const { sessionId } = caller
   if (sessionId === undefined || (await findSessionOwner(accounts.database, sessionId)) !== caller.userId) {

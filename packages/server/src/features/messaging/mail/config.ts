@@ -8,7 +8,11 @@ import {
   text,
   webAddress,
 } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import type { ConfigRule, RuleViolation } from '../../../config/rule.ts'
+import { isLoopback } from '../../../lib/addresses.ts'
+import { isEmailAddress } from '../../../lib/email-address.ts'
+import { parseSender } from '../../../lib/mail-sender.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** `email`: what sends mail. */
 export const emailConfig = Type.Object({
@@ -58,3 +62,37 @@ export const emailConfig = Type.Object({
     retention_days: integer(30, 'Days that the log of these mails is kept.', 1, 3650),
   }),
 })
+
+export type EmailConfig = Static<typeof emailConfig>
+
+/** Rules of `email`. */
+export const emailRules: readonly ConfigRule<Sections>[] = [emailBackendNeedsItsKeys, emailNeedsSender]
+
+interface Sections {
+  readonly email: EmailConfig
+}
+
+function emailBackendNeedsItsKeys({ email }: Sections): RuleViolation[] {
+  const because = `email.backend = "${email.backend}"`
+  if (email.backend === 'webhook' && email.webhook.url === '') {
+    return [{ key: 'email.webhook.url', problem: `required with ${because}` }]
+  }
+  if (email.backend !== 'smtp') return []
+  const { host, username, password } = email.smtp
+  return [
+    ...(host.trim() === '' ? [{ key: 'email.smtp.host', problem: `required with ${because}` }] : []),
+    ...(username !== '' && password === ''
+      ? [{ key: 'email.smtp.password', problem: 'required with email.smtp.username' }]
+      : []),
+  ]
+}
+
+/** Mail from nowhere is refused or taken for spam; a server on this machine is there to try things out. */
+function emailNeedsSender({ email }: Sections): RuleViolation | undefined {
+  const { address } = parseSender(email.from)
+  if (email.backend !== 'smtp' || isLoopback(email.smtp.host) || isEmailAddress(address)) return undefined
+  return {
+    key: 'email.from',
+    problem: `"${address}" is no address mail can come from; with email.backend = "smtp" it must be one, such as Shop <no-reply@example.com>`,
+  }
+}

@@ -1,15 +1,15 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { isEmailAddress } from '../../../lib/email-address.ts'
 import type { MailBackend } from './backend.ts'
+import type { EmailConfig } from './config.ts'
 import { createLogBackend } from './log-backend.ts'
 import { MailRefused } from './refusal.ts'
 import { createSmtpBackend } from './smtp-backend.ts'
 import { createWebhookBackend } from './webhook-backend.ts'
 
 export interface MailBackendDeps {
-  readonly config: Config['email']
+  readonly config: EmailConfig
   /** Whether codes and links may stand in the log. */
   readonly isDevelopment: boolean
   readonly log: Logger
@@ -41,7 +41,7 @@ export function createMailBackend(deps: MailBackendDeps): MailBackend {
   }
 }
 
-const backends: Readonly<Record<Config['email']['backend'], (deps: MailBackendDeps) => MailBackend>> = {
+const backends: Readonly<Record<EmailConfig['backend'], (deps: MailBackendDeps) => MailBackend>> = {
   log: ({ log, isDevelopment }) => createLogBackend(log, isDevelopment),
   smtp: ({ config, clock }) => createSmtpBackend({ ...config, clock }),
   webhook: ({ config, clock }) =>

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
 import type { MailBackend } from './backend.ts'
+import type { EmailConfig } from './config.ts'
 import { mailRoutes } from './routes.ts'
 import { createMailService } from './service.ts'
 import type { MailTemplates } from './templates.ts'
@@ -20,7 +20,7 @@ export type { RenderedMail } from './render-template.ts'
 export { createMailTemplates, type MailTemplates } from './templates.ts'
 
 export interface MailDeps {
-  readonly config: Config['email']
+  readonly config: EmailConfig
   readonly isDevelopment: boolean
   readonly database: SystemDatabase
   readonly queue: JobQueue

@@ -11,8 +11,8 @@ import {
 } from '../../../../test/mail-server.ts'
 import { testConfig } from '../../../../test/test-config.ts'
 import { waitFor } from '../../../../test/wait-for.ts'
-import type { Config } from '../../../config/schema.ts'
 import type { MailBackend, MailMessage } from './backend.ts'
+import type { EmailConfig } from './config.ts'
 import { createMailBackend } from './create-backend.ts'
 import { MailRefused } from './refusal.ts'
 import { createSmtpBackend, type SmtpLimits } from './smtp-backend.ts'
@@ -31,7 +31,7 @@ beforeEach(() => {
 })
 afterEach(() => cleanUp.disposeAsync())
 
-function emailConfig(port: number, overrides: Record<string, string> = {}): Config['email'] {
+function emailConfig(port: number, overrides: Record<string, string> = {}): EmailConfig {
   return testConfig({
     'email.backend': 'smtp',
     'email.from': 'Shop <shop@example.com>',

@@ -1,15 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type { NodemailerError } from 'nodemailer'
-import type { Config } from '../../../config/schema.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { domainOf, parseSender } from '../../../lib/mail-sender.ts'
 import type { MailBackend } from './backend.ts'
+import type { EmailConfig } from './config.ts'
 import { MailRefused } from './refusal.ts'
 
 export interface SmtpSettings {
   readonly from: string
-  readonly smtp: Config['email']['smtp']
+  readonly smtp: EmailConfig['smtp']
   readonly clock: Clock
   readonly limits?: SmtpLimits
   /** Certificate (PEM) to trust instead of the public authorities; for tests. */

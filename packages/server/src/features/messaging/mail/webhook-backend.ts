@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { Config } from '../../../config/schema.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { signatureHeaders } from '../../../lib/webhook-signature.ts'
 import type { MailBackend } from './backend.ts'
+import type { EmailConfig } from './config.ts'
 import { MailRefused } from './refusal.ts'
 
 /** Characters shown of an answer that reports a failure; little more of it is read. */
@@ -13,7 +13,7 @@ const shownLimit = 200
 const passing: readonly number[] = [408, 425, 429]
 
 export interface WebhookBackendDeps {
-  readonly config: Config['email']['webhook']
+  readonly config: EmailConfig['webhook']
   /** Of mail that names none. */
   readonly sender: string
   readonly clock: Clock

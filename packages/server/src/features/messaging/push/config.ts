@@ -1,5 +1,5 @@
 import { choice, flag, integer, plain, secret, text, webAddress } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** `push`: messages to devices. Credentials can also be given by administrators while the server runs. */
 export const pushConfig = Type.Object({
@@ -33,3 +33,5 @@ export const pushConfig = Type.Object({
     private_key: secret('Private VAPID key, 32 bytes as base64url; one is made when it is empty.'),
   }),
 })
+
+export type PushConfig = Static<typeof pushConfig>

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Config } from '../../../config/schema.ts'
 import { codeOf, OperatorError } from '../../../lib/errors.ts'
+import type { PushConfig } from './config.ts'
 import type { ApnsCredentials } from './providers/apns.ts'
 import type { ServiceAccount } from './providers/fcm.ts'
 import { readVapidKeys } from './providers/webpush.ts'
@@ -64,7 +64,7 @@ export const readCredentials: { readonly [Name in keyof Credentials]: (given: Gi
   }
 
 /** What the configuration names. @throws OperatorError for a file that cannot be used */
-export function configuredCredentials(config: Config['push']): Partial<Credentials> {
+export function configuredCredentials(config: PushConfig): Partial<Credentials> {
   const { fcm, apns, webpush } = config
   const { key_file: keyFile, base_url: _, ...keyDetails } = apns
   return {

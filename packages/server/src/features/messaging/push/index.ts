@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
 import type { Notifications } from '../../../database/notifications/notifications.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
@@ -8,6 +7,7 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
+import type { PushConfig } from './config.ts'
 import { defineDeliveryJobs } from './delivery-job.ts'
 import { DeviceService } from './device-service.ts'
 import { pushErrors } from './errors.ts'
@@ -20,7 +20,7 @@ export { pushErrorTable } from './errors.ts'
 export { countPushCredentialsByKey } from './registry.ts'
 
 export interface PushDeps {
-  readonly config: Config['push']
+  readonly config: PushConfig
   readonly isDevelopment: boolean
   readonly database: SystemDatabase
   readonly notifications: Notifications

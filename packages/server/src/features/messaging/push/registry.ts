@@ -1,6 +1,5 @@
 import { createECDH } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
 import type { Notifications, WatchHandle } from '../../../database/notifications/notifications.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
@@ -9,6 +8,7 @@ import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
+import type { PushConfig } from './config.ts'
 import { type Credentials, configuredCredentials, describeCredentials } from './credentials.ts'
 import { type ProviderName, type PushProvider, providerNames } from './provider.ts'
 import { createApns } from './providers/apns.ts'
@@ -17,7 +17,7 @@ import { createLogProvider } from './providers/log.ts'
 import { createWebPush, readVapidKeys } from './providers/webpush.ts'
 
 export interface RegistryDeps {
-  readonly config: Config['push']
+  readonly config: PushConfig
   readonly isDevelopment: boolean
   readonly database: SystemDatabase
   readonly notifications: Notifications

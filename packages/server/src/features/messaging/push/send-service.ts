@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { Config } from '../../../config/schema.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { UserIdentity } from '../../../http/access/identity.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
@@ -7,6 +6,7 @@ import type { JobQueue } from '../../../job-queue.ts'
 import { parseInstant } from '../../../lib/instant.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
+import type { PushConfig } from './config.ts'
 import * as deliveries from './deliveries.ts'
 import { addDeliveries, addFanOut } from './delivery-job.ts'
 import { findDevice } from './devices.ts'
@@ -47,7 +47,7 @@ interface Sender {
 }
 
 export interface SendServiceDeps {
-  readonly config: Config['push']
+  readonly config: PushConfig
   readonly database: SystemDatabase
   readonly queue: JobQueue
   readonly throttle: Throttle
@@ -55,7 +55,7 @@ export interface SendServiceDeps {
 
 /** Messages and their deliveries. */
 export class SendService {
-  readonly #config: Config['push']
+  readonly #config: PushConfig
   readonly #database: SystemDatabase
   readonly #queue: JobQueue
   readonly #throttle: Throttle

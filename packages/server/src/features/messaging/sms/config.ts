@@ -9,7 +9,8 @@ import {
   text,
   webAddress,
 } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import type { ConfigRule, RuleViolation } from '../../../config/rule.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** `sms`: text messages of users and programs. What sends them, and where to, are keys of `auth`. */
 export const smsConfig = Type.Object({
@@ -94,4 +95,42 @@ export const smsKeys = {
   sms_api_base_url: webAddress(
     "Address of the SMS provider, when it is not the provider's own (a stand-in or a region).",
   ),
+}
+
+export type SmsConfig = Static<typeof smsConfig>
+
+export type SmsProviderConfig = Static<ReturnType<typeof Type.Object<typeof smsKeys>>>
+
+/** Limit of `auth.limits` that messages of users count against. */
+export interface SmsLimits {
+  readonly limits: { readonly sms_messages_per_hour: number }
+}
+
+/** Rules of the providers of text messages. */
+export const smsRules: readonly ConfigRule<Sections>[] = [smsProviderNeedsItsKeys]
+
+interface Sections {
+  readonly auth: SmsProviderConfig
+}
+
+/** Keys that each provider of text messages requires. */
+const smsProviderKeys = {
+  log: [],
+  webhook: ['sms_webhook_url', 'sms_webhook_secret'],
+  twilio: ['twilio_sid', 'twilio_token', 'twilio_from'],
+  plivo: ['plivo_auth_id', 'plivo_auth_token', 'plivo_from'],
+  telnyx: ['telnyx_api_key', 'telnyx_from'],
+  msg91: ['msg91_auth_key', 'msg91_template_id'],
+  sns: ['aws_region', 'aws_access_key_id', 'aws_secret_access_key'],
+  vonage: ['vonage_api_key', 'vonage_api_secret', 'vonage_from'],
+} as const satisfies Record<SmsProviderConfig['sms_provider'], readonly (keyof SmsProviderConfig)[]>
+
+/** Also while auth.sms_enabled is false: it can be switched on while the server runs. */
+function smsProviderNeedsItsKeys({ auth }: Sections): RuleViolation[] {
+  return smsProviderKeys[auth.sms_provider]
+    .filter((key) => auth[key].trim() === '')
+    .map((key) => ({
+      key: `auth.${key}`,
+      problem: `required with auth.sms_provider = "${auth.sms_provider}"`,
+    }))
 }

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { describe, expect, test } from 'vitest'
 import { type SmsProviderName, smsSettings } from '../../../../test/sms-config.ts'
-import { loadConfig } from '../../../config/load.ts'
+import { loadConfig } from '../../../configuration.ts'
 
 const required: Readonly<Record<Exclude<SmsProviderName, 'log'>, readonly string[]>> = {
   webhook: ['auth.sms_webhook_url', 'auth.sms_webhook_secret'],

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import type { SmsProviderConfig } from './config.ts'
 import { type OutgoingRequest, post } from './exchange.ts'
 import { createLogProvider } from './log-provider.ts'
 import { type SmsProvider, SmsRefused, type TextMessage } from './provider.ts'
@@ -16,7 +16,7 @@ import { vonage } from './vendors/vonage.ts'
 import { webhook } from './vendors/webhook.ts'
 
 export interface SmsDeps {
-  readonly config: Config['auth']
+  readonly config: SmsProviderConfig
   /** Whether codes may be written to the log. */
   readonly isDevelopment: boolean
   readonly log: Logger
@@ -25,10 +25,10 @@ export interface SmsDeps {
   readonly timeoutMs?: number
 }
 
-type ProviderName = Config['auth']['sms_provider']
+type ProviderName = SmsProviderConfig['sms_provider']
 
 const vendors: Readonly<
-  Record<Exclude<ProviderName, 'log'>, (config: Config['auth'], clock: Clock) => Vendor>
+  Record<Exclude<ProviderName, 'log'>, (config: SmsProviderConfig, clock: Clock) => Vendor>
 > = { webhook, twilio, plivo, telnyx, msg91, sns, vonage }
 
 /** The provider that the configuration names. */

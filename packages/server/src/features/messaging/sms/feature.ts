@@ -1,19 +1,19 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
 import { statusRoutes } from './callbacks/routes.ts'
+import type { SmsConfig, SmsLimits, SmsProviderConfig } from './config.ts'
 import { deleteMessages, deleteReports } from './messages.ts'
 import { adminSmsRoutes, ownSmsRoutes } from './routes.ts'
 import { SmsService } from './service.ts'
 import type { StoredSms } from './store.ts'
 
 export interface SmsFeatureDeps {
-  readonly config: Config['auth']
-  readonly policy: Config['sms']['policy']
+  readonly config: SmsProviderConfig & SmsLimits
+  readonly policy: SmsConfig['policy']
   readonly database: SystemDatabase
   readonly sms: StoredSms
   readonly queue: JobQueue

@@ -1,3 +1,4 @@
+export type { SmsProviderConfig } from './config.ts'
 export { createSmsProvider, type SmsDeps } from './create-provider.ts'
 export { smsErrorTable } from './errors.ts'
 export { sms } from './feature.ts'

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { UserIdentity } from '../../../http/access/identity.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
@@ -9,14 +8,15 @@ import { isStorableText } from '../../../lib/storable-text.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { type AttemptLimit, requireAllowed, type Throttle } from '../../operations/throttle/index.ts'
+import type { SmsConfig, SmsLimits, SmsProviderConfig } from './config.ts'
 import { smsErrors } from './errors.ts'
 import * as queries from './messages.ts'
 import { isCountryAllowed, isPremium, parsePhone } from './phone.ts'
 import type { StoredSms } from './store.ts'
 
 export interface SmsServiceDeps {
-  readonly config: Config['auth']
-  readonly policy: Config['sms']['policy']
+  readonly config: SmsProviderConfig & SmsLimits
+  readonly policy: SmsConfig['policy']
   readonly database: SystemDatabase
   readonly sms: StoredSms
   readonly throttle: Throttle

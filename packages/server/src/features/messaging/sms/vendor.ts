@@ -1,4 +1,4 @@
-import type { Config } from '../../../config/schema.ts'
+import type { SmsProviderConfig } from './config.ts'
 import type { OutgoingRequest, Reply } from './exchange.ts'
 import type { TextMessage } from './provider.ts'
 
@@ -85,7 +85,7 @@ export function addressOf(base: string, configured: string, path: string): strin
 }
 
 /** The parameter that has the provider report the status of a message, when it can reach this server. */
-export function callbackIn(name: string, { sms_status_url: url }: Config['auth']): Record<string, string> {
+export function callbackIn(name: string, { sms_status_url: url }: SmsProviderConfig): Record<string, string> {
   return url === '' ? {} : { [name]: url }
 }
 

@@ -1,5 +1,5 @@
 import { flag, integer, secret, text } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** `support`: what users ask for help with, and answers by mail. */
 export const supportConfig = Type.Object({
@@ -13,3 +13,5 @@ export const supportConfig = Type.Object({
   messages_per_hour: integer(60, 'Messages of one user an hour, by the API and by mail.', 1, 100_000),
   retention_days: integer(365, 'Days that closed tickets are kept.', 1, 3650),
 })
+
+export type SupportConfig = Static<typeof supportConfig>

@@ -1,4 +1,3 @@
-import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { HttpServer } from '../../../http/server.ts'
@@ -6,6 +5,7 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
 import type { MailBackend } from '../mail/index.ts'
 import { answerJob } from './answer-mail.ts'
+import type { SupportConfig } from './config.ts'
 import { supportErrors } from './errors.ts'
 import { inboundMailRoute } from './inbound-route.ts'
 import { deleteClosedTickets } from './queries.ts'
@@ -15,7 +15,7 @@ import { SupportService } from './service.ts'
 export { supportErrorTable } from './errors.ts'
 
 export interface SupportDeps {
-  readonly config: Config['support']
+  readonly config: SupportConfig
   readonly database: SystemDatabase
   readonly queue: JobQueue
   readonly backend: MailBackend

@@ -1,5 +1,7 @@
 import { flag, list, text } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import type { ConfigRule, RuleViolation } from '../../../config/rule.ts'
+import { isAddressRange } from '../../../lib/addresses.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** `admin`: the administrator and the dashboard. */
 export const adminConfig = Type.Object({
@@ -30,3 +32,42 @@ export const adminConfig = Type.Object({
     expects: 'at least 8 characters',
   }),
 })
+
+export type AdminConfig = Static<typeof adminConfig>
+
+/** Rules of `admin`. */
+export const adminRules: readonly ConfigRule<Sections>[] = [administratorsAreAddresses, administrationIsApart]
+
+interface Sections {
+  readonly admin: AdminConfig
+}
+
+function administratorsAreAddresses({ admin }: Sections): RuleViolation | undefined {
+  const wrong = admin.allowed_ips.find((range) => !isAddressRange(range))
+  if (wrong === undefined) return undefined
+  return { key: 'admin.allowed_ips', problem: `"${wrong}" is not an IP address or CIDR range` }
+}
+
+/** The paths of the API stay its own, and a port is one that can be. */
+function administrationIsApart({ admin }: Sections): RuleViolation[] {
+  const [, first = ''] = admin.path.split('/')
+  const port = Number(/\d+$/.exec(admin.listen)?.[0] ?? 0)
+  return [
+    ...(ownPaths.has(first)
+      ? [{ key: 'admin.path', problem: `"${admin.path}" is a path of the API: choose another one` }]
+      : []),
+    ...(port > 65535 ? [{ key: 'admin.listen', problem: `${port} is not a port` }] : []),
+  ]
+}
+
+const ownPaths: ReadonlySet<string> = new Set([
+  'api',
+  'auth',
+  'oauth',
+  'health',
+  'metrics',
+  '_sites',
+  '.well-known',
+  'favicon.ico',
+  'favicon.svg',
+])

@@ -1,5 +1,5 @@
 import { integer, list } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** `audit`: which changes are recorded. */
 export const auditConfig = Type.Object({
@@ -14,3 +14,5 @@ export const auditConfig = Type.Object({
     36_500,
   ),
 })
+
+export type AuditConfig = Static<typeof auditConfig>

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { AuditedTables } from './audited-tables.ts'
+import type { AuditConfig } from './config.ts'
 import { deleteAudit } from './queries.ts'
 import { auditRoutes } from './routes.ts'
 
@@ -13,7 +13,7 @@ export { type AuditEntry, recordAudit } from './record.ts'
 export { readAuditFilter, showAudit } from './routes.ts'
 
 export interface AuditDeps {
-  readonly config: Config['audit']
+  readonly config: AuditConfig
   readonly database: SystemDatabase
   readonly catalog: LiveCatalog
   readonly queue: JobQueue

@@ -1,5 +1,5 @@
 import { integer, secret, table, text } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** `billing`: who reports what apps pay for. */
 export const billingConfig = Type.Object({
@@ -27,3 +27,5 @@ export const billingConfig = Type.Object({
     3650,
   ),
 })
+
+export type BillingConfig = Static<typeof billingConfig>

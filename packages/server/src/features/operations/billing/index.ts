@@ -1,4 +1,3 @@
-import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
@@ -9,6 +8,7 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { Type } from '../../../lib/type.ts'
 import { isUuid } from '../../../lib/uuid.ts'
+import type { BillingConfig } from './config.ts'
 import { billingErrors } from './errors.ts'
 import { deleteEvents, eventLogRoute } from './event-log.ts'
 import * as queries from './queries.ts'
@@ -18,7 +18,7 @@ import { isSignedByStripe } from './stripe-signature.ts'
 export { billingErrorTable } from './errors.ts'
 
 export interface BillingDeps {
-  readonly config: Config['billing']
+  readonly config: BillingConfig
   readonly database: SystemDatabase
   readonly queue: JobQueue
   readonly clock: Clock

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
+import type { LoggingConfig } from '../../../config/logging.ts'
 import { WriteBehind } from '../../../database/write-behind.ts'
 import type { Metrics } from '../../../http/observation/metrics.ts'
 import { postJson } from '../../../http/post-json.ts'
@@ -13,10 +13,10 @@ const batchSize = 500
 /** Entries that wait while a receiver is unavailable. */
 const capacity = 10_000
 
-type DrainConfig = Config['logging']['drains'][string]
+type DrainConfig = LoggingConfig['drains'][string]
 
 export interface DrainsOptions {
-  readonly drains: Config['logging']['drains']
+  readonly drains: LoggingConfig['drains']
   readonly serviceName: string
   readonly node: string
   readonly metrics: Metrics

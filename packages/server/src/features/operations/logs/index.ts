@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
+import type { LoggingConfig } from '../../../config/logging.ts'
+import type { DatabaseConfig } from '../../../database/config.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { Metrics } from '../../../http/observation/metrics.ts'
@@ -26,7 +27,7 @@ export { showEntry } from './show.ts'
 export { LogStore } from './store.ts'
 
 export interface LogsDeps {
-  readonly config: Config
+  readonly config: { readonly logging: LoggingConfig; readonly database: DatabaseConfig }
   readonly database: SystemDatabase
   readonly store: LogStore
   readonly queue: JobQueue

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
+import type { LoggingConfig } from '../../../config/logging.ts'
+import type { DatabaseConfig } from '../../../database/config.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { WriteBehind } from '../../../database/write-behind.ts'
 import type { Metrics } from '../../../http/observation/metrics.ts'
@@ -24,7 +25,7 @@ const capacity = 10_000
 const longestCopyMs = 1000
 
 export interface LogStoreOptions {
-  readonly config: Pick<Config, 'logging' | 'database'>
+  readonly config: { readonly logging: LoggingConfig; readonly database: DatabaseConfig }
   readonly database: SystemDatabase
   readonly lane: TaskQueue
   readonly metrics: Metrics

@@ -1,31 +1,25 @@
-import type { Config } from '../../../config/schema.ts'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
-import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { sendPage } from '../../../http/responses/send-page.ts'
 import { favicon, faviconSvg } from './favicon.ts'
 import { createOverviewPage } from './page.ts'
-import { serverRoutes } from './server.ts'
+import { type ServerDeps, serverRoutes } from './server.ts'
 import { listTables, tableListSchema } from './tables.ts'
 
-export interface OverviewDeps {
+export interface OverviewDeps extends ServerDeps {
   readonly catalog: LiveCatalog
-  readonly database: SystemDatabase
-  readonly version: string
-  readonly config: Config
+  /** Path of the dashboard, where it has the same origin. */
+  readonly dashboardPath: string | undefined
 }
 
 /** `/`, what a person sees first: what runs here, where to go, and the tables for callers who may see them. */
-export function overview({ catalog, database, version, config }: OverviewDeps): Feature {
-  const { admin, auth } = config
-  const isAuthRequired = auth.enabled
-  // On a listener of its own the dashboard has another origin.
-  const dashboardPath = admin.enabled && admin.listen === '' ? admin.path : undefined
+export function overview({ catalog, dashboardPath, ...server }: OverviewDeps): Feature {
+  const { database, version, isAuthRequired } = server
   const page = createOverviewPage({ version, isAuthRequired, dashboardPath })
   return {
     name: 'overview',
     routes(app) {
-      serverRoutes(app, { config, database, version })
+      serverRoutes(app, server)
 
       app.get(
         '/',

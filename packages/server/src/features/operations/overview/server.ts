@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { listEffectiveSettings } from '../../../config/effective.ts'
-import type { Config } from '../../../config/schema.ts'
+import type { EffectiveSetting } from '../../../config/effective.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { bearerSecurity, responses } from '../../../http/schemas.ts'
@@ -49,20 +48,26 @@ const configurationSchema = {
 }
 
 export interface ServerDeps {
-  readonly config: Config
+  /** Keys of the configuration with their values in force. */
+  readonly settings: readonly EffectiveSetting[]
+  readonly isAuthRequired: boolean
+  readonly isEmbedded: boolean
   readonly database: SystemDatabase
   readonly version: string
 }
 
-export function serverRoutes(app: FastifyInstance, { config, database, version }: ServerDeps): void {
+export function serverRoutes(
+  app: FastifyInstance,
+  { settings, database, version, isAuthRequired, isEmbedded }: ServerDeps,
+): void {
   app.get(
     '/api/admin/server',
     { config: { guard: 'admin', operation: 'overview.server' }, schema: serverSchema },
     async (_request, reply) =>
       reply.send({
         version,
-        isAuthRequired: config.auth.enabled,
-        database: { ...(await describeDatabase(database)), isEmbedded: config.database.url === '' },
+        isAuthRequired,
+        database: { ...(await describeDatabase(database)), isEmbedded },
       }),
   )
 
@@ -70,7 +75,7 @@ export function serverRoutes(app: FastifyInstance, { config, database, version }
     '/api/admin/configuration',
     { config: { guard: 'admin', operation: 'overview.configuration' }, schema: configurationSchema },
     (_request, reply) => {
-      const items = [...listEffectiveSettings(config)]
+      const items = [...settings]
       return reply.send({ items, count: items.length })
     },
   )

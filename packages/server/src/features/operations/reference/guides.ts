@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Marked } from 'marked'
-import { describeConfiguration } from '../../../config/reference.ts'
 import { createPage, escapeHtml, type Page } from '../../../lib/page.ts'
 import { packageFolder } from '../../../package.ts'
 
@@ -18,15 +17,15 @@ const folders = ['.', '../..'].map((root) => join(packageFolder, root, 'docs/gui
 
 const openFolder = () => folders.find((candidate) => existsSync(candidate))
 
-/** The guides that came with this version, and the configuration reference as the code has it. */
-export function readGuides(): readonly Guide[] {
+/** The guides that came with this version, and the configuration reference. */
+export function readGuides(configuration: string): readonly Guide[] {
   const folder = openFolder()
   const files = folder === undefined ? [] : readdirSync(folder).filter((file) => file.endsWith('.md'))
   const guides = files.sort().map((file) => ({
     name: file.slice(0, -'.md'.length),
     markdown: readFileSync(`${folder}${file}`, 'utf8'),
   }))
-  return [...guides, { name: 'configuration', markdown: describeConfiguration() }].map((guide) => ({
+  return [...guides, { name: 'configuration', markdown: configuration }].map((guide) => ({
     ...guide,
     title: /^# (.+)$/m.exec(guide.markdown)?.[1] ?? guide.name,
   }))

@@ -26,6 +26,8 @@ export interface ReferenceDeps {
   readonly catalog: LiveCatalog
   readonly errors: readonly ReferencedError[]
   readonly publicBaseUrl: () => string
+  /** Returns the configuration reference as Markdown. */
+  readonly describeConfiguration: () => string
 }
 
 /** The reference: the API as a document and as a page, the errors, the guides. */
@@ -35,7 +37,7 @@ export function reference(deps: ReferenceDeps): Feature {
     routes(app) {
       documentRoute(app, deps)
       apiPageRoutes(app)
-      guideRoutes(app)
+      guideRoutes(app, deps)
       pictureRoute(app)
       pageRoute(app, '/api/docs/errors', 'reference.errors', () => createErrorReference(deps.errors))
     },
@@ -104,9 +106,9 @@ function assetRoute(app: HttpServer, { name, type, etag, read }: Asset): void {
   )
 }
 
-function guideRoutes(app: HttpServer): void {
+function guideRoutes(app: HttpServer, { describeConfiguration }: ReferenceDeps): void {
   let read: readonly Guide[] | undefined
-  const readOnce = () => (read ??= readGuides())
+  const readOnce = () => (read ??= readGuides(describeConfiguration()))
   pageRoute(app, guidesPath, 'reference.guides', () => createGuideList(readOnce()))
   const rendered = new Map<string, Page>()
   app.get<{ Params: { name: string } }>(

@@ -1,5 +1,5 @@
 import { integer, text, webAddress } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 /** `telemetry`: traces of requests and statements. */
 export const telemetryConfig = Type.Object({
@@ -19,3 +19,5 @@ export const telemetryConfig = Type.Object({
     100,
   ),
 })
+
+export type TelemetryConfig = Static<typeof telemetryConfig>

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
 import { WriteBehind } from '../../../database/write-behind.ts'
 import type { Feature } from '../../../feature.ts'
 import type { Metrics } from '../../../http/observation/metrics.ts'
@@ -7,6 +6,7 @@ import { postJson } from '../../../http/post-json.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { toOtlpAttributes } from '../../../lib/otlp.ts'
 import { TaskQueue } from '../../../lib/task-queue.ts'
+import type { TelemetryConfig } from './config.ts'
 import { type OtlpSpan, Tracer } from './tracer.ts'
 
 const everyMs = 2000
@@ -15,7 +15,7 @@ const batchSize = 500
 const capacity = 20_000
 
 export interface TelemetryDeps {
-  readonly config: Config['telemetry']
+  readonly config: TelemetryConfig
   readonly node: string
   readonly version: string
   readonly metrics: Metrics

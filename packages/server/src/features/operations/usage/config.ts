@@ -1,5 +1,5 @@
 import { flag, integer, table } from '../../../config/keys.ts'
-import { Type } from '../../../lib/type.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 
 const planLimit = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
@@ -24,3 +24,5 @@ export const usageConfig = Type.Object({
   ),
   retention_days: integer(400, 'Days for which usage is kept.', 32, 36_500),
 })
+
+export type UsageConfig = Static<typeof usageConfig>

@@ -1,14 +1,15 @@
 import type { Logger } from 'pino'
-import type { Config } from '../../../config/schema.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
+import type { UsageConfig } from './config.ts'
 import type { Meter } from './meter.ts'
 import { deleteUsage } from './queries.ts'
 import type { Quotas } from './quotas.ts'
 import { usageRoutes } from './routes.ts'
 
+export type { UsageConfig } from './config.ts'
 export { usageErrorTable } from './errors.ts'
 export { countJobRuns, type MeasureStorage, Meter } from './meter.ts'
 export { storageLimits } from './plans.ts'
@@ -18,7 +19,7 @@ export { refuseBeyondPlan } from './refusal.ts'
 export { readSpan } from './span.ts'
 
 export interface UsageDeps {
-  readonly config: Config['usage']
+  readonly config: UsageConfig
   readonly database: SystemDatabase
   readonly meter: Meter
   /** Undefined where plans are not enforced. */

@@ -1,4 +1,4 @@
-import type { Config } from '../../../config/schema.ts'
+import type { UsageConfig } from './config.ts'
 
 /** Metrics that plans limit. */
 export const limitedMetrics = [
@@ -12,7 +12,7 @@ export type LimitedMetric = (typeof limitedMetrics)[number]
 /** 0: unlimited. */
 export type PlanLimits = Readonly<Record<LimitedMetric, number>>
 
-export type Plans = Config['usage']['plans']
+export type Plans = UsageConfig['plans']
 
 /** Of a plan that the configuration does not name nothing is limited. */
 export function limitsOf(plans: Plans, name: string): PlanLimits {

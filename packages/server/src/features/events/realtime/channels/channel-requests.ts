@@ -1,6 +1,6 @@
-import type { Config } from '../../../../config/schema.ts'
 import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import { insufficientScope, requireWriteScope } from '../../../../http/access/grants.ts'
+import type { RealtimeConfig } from '../config.ts'
 import { realtimeErrors } from '../errors.ts'
 import type { Membership, Stream } from '../stream.ts'
 import { type ClientMessage, channelOf, eventOf } from '../websocket/client-messages.ts'
@@ -21,7 +21,7 @@ export interface ChannelRequestsDeps {
   readonly channels: Channels
   readonly presences: Presences
   readonly access: ChannelAccess
-  readonly config: Config['realtime']
+  readonly config: RealtimeConfig
   /** Milliseconds after which the policies are evaluated again for a sender. */
   readonly accessMs: number
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
-import type { Config } from '../../../../config/schema.ts'
+import type { RealtimeConfig } from '../config.ts'
 import { MessageQueue } from './message-queue.ts'
 import { WebSocketPulse } from './websocket-pulse.ts'
 import { type Offered, type SessionDeps, WebSocketSession } from './websocket-session.ts'
@@ -10,7 +10,7 @@ import { WebSocketTransport } from './websocket-transport.ts'
 export const unauthenticatedPerAddress = 100
 
 export interface WebSocketsDeps extends Omit<SessionDeps, 'broadcastLimitBytes'> {
-  readonly config: Config['realtime']
+  readonly config: RealtimeConfig
 }
 
 /** Every open WebSocket of this node. */

@@ -1,13 +1,9 @@
-import type { Config } from '../../../../config/schema.ts'
 import type { OutboundReply } from '../../../../http/outbound.ts'
+import type { CdnConfig } from '../config.ts'
 import { addressOf, type CdnProvider, readStatus } from '../provider.ts'
 
 /** Cloudflare, `POST /zones/{zone_id}/purge_cache`: 30 addresses a request. */
-export function cloudflare({
-  zone_id,
-  api_token,
-  base_url,
-}: Config['storage']['cdn']['cloudflare']): CdnProvider {
+export function cloudflare({ zone_id, api_token, base_url }: CdnConfig['cloudflare']): CdnProvider {
   const path = `/client/v4/zones/${encodeURIComponent(zone_id)}/purge_cache`
   return {
     batchSize: 30,

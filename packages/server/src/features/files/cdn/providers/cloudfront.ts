@@ -1,6 +1,6 @@
 import { AwsV4Signer } from 'aws4fetch'
-import type { Config } from '../../../../config/schema.ts'
 import type { Clock } from '../../../../lib/clock.ts'
+import type { CdnConfig } from '../config.ts'
 import { addressOf, type CdnProvider, readStatus } from '../provider.ts'
 import type { Purge } from '../purge.ts'
 
@@ -12,7 +12,7 @@ const passing = /^(Throttl|TooManyInvalidationsInProgress|RequestLimitExceeded)/
  * knows already makes no second invalidation.
  */
 export function cloudfront(
-  { distribution_id, access_key_id, secret_access_key, base_url }: Config['storage']['cdn']['cloudfront'],
+  { distribution_id, access_key_id, secret_access_key, base_url }: CdnConfig['cloudfront'],
   clock: Clock,
 ): CdnProvider {
   const path = `/2020-05-31/distribution/${encodeURIComponent(distribution_id)}/invalidation`

@@ -1,16 +1,13 @@
-import type { Config } from '../../../../config/schema.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { signatureHeaders } from '../../../../lib/webhook-signature.ts'
+import type { CdnConfig } from '../config.ts'
 import { type CdnProvider, readStatus } from '../provider.ts'
 
 /**
  * The operator's own service: gets `operation` and `public_urls` as JSON, with the headers of Standard Webhooks and the hex
  * HMAC-SHA256 of the raw body in `X-CDN-Webhook-Signature`. Every attempt has the same `webhook-id`. Any 2xx means taken.
  */
-export function webhook(
-  { endpoint, signing_secret }: Config['storage']['cdn']['webhook'],
-  clock: Clock,
-): CdnProvider {
+export function webhook({ endpoint, signing_secret }: CdnConfig['webhook'], clock: Clock): CdnProvider {
   return {
     batchSize: Number.MAX_SAFE_INTEGER,
     request(purge, id) {

@@ -1,13 +1,13 @@
 import { join } from 'node:path'
-import type { Config } from '../../../../config/schema.ts'
 import type { Clock } from '../../../../lib/clock.ts'
+import type { StorageConfig } from '../config.ts'
 import { diskStore } from './disk.ts'
 import { s3Store } from './s3/store.ts'
 import type { ByteStore } from './store.ts'
 
 /** The place for bytes that the configuration names. */
 export function openByteStore(
-  { storage, server }: Pick<Config, 'storage' | 'server'>,
+  { storage, server }: { readonly storage: StorageConfig; readonly server: { readonly data_dir: string } },
   clock: Clock,
 ): ByteStore {
   if (storage.backend === 'local') {
@@ -27,7 +27,7 @@ function endpointOf({
   s3_endpoint: endpoint,
   s3_region: region,
   s3_use_ssl: usesTls,
-}: Config['storage']): string {
+}: StorageConfig): string {
   if (endpoint === '') return `https://s3.${region}.amazonaws.com`
   if (/^https?:/.test(endpoint)) return endpoint
   return `${usesTls ? 'https' : 'http'}://${endpoint}`

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
-import type { Config } from '../../../../config/schema.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { UserIdentity } from '../../../../http/access/identity.ts'
 import { normalizeEmail } from '../../../../lib/email-address.ts'
@@ -9,6 +8,7 @@ import { parseSender } from '../../../../lib/mail-sender.ts'
 import { suggestion } from '../../../../lib/suggestion.ts'
 import { requireAllowed, type Throttle } from '../../../operations/throttle/index.ts'
 import type { MailBackend } from '../backend.ts'
+import type { EmailConfig } from '../config.ts'
 import { mailErrors } from '../errors.ts'
 import { MailRefused } from '../refusal.ts'
 import { systemTemplatePrefix } from '../template-key.ts'
@@ -17,7 +17,7 @@ import { compose, type MailContent } from './compose.ts'
 import * as queries from './queries.ts'
 
 export interface UserMailDeps {
-  readonly config: Config['email']
+  readonly config: EmailConfig
   readonly isDevelopment: boolean
   readonly database: SystemDatabase
   readonly templates: MailTemplates

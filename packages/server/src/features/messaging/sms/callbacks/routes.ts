@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
-import type { Config } from '../../../../config/schema.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { httpErrors } from '../../../../http/errors/errors.ts'
 import { acceptRaw } from '../../../../http/requests/body.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import type { Clock } from '../../../../lib/clock.ts'
+import type { SmsProviderConfig } from '../config.ts'
 import { smsErrors } from '../errors.ts'
 import { statusSchema } from '../schemas.ts'
 import { takeReport } from '../store.ts'
@@ -16,7 +16,7 @@ import { vonageCallback } from './vonage.ts'
 import { webhookCallback } from './webhook.ts'
 
 export interface CallbackDeps {
-  readonly config: Config['auth']
+  readonly config: SmsProviderConfig
   readonly database: SystemDatabase
   readonly clock: Clock
   readonly publicBaseUrl: () => string
@@ -54,7 +54,7 @@ export function statusRoutes(app: HttpServer, deps: CallbackDeps): void {
   })
 }
 
-function configuredCallbacks(config: Config['auth']): readonly StatusCallback[] {
+function configuredCallbacks(config: SmsProviderConfig): readonly StatusCallback[] {
   const of = (key: string, create: (key: string) => StatusCallback) => (key === '' ? [] : [create(key)])
   return [
     ...of(config.twilio_token, twilioCallback),

@@ -1,4 +1,4 @@
-import type { Config } from '../../../../config/schema.ts'
+import type { SmsProviderConfig } from '../config.ts'
 import {
   accepted,
   addressOf,
@@ -17,7 +17,7 @@ import {
  * MSG91, SMS by flow of API v5. It sends templates only: ours may use `##VAR1##` for the whole message or `##OTP##`
  * for the code in it. Answers `type` `success` or `error`, often both with status 200.
  */
-export function msg91(config: Config['auth']): Vendor {
+export function msg91(config: SmsProviderConfig): Vendor {
   const { msg91_auth_key: key, msg91_template_id: template } = config
   return {
     secrets: [key],

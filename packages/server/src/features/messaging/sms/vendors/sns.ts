@@ -1,6 +1,6 @@
 import { AwsV4Signer } from 'aws4fetch'
-import type { Config } from '../../../../config/schema.ts'
 import type { Clock } from '../../../../lib/clock.ts'
+import type { SmsProviderConfig } from '../config.ts'
 import type { Reply } from '../exchange.ts'
 import {
   accepted,
@@ -15,7 +15,7 @@ import {
 } from '../vendor.ts'
 
 /** Amazon SNS, action Publish of the query API, signed with Signature Version 4. Answers XML with a `MessageId`. */
-export function sns(config: Config['auth'], clock: Clock): Vendor {
+export function sns(config: SmsProviderConfig, clock: Clock): Vendor {
   const {
     aws_region: region,
     aws_access_key_id: accessKeyId,

@@ -1,8 +1,8 @@
-import type { Config } from '../../../../config/schema.ts'
+import type { SmsProviderConfig } from '../config.ts'
 import { addressOf, callbackIn, postJson, readReceipt, type Vendor } from '../vendor.ts'
 
 /** Telnyx, Messages of API v2. Answers 200 with `data.id`, else a list of `errors`; knows idempotency keys. */
-export function telnyx(config: Config['auth']): Vendor {
+export function telnyx(config: SmsProviderConfig): Vendor {
   const { telnyx_api_key: key, telnyx_from: from } = config
   return {
     secrets: [key],

@@ -1,8 +1,8 @@
-import type { Config } from '../../../../config/schema.ts'
+import type { SmsProviderConfig } from '../config.ts'
 import { addressOf, basicAuthorization, callbackIn, postForm, readReceipt, type Vendor } from '../vendor.ts'
 
 /** Twilio, Messages resource of the API of 2010-04-01. Answers 201 with the message's `sid`. */
-export function twilio(config: Config['auth']): Vendor {
+export function twilio(config: SmsProviderConfig): Vendor {
   const { twilio_sid: sid, twilio_token: token, twilio_from: from } = config
   return {
     secrets: [sid, token],

@@ -1,4 +1,4 @@
-import type { Config } from '../../../../config/schema.ts'
+import type { SmsProviderConfig } from '../config.ts'
 import {
   accepted,
   addressOf,
@@ -18,7 +18,7 @@ import {
 const temporary = ['1', '5', '10']
 
 /** Vonage, SMS API. Answers 200 in any case: each part of the message has a `status`, `"0"` when it was taken. */
-export function vonage(config: Config['auth']): Vendor {
+export function vonage(config: SmsProviderConfig): Vendor {
   const { vonage_api_key: key, vonage_api_secret: secret, vonage_from: from } = config
   return {
     secrets: [key, secret],

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Config } from '../../../../config/schema.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 import { signatureHeaders } from '../../../../lib/webhook-signature.ts'
+import type { SmsProviderConfig } from '../config.ts'
 import { accepted, isSuccess, jsonOf, memberAt, rejected, type Vendor } from '../vendor.ts'
 
 /**
@@ -10,7 +10,7 @@ import { accepted, isSuccess, jsonOf, memberAt, rejected, type Vendor } from '..
  * for other services expect it. Every attempt to send a message has the same `webhook-id`. Any 2xx means taken; a JSON
  * reply may name the message as `message_id`.
  */
-export function webhook(config: Config['auth'], clock: Clock): Vendor {
+export function webhook(config: SmsProviderConfig, clock: Clock): Vendor {
   const { sms_webhook_url: url, sms_webhook_secret: secret } = config
   return {
     secrets: [secret],

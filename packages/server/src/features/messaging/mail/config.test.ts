@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { testConfig } from '../../test/test-config.ts'
+import { testConfig } from '../../../../test/test-config.ts'
 
 const smtp = {
   'email.backend': 'smtp',

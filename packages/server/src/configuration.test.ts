@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { OperatorError } from '../lib/errors.ts'
-import { type ConfigInput, type LoadedConfig, loadConfig } from './load.ts'
-import { listSettings } from './schema.ts'
+import type { ConfigInput } from './config/load.ts'
+import { type LoadedConfig, loadConfig, settings } from './configuration.ts'
+import { OperatorError } from './lib/errors.ts'
 
 let directory: string
 beforeEach(() => {
@@ -310,7 +310,7 @@ describe('without anything', () => {
         development: false,
       },
     })
-    expect([...sources.keys()]).toEqual(listSettings().map(({ key }) => key))
+    expect([...sources.keys()]).toEqual(settings.map(({ key }) => key))
     expect(new Set(sources.values())).toEqual(new Set(['default']))
   })
 
@@ -392,7 +392,6 @@ describe('every type of key', () => {
   })
 
   test('each key has its variable and its flag, no two the same', () => {
-    const settings = listSettings()
     for (const { key, env, flag } of settings) {
       expect(env).toBe(`BASALT_${key.toUpperCase().replaceAll('.', '_')}`)
       expect(flag).toBe(`--${key.replaceAll(/[._]/g, '-')}`)
@@ -403,7 +402,7 @@ describe('every type of key', () => {
   })
 
   test('each key accepts its own default, and says what it expects', () => {
-    for (const { key, flag, type, default: fallback, description, expects, secret } of listSettings()) {
+    for (const { key, flag, type, default: fallback, description, expects, secret } of settings) {
       const text =
         type === 'list' ? (fallback as string[]).join(',') : type === 'table' ? '{}' : String(fallback)
       expect(load({ flags: { [key]: text } }).sources.get(key)).toBe(`flag ${flag}`)
@@ -434,7 +433,7 @@ describe('a secret in a file of its own', () => {
     'logging.drains': '{"central": {"type": "http", "url": "https://logs.example.com"}}',
     'telemetry.otlp_headers': 'authorization=Bearer abc,x-tenant=shop',
   }
-  test.each(listSettings().filter((setting) => setting.secret))('is possible for $key', ({ key, env }) => {
+  test.each(settings.filter((setting) => setting.secret))('is possible for $key', ({ key, env }) => {
     const value = examples[key] ?? (key.startsWith('database') ? 'postgresql://u@h/d' : secret)
     writeFileSync(join(directory, 'secret'), value)
     const env2 = { [`${env}_FILE`]: join(directory, 'secret'), BASALT_AUTH_ENABLED: 'false' }
@@ -780,4 +779,19 @@ test('S3 is refused without its keys, and an endpoint with a path', () => {
   for (const endpoint of ['https://s3.example/bucket', 'user:pass@s3.example', 's3.example?x=1']) {
     expect(fault({ flags: { ...s3, 'storage.s3_endpoint': endpoint } })).toContain('storage.s3_endpoint')
   }
+})
+
+test('deploy/nginx.conf › permits the largest body that each limit permits by default', () => {
+  const { config } = load()
+  const path = join(import.meta.dirname, '../../../deploy/nginx.conf')
+  const [, mebibytes] = /client_max_body_size (\d+)m;/.exec(readFileSync(path, 'utf8')) ?? []
+  const { server, api, storage, sites } = config
+  const largest = Math.max(
+    server.body_limit,
+    api.import_max_size_mb * 2 ** 20,
+    storage.max_file_size,
+    sites.max_file_size,
+  )
+  // A form around a file adds a little.
+  expect(Number(mebibytes) * 2 ** 20).toBeGreaterThan(largest)
 })
