@@ -1,15 +1,25 @@
+import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, type TSchema, type TUnsafe, Type } from '../lib/type.ts'
 import type { Identity } from './access/identity.ts'
 import { originOf, type RequestOrigin } from './requests/request-origin.ts'
 import type { AdmitsAnonymous, Guard, Permission, ProgramAccess } from './route-config.ts'
-import { type Answered, bearerSecurity, noContent as emptyBody, responses } from './schemas.ts'
+import {
+  type Answered,
+  bearerSecurity,
+  binary,
+  type DocumentedBody,
+  noContent as emptyBody,
+  responses,
+} from './schemas.ts'
 import type { HttpServer } from './server.ts'
 
 /** Successful response of an operation: its status and the schema of its body. */
 export interface Success<Body extends TSchema = TSchema> {
   readonly status: 200 | 201 | 202 | 204
   readonly body: Body
+  /** Content type, where it is not JSON. */
+  readonly type?: string
 }
 
 /** 200 with a body. */
@@ -31,6 +41,18 @@ export function accepted<Body extends TSchema>(body: Body): Success<Body> {
 export const noContent: Success<TUnsafe<undefined>> = {
   status: 204,
   body: Type.Unsafe<undefined>(emptyBody),
+}
+
+/** Body that is sent as it is. */
+export type Content = string | Buffer | Readable
+
+/** 200 with a body that is not JSON. The handler may set another content type. */
+export function content(
+  type: string,
+  description: string,
+  schema: TSchema = binary,
+): Success<TUnsafe<Content>> {
+  return { status: 200, type, body: Type.Unsafe<Content>({ description, content: { [type]: { schema } } }) }
 }
 
 /** Validated request of an operation, and its caller. */
@@ -77,9 +99,13 @@ export type Operation<
   readonly params?: Params
   readonly query?: Query
   readonly body?: Body
+  /** Body that the handler reads from `http` by itself, as in a scope of `acceptRaw`. */
+  readonly documentedBody?: DocumentedBody
   /** Bytes of the body at most, where it is not `server.body_limit`. */
   readonly bodyLimit?: number
   readonly success: Success<Result>
+  /** Bodies of other documented responses, by the status that the handler sets. */
+  readonly otherResponses?: Readonly<Record<number, TSchema>>
   /**
    * Returns the body of the response. The reply is for headers.
    *
@@ -97,7 +123,9 @@ type Returned<Result extends TSchema> =
   Static<Result> extends undefined
     ? // biome-ignore lint/suspicious/noConfusingVoidType: the handler returns nothing
       void
-    : Answered<Result>
+    : Static<Result> extends Content
+      ? Content
+      : Answered<Result>
 
 /** Declares an operation; the types of its handler follow from its schemas. */
 export function operation<
@@ -129,6 +157,7 @@ function addOperation<Deps>(app: HttpServer, deps: Deps, description: Operation<
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
     async handler(request, reply) {
       void reply.code(success.status)
+      if (success.type !== undefined) void reply.type(success.type)
       return await handle.call(description, deps, new ValidatedRequest(request), reply)
     },
   })
@@ -147,7 +176,9 @@ function configOf({ id, ...admission }: Operation<never>) {
   }
 }
 
-function schemaOf({ guard, tag, summary, description, params, query, body, success }: Operation<never>) {
+function schemaOf(operation: Operation<never>) {
+  const { guard, tag, summary, description, params, query, body, documentedBody } = operation
+  const { success, otherResponses } = operation
   return {
     tags: [tag],
     ...(guard === 'public' ? {} : { security: bearerSecurity }),
@@ -156,7 +187,8 @@ function schemaOf({ guard, tag, summary, description, params, query, body, succe
     ...(params === undefined ? {} : { params }),
     ...(query === undefined ? {} : { querystring: query }),
     ...(body === undefined ? {} : { body }),
-    response: responses({ [success.status]: success.body }),
+    ...(documentedBody === undefined ? {} : { documentedBody }),
+    response: responses({ [success.status]: success.body, ...otherResponses }),
   }
 }
 
