@@ -19,8 +19,8 @@ export interface Documented {
 export interface Refusal {
   /** The member is absent, or an empty text where `minLength` is 1. */
   readonly missing?: () => AppError
-  /** The value breaks another rule of the schema. */
-  readonly invalid?: () => AppError
+  /** The value, which the message may name, breaks another rule of the schema. */
+  readonly invalid?: (value: unknown) => AppError
 }
 
 /**
@@ -118,6 +118,31 @@ export function choice<const Values extends readonly string[]>(
   options: Readonly<Record<string, unknown>> = {},
 ) {
   return Type.Unsafe<Values[number]>(Type.String({ enum: values, ...options }))
+}
+
+/** One of some texts in a query, or an empty text, which filters nothing and is not documented. */
+export function choiceOrEmpty<const Values extends readonly string[]>(values: Values) {
+  return document(choice([...values, ''] as [...Values, '']), { keywords: { enum: values } })
+}
+
+/** Form of texts that are not blank and that PostgreSQL can hold. */
+export const textForm = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$'
+
+/** Form of such texts in one line. */
+export const lineForm =
+  '^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$'
+
+/** Adds rules to the API document that the handler checks, because its messages or the order of its checks need it. */
+export function checkedByHandler<Schema extends TSchema>(
+  keywords: Readonly<Record<string, unknown>>,
+  schema: Schema,
+): Schema {
+  return document(schema, { keywords })
+}
+
+/** Required text, of which the handler checks the length and the form. */
+export function checkedText(maxLength: number, pattern = textForm) {
+  return checkedByHandler({ maxLength, pattern }, Type.String({ minLength: 1 }))
 }
 
 /** UUID in a request. */

@@ -21,7 +21,7 @@ export const compileValidator: ValidatorCompiler = (route) => {
     compiled ??= Compile(route.schema)
     if (compiled.Check(value)) return { value }
     const [, errors] = compiled.Errors(value)
-    const refusal = refusalOf(route.schema, errors)
+    const refusal = refusalOf(route.schema, errors, value)
     if (refusal !== undefined) return { error: refusal }
     return { error: route.httpPart === 'querystring' ? errors.map(nameRepeated(value)) : errors }
   }
@@ -49,14 +49,19 @@ type Fault = ReturnType<ReturnType<typeof Compile>['Errors']>[1][number]
  * Returns the error that the schema of a missing or invalid member names. The first member in the order of the schema
  * decides.
  */
-function refusalOf(schema: TSchema, faults: readonly Fault[]): AppError | undefined {
+function refusalOf(
+  schema: TSchema,
+  faults: readonly Fault[],
+  request: Readonly<Record<string, unknown>>,
+): AppError | undefined {
   for (const [name, { documented }] of Object.entries(propertiesOf(schema))) {
     if (documented?.refusal === undefined) continue
     const { missing, invalid } = documented.refusal
     const fault = faults.find((each) => isAbout(name, each))
     if (fault === undefined || fault.keyword === 'type') continue
-    const refusal = fault.keyword === 'required' || fault.keyword === 'minLength' ? missing : invalid
-    if (refusal !== undefined) return refusal()
+    const isMissing = fault.keyword === 'required' || fault.keyword === 'minLength'
+    const refusal = isMissing ? missing?.() : invalid?.(request[name])
+    if (refusal !== undefined) return refusal
   }
   return undefined
 }
