@@ -88,8 +88,8 @@ export const settings: readonly Setting[] = listSettings(configSchema)
 const rules: readonly ConfigRule<Config>[] = [
   ...serverRules,
   ...adminRules,
-  ...databaseRules,
   ...accountRules,
+  ...databaseRules,
   ...smsRules,
   ...emailRules,
   ...storageRules,
