@@ -22,7 +22,7 @@ import { openJobQueue, wireEvents } from './features/events/index.ts'
 import { countWebhookSecretsByKey } from './features/events/webhooks/index.ts'
 import { measureFiles, type ResolveTxt, wireFiles } from './features/files/index.ts'
 import { lockSelf } from './features/identity/accounts/index.ts'
-import { wireIdentity } from './features/identity/index.ts'
+import { openAuthSettings, wireIdentity } from './features/identity/index.ts'
 import { countTotpSecretsByKey } from './features/identity/mfa/index.ts'
 import { createPasswordHasher, type PasswordHasher } from './features/identity/passwords/index.ts'
 import { countClientSecretsByKey } from './features/identity/social-login/index.ts'
@@ -34,7 +34,7 @@ import { wireOperations } from './features/operations/index.ts'
 import { openObservation } from './features/operations/observation.ts'
 import { createOrigins } from './http/access/origins.ts'
 import { confineAdministration } from './http/administration.ts'
-import { listen, localOrigin } from './http/listen.ts'
+import { listen, PublicUrl } from './http/listen.ts'
 import { Metrics } from './http/observation/metrics.ts'
 import type { Resolve } from './http/outbound.ts'
 import { createHttpServer, type HttpServer } from './http/server.ts'
@@ -46,7 +46,6 @@ import { createSecretBox, type SecretBox } from './lib/secret-box.ts'
 import { readVersion } from './package.ts'
 import type { Platform } from './platform.ts'
 import { migrateAtStart } from './project/at-start.ts'
-import { writeCases } from './project/policies/files.ts'
 import { structure } from './project/structure/index.ts'
 import { embeddedPassword, requireKeysOf, resolveEncryptionKeys, resolveJwtSecret } from './secrets.ts'
 
@@ -182,7 +181,8 @@ async function wire(
     log,
   })
   catalog.watchWith(notifications)
-  const publicBaseUrl = () => config.server.public_base_url || localOrigin(http, config.server)
+  const publicUrl = new PublicUrl(config.server)
+  const publicBaseUrl = () => publicUrl.current
   const platform: Platform = {
     config,
     isDevelopment: isDevelopment(config),
@@ -227,25 +227,21 @@ async function wire(
     dashboardFiles,
     isRehearsal: rehearsal !== undefined,
   })
+  const settings = openAuthSettings(platform)
   const messaging = wireMessaging(platform, {
     resolve,
-    isSmsEnabled: () => identity.isSmsEnabled(),
+    isSmsEnabled: () => settings?.current.sms_enabled ?? false,
     lockCaller: lockSelf,
   })
-  const jwtSecret = () => resolveJwtSecret(config)
   const identity = wireIdentity(platform, {
     passwords,
     throttle: operations.throttle,
     mail: messaging.mail,
     sms: messaging.sms,
-    jwtSecret,
+    settings,
+    jwtSecret: () => resolveJwtSecret(config),
     reachProvider,
     resolve,
-    access: {
-      openCollections: (rehearsal) => data.rehearse(rehearsal),
-      planRows: (snapshot, relation, query) => data.planRows(snapshot, relation, query),
-      writeCases: (name, content) => writeCases(config.project, name, content),
-    },
   })
   const verifiers = [operations.adminTokens, ...identity.verifiers]
   const embedders = createEmbedders(config.ai)
@@ -260,6 +256,7 @@ async function wire(
     changes: changes ?? events.changes,
     embedders,
     listCaptured: events.listCaptured,
+    callers: identity.callers,
   })
   const files = wireFiles(platform, { resolve, resolveTxt })
   const features = [
@@ -269,7 +266,7 @@ async function wire(
   ]
   const { workers } = events
 
-  const http: HttpServer = await createHttpServer({
+  const http = await createHttpServer({
     config,
     authentication: {
       isRequired: config.auth.enabled,
@@ -288,6 +285,7 @@ async function wire(
     isDevelopment: platform.isDevelopment,
     version,
   })
+  publicUrl.follow(http.server)
   const adminListener = confineAdministration(http, config.admin, config.server.max_connections)
   const connections = trackConnections(http.server)
   for (const feature of [...features, ...workers]) feature.routes?.(http)

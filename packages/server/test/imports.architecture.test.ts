@@ -28,7 +28,6 @@ const areas: readonly string[] = ['operations', 'data', 'events', 'messaging', '
 
 /** Which feature may use which other; kept small and without cycles. */
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
-  access: ['accounts', 'api-keys', 'audit', 'collections', 'oauth-server', 'opaque-tokens', 'policies'],
   accounts: ['api-keys', 'audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
   admin: ['audit', 'throttle'],
   advisors: ['audit', 'search'],
@@ -36,6 +35,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   apps: ['audit'],
   'auth-settings': ['audit'],
   cdn: ['audit', 'throttle'],
+  callers: ['accounts', 'api-keys', 'oauth-server', 'opaque-tokens', 'policies'],
   collections: ['idempotency', 'schema', 'throttle', 'view-as'],
   'embedding-provider': ['throttle'],
   embeddings: ['audit', 'embedding-provider', 'jobs', 'outbox'],
@@ -52,7 +52,7 @@ const featurePairs: Readonly<Record<string, readonly string[]>> = {
   sms: ['audit', 'throttle'],
   'sql-runner': ['audit'],
   support: ['audit', 'mail', 'throttle'],
-  policies: ['collections'],
+  policies: ['audit', 'collections', 'throttle'],
   realtime: ['audit', 'collections', 'outbox', 'policies', 'view-as'],
   'vector-indexes': ['audit', 'collections'],
   'import-runs': ['collections'],
@@ -74,7 +74,7 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli', 'main.ts'],
   croner: ['features/*'],
   'ipaddr.js': ['lib', 'http'],
-  'smol-toml': ['config', 'project'],
+  'smol-toml': ['config', 'features/*', 'project'],
   'prom-client': ['http'],
   // Its factories bring modules that a command takes a third of its time to load: `lib/type.ts` has those in use.
   typebox: ['lib'],

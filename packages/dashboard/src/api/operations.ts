@@ -37,26 +37,6 @@ export type AccessCompareInput = {
   }
 }
 
-export type AccessCompareResult = {
-  readonly policy: string
-  readonly rows: number
-  readonly callers: ReadonlyArray<{
-    readonly label: string
-    /** What stops the caller before any policy. */
-    readonly stopped?: string | undefined
-    /** Rows that only the changed policy permits. */
-    readonly shown: ReadonlyArray<string | null>
-    /** Rows that it permits no longer. */
-    readonly hidden: ReadonlyArray<string | null>
-    /** How many it permits as before. */
-    readonly kept: number
-    /** How many neither permits. */
-    readonly absent: number
-    /** Of rows that could not be decided. */
-    readonly errors: ReadonlyArray<string>
-  }>
-}
-
 export type AccessExplanation = {
   readonly caller: {
     readonly label: string
@@ -220,14 +200,6 @@ export type AccessSaveCaseInput = {
   readonly save?: boolean | undefined
 }
 
-export type AccessSaveCaseResult = {
-  readonly name: string
-  /** TOML. */
-  readonly content: string
-  /** Where it was written, in the project; null when it was not. */
-  readonly path: string | null
-}
-
 export type AccessTakeApartInput = {
   readonly as: CallerReference
   /** A collection. */
@@ -251,26 +223,6 @@ export type AccessTakeApartInput = {
   readonly policy: string
   /** Index among the stages of the explanation. */
   readonly stage: number
-}
-
-export type AccessTakeApartResult = {
-  /** What an expression is for a row. */
-  readonly value: boolean | 'error' | null
-  /** Of an error. */
-  readonly message?: string | undefined
-  readonly sqlState?: string | undefined
-  readonly text: string
-  readonly operator?: 'and' | 'or' | 'not' | undefined
-  /** Of an operator: parts, like this one. */
-  readonly terms: ReadonlyArray<{
-    readonly [name: string]: unknown
-  }>
-  /** Of a comparison: what it compares. */
-  readonly sides: ReadonlyArray<{
-    readonly expression: string
-    readonly text?: string | null | undefined
-    readonly message?: string | undefined
-  }>
 }
 
 export type AccountsChangePasswordInput = {
@@ -1220,6 +1172,26 @@ export type EventsListResult = {
   readonly keptSince: string | null
 }
 
+export type ExpressionPart = {
+  /** What an expression is for a row. */
+  readonly value: boolean | 'error' | null
+  /** Of an error. */
+  readonly message?: string | undefined
+  readonly sqlState?: string | undefined
+  readonly text: string
+  readonly operator?: 'and' | 'or' | 'not' | undefined
+  /** Of an operator: parts, like this one. */
+  readonly terms: ReadonlyArray<{
+    readonly [name: string]: unknown
+  }>
+  /** Of a comparison: what it compares. */
+  readonly sides: ReadonlyArray<{
+    readonly expression: string
+    readonly text?: string | null | undefined
+    readonly message?: string | undefined
+  }>
+}
+
 export type Factor = {
   readonly id: string
   /** `totp`, `email`, `sms` or `webauthn`. */
@@ -2001,6 +1973,34 @@ export type PendingAuthentication = {
   readonly mfa_pending: true
   /** For the endpoints of the second factor; lasts five minutes. */
   readonly mfa_token: string
+}
+
+export type PolicyCaseFile = {
+  readonly name: string
+  /** TOML. */
+  readonly content: string
+  /** Where it was written, in the project; null when it was not. */
+  readonly path: string | null
+}
+
+export type PolicyComparison = {
+  readonly policy: string
+  readonly rows: number
+  readonly callers: ReadonlyArray<{
+    readonly label: string
+    /** What stops the caller before any policy. */
+    readonly stopped?: string | undefined
+    /** Rows that only the changed policy permits. */
+    readonly shown: ReadonlyArray<string | null>
+    /** Rows that it permits no longer. */
+    readonly hidden: ReadonlyArray<string | null>
+    /** How many it permits as before. */
+    readonly kept: number
+    /** How many neither permits. */
+    readonly absent: number
+    /** Of rows that could not be decided. */
+    readonly errors: ReadonlyArray<string>
+  }>
 }
 
 export type PolicyExplanation = {
@@ -3993,7 +3993,7 @@ export interface Operations {
     readonly path: 'admin/access/compare'
     readonly query: never
     readonly body: AccessCompareInput
-    readonly answer: AccessCompareResult
+    readonly answer: PolicyComparison
   }
   'access.explain': {
     readonly method: 'POST'
@@ -4007,14 +4007,14 @@ export interface Operations {
     readonly path: 'admin/access/cases'
     readonly query: never
     readonly body: AccessSaveCaseInput
-    readonly answer: AccessSaveCaseResult
+    readonly answer: PolicyCaseFile
   }
   'access.takeApart': {
     readonly method: 'POST'
     readonly path: 'admin/access/parts'
     readonly query: never
     readonly body: AccessTakeApartInput
-    readonly answer: AccessTakeApartResult
+    readonly answer: ExpressionPart
   }
   'accounts.changePassword': {
     readonly method: 'POST'

@@ -1,12 +1,11 @@
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { catalogScopeOf, loadCatalog } from '../database/catalog/load.ts'
+import { readCaseFiles, scaffoldCases, writeCaseFile } from '../features/data/policies/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { readMigrationFiles } from '../project/migrations/files.ts'
-import { readCaseFiles, writeCaseFile } from '../project/policies/files.ts'
 import type { CaseOutcome } from '../project/policies/run.ts'
-import { scaffoldCases } from '../project/policies/scaffold.ts'
 import {
   createSubcommand,
   type JsonOption,

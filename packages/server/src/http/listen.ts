@@ -42,8 +42,23 @@ function cannotListen(error: unknown, { host, port, key }: ListenAddress): Opera
     : new OperatorError(`cannot listen on ${host}:${port}: ${messageOf(error)}`)
 }
 
-/** Origin of the server on this machine. Port 0 stands for one that the system chooses when the server listens. */
-export function localOrigin(http: HttpServer, { host, port }: ServerConfig): string {
-  const address = http.server.address() as AddressInfo | null
-  return httpOrigin(host, address?.port ?? port)
+/** URL at which clients reach the server: `server.public_base_url`, else its origin on this machine. */
+export class PublicUrl {
+  readonly #config: ServerConfig
+  #server: Server | undefined
+
+  constructor(config: ServerConfig) {
+    this.#config = config
+  }
+
+  /** Takes the port from this server once it listens: port 0 stands for one that the system chooses. */
+  follow(server: Server): void {
+    this.#server = server
+  }
+
+  get current(): string {
+    const { public_base_url: configured, host, port } = this.#config
+    const address = this.#server?.address() as AddressInfo | null | undefined
+    return configured || httpOrigin(host, address?.port ?? port)
+  }
 }

@@ -15,6 +15,7 @@ import { createQueryEmbeddings, type Embedders, limitQueries } from './embedding
 import { createWritesOnce, defineKeyCleanup } from './idempotency/index.ts'
 import { ImportRuns } from './import-runs/index.ts'
 import { matviews } from './matviews/index.ts'
+import { type Callers, policies } from './policies/index.ts'
 import { procedures } from './procedures/index.ts'
 import { schema } from './schema/index.ts'
 import { createIndexer, createIndexing, StoredDefinitions, search } from './search/index.ts'
@@ -27,12 +28,14 @@ type RehearsedDatabase = Pick<UserDatabase, 'run' | 'begin'>
 export interface DataPorts extends Pick<AdvisorServiceDeps, 'listCaptured'> {
   readonly changes: ChangeLog
   readonly embedders: Embedders
+  /** Callers whose access is explained; undefined without auth. */
+  readonly callers: Callers | undefined
 }
 
 /** Wires what serves the operator's tables. */
 export function wireData(
   { config, isDevelopment, database, catalog, queue, notifications, clock, log }: Platform,
-  { changes, embedders, listCaptured }: DataPorts,
+  { changes, embedders, listCaptured, callers }: DataPorts,
 ) {
   const searches = new StoredDefinitions({
     database: database.system,
@@ -78,26 +81,26 @@ export function wireData(
     },
     bulkLimit: config.api.bulk_max_rows,
   }
+  /** Opens the collections on a way to the database that undoes everything; their writes have no listener. */
+  const openCollections = (rehearsal: RehearsedDatabase): CollectionService =>
+    createCollectionService({
+      ...collectionDeps,
+      database: rehearsal,
+      writesOnce: createWritesOnce({ user: rehearsal, system: database.system }),
+      changes: silentChangeLog,
+    })
+  /** Plans the list of an administrator. */
+  const planRows = (snapshot: Catalog, relation: Relation, queryString: string): ListPlan => {
+    const query = parseListQuery(queryString)
+    if ('aggregate' in query) throw new TypeError('an aggregate lists no rows')
+    return planList(
+      { catalog: snapshot, reader: 'unrestricted', searches },
+      relation,
+      query,
+      collectionDeps.limits,
+    )
+  }
   return {
-    /** The collections on another way to the database, one that undoes everything; their writes have no listener. */
-    rehearse: (rehearsal: RehearsedDatabase): CollectionService =>
-      createCollectionService({
-        ...collectionDeps,
-        database: rehearsal,
-        writesOnce: createWritesOnce({ user: rehearsal, system: database.system }),
-        changes: silentChangeLog,
-      }),
-    /** The rows that a list of the administrator would read. */
-    planRows: (snapshot: Catalog, relation: Relation, queryString: string): ListPlan => {
-      const query = parseListQuery(queryString)
-      if ('aggregate' in query) throw new TypeError('an aggregate lists no rows')
-      return planList(
-        { catalog: snapshot, reader: 'unrestricted', searches },
-        relation,
-        query,
-        collectionDeps.limits,
-      )
-    },
     features: [
       collections({
         ...collectionDeps,
@@ -137,6 +140,9 @@ export function wireData(
       }),
       sqlRunner({ database, catalog, log }),
       matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),
+      ...(callers === undefined
+        ? []
+        : [policies({ database, catalog, callers, openCollections, planRows, project: config.project })]),
     ],
   }
 }

@@ -4,7 +4,6 @@ import type { Feature } from '../../feature.ts'
 import type { TokenVerifier, UserIdentity } from '../../http/access/identity.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
-import { type AccessPorts, access } from './access/index.ts'
 import {
   type AccountContext,
   accounts,
@@ -20,6 +19,7 @@ import {
 import { ApiKeyService, ApiKeyVerifier, apiKeys } from './api-keys/index.ts'
 import { AppLimiter, apps } from './apps/index.ts'
 import { AuthSettings, authSettings } from './auth-settings/index.ts'
+import { AccountCallers } from './callers/index.ts'
 import { defineUnfinishedHousekeeping, mfa, secondFactors } from './mfa/index.ts'
 import {
   ClientDocuments,
@@ -44,27 +44,32 @@ export type IdentityPorts = Pick<AccountContext, 'passwords' | 'throttle' | 'mai
   readonly reachProvider?: ((url: string) => string) | undefined
   /** Finds the addresses of names that clients name; for tests. */
   readonly resolve?: Resolve | undefined
-  /** What explanations of access work with. */
-  readonly access: AccessPorts
+  /** Switches of the ways to sign in; undefined without auth. */
+  readonly settings: AuthSettings | undefined
 }
 
 export interface Identity {
   readonly features: readonly Feature[]
   readonly verifiers: readonly TokenVerifier[]
-  /** Whether text messages are on: administrators switch them while the server runs. */
-  readonly isSmsEnabled: () => boolean
   /** Holds apps to their rate limits. */
   readonly limiter: AppLimiter
+  /** Finds callers whose access is explained; undefined without auth. */
+  readonly callers?: AccountCallers
   /** Opens streams that wait for a sign-in with a provider; undefined without auth. */
   readonly openPopup?: SocialLogin['openPopup']
   /** Where programs learn how to get tokens; undefined while they cannot. */
   readonly resourceMetadataUrl?: (() => string) | undefined
 }
 
+/** Opens the switches of the ways to sign in, which administrators change while the server runs; undefined without auth. */
+export function openAuthSettings({ config, database, notifications }: Platform): AuthSettings | undefined {
+  return config.auth.enabled ? new AuthSettings(database.system, config.auth, notifications) : undefined
+}
+
 /** Wires people and programs: how they sign in and what they may reach. Without auth only apps are administered. */
 export function wireIdentity(
   platform: Platform,
-  { jwtSecret, reachProvider, resolve, access: accessPorts, ...ports }: IdentityPorts,
+  { jwtSecret, reachProvider, resolve, settings, ...ports }: IdentityPorts,
 ): Identity {
   const { config, isDevelopment, clock, log, notifications, queue, publicBaseUrl } = platform
   const database = platform.database.system
@@ -73,17 +78,15 @@ export function wireIdentity(
   defineOAuthHousekeeping(database, queue)
   defineSocialHousekeeping(database, queue)
   const limiter = new AppLimiter(database, clock)
-  if (!config.auth.enabled) {
+  if (settings === undefined) {
     defineTokenRenewal(queue, undefined)
     return {
       features: [userIds, apps({ database, limiter, onChange: () => undefined }), authSettings(undefined)],
       verifiers: [],
       limiter,
-      isSmsEnabled: () => false,
     }
   }
   const keys = deriveKeys(jwtSecret())
-  const settings = new AuthSettings(database, config.auth, notifications)
   const endedSessions = new EndedSessions(database, clock, notifications)
   const context: AccountContext = {
     ...ports,
@@ -176,18 +179,11 @@ export function wireIdentity(
       passkeys(passkeyContext),
       authorizationServer.feature,
       social.feature,
-      access({
-        ...accessPorts,
-        accounts: context,
-        clock,
-        database: platform.database,
-        catalog: platform.catalog,
-      }),
     ],
+    callers: new AccountCallers({ accounts: context, database, clock }),
     openPopup: social.openPopup,
     resourceMetadataUrl: oauth.config.enabled ? () => resourceMetadataUrl(oauth) : undefined,
     verifiers: [apiKeyVerifier, ...(config.auth.oauth_provider.enabled ? [oauthTokens] : []), sessions],
     limiter,
-    isSmsEnabled: () => settings.current.sms_enabled,
   }
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { PolicyCase } from './case-file.ts'
+import type { PolicyCase } from '../../features/data/policies/index.ts'
 
 export interface CaseAnswer {
   readonly status: number

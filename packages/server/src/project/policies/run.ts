@@ -2,9 +2,15 @@ import { runStatement, ScriptFailure } from '../../database/errors/script-failur
 import type { Database } from '../../database/open.ts'
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
+import {
+  bindValues,
+  type CaseFile,
+  type PolicyCase,
+  type Verb,
+  verbOf,
+} from '../../features/data/policies/index.ts'
 import { OperatorError } from '../../lib/errors.ts'
 import { splitStatements } from '../../lib/sql-statements.ts'
-import { bindValues, type CaseFile, type PolicyCase, type Verb, verbOf } from './case-file.ts'
 import { type CaseAnswer, judge } from './judge.ts'
 
 /** The server that answers the cases, as {@link Rehearsal} makes it. */

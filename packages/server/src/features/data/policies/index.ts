@@ -1,4 +1,31 @@
+import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
+import { createSlots } from '../../operations/throttle/index.ts'
+import type { AccessContext } from './context.ts'
+import { policyOperations } from './operations.ts'
+
 export { type CallerDependence, readCallerDependence } from './caller-dependence.ts'
+export {
+  bindValues,
+  type CaseFile,
+  type PolicyCase,
+  type Verb,
+  verbOf,
+} from './cases/case-file.ts'
+export { readCaseFiles, writeCaseFile } from './cases/case-folder.ts'
+export { scaffoldCases } from './cases/starter-cases.ts'
 export { type Asker, clauseOf, combinePolicies, decidingPolicies, type PolicyCommand } from './deciding.ts'
+export { accessErrors, accessErrorTable } from './errors.ts'
+export type { Callers, ExaminedCaller } from './examined-caller.ts'
+export { type Gate, gate } from './gates/gate.ts'
 export { compileRecords, compileStoredRows, placeColumn } from './given-rows.ts'
+export type { CallerReference } from './schemas.ts'
 export { columnsOfTerm, excludesUnnamed, idsNamedBy } from './term-verdicts.ts'
+
+/** Explains policies: what callers may do with rows, and why. */
+export function policies(context: Omit<AccessContext, 'slots'>): Feature {
+  return {
+    name: 'policies',
+    routes: (app) => addOperations(app, { ...context, slots: createSlots() }, policyOperations),
+  }
+}

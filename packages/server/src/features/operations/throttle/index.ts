@@ -1,4 +1,4 @@
-export { createSlots } from './slots.ts'
+export { createSlots, type Slots } from './slots.ts'
 export {
   type AttemptLimit,
   createThrottle,

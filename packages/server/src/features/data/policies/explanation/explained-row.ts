@@ -1,6 +1,6 @@
-import { type Gate, stopping } from '../caller/gate.ts'
 import type { ValuedPart } from '../evaluation/evaluated-expression.ts'
 import { type Action, combine, combineStages, type Stage, type Verdict } from '../evaluation/stages.ts'
+import { type Gate, stopping } from '../gates/gate.ts'
 import type { Outcome } from '../rehearsal/run-request.ts'
 import type { Sight } from '../rows/candidates.ts'
 import type { Subject } from '../rows/subjects.ts'

@@ -1,10 +1,17 @@
-import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
-import { sql } from '../../../../database/sql.ts'
-import type { Queryable } from '../../../../database/system-database.ts'
-import type { UserIdentity } from '../../../../http/access/identity.ts'
-import { httpErrors } from '../../../../http/errors/errors.ts'
-import type { Clock } from '../../../../lib/clock.ts'
-import { isUuid } from '../../../../lib/uuid.ts'
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import type { UserIdentity } from '../../../http/access/identity.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { isUuid } from '../../../lib/uuid.ts'
+import {
+  accessErrors,
+  type CallerReference,
+  type Callers,
+  type ExaminedCaller,
+  type Gate,
+  gate,
+} from '../../data/policies/index.ts'
 import {
   type AccountContext,
   claimsOf,
@@ -15,25 +22,10 @@ import {
   requireEmail,
   signAccessToken,
   type User,
-} from '../../accounts/index.ts'
-import { examineApiKey } from '../../api-keys/index.ts'
-import { examineClient } from '../../oauth-server/index.ts'
-import { describeProgram, type OpenedProgram, type Scope } from '../../opaque-tokens/index.ts'
-import { accessErrors } from '../errors.ts'
-import type { As } from '../schemas.ts'
-import { type Gate, gate } from './gate.ts'
-
-/** Through whose eyes to look. */
-export interface ExaminedCaller {
-  readonly as: As
-  /** For sentences: `ada@example.com`. */
-  readonly label: string
-  readonly scope: Exclude<CallerScope, { kind: 'unrestricted' }>
-  /** Undefined for requests without a token. */
-  readonly identity: UserIdentity | undefined
-  /** What stands between the caller and any table. */
-  readonly gates: readonly Gate[]
-}
+} from '../accounts/index.ts'
+import { examineApiKey } from '../api-keys/index.ts'
+import { examineClient } from '../oauth-server/index.ts'
+import { describeProgram, type OpenedProgram } from '../opaque-tokens/index.ts'
 
 export interface CallerDeps {
   readonly accounts: Pick<AccountContext, 'config' | 'keys'>
@@ -41,8 +33,8 @@ export interface CallerDeps {
   readonly clock: Clock
 }
 
-/** Makes callers by the code that requests go through: what a token says is read back from a token. */
-export class Callers {
+/** Makes callers by the code of requests: claims are signed and read back from the token. */
+export class AccountCallers implements Callers {
   readonly #deps: CallerDeps
   readonly #tokens: ReturnType<typeof createAccessTokenVerifier>
 
@@ -51,8 +43,7 @@ export class Callers {
     this.#tokens = createAccessTokenVerifier({ secret: deps.accounts.keys.access, clock: deps.clock })
   }
 
-  /** @throws AppError invalid_caller, caller_not_found */
-  async find(as: As): Promise<ExaminedCaller> {
+  async find(as: CallerReference): Promise<ExaminedCaller> {
     switch (as.kind) {
       case 'user':
         return this.#asUser(as, await this.#findUser(as))
@@ -67,18 +58,17 @@ export class Callers {
     }
   }
 
-  /** Some users, those whose sessions were used last, and a request without a token. */
-  async sample(): Promise<As[]> {
+  async sample(): Promise<CallerReference[]> {
     const users = await this.#deps.database.many<{ id: string }>(sql`
       select u.id from basalt.users u
       left join lateral (select max(last_active_at) as at from basalt.sessions where user_id = u.id) used on true
       where u.disabled_at is null
       order by used.at desc nulls last, u.created_at desc, u.id
       limit ${sql.integer(sampleSize)}`)
-    return [...users.map(({ id }): As => ({ kind: 'user', id })), { kind: 'anonymous' }]
+    return [...users.map(({ id }): CallerReference => ({ kind: 'user', id })), { kind: 'anonymous' }]
   }
 
-  async #findUser({ id, email }: As): Promise<User> {
+  async #findUser({ id, email }: CallerReference): Promise<User> {
     if ((id === undefined) === (email === undefined)) {
       throw accessErrors.invalidCaller('as: expected id or email of the user')
     }
@@ -91,7 +81,7 @@ export class Callers {
     return user
   }
 
-  async #asUser(as: As, user: User): Promise<ExaminedCaller> {
+  async #asUser(as: CallerReference, user: User): Promise<ExaminedCaller> {
     const identity = await this.#identify({ ...claimsOf(user), ...sessionClaims(as) })
     const label = user.email ?? (user.is_anonymous ? `anonymous user ${user.id}` : `user ${user.id}`)
     const unverified = isUnverified(this.#deps.accounts, user)
@@ -108,7 +98,7 @@ export class Callers {
     return { as, label, scope: identity.scope, identity, gates }
   }
 
-  async #asKey(as: As): Promise<ExaminedCaller> {
+  async #asKey(as: CallerReference): Promise<ExaminedCaller> {
     const key = isUuid(as.id ?? '') ? await examineApiKey(this.#deps.database, as.id ?? '') : undefined
     if (key === undefined) throw accessErrors.callerNotFound('API key')
     const identity = describeProgram(key, key.id)
@@ -123,7 +113,7 @@ export class Callers {
     return { as, label, scope: identity.scope, identity, gates }
   }
 
-  async #asClient(as: As): Promise<ExaminedCaller> {
+  async #asClient(as: CallerReference): Promise<ExaminedCaller> {
     const { id, email } = as
     const user = id === undefined && email === undefined ? undefined : await this.#findUser(as)
     const found = await examineClient(this.#deps.database, as.clientId ?? '', user?.id ?? null)
@@ -155,7 +145,7 @@ export class Callers {
     return { as, label, scope: identity.scope, identity, gates }
   }
 
-  async #asClaims(as: As): Promise<ExaminedCaller> {
+  async #asClaims(as: CallerReference): Promise<ExaminedCaller> {
     const { userId, email = '', emailVerified = false, isAnonymous = false } = as
     if (userId === undefined) throw accessErrors.invalidCaller('as.userId: expected a UUID')
     const identity = await this.#identify({
@@ -195,7 +185,7 @@ const sampleSize = 5
 const anonymous = { scope: { kind: 'anonymous' }, identity: undefined } as const
 
 /** What depends on how the user has signed in. */
-function sessionClaims({ aal = 'aal1', sessionId }: As) {
+function sessionClaims({ aal = 'aal1', sessionId }: CallerReference) {
   const amr = aal === 'aal2' ? ['password', 'totp'] : ['password']
   return { aal, amr, ...(sessionId === undefined ? {} : { sid: sessionId.toLowerCase() }) }
 }
@@ -218,11 +208,4 @@ function gateOfLimit(program: Pick<OpenedProgram, 'rate_limit' | 'rate_limit_win
     true,
     requests === 0 ? 'the app is not limited' : `the app may send ${requests} requests in ${seconds} s`,
   )
-}
-
-/** What a case of policies needs to act as the caller. */
-export function grantOf({ scope }: ExaminedCaller): { scope: Scope; tables: readonly string[] } | undefined {
-  if (scope.kind !== 'caller' || scope.grant === undefined) return undefined
-  const { mayWrite, tables } = scope.grant
-  return { scope: mayWrite ? 'readwrite' : 'readonly', tables: [...(tables ?? [])] }
 }

@@ -1,8 +1,8 @@
 import type { Catalog, Column, ForeignKey, Relation } from '../../../../database/catalog/model.ts'
 import { quoteIdentifier, quoteLiteral, type Sql, sql } from '../../../../database/sql.ts'
-import { compileComparison, relationName } from '../../../data/collections/index.ts'
-import type { ExaminedCaller } from '../caller/callers.ts'
+import { compileComparison, relationName } from '../../collections/index.ts'
 import type { PolicyRead } from '../evaluation/policy-reads.ts'
+import type { ExaminedCaller } from '../examined-caller.ts'
 import { type Rehearsal, toCall } from '../rehearsal/rehearsal.ts'
 
 type Values = ReadonlyMap<string, string | null>

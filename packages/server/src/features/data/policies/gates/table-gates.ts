@@ -1,9 +1,9 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import { requireTable, requireWriteScope, tokenRequired } from '../../../../http/access/grants.ts'
 import { AppError } from '../../../../lib/errors.ts'
-import { privilegesOf, requireRelation, requireWritable } from '../../../data/collections/index.ts'
+import { privilegesOf, requireRelation, requireWritable } from '../../collections/index.ts'
 import type { Action } from '../evaluation/stages.ts'
-import type { ExaminedCaller } from './callers.ts'
+import type { ExaminedCaller } from '../examined-caller.ts'
 import { type Gate, gate } from './gate.ts'
 
 /** The checks of the data API itself: each either throws, or lets the request pass. */

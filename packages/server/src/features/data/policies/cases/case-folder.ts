@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative } from 'node:path'
-import { codeOf, messageOf, OperatorError } from '../../lib/errors.ts'
-import { readTextFile } from '../../lib/text-file.ts'
+import { codeOf, messageOf, OperatorError } from '../../../../lib/errors.ts'
+import { readTextFile } from '../../../../lib/text-file.ts'
 import { type CaseFile, parseCaseFile } from './case-file.ts'
 
 /** Every `.toml` of the folder. @throws OperatorError */

@@ -1,8 +1,8 @@
 import type { UserDatabase } from '../../../../database/user-database.ts'
 import { AppError } from '../../../../lib/errors.ts'
-import type { CollectionService } from '../../../data/collections/index.ts'
-import type { ExaminedCaller } from '../caller/callers.ts'
+import type { CollectionService } from '../../collections/index.ts'
 import { describeFailure } from '../evaluation/evaluate.ts'
+import type { ExaminedCaller } from '../examined-caller.ts'
 import { type Rehearsal, TimeIsUp } from './rehearsal.ts'
 
 /** Opens the collections on another way to the database. */

@@ -1,23 +1,17 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
 import { sql } from '../../../../database/sql.ts'
 import { codeOf, OperatorError } from '../../../../lib/errors.ts'
-import { compileComparison, parseBodyId } from '../../../data/collections/index.ts'
-import { grantOf } from '../caller/callers.ts'
-import { stopping } from '../caller/gate.ts'
+import { compileComparison, parseBodyId } from '../../collections/index.ts'
 import type { Look } from '../context.ts'
 import { accessErrors } from '../errors.ts'
+import { grantOf } from '../examined-caller.ts'
 import { explain } from '../explanation/explain.ts'
 import type { ExplainedRow } from '../explanation/explained-row.ts'
-import { defaultRows, type Explanation, mostSavedRows, type SaveRequest } from '../schemas.ts'
-import { type CaseUser, renderCaseFile } from './case-file.ts'
+import { stopping } from '../gates/gate.ts'
+import { defaultRows, type Explanation, mostSavedRows, type SavedCase, type SaveRequest } from '../schemas.ts'
+import { type CaseUser, type NewCaseFile, type PolicyCase, renderCaseFile } from './case-file.ts'
+import { writeCases } from './case-folder.ts'
 import { CaseRowCollector } from './case-rows.ts'
-
-export interface SavedCase {
-  readonly name: string
-  readonly content: string
-  /** Where it was written. */
-  readonly path: string | null
-}
 
 /** @throws AppError case_not_possible, case_file_exists */
 export async function saveCase(look: Look, request: SaveRequest): Promise<SavedCase> {
@@ -97,8 +91,8 @@ async function collectRows(
 interface Actor {
   readonly name: string
   readonly aal: { readonly aal?: 'aal2' }
-  readonly users: Readonly<Record<string, CaseUser>>
-  readonly keys: Parameters<typeof renderCaseFile>[0]['keys']
+  readonly users: NewCaseFile['users']
+  readonly keys: NonNullable<NewCaseFile['keys']>
 }
 
 /** @throws AppError case_not_possible */
@@ -154,17 +148,19 @@ function describeAct(
   { action = 'select', values }: SaveRequest,
   { id }: ExplainedRow,
   index: number,
-): Readonly<Record<string, unknown>> {
-  if (action === 'insert') return { create: collection, values: [values ?? {}].flat()[index] ?? {} }
+): Partial<PolicyCase> {
+  // Objects of JSON, which the schema of the request lets have any members.
+  const records = [values ?? {}].flat() as Record<string, unknown>[]
+  if (action === 'insert') return { create: collection, values: records[index] ?? {} }
   if (id === undefined)
     throw accessErrors.caseNotPossible('a case names its row by the primary key; the table has none')
-  if (action === 'update') return { update: collection, id, values: values ?? {} }
+  if (action === 'update') return { update: collection, id, values: records[0] ?? {} }
   return action === 'select' ? { get: collection, id } : { delete: collection, id }
 }
 
 function write({ context }: Look, name: string, content: string): string {
   try {
-    return context.writeCases(name, content)
+    return writeCases(context.project, name, content)
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
     if (codeOf(error.cause) === 'EEXIST') throw accessErrors.caseFileExists(name)

@@ -1,11 +1,11 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import type { Database } from '../../../database/open.ts'
-import type { ListPlan } from '../../data/collections/index.ts'
-import type { Callers, ExaminedCaller } from './caller/callers.ts'
+import type { Slots } from '../../operations/throttle/index.ts'
+import type { ListPlan } from '../collections/index.ts'
+import type { Callers, ExaminedCaller } from './examined-caller.ts'
 import type { Rehearsal } from './rehearsal/rehearsal.ts'
 import type { OpenCollections } from './rehearsal/run-request.ts'
-import type { Slots } from './rehearsal/slots.ts'
 
 export interface AccessContext {
   readonly database: Pick<Database, 'system' | 'user' | 'aside'>
@@ -14,8 +14,8 @@ export interface AccessContext {
   readonly openCollections: OpenCollections
   /** The rows that a list of the administrator would read. */
   readonly planRows: (catalog: Catalog, relation: Relation, queryString: string) => ListPlan
-  /** Writes a file of cases, where the project has them, and answers its path in the project. @throws OperatorError where there is one */
-  readonly writeCases: (name: string, content: string) => string
+  /** Folders of the project, for files of cases. */
+  readonly project: { readonly policies: string; readonly migrations: string }
   /** Each explanation holds a connection. */
   readonly slots: Slots
 }

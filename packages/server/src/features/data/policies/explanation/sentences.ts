@@ -1,6 +1,6 @@
-import { type Gate, stopping } from '../caller/gate.ts'
 import type { ValuedPart } from '../evaluation/evaluated-expression.ts'
 import type { Action, Stage, Verdict } from '../evaluation/stages.ts'
+import { type Gate, stopping } from '../gates/gate.ts'
 
 const does: Readonly<Record<Action, string>> = {
   select: 'sees',

@@ -1,8 +1,8 @@
 import { describeContext } from '../../../../database/caller/caller-context.ts'
 import { sql } from '../../../../database/sql.ts'
-import type { ExaminedCaller } from '../caller/callers.ts'
-import { gate } from '../caller/gate.ts'
 import type { AccessContext } from '../context.ts'
+import type { ExaminedCaller } from '../examined-caller.ts'
+import { gate } from '../gates/gate.ts'
 import type { ExplainRequest, Explanation } from '../schemas.ts'
 import { reproduce } from './psql-script.ts'
 

@@ -7,9 +7,9 @@ import {
   type ListPlan,
   parseBodyId,
   relationName,
-} from '../../../data/collections/index.ts'
-import { compileStoredRows, placeColumn } from '../../../data/policies/index.ts'
+} from '../../collections/index.ts'
 import { describeFailure } from '../evaluation/evaluate.ts'
+import { compileStoredRows, placeColumn } from '../given-rows.ts'
 import { type Rehearsal, toCall } from '../rehearsal/rehearsal.ts'
 
 /** A row that is asked about, as an administrator reads it. */

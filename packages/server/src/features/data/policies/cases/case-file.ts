@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { parse as parseToml, TomlError } from 'smol-toml'
 import { Errors } from 'typebox/schema'
-import { OperatorError } from '../../lib/errors.ts'
-import { suggestion } from '../../lib/suggestion.ts'
-import { type Static, Type } from '../../lib/type.ts'
+import { OperatorError } from '../../../../lib/errors.ts'
+import { suggestion } from '../../../../lib/suggestion.ts'
+import { type Static, Type } from '../../../../lib/type.ts'
 
 const text = Type.String({ minLength: 1 })
 const values = Type.Record(Type.String(), Type.Unknown())
@@ -68,6 +68,7 @@ const caseFile = Type.Object(
 )
 
 export type PolicyCase = Static<typeof policyCase>
+export type CaseUser = Static<typeof user>
 
 export interface CaseFile {
   readonly name: string
@@ -181,4 +182,62 @@ export function bindValues(value: unknown, users: CaseFile['users']): unknown {
   if (Array.isArray(value)) return value.map((item) => bindValues(item, users))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, bindValues(item, users)]))
+}
+
+/** File of cases to be written: the statements of its setup, its users, keys and cases. */
+export interface NewCaseFile {
+  readonly comment: readonly string[]
+  readonly setup: readonly string[]
+  readonly users: Readonly<Record<string, CaseUser>>
+  readonly keys?: Readonly<Record<string, Static<typeof key>>>
+  readonly cases: readonly Readonly<PolicyCase>[]
+}
+
+/** Renders a file that {@link parseCaseFile} reads. Pure. */
+export function renderCaseFile({ comment, setup, users, keys = {}, cases }: NewCaseFile): string {
+  const sections = [
+    comment.map((line) => `# ${line.replaceAll(/\p{Cc}/gu, ' ')}`).join('\n'),
+    ...(setup.length === 0 ? [] : [`setup = """\n${setup.map(escapeLines).join('\n')}\n"""`]),
+    ...Object.entries(users).map(([name, user]) => renderTable(`[users.${name}]`, { ...user })),
+    ...Object.entries(keys).map(([name, key]) => renderTable(`[keys.${name}]`, key)),
+    ...cases.map((each) => renderTable('[[case]]', each)),
+  ]
+  return `${sections.join('\n\n')}\n`
+}
+
+function renderTable(header: string, fields: object): string {
+  const lines = Object.entries(fields).map(
+    ([name, value]: [string, unknown]) => `${renderKey(name)} = ${renderValue(value)}`,
+  )
+  return [header, ...lines].join('\n')
+}
+
+function renderKey(name: string): string {
+  return /^[\w-]+$/.test(name) ? name : renderText(name)
+}
+
+/** TOML has no null: such members are left out, as in a body that does not name them. */
+function renderValue(value: unknown): string {
+  if (typeof value === 'string') return renderText(value)
+  if (Array.isArray(value))
+    return `[${value
+      .filter((each) => each !== null)
+      .map(renderValue)
+      .join(', ')}]`
+  if (typeof value !== 'object' || value === null) return String(value)
+  const members = Object.entries(value).filter(([, member]) => member !== null)
+  return `{ ${members.map(([name, member]) => `${renderKey(name)} = ${renderValue(member)}`).join(', ')} }`
+}
+
+/** A basic string of TOML has the escapes of JSON; only DEL must be escaped besides. */
+function renderText(text: string): string {
+  return JSON.stringify(text).replaceAll('\u007f', '\\u007f')
+}
+
+/** For a multi-line basic string: quotes stand as they are, but for three of them. */
+function escapeLines(text: string): string {
+  return text
+    .replaceAll('\\', '\\\\')
+    .replaceAll('"""', '""\\"')
+    .replaceAll(/(?![\t\n])\p{Cc}/gu, (found) => renderText(found).slice(1, -1))
 }

@@ -1,12 +1,10 @@
-import { type Answered, bearerSecurity, component, responses } from '../../../http/schemas.ts'
+import { type Answered, component } from '../../../http/schemas.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
-const tags = ['access']
-const security = bearerSecurity
 const closed = { additionalProperties: false }
 
-/** Through whose eyes. Which fields a kind takes is checked by hand, for the message. */
-const as = component(
+/** Caller by user, key, client or claims. The fields that a kind takes are checked by hand, for the message. */
+export const CallerReference = component(
   'CallerReference',
   Type.Object(
     {
@@ -30,7 +28,7 @@ const as = component(
     closed,
   ),
 )
-export type As = Static<typeof as>
+export type CallerReference = Static<typeof CallerReference>
 
 /** Rows that are looked at, unless a request says otherwise. */
 export const defaultRows = { explain: 20, compare: 50, save: 1 } as const
@@ -59,11 +57,11 @@ const rowsOf = {
   ),
 }
 
-const explained = component(
+export const ExplainRequest = component(
   'PolicyExplanation',
   Type.Object(
     {
-      as,
+      as: CallerReference,
       ...rowsOf,
       limit: limit(`${defaultRows.explain} unless given; of update and delete the first ${mostWrittenRows}.`),
       action: Type.Optional(
@@ -83,7 +81,7 @@ const explained = component(
     closed,
   ),
 )
-export type ExplainRequest = Static<typeof explained>
+export type ExplainRequest = Static<typeof ExplainRequest>
 
 const verdict = {
   value: Type.Union([Type.Boolean(), Type.Enum(['error']), Type.Null()], {
@@ -119,7 +117,7 @@ const plan = component(
   }),
 )
 
-const explanation = component(
+export const Explanation = component(
   'AccessExplanation',
   Type.Object({
     caller: Type.Object({
@@ -227,21 +225,11 @@ const explanation = component(
     remains: Type.Array(Type.String(), { description: 'What is not undone.' }),
   }),
 )
-export type Explanation = Answered<typeof explanation>
+export type Explanation = Answered<typeof Explanation>
 
-export const explainSchema = {
-  tags,
-  security,
-  summary: 'Explain why a caller may do something with rows, or may not',
-  description:
-    'What stands before the policies, what each policy says of each row, what they come to, and what the data API itself would answer. Writes go through the data API and are undone; numbers that sequences have given stay given.',
-  body: explained,
-  response: responses({ 200: explanation }),
-}
-
-const partsBody = Type.Object(
+export const PartsRequest = Type.Object(
   {
-    ...explained.properties,
+    ...ExplainRequest.properties,
     policy: Type.String({ minLength: 1, maxLength: 200 }),
     stage: Type.Integer({
       minimum: 0,
@@ -251,34 +239,9 @@ const partsBody = Type.Object(
   },
   closed,
 )
-export type PartsRequest = Static<typeof partsBody>
+export type PartsRequest = Static<typeof PartsRequest>
 
-export const partsSchema = {
-  tags,
-  security,
-  summary: 'Take the expression of a policy apart for one row',
-  description:
-    'Of the first of the rows: the value of each part that AND, OR and NOT join, and of what comparisons compare.',
-  body: partsBody,
-  response: responses({
-    200: Type.Object({
-      ...verdict,
-      text: Type.String(),
-      operator: Type.Optional(Type.Enum(['and', 'or', 'not'])),
-      terms: Type.Array(record, { description: 'Of an operator: parts, like this one.' }),
-      sides: Type.Array(
-        Type.Object({
-          expression: Type.String(),
-          text: Type.Optional(nullableText),
-          message: Type.Optional(Type.String()),
-        }),
-        { description: 'Of a comparison: what it compares.' },
-      ),
-    }),
-  }),
-}
-
-const comparedBody = Type.Object(
+export const CompareRequest = Type.Object(
   {
     ...rowsOf,
     limit: limit(`${defaultRows.compare} unless given.`),
@@ -289,7 +252,7 @@ const comparedBody = Type.Object(
       }),
     ),
     as: Type.Optional(
-      Type.Array(as, {
+      Type.Array(CallerReference, {
         minItems: 1,
         maxItems: 20,
         description: 'Unless given: some users, and a request without a token.',
@@ -322,37 +285,11 @@ const comparedBody = Type.Object(
   },
   closed,
 )
-export type CompareRequest = Static<typeof comparedBody>
+export type CompareRequest = Static<typeof CompareRequest>
 
-export const compareSchema = {
-  tags,
-  security,
-  summary: 'Compare what callers may do before and after a change of a policy',
-  description:
-    'The changed expressions are evaluated over rows; no definition is changed, and no table is locked.',
-  body: comparedBody,
-  response: responses({
-    200: Type.Object({
-      policy: Type.String(),
-      rows: Type.Integer(),
-      callers: Type.Array(
-        Type.Object({
-          label: Type.String(),
-          stopped: Type.Optional(Type.String({ description: 'What stops the caller before any policy.' })),
-          shown: Type.Array(nullableText, { description: 'Rows that only the changed policy permits.' }),
-          hidden: Type.Array(nullableText, { description: 'Rows that it permits no longer.' }),
-          kept: Type.Integer({ description: 'How many it permits as before.' }),
-          absent: Type.Integer({ description: 'How many neither permits.' }),
-          errors: Type.Array(Type.String(), { description: 'Of rows that could not be decided.' }),
-        }),
-      ),
-    }),
-  }),
-}
-
-const savedBody = Type.Object(
+export const SaveRequest = Type.Object(
   {
-    ...explained.properties,
+    ...ExplainRequest.properties,
     limit: limit(`${defaultRows.save} unless given; the first ${mostSavedRows}.`),
     name: Type.String({
       pattern: '^[a-z0-9][a-z0-9_-]{0,79}$',
@@ -369,20 +306,57 @@ const savedBody = Type.Object(
   },
   closed,
 )
-export type SaveRequest = Static<typeof savedBody>
+export type SaveRequest = Static<typeof SaveRequest>
 
-export const saveSchema = {
-  tags,
-  security,
-  summary: 'Make a case for `basalt policy test` of an explanation',
-  body: savedBody,
-  response: responses({
-    200: Type.Object({
-      name: Type.String(),
-      content: Type.String({ description: 'TOML.' }),
-      path: Type.Union([Type.String(), Type.Null()], {
-        description: 'Where it was written, in the project; null when it was not.',
+/** Value of a part of an expression for a row, with the parts that it joins. */
+export const ExpressionPart = component(
+  'ExpressionPart',
+  Type.Object({
+    ...verdict,
+    text: Type.String(),
+    operator: Type.Optional(Type.Enum(['and', 'or', 'not'])),
+    terms: Type.Array(record, { description: 'Of an operator: parts, like this one.' }),
+    sides: Type.Array(
+      Type.Object({
+        expression: Type.String(),
+        text: Type.Optional(nullableText),
+        message: Type.Optional(Type.String()),
       }),
+      { description: 'Of a comparison: what it compares.' },
+    ),
+  }),
+)
+
+/** Difference that a change of a policy makes for callers. */
+export const Comparison = component(
+  'PolicyComparison',
+  Type.Object({
+    policy: Type.String(),
+    rows: Type.Integer(),
+    callers: Type.Array(
+      Type.Object({
+        label: Type.String(),
+        stopped: Type.Optional(Type.String({ description: 'What stops the caller before any policy.' })),
+        shown: Type.Array(nullableText, { description: 'Rows that only the changed policy permits.' }),
+        hidden: Type.Array(nullableText, { description: 'Rows that it permits no longer.' }),
+        kept: Type.Integer({ description: 'How many it permits as before.' }),
+        absent: Type.Integer({ description: 'How many neither permits.' }),
+        errors: Type.Array(Type.String(), { description: 'Of rows that could not be decided.' }),
+      }),
+    ),
+  }),
+)
+export type Comparison = Answered<typeof Comparison>
+
+/** File of cases for `basalt policy test`. */
+export const SavedCase = component(
+  'PolicyCaseFile',
+  Type.Object({
+    name: Type.String(),
+    content: Type.String({ description: 'TOML.' }),
+    path: Type.Union([Type.String(), Type.Null()], {
+      description: 'Where it was written, in the project; null when it was not.',
     }),
   }),
-}
+)
+export type SavedCase = Answered<typeof SavedCase>

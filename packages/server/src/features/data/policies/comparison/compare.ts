@@ -1,36 +1,17 @@
 import { type Expression, sql } from '../../../../database/sql.ts'
-import { clauseOf } from '../../../data/policies/index.ts'
-import type { ExaminedCaller } from '../caller/callers.ts'
-import { stopping } from '../caller/gate.ts'
-import { gatesOfTable } from '../caller/table-gates.ts'
 import { type Look, toQuery } from '../context.ts'
+import { clauseOf } from '../deciding.ts'
 import { accessErrors } from '../errors.ts'
 import { evaluate, type GivenRows } from '../evaluation/evaluate.ts'
 import { combine, planStages, type Stage, type Value } from '../evaluation/stages.ts'
+import type { ExaminedCaller } from '../examined-caller.ts'
+import { stopping } from '../gates/gate.ts'
+import { gatesOfTable } from '../gates/table-gates.ts'
 import { readCandidates } from '../rows/candidates.ts'
-import { type CompareRequest, defaultRows } from '../schemas.ts'
+import { type CompareRequest, type Comparison, defaultRows } from '../schemas.ts'
 import { type Clauses, editPolicy, readClauses } from './edited-policy.ts'
 
-export interface ComparedCaller {
-  readonly label: string
-  /** What stops the caller before any policy, if something does. */
-  readonly stopped: string | undefined
-  /** Rows that only the changed policy permits. */
-  readonly shown: readonly (string | null)[]
-  /** Rows that it permits no longer. */
-  readonly hidden: readonly (string | null)[]
-  /** How many it permits as before, and how many neither did. */
-  readonly kept: number
-  readonly absent: number
-  /** Of rows that could not be decided. */
-  readonly errors: readonly string[]
-}
-
-export interface Comparison {
-  readonly policy: string
-  readonly rows: number
-  readonly callers: readonly ComparedCaller[]
-}
+type ComparedCaller = Comparison['callers'][number]
 
 /** @param look runs the work in a rehearsal of the caller @throws AppError policy_not_found, invalid_expression */
 export async function compare(

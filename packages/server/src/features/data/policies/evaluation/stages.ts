@@ -1,6 +1,6 @@
 import type { Policy, Relation } from '../../../../database/catalog/model.ts'
-import type { Asker, PolicyCommand } from '../../../data/policies/index.ts'
-import { clauseOf, decidingPolicies } from '../../../data/policies/index.ts'
+import type { Asker, PolicyCommand } from '../deciding.ts'
+import { clauseOf, decidingPolicies } from '../deciding.ts'
 
 /** What is done with a row. */
 export type Action = 'select' | 'insert' | 'update' | 'delete'

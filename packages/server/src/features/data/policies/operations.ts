@@ -1,0 +1,163 @@
+import type { FastifyReply } from 'fastify'
+import { ok, operation } from '../../../http/operation.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
+import { untilDisconnected } from '../../../http/responses/disconnection.ts'
+import { recordAudit } from '../../operations/audit/index.ts'
+import { createCatalogAccess, requireRelation } from '../collections/index.ts'
+import { saveCase } from './cases/save-case.ts'
+import { compare } from './comparison/compare.ts'
+import type { AccessContext, Look } from './context.ts'
+import { clauseOf } from './deciding.ts'
+import { accessErrors } from './errors.ts'
+import { evaluateParts } from './evaluation/evaluated-expression.ts'
+import { planStages } from './evaluation/stages.ts'
+import type { ExaminedCaller } from './examined-caller.ts'
+import { explain } from './explanation/explain.ts'
+import { explainUnexposed } from './explanation/unexposed-table.ts'
+import { rehearse } from './rehearsal/rehearsal.ts'
+import { findRow } from './rows/subjects.ts'
+import {
+  type CallerReference,
+  CompareRequest,
+  Comparison,
+  ExplainRequest,
+  Explanation,
+  ExpressionPart,
+  PartsRequest,
+  SavedCase,
+  SaveRequest,
+} from './schemas.ts'
+
+/** Part of every description below. */
+const common = { guard: 'admin', permission: 'owner', tag: 'access', method: 'POST' } as const
+const path = '/api/admin/access'
+
+const explainAccess = operation({
+  ...common,
+  id: 'access.explain',
+  path: `${path}/explain`,
+  summary: 'Explain why a caller may do something with rows, or may not',
+  description:
+    'What stands before the policies, what each policy says of each row, what they come to, and what the data API itself would answer. Writes go through the data API and are undone; numbers that sequences have given stay given.',
+  body: ExplainRequest,
+  success: ok(Explanation),
+  async handle(context: AccessContext, { body, origin }, reply) {
+    const caller = await context.callers.find(body.as)
+    await record(context, 'explain', [body.as], body, origin)
+    const unexposed = await explainUnexposed(context, caller, body)
+    return unexposed ?? (await rehearseFor(context, caller, body.table, reply, (look) => explain(look, body)))
+  },
+})
+
+const takeApart = operation({
+  ...common,
+  id: 'access.takeApart',
+  path: `${path}/parts`,
+  summary: 'Take the expression of a policy apart for one row',
+  description:
+    'Of the first of the rows: the value of each part that AND, OR and NOT join, and of what comparisons compare.',
+  body: PartsRequest,
+  success: ok(ExpressionPart),
+  async handle(context: AccessContext, { body, origin }, reply) {
+    const { action = 'select' } = body
+    const caller = await context.callers.find(body.as)
+    await record(context, 'take_apart', [body.as], body, origin)
+    return await rehearseFor(context, caller, body.table, reply, async (look) => {
+      const { rehearsal, relation } = look
+      const stage = planStages(relation, caller.scope.kind, action)[body.stage]
+      const policy = stage?.policies.find(({ name }) => name === body.policy)
+      if (stage === undefined || policy === undefined) {
+        throw accessErrors.policyNotFound(body.policy, relation.collection)
+      }
+      const clause = clauseOf(policy, stage.clause)
+      const row = await findRow(look, body, stage)
+      return clause === undefined ? alwaysTrue : await evaluateParts(rehearsal, relation, row, clause)
+    })
+  },
+})
+
+const alwaysTrue = { text: 'true', operator: undefined, value: true, terms: [], sides: [] }
+
+const compareAccess = operation({
+  ...common,
+  id: 'access.compare',
+  path: `${path}/compare`,
+  summary: 'Compare what callers may do before and after a change of a policy',
+  description:
+    'The changed expressions are evaluated over rows; no definition is changed, and no table is locked.',
+  body: CompareRequest,
+  success: ok(Comparison),
+  async handle(context: AccessContext, { body, origin }, reply) {
+    const references = body.as ?? (await context.callers.sample())
+    const callers = await Promise.all(references.map((as) => context.callers.find(as)))
+    await record(context, 'compare', references, body, origin)
+    return await compare(body, callers, (caller, work) =>
+      rehearseFor(context, caller, body.table, reply, work),
+    )
+  },
+})
+
+const saveAccessCase = operation({
+  ...common,
+  id: 'access.saveCase',
+  path: `${path}/cases`,
+  summary: 'Make a case for `basalt policy test` of an explanation',
+  body: SaveRequest,
+  success: ok(SavedCase),
+  async handle(context: AccessContext, { body, origin }, reply) {
+    const caller = await context.callers.find(body.as)
+    await record(context, 'save_case', [body.as], body, origin)
+    return await rehearseFor(context, caller, body.table, reply, (look) => saveCase(look, body))
+  },
+})
+
+/** Explanations of what callers may do. */
+export const policyOperations = [explainAccess, takeApart, compareAccess, saveAccessCase]
+
+/** Records in the audit that an administrator examines callers, before anything is read. */
+async function record(
+  { database }: AccessContext,
+  name: string,
+  callers: readonly CallerReference[],
+  { table, action = 'select' }: ExplainRequest | CompareRequest,
+  origin: RequestOrigin,
+): Promise<void> {
+  const detail = { as: callers.map(describeReference), action }
+  await recordAudit(database.system, {
+    actor: 'admin',
+    action: `access.${name}`,
+    target: table,
+    detail,
+    origin,
+  })
+}
+
+/** Describes a caller for the audit, without claims of an address. */
+function describeReference({ kind, id, email, clientId, userId }: CallerReference): string {
+  return [kind, id ?? email ?? clientId, userId].filter((part) => part !== undefined).join(' ')
+}
+
+/** Runs work on a table as a caller, in a rehearsal that ends when the client disconnects. */
+async function rehearseFor<Result>(
+  context: AccessContext,
+  caller: ExaminedCaller,
+  table: string,
+  reply: FastifyReply,
+  work: (look: Look) => Promise<Result>,
+): Promise<Result> {
+  const { database, slots } = context
+  const signal = untilDisconnected(reply)
+  // A policy or grant of just now is what is asked about.
+  await context.catalog.refresh()
+  return await createCatalogAccess(context.catalog)(async (catalog) => {
+    const relation = requireRelation(catalog, table, 'unrestricted')
+    return await slots.take('explanation', mostExplanations, () =>
+      rehearse(database, caller.scope, signal, (rehearsal) =>
+        work({ context, rehearsal, catalog, relation, caller }),
+      ),
+    )
+  })
+}
+
+/** Explanations at once on this node. */
+const mostExplanations = 3

@@ -1,0 +1,1 @@
+export { AccountCallers } from './callers.ts'
