@@ -1,20 +1,30 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import { type Answered, choice, component, nullable, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import type { Listener, Stream } from './stream.ts'
 
 /** A node that was not seen for so long is dead, and so are its streams. */
 export const nodeLifeSeconds = 10
 
-export interface ConnectionRow {
-  readonly id: string
-  readonly node: string
-  readonly transport: 'sse' | 'ws'
-  readonly userId: string | null
-  readonly address: string
-  readonly tables: readonly string[]
-  readonly channels: readonly string[]
-  readonly connectedAt: Date
-}
+/** Open stream of a client. */
+export const RealtimeConnection = component(
+  'RealtimeConnection',
+  Type.Object({
+    id: Type.String({ format: 'uuid', description: 'The `clientId` of `connected`.' }),
+    transport: choice(['sse', 'ws']),
+    userId: nullable(Type.String(), {
+      description:
+        'null of an administrator, of a program that acts for no user, without a token, and while auth is off.',
+    }),
+    address: Type.String(),
+    node: Type.String({ format: 'uuid' }),
+    tables: Type.Array(Type.String()),
+    channels: Type.Array(Type.String()),
+    connectedAt: timestamp,
+  }),
+)
+export type RealtimeConnection = Answered<typeof RealtimeConnection>
 
 /** Streams of one user, and those without a token of one address, over all nodes. */
 export interface ConnectionLimits {
@@ -98,9 +108,9 @@ export async function deleteNode(database: Queryable, node: string): Promise<voi
   await database.count(sql`delete from basalt.realtime_nodes where id = ${node}::uuid`)
 }
 
-/** Those of nodes that are alive, the oldest first. */
-export function listConnections(database: SystemDatabase): Promise<ConnectionRow[]> {
-  return database.many<ConnectionRow & Record<string, unknown>>(sql`
+/** Returns the streams of nodes that are alive, the oldest first. */
+export function listConnections(database: SystemDatabase): Promise<RealtimeConnection[]> {
+  return database.many<RealtimeConnection>(sql`
     select c.id, c.node, c.transport,
       case when not starts_with(c.user_id, ${appPrefix}) then c.user_id end as "userId", c.address, c.tables, c.channels,
       c.connected_at as "connectedAt"

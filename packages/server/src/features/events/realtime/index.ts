@@ -7,11 +7,11 @@ import { type RequestLimiter, verifyToken } from '../../../http/access/authentic
 import { openIdentity, type TokenVerifier } from '../../../http/access/identity.ts'
 import type { Origins } from '../../../http/access/origins.ts'
 import type { Metrics } from '../../../http/observation/metrics.ts'
+import { addOperations } from '../../../http/operation.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { createViewAs } from '../../data/view-as/index.ts'
 import type { EventTriggers, Interests } from '../outbox/index.ts'
-import { realtimeAdminRoutes } from './admin-routes.ts'
 import { forgetUnlistened, ListenedTables } from './changes/listened-tables.ts'
 import { EventSelector } from './changes/select-events.ts'
 import { pruneSent } from './changes/sent-log.ts'
@@ -21,7 +21,7 @@ import { ChannelRequests } from './channels/channel-requests.ts'
 import { Channels } from './channels/channels.ts'
 import { Presences } from './channels/presences.ts'
 import type { RealtimeConfig } from './config.ts'
-import { createPreview } from './preview.ts'
+import { realtimeAdminOperations } from './operations.ts'
 import { type OpenPopup, realtimeRoutes } from './routes.ts'
 import { type Listener, listenerOf } from './stream.ts'
 import { Streams } from './streams.ts'
@@ -171,11 +171,9 @@ export function realtime({
       realtimeRoutes(app, { streams, planner, log, openPopup })
       const handshake = new WebSocketHandshake(config.broadcast_max_message_bytes + frameOverheadBytes)
       websocketRoute(app, { streams, sockets, handshake, origins })
-      const preview = createPreview({
-        ...{ database: system, planner, selector },
-        viewAs: createViewAs(system, 'realtime.preview'),
-      })
-      realtimeAdminRoutes(app, { database: system, streams, preview, version, clock })
+      const viewAs = createViewAs(system, 'realtime.preview')
+      const admin = { database: system, streams, planner, selector, viewAs, version, clock }
+      addOperations(app, admin, realtimeAdminOperations)
     },
     drain() {
       streams.drain()

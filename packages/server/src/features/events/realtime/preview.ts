@@ -1,5 +1,7 @@
 import type { CallerScope } from '../../../database/caller/caller-scope.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { type Answered, component, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import type { ViewAs, Viewer } from '../../data/view-as/index.ts'
 import { findIdAt } from '../outbox/index.ts'
@@ -28,40 +30,55 @@ export interface PreviewDeps {
   readonly viewAs: ViewAs
 }
 
-/** What a subscriber would have been sent of the log, by the policies and the rows of other tables as they are now. */
-export function createPreview({ database, planner, selector, viewAs }: PreviewDeps) {
-  async function findScope(as: string): Promise<CallerScope> {
-    if (as === 'admin') return { kind: 'unrestricted' }
-    if (as === 'anonymous') return { kind: 'anonymous' }
-    const scope = isUuid(as) ? await viewAs.findScope(as) : undefined
-    if (scope === undefined) throw realtimeErrors.subscriberNotFound()
-    return scope
-  }
-
-  /** @throws AppError subscriber_not_found and those of a stream */
-  return async ({ as, tables, filter, from, cursor, limit, viewer }: PreviewRequest) => {
-    const names = parseTables(tables)
-    if (names.length === 0) throw realtimeErrors.tablesRequired()
-    const scope = await findScope(as)
-    const conditions = filter === undefined || filter === '' ? undefined : parseFilter(filter)
-    const subscriptions = await planner.plan(scope, names, conditions)
-    if (scope.kind === 'caller') await viewAs.record({ userId: scope.userId, tables: names, viewer })
-    const start = from === undefined ? undefined : await findIdAt(database, from, 'before')
-    const after = cursor ?? (start === undefined ? '0' : String(BigInt(start) - 1n))
-    const { events, next } = await readPast(database, { after, tables: names, from, limit })
-    const audience = audienceOf(scope, subscriptions)
-    const candidates = selector.filter(await selector.prepare(events, undefined), [audience])
-    const selection = (await selector.select(candidates, [audience])).get(audience)
-    return {
-      items: (selection?.messages ?? []).flatMap(({ index, body }) => {
-        const event = events[index]
-        return event === undefined
-          ? []
-          : [{ id: event.id, happenedAt: event.happenedAt.toISOString(), data: body }]
+export const RealtimePreview = component(
+  'RealtimePreview',
+  Type.Object({
+    items: Type.Array(
+      Type.Object({
+        id: Type.String({ description: 'Of the event.' }),
+        happenedAt: timestamp,
+        data: Type.String({ description: 'JSON as a stream is sent it.' }),
       }),
-      decided: events.length,
-      hasGap: selection?.hasGap ?? false,
-      ...(next === undefined ? {} : { nextCursor: next }),
-    }
-  }
+    ),
+    decided: Type.Integer({ description: 'Changes of the tables that were decided about.' }),
+    hasGap: Type.Boolean({ description: 'Whether some of them could not be decided.' }),
+    nextCursor: Type.Optional(Type.String()),
+  }),
+)
+
+/**
+ * Returns what a subscriber would have been sent of the log, by the policies and the rows of other tables as they are now.
+ *
+ * @throws AppError subscriber_not_found and those of a stream
+ */
+export async function preview(
+  { database, planner, selector, viewAs }: PreviewDeps,
+  { as, tables, filter, from, cursor, limit, viewer }: PreviewRequest,
+): Promise<Answered<typeof RealtimePreview>> {
+  const names = parseTables(tables)
+  if (names.length === 0) throw realtimeErrors.tablesRequired()
+  const scope = await findScope(viewAs, as)
+  const conditions = filter === undefined || filter === '' ? undefined : parseFilter(filter)
+  const subscriptions = await planner.plan(scope, names, conditions)
+  if (scope.kind === 'caller') await viewAs.record({ userId: scope.userId, tables: names, viewer })
+  const start = from === undefined ? undefined : await findIdAt(database, from, 'before')
+  const after = cursor ?? (start === undefined ? '0' : String(BigInt(start) - 1n))
+  const { events, next } = await readPast(database, { after, tables: names, from, limit })
+  const audience = audienceOf(scope, subscriptions)
+  const candidates = selector.filter(await selector.prepare(events, undefined), [audience])
+  const { messages = [], hasGap = false } =
+    (await selector.select(candidates, [audience])).get(audience) ?? {}
+  const items = messages.flatMap(({ index, body: data }) => {
+    const event = events[index]
+    return event === undefined ? [] : [{ id: event.id, happenedAt: event.happenedAt, data }]
+  })
+  return { items, decided: events.length, hasGap, nextCursor: next }
+}
+
+async function findScope(viewAs: ViewAs, as: string): Promise<CallerScope> {
+  if (as === 'admin') return { kind: 'unrestricted' }
+  if (as === 'anonymous') return { kind: 'anonymous' }
+  const scope = isUuid(as) ? await viewAs.findScope(as) : undefined
+  if (scope === undefined) throw realtimeErrors.subscriberNotFound()
+  return scope
 }

@@ -3,13 +3,14 @@ import type { Logger } from 'pino'
 import { identityOf, isSignInStream } from '../../../http/access/authentication.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { addressKey } from '../../../http/requests/client-address.ts'
+import { bearerSecurity, refusedWith, responses } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import { Type } from '../../../lib/type.ts'
 import { parseFilter } from './changes/parse-filter.ts'
 import { parsePosition } from './changes/position.ts'
 import { parseTables, type SubscriptionPlanner } from './changes/subscriptions.ts'
 import { realtimeErrors } from './errors.ts'
-import { adminStreamSchema, streamSchema } from './schemas.ts'
 import { SseTransport } from './sse-transport.ts'
 import { type Listener, listenerOf, Stream } from './stream.ts'
 import type { Streams } from './streams.ts'
@@ -22,6 +23,78 @@ export interface RealtimeRoutesDeps {
   readonly planner: SubscriptionPlanner
   readonly log: Logger
   readonly openPopup: OpenPopup | undefined
+}
+
+/** Parameters that say what a client subscribes to. */
+export const subscriptionParameters = {
+  tables: refusedWith(
+    { missing: realtimeErrors.tablesRequired },
+    Type.String({
+      minLength: 1,
+      format: 'table-list',
+      description: 'Tables to listen to, separated by commas. A name with a comma goes in double quotes.',
+    }),
+  ),
+  filter: Type.Optional(
+    Type.String({
+      format: 'stream-filter',
+      description:
+        '`column=operator.value`, joined by commas, all of which must hold; operators are eq, neq, gt, gte, lt, ' +
+        'lte and in, whose values are separated by `|`. A value with a comma goes in double quotes.',
+    }),
+  ),
+}
+
+const lastEventId = Type.Optional(
+  Type.String({ description: 'What `Last-Event-ID` says, where headers cannot be set.' }),
+)
+
+const described = {
+  tags: ['realtime'],
+  security: bearerSecurity,
+  response: responses({
+    200: { description: 'The stream.', content: { 'text/event-stream': { schema: Type.String() } } },
+  }),
+}
+
+const streamSchema = {
+  ...described,
+  summary: 'Listen to changes',
+  description:
+    'Server-sent events. First `connected` with `{"clientId"}`; then for each change an event without a name, ' +
+    '`{"action","table","record"}`: the whole record after a create or update, the primary key as texts after a ' +
+    'delete. A record that changes so that the caller may no longer read it is delivered as deleted. `gap` says that ' +
+    'events are missing, `close` with `{"reason","message","retryMs"}` why the stream ends and when to reconnect, if at ' +
+    'all. A request that accepts `text/event-stream` and is refused for the moment only, as while a node stops, is ' +
+    'answered by such a `close` alone; others by 503 or 429. Every event has an id: sent back as `Last-Event-ID` it ' +
+    'resumes the stream after that event.',
+  querystring: Type.Object({
+    ...subscriptionParameters,
+    tables: Type.Optional(
+      Type.String({
+        format: 'table-list',
+        description: 'Tables to listen to, separated by commas. Required unless `oauth` is `true`.',
+      }),
+    ),
+    lastEventId,
+    token: Type.Optional(Type.String({ description: 'The access token, where headers cannot be set.' })),
+    oauth: Type.Optional(
+      Type.String({
+        description:
+          '`true`: without a token; waits for a sign-in with a provider in another window of this browser, whose ' +
+          '`state` is the `clientId`, and ends with one event `oauth`.',
+      }),
+    ),
+  }),
+}
+
+const adminStreamSchema = {
+  ...described,
+  summary: 'Listen to changes as an administrator',
+  description:
+    'As `GET /api/realtime`, without policies: every change of every row, with every column. It ends with the ' +
+    'session of the administrator.',
+  querystring: Type.Object({ ...subscriptionParameters, lastEventId }),
 }
 
 /** Changes as server-sent events: to callers as their policies permit, and to administrators without policies. */
@@ -55,7 +128,7 @@ export function realtimeRoutes(app: HttpServer, deps: RealtimeRoutesDeps): void 
   app.get(
     '/api/admin/realtime/stream',
     {
-      config: { guard: 'admin', operation: 'realtime.adminStream', eventStream: true },
+      config: { guard: 'admin', permission: 'owner', operation: 'realtime.adminStream', eventStream: true },
       schema: adminStreamSchema,
       exposeHeadRoute: false,
     },
