@@ -2,26 +2,19 @@ import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
 import type { Connection } from '../../../../database/connection/connection.ts'
 import type { Notifications } from '../../../../database/notifications/notifications.ts'
-import { sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
-import { outboxTopic } from '../../outbox/index.ts'
 import type { Stream } from '../stream.ts'
 import type { Subscriptions } from './audience.ts'
-import { type Batch, positionAfterBatch, readEnd } from './batch.ts'
 import { catchUp, isHeld } from './catch-up.ts'
-import { readsRelations } from './decision-statements.ts'
-import { type LogEvent, readLog } from './event.ts'
+import { ChangeLog } from './change-log.ts'
+import type { LogEvent } from './event.ts'
 import { Follower } from './follower.ts'
-import { type HeldSnapshot, HeldSnapshots } from './held-snapshots.ts'
+import { HeldSnapshots } from './held-snapshots.ts'
 import { Hub } from './hub.ts'
 import type { ListenedTables } from './listened-tables.ts'
 import { formatPosition, type Position } from './position.ts'
 import type { EventSelector } from './select-events.ts'
 import { SentLog } from './sent-log.ts'
-import { findStreamed } from './streamed.ts'
-
-/** Events read at once. */
-const batchSize = 500
 
 export interface ChangeFeedDeps {
   /** This node, in the record of what was sent. */
@@ -59,36 +52,31 @@ export interface Beginning {
 export class ChangeFeed {
   readonly #deps: ChangeFeedDeps
   readonly #hub: Hub
+  readonly #changes: ChangeLog
   readonly #follower: Follower<LogEvent>
   readonly #snapshots: HeldSnapshots
   readonly #sent: SentLog
-  /** The state at the position of the follower, and the one that is read up to; undefined where they are not held. */
-  #held: HeldSnapshot | undefined
-  #next: HeldSnapshot | undefined
-  /** Streams that are about to join tables whose policies read others. */
-  #joining = 0
 
   constructor(deps: ChangeFeedDeps) {
-    const { node, isSentRecorded, database, notifications, selector, openAside, log } = deps
+    const {
+      node,
+      isSentRecorded,
+      database,
+      live,
+      listened,
+      notifications,
+      selector,
+      openAside,
+      onBreak,
+      log,
+    } = deps
     this.#deps = deps
     this.#sent = new SentLog({ database, node, isKept: isSentRecorded, log })
     this.#hub = new Hub(selector, this.#sent, log)
     this.#snapshots = new HeldSnapshots(openAside, log)
-    this.#follower = new Follower({
-      database,
-      notifications,
-      topic: outboxTopic,
-      table: sql`basalt.outbox`,
-      what: 'the log of changes',
-      begin: () => this.#begin(),
-      read: (from) => this.#read(from),
-      isHeld: () => this.#isHeld(this.#hub.tables),
-      deliver: (batch) => this.#deliver(batch),
-      onBreak: () => {
-        if (this.position !== undefined) deps.onBreak(this.position)
-      },
-      log,
-    })
+    const followed = { database, live, listened, hub: this.#hub, snapshots: this.#snapshots, onBreak }
+    this.#changes = new ChangeLog(followed)
+    this.#follower = new Follower({ notifications, log }, this.#changes)
   }
 
   /** How far the log has been read for all streams; undefined while there are none. */
@@ -164,80 +152,21 @@ export class ChangeFeed {
     await this.#sent.stop()
   }
 
-  async #begin(): Promise<Position> {
-    this.#releaseSnapshots()
-    if (this.#joining > 0) this.#held = await this.#snapshots.take()
-    return this.#held === undefined ? await readEnd(this.#deps.database) : { passed: this.#held.text }
-  }
-
-  /** Where policies read other tables, the state that is read up to is held: it is the state before what comes next. */
-  async #read(from: Position): Promise<Batch<LogEvent> | undefined> {
-    const { tables } = this.#hub
-    if (tables.length === 0) {
-      this.#releaseSnapshots()
-      return undefined
-    }
-    if (from.within === undefined) {
-      this.#next?.release()
-      this.#next = undefined
-      if (this.#isHeld(tables)) this.#next = await this.#snapshots.take()
-    }
-    return await readLog(this.#deps.database, from, tables, batchSize, this.#next?.text)
-  }
-
-  async #deliver(batch: Batch<LogEvent>): Promise<void> {
-    const { listened } = this.#deps
-    const changed = await listened.lookAfter(batch.events, this.#hub.tables)
-    const position = positionAfterBatch(batch)
-    this.#hub.sendGap(changed, position)
-    const events = batch.events.filter((event) => !listened.isOutdated(event))
-    const before = this.#held?.isReadable === true ? this.#held : undefined
-    await this.#hub.deliver({ ...batch, events }, position, before)
-    if (!batch.isComplete) return
-    this.#held?.release()
-    this.#held = this.#next
-    this.#next = undefined
-  }
-
-  #releaseSnapshots(): void {
-    this.#held?.release()
-    this.#next?.release()
-    this.#held = undefined
-    this.#next = undefined
-  }
-
-  #isHeld(tables: readonly string[]): boolean {
-    return this.#joining > 0 || this.#readRelations(tables)
-  }
-
-  /** Whether policies of one of the tables read others. */
-  #readRelations(tables: readonly string[]): boolean {
-    const catalog = this.#deps.live.current
-    return tables.some((table) => {
-      const relation = findStreamed(catalog, table)
-      if (relation === undefined) return false
-      return readsRelations(relation, 'caller') || readsRelations(relation, 'anonymous')
-    })
-  }
-
   /**
    * Runs the work between two steps of the follower, at a position from after this call.
    *
-   * @param tables those that a stream joins with; where their policies read others, the position is a snapshot that is
-   *   held, as the state before the first event must be readable
+   * @param tables those that a stream joins with
    */
   async #join(tables: readonly string[], work: (position: Position) => void): Promise<void> {
-    const { listened } = this.#deps
-    const isHeld = this.#readRelations(tables)
-    if (isHeld) this.#joining += 1
+    const release = this.#changes.hold(tables)
     try {
       await this.#follower.between((position) => {
         // A change from before concerns the streams of before.
-        this.#hub.sendGap(listened.takeChanged(), position)
+        this.#hub.sendGap(this.#deps.listened.takeChanged(), position)
         work(position)
       }, true)
     } finally {
-      if (isHeld) this.#joining -= 1
+      release()
     }
   }
 }

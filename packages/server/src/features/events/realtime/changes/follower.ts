@@ -2,32 +2,34 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Notifications, WatchHandle } from '../../../../database/notifications/notifications.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
-import type { Queryable } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { TaskQueue } from '../../../../lib/task-queue.ts'
 import { hasRowsBeyond } from '../../outbox/index.ts'
-import { type Batch, positionAfterBatch, readEnd } from './batch.ts'
+import { type Batch, positionAfterBatch } from './batch.ts'
 import { endOf, type Position } from './position.ts'
 
-export interface FollowerOptions<Event extends { readonly id: string }> {
-  readonly database: Queryable
-  readonly notifications: Pick<Notifications, 'watch'>
-  /** Announced after each commit that has appended to the log. */
+/** Log that a follower reads on, and what is done with its events. It knows nothing of its follower. */
+export interface FollowedLog<Event extends { readonly id: string }> {
+  /** Topic that is announced after each commit that has appended to the log. */
   readonly topic: string
   /** The log, with the columns `id` and `transaction_id`. */
   readonly table: Sql
-  /** What is read, for messages to the operator: `the log of changes`. */
-  readonly what: string
-  /** Where to begin: the end of the log, unless given. */
-  readonly begin?: () => Promise<Position>
-  /** Reads on; undefined while there are no listeners. */
-  readonly read: (from: Position) => Promise<Batch<Event> | undefined>
+  /** Name in messages to the operator: `the log of changes`. */
+  readonly name: string
   /** Whether the position must keep up with the log although nothing is appended: what it sees is held. */
-  readonly isHeld?: () => boolean
+  readonly isHeld: boolean
+  /** Returns where to begin. */
+  begin(): Promise<Position>
+  /** Reads on; undefined while there are no listeners. */
+  read(from: Position): Promise<Batch<Event> | undefined>
   /** Hands a batch to the streams. Resolves when the next one may follow. */
-  readonly deliver: (batch: Batch<Event>) => Promise<void>
-  /** The log is not the one that was read before, so that events in between are unknown. */
-  readonly onBreak: () => void
+  deliver(batch: Batch<Event>): Promise<void>
+  /** Notes that the log is not the one that was read before, so that events before the position are unknown. */
+  onBreak(position: Position): void
+}
+
+export interface FollowerDeps {
+  readonly notifications: Pick<Notifications, 'watch'>
   readonly log: Logger
 }
 
@@ -46,7 +48,8 @@ const idle = 'idle'
  * a stream that is disconnected resumes from the position it was sent.
  */
 export class Follower<Event extends { readonly id: string }> {
-  readonly #options: FollowerOptions<Event>
+  readonly #deps: FollowerDeps
+  readonly #followed: FollowedLog<Event>
   readonly #handle: WatchHandle
   /** Steps, and what must not happen in the middle of one. */
   readonly #queue = new TaskQueue()
@@ -56,10 +59,11 @@ export class Follower<Event extends { readonly id: string }> {
   #targetAt = Number.NEGATIVE_INFINITY
   #passedAt = Number.NEGATIVE_INFINITY
 
-  constructor(options: FollowerOptions<Event>) {
-    this.#options = options
-    this.#handle = options.notifications.watch({
-      topic: options.topic,
+  constructor(deps: FollowerDeps, followed: FollowedLog<Event>) {
+    this.#deps = deps
+    this.#followed = followed
+    this.#handle = deps.notifications.watch({
+      topic: followed.topic,
       version: () => this.#version(),
       everyMs: () => (this.#position === undefined ? undefined : listenedMs),
       // While events come the log is read anyway: it is not looked at before this has ended.
@@ -99,8 +103,8 @@ export class Follower<Event extends { readonly id: string }> {
   /** Differs at every look while there is something to read. */
   #version(): Sql {
     if (this.#position === undefined) return sql`null`
-    const { table, isHeld } = this.#options
-    const isDue = isHeld?.() === true || performance.now() - this.#passedAt >= positionMs
+    const { table, isHeld } = this.#followed
+    const isDue = isHeld || performance.now() - this.#passedAt >= positionMs
     const hasNews = hasRowsBeyond(table, sql`${this.#position.passed}::pg_snapshot`)
     return sql`case when ${isDue}::bool or ${hasNews} then clock_timestamp()::text else ${idle} end`
   }
@@ -113,8 +117,8 @@ export class Follower<Event extends { readonly id: string }> {
         if (batch === undefined || batch.events.length === 0) return
         if (batch.isComplete) await delay(busyMs)
       } catch (error) {
-        const { what, log } = this.#options
-        log.warn({ reason: messageOf(error) }, `failed to read ${what} for streams; retrying`)
+        const reason = messageOf(error)
+        this.#deps.log.warn({ reason }, `failed to read ${this.#followed.name} for streams; retrying`)
         await delay(retryMs)
       }
     }
@@ -126,16 +130,15 @@ export class Follower<Event extends { readonly id: string }> {
 
   async #begin(): Promise<Position> {
     const begunAt = performance.now()
-    const position = await (this.#options.begin?.() ?? readEnd(this.#options.database))
+    const position = await this.#followed.begin()
     this.#passedAt = begunAt
     return position
   }
 
   /** @returns what was read; undefined when there are no listeners any more */
   async #step(): Promise<Batch<Event> | undefined> {
-    const { read, deliver, onBreak } = this.#options
     if (this.#position?.within === undefined) this.#targetAt = performance.now()
-    const batch = this.#position && (await read(this.#position))
+    const batch = this.#position && (await this.#followed.read(this.#position))
     if (batch === undefined || this.#position === undefined) {
       this.#position = undefined
       return undefined
@@ -143,10 +146,10 @@ export class Follower<Event extends { readonly id: string }> {
     if (endOf(batch.target) < endOf(this.#position.passed)) {
       // A database restored into another cluster counts transactions anew.
       this.#position = await this.#begin()
-      onBreak()
+      this.#followed.onBreak(this.#position)
       return batch
     }
-    await deliver(batch)
+    await this.#followed.deliver(batch)
     this.#position = positionAfterBatch(batch)
     if (batch.isComplete) this.#passedAt = this.#targetAt
     return batch

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Notifications } from '../../../../database/notifications/notifications.ts'
-import { sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { identityKey } from '../changes/audience.ts'
@@ -9,22 +8,19 @@ import { Follower } from '../changes/follower.ts'
 import type { Membership, Stream } from '../stream.ts'
 import { Batcher } from './batcher.ts'
 import type { ChannelAccess } from './channel-access.ts'
-import { broadcastFrame, messageFrame, syncFrame } from './channel-frames.ts'
+import { broadcastFrame } from './channel-frames.ts'
+import { ChannelLog, type SyncRequest } from './channel-log.ts'
 import { ChannelMembers } from './channel-members.ts'
 import * as messages from './channel-messages.ts'
-import { listPresences } from './presence-queries.ts'
 import type { Presences } from './presences.ts'
 
-/** Messages read, and broadcasts written, at once. */
-const readAtOnce = 500
+/** Broadcasts written at once. */
 const writeAtOnce = 100
 /** Requests for presences that are answered at once. */
 const syncAtOnce = 1000
 /** How often presences are looked after. */
 const lookMs = 1000
 const pruneMs = 10_000
-/** A node that has not read for so long may have missed messages that were pruned. */
-const missedMs = (messages.messageLifeSeconds - 15) * 1000
 
 export interface ChannelsDeps {
   readonly database: SystemDatabase
@@ -39,11 +35,6 @@ export interface ChannelsDeps {
   readonly log: Logger
 }
 
-interface SyncRequest {
-  readonly channel: string
-  readonly take: (frame: string) => void
-}
-
 /**
  * The members of channels on this node. A broadcast of this node is sent to its members at once and written for the other
  * nodes; everything else is read from the messages of all nodes.
@@ -51,6 +42,7 @@ interface SyncRequest {
 export class Channels {
   readonly #deps: ChannelsDeps
   readonly #members = new ChannelMembers()
+  readonly #messages: ChannelLog
   readonly #follower: Follower<messages.ChannelMessage>
   readonly #broadcasts: Batcher<messages.Broadcast>
   /** Those that come together are answered by one statement. */
@@ -58,33 +50,17 @@ export class Channels {
   readonly #stopping = new AbortController()
   #looking: Promise<void> | undefined
   #prunedAt = Number.NEGATIVE_INFINITY
-  #readAt = Number.NEGATIVE_INFINITY
-  /** The presences that members know may not be those of the database. */
-  #mayBeWrong = false
-  /** Of the notifications, when the messages were read last. */
-  #interruptions = 0
 
   constructor(deps: ChannelsDeps) {
     const { database, notifications, node, log } = deps
     this.#deps = deps
+    this.#messages = new ChannelLog({ database, notifications, node, members: this.#members })
     this.#broadcasts = new Batcher(writeAtOnce, async (batch) => {
       await messages.insertBroadcasts(database, node, batch)
       notifications.announce(messages.channelTopic)
     })
-    this.#syncs = new Batcher(syncAtOnce, (batch) => this.#follower.between(() => this.#answer(batch)))
-    this.#follower = new Follower({
-      database,
-      notifications,
-      topic: messages.channelTopic,
-      table: sql`basalt.realtime_messages`,
-      what: 'what is said on channels',
-      read: async (from) => (this.#members.isEmpty ? undefined : await this.#read(from)),
-      deliver: ({ events }) => this.#deliver(events),
-      onBreak: () => {
-        this.#mayBeWrong = true
-      },
-      log,
-    })
+    this.#syncs = new Batcher(syncAtOnce, (batch) => this.#follower.between(() => this.#messages.sync(batch)))
+    this.#follower = new Follower({ notifications, log }, this.#messages)
   }
 
   /**
@@ -145,58 +121,13 @@ export class Channels {
   }
 
   #add(stream: Stream, channel: string): void {
-    if (this.#members.isEmpty) {
-      this.#readAt = performance.now()
-      this.#interruptions = this.#deps.notifications.interruptions
-    }
+    if (this.#members.isEmpty) this.#messages.restart()
     if (this.#members.add(stream, channel)) this.#deps.noteChange(stream)
   }
 
   #remove(membership: Membership): void {
     this.#members.remove(membership)
     this.#deps.noteChange(membership.stream)
-  }
-
-  async #read(from: Parameters<typeof messages.readMessages>[1]) {
-    const { database, node, notifications } = this.#deps
-    if (this.#interruptions !== notifications.interruptions) this.#mayBeWrong = true
-    this.#interruptions = notifications.interruptions
-    try {
-      const batch = await messages.readMessages(database, from, node, this.#members.channels, readAtOnce)
-      const now = performance.now()
-      if (now - this.#readAt > missedMs) {
-        this.#mayBeWrong = true
-        const message = 'messages of channels may be missing'
-        this.#members.sendAll(JSON.stringify({ type: 'system', message }))
-      }
-      this.#readAt = now
-      return batch
-    } catch (error) {
-      // If it has crashed, it has forgotten messages, and presences until their nodes put them back.
-      this.#mayBeWrong = true
-      throw error
-    }
-  }
-
-  async #deliver(events: readonly messages.ChannelMessage[]): Promise<void> {
-    for (const event of events) this.#members.send(event.channel, messageFrame(event))
-    if (!this.#mayBeWrong) return
-    // What has been sent must not be sent again because this fails.
-    this.#mayBeWrong = await this.#syncAll().then(
-      () => false,
-      () => true,
-    )
-  }
-
-  async #syncAll(): Promise<void> {
-    const take = (channel: string) => (frame: string) => this.#members.send(channel, frame)
-    await this.#answer(this.#members.channels.map((channel) => ({ channel, take: take(channel) })))
-  }
-
-  async #answer(requests: readonly SyncRequest[]): Promise<void> {
-    const channels = new Set(requests.map(({ channel }) => channel))
-    const presences = await listPresences(this.#deps.database, [...channels])
-    for (const { channel, take } of requests) take(syncFrame(channel, presences.get(channel) ?? []))
   }
 
   /** Looks after presences and memberships every second, until there is nothing left. */

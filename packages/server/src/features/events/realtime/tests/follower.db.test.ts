@@ -4,7 +4,7 @@ import { createManualTimer } from '../../../../../test/manual-timer.ts'
 import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import { Notifications } from '../../../../database/notifications/notifications.ts'
 import { sql } from '../../../../database/sql.ts'
-import { readBatch } from '../changes/batch.ts'
+import { readBatch, readEnd } from '../changes/batch.ts'
 import { Follower } from '../changes/follower.ts'
 
 let app: TestApp
@@ -29,28 +29,30 @@ async function follow() {
   const timer = createManualTimer()
   const notifications = new Notifications({ database: system, openListener: undefined, log, timer })
   const reads: number[] = []
-  const follower = new Follower<{ readonly id: string }>({
-    database: system,
-    notifications,
-    topic: 'entry',
-    table: sql`entry`,
-    what: 'the entries',
-    async read(from) {
-      const batch = await readBatch(system, from, {
-        table: sql`entry`,
-        where: sql`true`,
-        columns: sql`o.transaction_id::text`,
-        size: sql`1`,
-        limit: 2,
-        batchBytes: 1000,
-      })
-      reads.push(batch.events.length)
-      return batch
+  const follower = new Follower<{ readonly id: string }>(
+    { notifications, log },
+    {
+      topic: 'entry',
+      table: sql`entry`,
+      name: 'the entries',
+      isHeld: false,
+      begin: () => readEnd(system),
+      async read(from) {
+        const batch = await readBatch(system, from, {
+          table: sql`entry`,
+          where: sql`true`,
+          columns: sql`o.transaction_id::text`,
+          size: sql`1`,
+          limit: 2,
+          batchBytes: 1000,
+        })
+        reads.push(batch.events.length)
+        return batch
+      },
+      deliver: async () => undefined,
+      onBreak: () => undefined,
     },
-    deliver: async () => undefined,
-    onBreak: () => undefined,
-    log,
-  })
+  )
   await notifications.start()
   await follower.between(() => undefined)
   return {

@@ -1,0 +1,102 @@
+import type { Notifications } from '../../../../database/notifications/notifications.ts'
+import { sql } from '../../../../database/sql.ts'
+import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { type Batch, readEnd } from '../changes/batch.ts'
+import type { FollowedLog } from '../changes/follower.ts'
+import type { Position } from '../changes/position.ts'
+import { messageFrame, syncFrame } from './channel-frames.ts'
+import type { ChannelMembers } from './channel-members.ts'
+import { type ChannelMessage, channelTopic, messageLifeSeconds, readMessages } from './channel-messages.ts'
+import { listPresences } from './presence-queries.ts'
+
+/** Messages read at once. */
+const batchSize = 500
+/** A node that has not read for so long may have missed messages that were pruned. */
+const missedMs = (messageLifeSeconds - 15) * 1000
+
+export interface ChannelLogDeps {
+  readonly database: SystemDatabase
+  readonly notifications: Pick<Notifications, 'interruptions'>
+  readonly node: string
+  readonly members: ChannelMembers
+}
+
+/** Request for the presences of a channel. */
+export interface SyncRequest {
+  readonly channel: string
+  readonly take: (frame: string) => void
+}
+
+/** The messages on channels of all nodes, read for the members on this node and sent to them. */
+export class ChannelLog implements FollowedLog<ChannelMessage> {
+  readonly topic = channelTopic
+  readonly table = sql`basalt.realtime_messages`
+  readonly name = 'the messages of channels'
+  readonly isHeld = false
+  readonly #deps: ChannelLogDeps
+  #readAt = Number.NEGATIVE_INFINITY
+  /** The presences that members know may not be those of the database. */
+  #mayBeWrong = false
+  /** Interruptions of the notifications when the messages were read last. */
+  #interruptions = 0
+
+  constructor(deps: ChannelLogDeps) {
+    this.#deps = deps
+  }
+
+  /** Notes that the first member comes: what was not read before is not missed. */
+  restart(): void {
+    this.#readAt = performance.now()
+    this.#interruptions = this.#deps.notifications.interruptions
+  }
+
+  begin(): Promise<Position> {
+    return readEnd(this.#deps.database)
+  }
+
+  async read(from: Position): Promise<Batch<ChannelMessage> | undefined> {
+    const { database, node, members, notifications } = this.#deps
+    if (members.isEmpty) return undefined
+    if (this.#interruptions !== notifications.interruptions) this.#mayBeWrong = true
+    this.#interruptions = notifications.interruptions
+    try {
+      const batch = await readMessages(database, from, node, members.channels, batchSize)
+      const now = performance.now()
+      if (now - this.#readAt > missedMs) {
+        this.#mayBeWrong = true
+        members.sendAll(JSON.stringify({ type: 'system', message: 'messages of channels may be missing' }))
+      }
+      this.#readAt = now
+      return batch
+    } catch (error) {
+      // If it has crashed, it has forgotten messages, and presences until their nodes put them back.
+      this.#mayBeWrong = true
+      throw error
+    }
+  }
+
+  async deliver({ events }: Batch<ChannelMessage>): Promise<void> {
+    const { members } = this.#deps
+    for (const event of events) members.send(event.channel, messageFrame(event))
+    if (!this.#mayBeWrong) return
+    const take = (channel: string) => (frame: string) => members.send(channel, frame)
+    // What has been sent must not be sent again because this fails.
+    this.#mayBeWrong = await this.sync(
+      members.channels.map((channel) => ({ channel, take: take(channel) })),
+    ).then(
+      () => false,
+      () => true,
+    )
+  }
+
+  onBreak(): void {
+    this.#mayBeWrong = true
+  }
+
+  /** Answers requests for presences; between two steps of the follower. */
+  async sync(requests: readonly SyncRequest[]): Promise<void> {
+    const channels = new Set(requests.map(({ channel }) => channel))
+    const presences = await listPresences(this.#deps.database, [...channels])
+    for (const { channel, take } of requests) take(syncFrame(channel, presences.get(channel) ?? []))
+  }
+}
