@@ -34,7 +34,9 @@ function openStream() {
   })
   const keeper = { onEnd: () => undefined, mayReceive: (stream: Stream) => tokens.mayReceive(stream) }
   const listener = { scope: { kind: 'unrestricted' }, userId: undefined, token: 'token' } as const
-  return { lookUps, sent, tokens, stream: new Stream(transport, listener, '127.0.0.1', keeper) }
+  const stream = new Stream(transport, listener, '127.0.0.1', keeper)
+  stream.admit()
+  return { lookUps, sent, tokens, stream }
 }
 
 test('realtime › a token that is found valid releases what waited', async () => {

@@ -27,7 +27,9 @@ function openStream() {
   }
   const listener = { scope: { kind: 'unrestricted' }, userId: undefined, token: undefined } as const
   const keeper = { onEnd: () => undefined, mayReceive: () => token.isValid }
-  return { gaps, sent, token, stream: new Stream(transport, listener, '127.0.0.1', keeper) }
+  const stream = new Stream(transport, listener, '127.0.0.1', keeper)
+  stream.admit()
+  return { gaps, sent, token, stream }
 }
 
 test('a stream sends one gap a second however many there are, and the last one is not lost', () => {

@@ -3,6 +3,7 @@ import type { CallerScope } from '../../../database/caller/caller-scope.ts'
 import type { UserIdentity } from '../../../http/access/identity.ts'
 import type { Subscriptions } from './changes/audience.ts'
 import { formatPosition, type Position } from './changes/position.ts'
+import { type StreamEffect, type StreamEvent, type StreamState, transitions } from './states.ts'
 
 /** Why a stream ends. */
 export type Ending = 'slow_client' | 'session_ended' | 'server_shutdown' | 'server_error' | 'disconnected'
@@ -42,7 +43,7 @@ export function listenerOf({ scope, userId, appId }: UserIdentity, token: string
   return userId === '' ? { scope, userId: undefined, appId, token } : { scope, userId, token }
 }
 
-/** What may be pending for a slow client before it is disconnected; it resumes where it was. */
+/** Bytes that may be pending for a slow client before it is disconnected; it resumes from the last event. */
 export const pendingLimitBytes = 1024 * 1024
 
 /** What every transport says of a gap. */
@@ -50,6 +51,9 @@ export const gapMessage = 'events before this one may be missing; read the table
 
 /** A client reads its tables again after a gap: it receives none more often than this. */
 const gapIntervalMs = 1000
+
+/** Batches in flight to one stream at most. */
+const inFlightLimit = 40
 
 /** What a stream needs to know of its node. */
 export interface StreamKeeper {
@@ -74,35 +78,32 @@ export interface Membership {
   presence: string | undefined
 }
 
-/** What a WebSocket adds to the life of its stream. */
+/** Additions of a WebSocket to the life of its stream. */
 export interface StreamHooks {
   /** Twice a second. */
-  onLook(now: number): void
-  onEnd(): void
+  onLook(stream: Stream, now: number): void
+  onEnd(stream: Stream): void
 }
 
-/** An open stream of one client. */
+/** An open stream of one client. Its state changes by the table of `states.ts`, here and nowhere else. */
 export class Stream {
   readonly id: string
   readonly connectedAt = new Date()
   readonly transport: Transport
   readonly address: string
-  listener: Listener
-  subscriptions: Subscriptions = new Map()
-  /** The channels that it is on. */
-  readonly channels = new Map<string, Membership>()
-  hooks: StreamHooks | undefined
-  /** Some tables are being caught up with: where the stream stands as a whole cannot be said. */
-  isCatchingUp = false
-  /** Batches in flight. */
-  inFlight = 0
-  lastSentAt = performance.now()
+  readonly hooks: StreamHooks | undefined
+  readonly #keeper: StreamKeeper
+  #state: StreamState = 'opening'
+  #listener: Listener
+  #subscriptions: Subscriptions = new Map()
+  readonly #channels = new Map<string, Membership>()
+  #inFlight = 0
+  #lastSentAt = performance.now()
   #ending: Ending | 'gone' | undefined
   #gapAt = Number.NEGATIVE_INFINITY
   /** Sends the gap that has to wait. */
   #laterGap: NodeJS.Timeout | undefined
-  readonly #keeper: StreamKeeper
-  /** What waits until the token is known to be valid, in order. */
+  /** Deliveries that wait until the token is known to be valid, in order, and their size. */
   #held: (() => void)[] = []
   #heldSize = 0
 
@@ -111,17 +112,35 @@ export class Stream {
     listener: Listener,
     address: string,
     keeper: StreamKeeper,
-    id: string = randomUUID(),
+    { id = randomUUID(), hooks }: { readonly id?: string; readonly hooks?: StreamHooks } = {},
   ) {
     this.id = id
     this.transport = transport
-    this.listener = listener
+    this.#listener = listener
     this.address = address
     this.#keeper = keeper
+    this.hooks = hooks
+  }
+
+  get listener(): Listener {
+    return this.#listener
+  }
+
+  get subscriptions(): Subscriptions {
+    return this.#subscriptions
+  }
+
+  /** Memberships by the name of the channel. */
+  get channels(): ReadonlyMap<string, Membership> {
+    return this.#channels
+  }
+
+  get lastSentAt(): number {
+    return this.#lastSentAt
   }
 
   get isOpen(): boolean {
-    return this.#ending === undefined
+    return this.#state !== 'ended'
   }
 
   /** Undefined while it is open. */
@@ -129,27 +148,82 @@ export class Stream {
     return this.#ending
   }
 
-  /** Sends frames, or gives up a client that does not take them. */
+  /** Whether some tables are being caught up with: a position of the whole stream is unknown. */
+  get isCatchingUp(): boolean {
+    return this.#state === 'catchingUp' || this.#state === 'catchingUpHeld'
+  }
+
+  /** Whether a client that resumes from the next event misses nothing: neither events of tables that are catching up nor a gap. */
+  get isCertain(): boolean {
+    return !this.isCatchingUp && this.#laterGap === undefined
+  }
+
+  /** Whether it has been sent everything up to the position that the log has been read to. */
+  get isUpToDate(): boolean {
+    return this.#state === 'live' && this.#inFlight === 0 && this.#laterGap === undefined
+  }
+
+  /** Notes that the stream is counted. */
+  admit(): void {
+    this.#apply('admit')
+  }
+
+  /** Replaces the caller by the same one with another token. */
+  renew(listener: Listener): void {
+    this.#listener = listener
+  }
+
+  subscribe(subscriptions: Subscriptions): void {
+    this.#subscriptions = subscriptions
+  }
+
+  /** Begins to catch up with some tables; the stream continues with the others meanwhile. */
+  beginCatchUp(others: Subscriptions): void {
+    this.#apply('catchUp')
+    this.#subscriptions = others
+  }
+
+  /** Notes that it has been sent what it missed. */
+  endCatchUp(): void {
+    this.#apply('catchUpEnd')
+  }
+
+  addMembership(membership: Membership): void {
+    this.#channels.set(membership.channel, membership)
+  }
+
+  deleteMembership(channel: string): void {
+    this.#channels.delete(channel)
+  }
+
+  /** Counts a batch in flight; with too many the client resumes instead. */
+  beginBatch(): void {
+    this.#inFlight += 1
+    if (this.#inFlight > inFlightLimit) this.end('server_error')
+  }
+
+  endBatch(): void {
+    this.#inFlight -= 1
+  }
+
+  /** Sends frames, or gives up a client that does not read them. */
   send(frames: readonly string[]): void {
     if (frames.length === 0) return
     const size = frames.reduce((sum, frame) => sum + frame.length, 0)
-    this.#whenValid(size, () => this.#send(frames))
-  }
-
-  #send(frames: readonly string[]): void {
-    if (!this.isOpen) return
-    // Before these: they may be large, and a client that reads in time may have them.
-    if (this.transport.pendingBytes > pendingLimitBytes) {
-      this.end('slow_client')
-      return
-    }
-    this.lastSentAt = performance.now()
-    this.transport.send(frames)
+    this.#deliver(size, () => {
+      // Before these: they may be large, and a client that reads in time may have them.
+      if (this.transport.pendingBytes > pendingLimitBytes) {
+        this.end('slow_client')
+        return
+      }
+      this.#lastSentAt = performance.now()
+      this.transport.send(frames)
+    })
   }
 
   /** @param position how far the log has been read for all streams */
   heartbeat(position: Position | undefined): void {
-    this.lastSentAt = performance.now()
+    this.#lastSentAt = performance.now()
     const isCertain = this.isUpToDate && position !== undefined
     this.transport.heartbeat(isCertain ? formatPosition(position) : undefined)
   }
@@ -172,56 +246,52 @@ export class Stream {
     this.#gapAt = performance.now()
     const id = position === undefined || this.isCatchingUp ? undefined : formatPosition(position)
     // After what precedes the position: a client may resume from it.
-    this.#whenValid(0, () => {
-      if (this.isOpen) this.transport.gap(id)
-    })
+    this.#deliver(0, () => this.transport.gap(id))
   }
 
-  /** What was not sent while it was unknown whether the token is valid: it is. */
+  /** Sends what was held while it was unknown whether the token is valid: it is. */
   release(): void {
+    if (this.#apply('verified') !== 'flush') return
     const held = this.#held
     this.#held = []
     this.#heldSize = 0
-    for (const deliver of held) deliver()
-  }
-
-  /** @param size of what is delivered; beyond a limit the client resumes instead */
-  #whenValid(size: number, deliver: () => void): void {
-    if (!this.isOpen) return
-    if (this.#held.length === 0 && this.#keeper.mayReceive(this)) {
-      deliver()
-      return
-    }
-    // The token may just have been found invalid.
-    if (!this.isOpen) return
-    this.#heldSize += size
-    if (this.#heldSize > pendingLimitBytes && this.#held.length > 0) this.end('server_error')
-    else this.#held.push(deliver)
-  }
-
-  /** Whether a client that resumes from the next event misses nothing: neither events of tables that are catching up nor a gap. */
-  get isCertain(): boolean {
-    return !this.isCatchingUp && this.#laterGap === undefined
-  }
-
-  /** Whether it has been sent everything up to the position that the log has been read to. */
-  get isUpToDate(): boolean {
-    return this.inFlight === 0 && this.#held.length === 0 && this.isCertain
+    // One of them may end the stream.
+    for (const deliver of held) if (this.isOpen) deliver()
   }
 
   /** Ends it from our side. */
   end(ending: Ending): void {
-    if (!this.isOpen) return
+    if (this.#apply('end') !== 'close') return
     this.#ending = ending
     this.transport.end(ending)
     this.#close(ending)
   }
 
-  /** The client has disconnected. */
+  /** Notes that the client has disconnected. */
   leave(): void {
-    if (!this.isOpen) return
+    if (this.#apply('disconnect') !== 'release') return
     this.#ending = 'gone'
     this.#close('gone')
+  }
+
+  /** @param size of what is delivered; beyond a limit the client resumes instead */
+  #deliver(size: number, deliver: () => void): void {
+    const isVerifiable = this.#state === 'live' || this.#state === 'catchingUp'
+    // The token may just be found invalid, which ends the stream.
+    if (isVerifiable && !this.#keeper.mayReceive(this)) this.#apply('unverified')
+    const effect = this.#apply('deliver')
+    if (effect === 'send') deliver()
+    if (effect !== 'hold') return
+    this.#heldSize += size
+    if (this.#heldSize > pendingLimitBytes && this.#held.length > 0) this.end('server_error')
+    else this.#held.push(deliver)
+  }
+
+  /** Changes the state by the event. @returns what is to be done */
+  #apply(event: StreamEvent): StreamEffect {
+    const { to, effect } = transitions[this.#state][event]
+    this.#state = to
+    return effect
   }
 
   #close(ending: Ending | 'gone'): void {

@@ -87,6 +87,7 @@ export class Streams implements StreamKeeper {
       this.requireOpen()
       return
     }
+    stream.admit()
     this.#streams.set(stream.id, stream)
     this.#looking ??= setInterval(() => this.#look(), lookMs).unref()
   }
@@ -110,7 +111,7 @@ export class Streams implements StreamKeeper {
     if (ending === 'slow_client') this.counters.droppedMessages += 1
     if (!this.#streams.delete(stream.id)) return
     this.#record.delete(stream)
-    stream.hooks?.onEnd()
+    stream.hooks?.onEnd(stream)
   }
 
   /** Admits no more streams and ends those that are open. */
@@ -133,7 +134,7 @@ export class Streams implements StreamKeeper {
     const streams = [...this.#streams.values()]
     this.#tokens.verifyAll(streams)
     for (const stream of streams) {
-      stream.hooks?.onLook(now)
+      stream.hooks?.onLook(stream, now)
       if (stream.isOpen && now - stream.lastSentAt >= intervalMs) stream.heartbeat(this.feed.position)
     }
   }

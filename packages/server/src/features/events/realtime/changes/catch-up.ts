@@ -81,13 +81,13 @@ export async function catchUp(
   }
   let rest: Promise<void> = Promise.resolve()
   await deps.join(({ passed: target }) => {
-    stream.subscriptions = subscriptions
+    stream.subscribe(subscriptions)
     deps.hub.join(stream)
     // In the queue of the stream: other identities do not wait for it.
     rest = deps.hub.inOrder(stream, async () => {
       position = { passed: position.passed, within: { target, id: '0' } }
       while (stream.isOpen && !(await advance(position)).isComplete);
-      stream.isCatchingUp = false
+      stream.endCatchUp()
       if (hasGap) stream.gap(isAlone ? position : undefined)
     })
   })

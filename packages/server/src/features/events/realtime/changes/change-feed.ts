@@ -114,8 +114,7 @@ export class ChangeFeed {
     if (from !== undefined && (await isHeld(database, from, loggedSince))) {
       const missed = only ?? subscriptions
       // Meanwhile the stream continues with its other tables, if there are any.
-      stream.subscriptions = new Map([...subscriptions].filter(([table]) => !missed.has(table)))
-      stream.isCatchingUp = true
+      stream.beginCatchUp(new Map([...subscriptions].filter(([table]) => !missed.has(table))))
       this.#hub.join(stream)
       begin(stream.subscriptions.size === 0 ? formatPosition(from) : undefined, false)
       const join = (work: (position: Position) => void) => this.#join(tables, work)
@@ -129,7 +128,7 @@ export class ChangeFeed {
       const isCertain = stream.subscriptions.size === 0 || stream.isUpToDate
       // A client that does not wait for the beginning may have written meanwhile.
       begin(isCertain ? formatPosition(position) : undefined, isResuming || isLate)
-      stream.subscriptions = subscriptions
+      stream.subscribe(subscriptions)
       this.#deps.onSubscribe(stream)
       this.#hub.join(stream)
     }

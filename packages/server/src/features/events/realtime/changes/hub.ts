@@ -15,8 +15,6 @@ import { retryWhileUnavailable } from './verdict-failures.ts'
 
 /** The next batch is read when this one is delivered, or after so long: one slow policy delays its own streams only. */
 const deliveryWaitMs = 500
-/** Batches in flight for one identity. */
-const inFlightLimit = 40
 
 /** The streams of one audience. */
 interface AudienceStreams {
@@ -161,10 +159,7 @@ export class Hub {
   }
 
   async #enqueue(group: Group, streams: readonly Stream[], task: () => Promise<void> | void): Promise<void> {
-    for (const stream of streams) {
-      stream.inFlight += 1
-      if (stream.inFlight > inFlightLimit) stream.end('server_error')
-    }
+    for (const stream of streams) stream.beginBatch()
     try {
       await group.queue.add(task)
     } catch (error) {
@@ -175,7 +170,7 @@ export class Hub {
       )
       for (const stream of streams) stream.end('server_error')
     } finally {
-      for (const stream of streams) stream.inFlight -= 1
+      for (const stream of streams) stream.endBatch()
     }
   }
 

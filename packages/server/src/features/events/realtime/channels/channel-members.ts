@@ -31,7 +31,7 @@ export class ChannelMembers {
       maySendAt: Number.NEGATIVE_INFINITY,
       presence: undefined,
     }
-    stream.channels.set(channel, membership)
+    stream.addMembership(membership)
     const members = this.#byChannel.get(channel) ?? new Set()
     this.#byChannel.set(channel, members.add(membership))
     return true
@@ -40,7 +40,7 @@ export class ChannelMembers {
   remove(membership: Membership): void {
     const { stream, channel } = membership
     const members = this.#byChannel.get(channel)
-    stream.channels.delete(channel)
+    stream.deleteMembership(channel)
     members?.delete(membership)
     if (members?.size === 0) this.#byChannel.delete(channel)
   }

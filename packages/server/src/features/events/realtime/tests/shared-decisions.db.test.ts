@@ -246,7 +246,8 @@ async function deliver(
       }
       const keeper = { onEnd: () => undefined, mayReceive: () => true }
       const stream = new Stream(transport, { scope, userId: undefined, token: undefined }, '', keeper)
-      stream.subscriptions = each
+      stream.admit()
+      stream.subscribe(each)
       hub.join(stream)
       return { seen, stream }
     }),

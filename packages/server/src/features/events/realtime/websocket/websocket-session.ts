@@ -8,7 +8,7 @@ import type { SubscriptionPlanner } from '../changes/subscriptions.ts'
 import { type ChannelRequests, requireChannelGrant } from '../channels/channel-requests.ts'
 import type { Channels } from '../channels/channels.ts'
 import { realtimeErrors } from '../errors.ts'
-import { type Listener, Stream } from '../stream.ts'
+import { type Listener, Stream, type StreamHooks } from '../stream.ts'
 import type { Streams } from '../streams.ts'
 import {
   type ClientMessage,
@@ -194,7 +194,7 @@ export class WebSocketSession {
       if (userId !== listener.userId || appId !== listener.appId) throw realtimeErrors.authenticationFailed()
       for (const table of stream.subscriptions.keys()) requireTable(listener.scope, table)
       if (stream.channels.size > 0) requireChannelGrant(listener.scope)
-      stream.listener = listener
+      stream.renew(listener)
       // To the policies it may be another identity: another session, a second factor.
       if (stream.subscriptions.size > 0) await streams.feed.rejoin(stream)
       channels.invalidate(stream)
@@ -209,11 +209,11 @@ export class WebSocketSession {
   async #admit(listener: Listener, message?: ClientMessage): Promise<Stream | undefined> {
     const { streams, channels } = this.#deps
     clearTimeout(this.#authentication)
-    const stream = new Stream(this.#transport, listener, this.address, streams, this.id)
-    stream.hooks = {
-      onLook: (now) => this.#endIfIdle(stream, now),
-      onEnd: () => channels.leave(stream),
+    const hooks: StreamHooks = {
+      onLook: (stream, now) => this.#endIfIdle(stream, now),
+      onEnd: (stream) => channels.leave(stream),
     }
+    const stream = new Stream(this.#transport, listener, this.address, streams, { id: this.id, hooks })
     this.#stream = stream
     this.#idleSince = performance.now()
     try {
