@@ -7,46 +7,61 @@ import { compileComparison } from './comparison.ts'
 import { compileReference, relationName } from './record.ts'
 import { searchedCharacters } from './search.ts'
 
-/** A filter as a condition on the rows of `alias`. Every value is a parameter that takes the column's type. */
-export function compileFilter(filter: FilterPlan, alias: string): Sql {
+/** Form in which the values that columns are compared with enter a statement. */
+export interface BoundValues {
+  one(operand: Operand, value: string | null): Sql
+  /** Returns an array. */
+  list(operand: Operand, values: readonly (string | null)[]): Sql
+}
+
+/** Every value as a parameter, which takes the type of the operator beside it. */
+const parameters: BoundValues = {
+  one: ({ column, as }, value) => (as === 'column' ? bind(column, value) : sql`${value}`),
+  // One parameter whatever the number of values, so that the statement stays the same.
+  list: (_, values) => sql`${arrayLiteral(values)}`,
+}
+
+/** A filter as a condition on the rows of `alias`. */
+export function compileFilter(filter: FilterPlan, alias: string, bound: BoundValues = parameters): Sql {
   switch (filter.kind) {
     case 'and':
     case 'or': {
-      const terms = filter.terms.map((term) => compileFilter(term, alias))
+      const terms = filter.terms.map((term) => compileFilter(term, alias, bound))
       return sql`(${sql.join(terms, filter.kind === 'and' ? sql` and ` : sql` or `)})`
     }
     case 'not':
-      return sql`not (${compileFilter(filter.term, alias)})`
+      return sql`not (${compileFilter(filter.term, alias, bound)})`
     case 'related':
-      return compileRelated(filter, alias)
+      return compileRelated(filter, alias, bound)
     default:
-      return compileTest(filter, alias)
+      return compileTest(filter, alias, bound)
   }
 }
 
 function compileRelated(
   { relationship, from, relation, condition }: FilterPlan & { kind: 'related' },
   alias: string,
+  bound: BoundValues,
 ): Sql {
   const related = `${alias}x`
   const reference = compileReference(from, relationship, relation, alias, related)
   return sql`exists (
     select from ${relationName(relation)} ${sql.id(related)}
-    where ${reference} and ${compileFilter(condition, related)}
+    where ${reference} and ${compileFilter(condition, related, bound)}
   )`
 }
 
-function compileTest(test: TestPlan, alias: string): Sql {
+function compileTest(test: TestPlan, alias: string, bound: BoundValues): Sql {
   const { operand } = test
   const target = compileOperand(operand, alias)
   const column = operand.as === 'column' ? operand.column : undefined
   switch (test.kind) {
     case 'compare':
-      return compileComparison(column?.type, target, test.operator, bindBeside(operand, test.value))
+      return compileComparison(column?.type, target, test.operator, bound.one(operand, test.value))
     case 'null':
       return compileNullTest(target, column, test.isNegated)
     case 'in':
-      return compileMembership(target, operand, test.values)
+      return compileMembership(target, operand, test.values, bound)
     case 'set':
       return sql`${target} ${setOperators[test.operator]} ${compileSet(operand, test.value)}`
     case 'matches':
@@ -76,18 +91,22 @@ function compileOperand({ column, keys, as }: Operand, alias: string): Sql {
   return sql`case when jsonb_typeof(${target}) = 'number' then (${target})::numeric end`
 }
 
-function compileMembership(target: Sql, operand: Operand, values: readonly (string | null)[]): Sql {
+function compileMembership(
+  target: Sql,
+  operand: Operand,
+  values: readonly (string | null)[],
+  bound: BoundValues,
+): Sql {
   const { column, as } = operand
   const type = as === 'column' ? column.type : undefined
   // An array of arrays is one array of more dimensions, and one of boxes is written with semicolons.
   if (type !== undefined && (type.element !== undefined || type.base === 'box' || needsCast(column))) {
     return sql`(${sql.join(
-      values.map((value) => compileComparison(type, target, '=', bind(column, value))),
+      values.map((value) => compileComparison(type, target, '=', bound.one(operand, value))),
       sql` or `,
     )})`
   }
-  // One parameter whatever the number of values, so that the statement stays the same.
-  return compileComparison(type, target, '=', sql`any (${arrayLiteral(values)})`)
+  return compileComparison(type, target, '=', sql`any (${bound.list(operand, values)})`)
 }
 
 const setOperators: Readonly<Record<SetOperator, Sql>> = {
@@ -115,10 +134,6 @@ function compileMatch(
       ? target
       : sql`to_tsvector(${config}, left(${target}::text, ${searchedCharacters}))`
   return sql`${document} @@ websearch_to_tsquery(${config}, ${words})`
-}
-
-function bindBeside({ column, as }: Operand, value: string): Sql {
-  return as === 'column' ? bind(column, value) : sql`${value}`
 }
 
 /** A value as a parameter that takes the column's type. */

@@ -1,4 +1,4 @@
-import type { Column } from '../../../../database/catalog/model.ts'
+import type { Column, ColumnType } from '../../../../database/catalog/model.ts'
 import type { Condition, Literal, Value } from '../parse/condition.ts'
 import { filterFault } from '../parse/filter-fault.ts'
 import type { Operator } from '../parse/tokens.ts'
@@ -60,23 +60,25 @@ function planOperandBeside(column: Column, condition: Condition, value: Literal,
 }
 
 function planComparison(column: Column, condition: Condition, operator: Operator, value: Literal): TestPlan {
-  const isEquality = operator === '=' || operator === '!='
   const isPattern = operator.includes('~')
   const operand = isPattern
     ? planOperand(column, condition)
-    : planOperandBeside(column, condition, value, !isEquality)
+    : planOperandBeside(column, condition, value, !isEquality(operator))
   if (value === null) return { kind: 'null', operand, isNegated: operator === '!=' }
-  const { type } = column
   const applies =
-    operand.as === 'column'
-      ? isPattern
-        ? type.isText
-        : isEquality
-          ? type.hasEquality
-          : type.hasOrder
-      : !isPattern || operand.as === 'text'
+    operand.as === 'column' ? isComparable(column.type, operator) : !isPattern || operand.as === 'text'
   if (!applies) throw inapplicable(`operator ${operator}`, operand, condition)
   return { kind: 'compare', operand, operator, value: fitting(operand, value, condition) }
+}
+
+function isEquality(operator: Operator): boolean {
+  return operator === '=' || operator === '!='
+}
+
+/** Returns whether the operator applies to values of the type. */
+export function isComparable(type: ColumnType, operator: Operator): boolean {
+  if (operator.includes('~')) return type.isText
+  return isEquality(operator) ? type.hasEquality : type.hasOrder
 }
 
 function planMembership(column: Column, condition: Condition, values: readonly Literal[]): FilterPlan {
