@@ -2279,19 +2279,11 @@ export type RealtimeConnectionList = {
   readonly count: number
 }
 
-export type RealtimeListSubscriptionsResult = {
-  readonly items: ReadonlyArray<{
-    readonly kind: 'table' | 'channel'
-    readonly name: string
-    readonly connections: number
-  }>
-  readonly count: number
-}
-
-export type RealtimePreviewResult = {
+export type RealtimePreview = {
   readonly items: ReadonlyArray<{
     /** Of the event. */
     readonly id: string
+    /** RFC 3339, UTC. */
     readonly happenedAt: string
     /** JSON as a stream is sent it. */
     readonly data: string
@@ -2303,7 +2295,7 @@ export type RealtimePreviewResult = {
   readonly nextCursor?: string | undefined
 }
 
-export type RealtimeStatsResult = {
+export type RealtimeStats = {
   readonly version: string
   /** RFC 3339, UTC. */
   readonly timestamp: string
@@ -2334,6 +2326,17 @@ export type RealtimeStatsResult = {
     /** WebSockets that did not answer a ping in time. */
     readonly heartbeat_failures: number
   }
+}
+
+export type RealtimeSubscription = {
+  readonly kind: 'table' | 'channel'
+  readonly name: string
+  readonly connections: number
+}
+
+export type RealtimeSubscriptionList = {
+  readonly items: ReadonlyArray<RealtimeSubscription>
+  readonly count: number
 }
 
 export type RecordCursorPage = {
@@ -5323,21 +5326,21 @@ export interface Operations {
     readonly path: 'admin/realtime/subscriptions'
     readonly query: never
     readonly body: undefined
-    readonly answer: RealtimeListSubscriptionsResult
+    readonly answer: RealtimeSubscriptionList
   }
   'realtime.preview': {
     readonly method: 'GET'
     readonly path: 'admin/realtime/preview'
     readonly query: 'as' | 'tables' | 'filter' | 'since' | 'limit' | 'cursor'
     readonly body: undefined
-    readonly answer: RealtimePreviewResult
+    readonly answer: RealtimePreview
   }
   'realtime.stats': {
     readonly method: 'GET'
     readonly path: 'admin/realtime/stats'
     readonly query: never
     readonly body: undefined
-    readonly answer: RealtimeStatsResult
+    readonly answer: RealtimeStats
   }
   'realtime.stream': {
     readonly method: 'GET'

@@ -7,7 +7,7 @@ import {
   decidingPolicies,
   placeColumn,
 } from '../../../data/policies/index.ts'
-import { compileConditions, type Filter } from './filter.ts'
+import { valuesAlias } from './filter.ts'
 
 /**
  * Statements that decide about rows as they stood in the log, without their table: a deleted row can be decided as
@@ -73,21 +73,22 @@ export function compileVisibleToUnnamed(
 /**
  * Which of the rows pass which filters of one shape: pairs of the row's and the filter's place.
  *
- * @param values those of the filters, a list per condition
+ * @param condition on a row of the table's name and the values of a filter
+ * @param values those of the filters, a list per value of the shape
  */
 export function compilePassing(
   relation: Relation,
   rows: Sql,
-  filter: Filter,
+  condition: Sql,
   values: readonly (readonly string[])[],
 ): Sql {
   const columns = values.map((_, index) => sql.id(`v${index}`))
   return sql`
-    select ${placeColumn(relation)} as row, "basalt filters".place as filter
+    select ${placeColumn(relation)} as row, ${sql.id(valuesAlias, 'place')} as filter
     from ${compileRecords(relation, rows)}
     join unnest(${sql.join(values.map((list) => sql`${list}::text[]`))}) with ordinality
-      as "basalt filters" (${sql.join([...columns, sql`place`])})
-      on ${compileConditions(relation, filter, relation.name, 'basalt filters')}`
+      as ${sql.id(valuesAlias)} (${sql.join([...columns, sql`place`])})
+      on ${condition}`
 }
 
 /** The rows with these columns only, as JSON texts in their order. */

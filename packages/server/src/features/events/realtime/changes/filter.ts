@@ -1,9 +1,19 @@
 import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
-import { type Sql, sql } from '../../../../database/sql.ts'
-import { compileComparison, findTextFault, maySelect, type Reader } from '../../../data/collections/index.ts'
+import { render, type Sql, sql } from '../../../../database/sql.ts'
+import {
+  type BoundValues,
+  compileFilter,
+  type FilterPlan,
+  findTextFault,
+  isComparable,
+  maySelect,
+  planTest,
+  type Reader,
+} from '../../../data/collections/index.ts'
 import { realtimeErrors } from '../errors.ts'
-import type { Condition, FilterOperator } from './parse-filter.ts'
+import { type StreamCondition, textsOf, wordOf } from './parse-filter.ts'
+import { Undecidable } from './verdict-failures.ts'
 
 /** A filter of one table, whose columns exist and whose operators apply to their types. */
 export interface Filter {
@@ -11,85 +21,90 @@ export interface Filter {
   readonly key: string
   /** The same for filters that differ in their values only: those are decided by one statement. */
   readonly shape: string
-  readonly conditions: readonly PlannedCondition[]
-}
-
-interface PlannedCondition {
-  readonly column: string
-  readonly operator: FilterOperator
-  /** As a text; an array literal for `in`. */
-  readonly value: string
+  readonly conditions: readonly StreamCondition[]
+  /** Values by which filters of one shape differ. */
+  readonly values: readonly string[]
 }
 
 /**
  * @param reader whose columns it may name
  * @throws AppError invalid_stream_filter
  */
-export function planFilter(relation: Relation, conditions: readonly Condition[], reader: Reader): Filter {
-  const planned = conditions.map(({ column: name, operator, values }): PlannedCondition => {
-    const column = relation.column.get(name)
-    if (column === undefined || !maySelect(column, reader)) {
-      throw realtimeErrors.invalidStreamFilter(`unknown column: ${name}`)
-    }
-    if (!applies(operator, column)) {
-      throw realtimeErrors.invalidStreamFilter(
-        `${operator} does not apply to ${name}, which is ${column.typeName}`,
-      )
-    }
-    for (const value of values) {
-      const fault = findTextFault(column, value)
-      if (fault !== undefined) throw realtimeErrors.invalidStreamFilter(`${name}: ${fault}`)
-    }
-    return { column: name, operator, value: operator === 'in' ? arrayLiteral(values) : (values[0] ?? '') }
-  })
-  const shape = JSON.stringify(planned.map(({ column, operator }) => [column, operator]))
-  return { key: JSON.stringify(planned), shape, conditions: planned }
+export function planFilter(
+  relation: Relation,
+  conditions: readonly StreamCondition[],
+  reader: Reader,
+): Filter {
+  for (const condition of conditions) requireFitting(relation, condition, reader)
+  const { condition, values } = compileConditions(relation, conditions, relation.name)
+  const shape = JSON.stringify(render(condition))
+  return { key: JSON.stringify([shape, values]), shape, conditions, values }
 }
 
-function applies(operator: FilterOperator, { type }: Column): boolean {
-  if (operator === 'eq' || operator === 'neq') return type.hasEquality
-  // An array of arrays is one array of more dimensions, and one of boxes is written with semicolons.
-  if (operator === 'in') return type.hasEquality && type.element === undefined && type.base !== 'box'
-  return type.hasOrder
+/** Throws where the collections have other messages, or accept more. */
+function requireFitting(relation: Relation, condition: StreamCondition, reader: Reader): void {
+  const { column: name } = condition
+  const column = relation.column.get(name)
+  if (column === undefined || !maySelect(column, reader)) {
+    throw realtimeErrors.invalidStreamFilter(`unknown column: ${name}`)
+  }
+  if (!applies(condition, column)) throw inapplicable(condition, column)
+  for (const text of textsOf(condition)) {
+    const fault = findTextFault(column, text)
+    if (fault !== undefined) throw realtimeErrors.invalidStreamFilter(`${name}: ${fault}`)
+  }
 }
 
-const operators = { eq: '=', neq: '!=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
+function applies(condition: StreamCondition, { type }: Column): boolean {
+  if (condition.kind === 'compare') return isComparable(type, condition.operator)
+  return isComparable(type, '=') && type.element === undefined && type.base !== 'box'
+}
 
-/**
- * Whether the row `alias` passes the filters of a shape, whose values are the columns `v0`, `v1`, … of `values`, as
- * texts.
- */
-export function compileConditions(relation: Relation, filter: Filter, alias: string, values: string): Sql {
-  return sql.join(
-    filter.conditions.map(({ column: name, operator }, index) => {
-      const type = relation.column.get(name)?.type
-      const target = sql.id(alias, name)
-      const value = compileValue(relation, name, operator, sql.id(values, `v${index}`))
-      return operator === 'in'
-        ? compileComparison(type, target, '=', sql`any (${value})`)
-        : compileComparison(type, target, operators[operator], value)
-    }),
-    sql` and `,
+export function inapplicable(condition: StreamCondition, { name, typeName }: Column): Error {
+  return realtimeErrors.invalidStreamFilter(
+    `${wordOf(condition)} does not apply to ${name}, which is ${typeName}`,
   )
 }
 
-/** Fails where the values are none of the columns' types, or cannot be compared. */
-export function compileCheck(relation: Relation, { conditions }: Filter): Sql {
-  const comparisons = conditions.map(({ column: name, operator, value }) => {
-    const type = relation.column.get(name)?.type
-    const left = compileValue(relation, name, operator === 'in' ? 'eq' : operator, sql`null::text`)
-    const right = compileValue(relation, name, operator, sql`${value}::text`)
-    return operator === 'in'
-      ? compileComparison(type, left, '=', sql`any (${right})`)
-      : // Equal to itself: what cannot be compared fails on two values, not on null.
-        compileComparison(type, right, operators[operator], right)
-  })
-  return sql`select ${sql.join(comparisons.map((comparison) => sql`(${comparison}) is null`))}`
+/** Alias of the values of filters of one shape: texts in the columns `v0`, `v1`, … */
+export const valuesAlias = 'basalt filters'
+
+/**
+ * Returns whether the row `alias` passes the conditions, for the table as it is now.
+ *
+ * @returns the values, too, which are columns of {@link valuesAlias} in the condition
+ * @throws Undecidable when the table lacks a column
+ */
+export function compileConditions(relation: Relation, conditions: readonly StreamCondition[], alias: string) {
+  const values: string[] = []
+  const bound = castValues((text) => sql.id(valuesAlias, `v${values.push(text) - 1}`))
+  return { condition: compileFilter(planConditions(relation, conditions), alias, bound), values }
 }
 
-function compileValue(relation: Relation, name: string, operator: FilterOperator, text: Sql): Sql {
-  const column = relation.column.get(name)
-  if (column === undefined) throw new Error(`the table has no column ${name}`)
-  const type = sql.type(column.type.name)
-  return operator === 'in' ? sql`${text}::${type}[]` : sql`${text}::${type}`
+/** Returns a query that fails where the value is none of the column's type, or cannot be compared. */
+export function compileCheck(relation: Relation, condition: StreamCondition, { name, type }: Column): Sql {
+  // Equal to itself: what cannot be compared fails on two values, not on null.
+  const [value = null] = condition.kind === 'compare' ? textsOf(condition) : []
+  const bound = castValues((text) => sql`${text}::text`)
+  return sql`
+    select ${compileFilter(planConditions(relation, [condition]), 'row', bound)}
+    from (select ${value}::text::${sql.type(type.name)} as ${sql.id(name)}) ${sql.id('row')}`
+}
+
+function planConditions(relation: Relation, conditions: readonly StreamCondition[]): FilterPlan {
+  const terms = conditions.map((condition) => {
+    const column = relation.column.get(condition.column)
+    if (column === undefined) throw new Undecidable(`the table has no column ${condition.column}`)
+    // No stream filter has MATCHES, which alone needs a language.
+    return planTest(column, condition, '')
+  })
+  return { kind: 'and', terms }
+}
+
+/** Returns values that take the type of the column itself, where a parameter would take that of the operator. */
+function castValues(bind: (text: string) => Sql): BoundValues {
+  return {
+    one: ({ column }, value) => sql`${bind(value ?? '')}::${sql.type(column.type.name)}`,
+    list: ({ column }, values) => sql`${bind(arrayLiteral(values))}::${sql.type(column.type.name)}[]`,
+  }
 }

@@ -1,9 +1,27 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../../../lib/errors.ts'
-import { filterOperators, parseFilter } from './parse-filter.ts'
+import { filterOperators, parseFilter, textsOf, wordOf } from './parse-filter.ts'
+
+/** Conditions as they are written. */
+function read(text: string) {
+  return parseFilter(text).map((condition) => ({
+    column: condition.column,
+    operator: wordOf(condition),
+    values: textsOf(condition),
+  }))
+}
 
 describe('a filter', () => {
+  test('is read as conditions of the collections', () => {
+    const subject = { path: undefined, isPath: false, json: undefined }
+    const [one, other] = ['1', '2'].map((text) => ({ kind: 'string', text }))
+    expect(parseFilter('a=neq.1,b=in.1|2')).toEqual([
+      { ...subject, column: 'a', position: 0, kind: 'compare', operator: '!=', value: one },
+      { ...subject, column: 'b', position: 8, kind: 'in', isNegated: false, values: [one, other] },
+    ])
+  })
+
   test.each([
     ['a=eq.1', [{ column: 'a', operator: 'eq', values: ['1'] }]],
     ['a=eq.', [{ column: 'a', operator: 'eq', values: [''] }]],
@@ -30,7 +48,7 @@ describe('a filter', () => {
       ],
     ],
   ])('%s is read', (text, conditions) => {
-    expect(parseFilter(text)).toEqual(conditions)
+    expect(read(text)).toEqual(conditions)
   })
 
   test('that was written is read as it was meant', () => {
@@ -43,7 +61,7 @@ describe('a filter', () => {
     fc.assert(
       fc.property(fc.array(condition, { minLength: 1, maxLength: 20 }), (conditions) => {
         const text = conditions.map((each) => `${quote(each.column)}=${each.operator}.${quote(each.value)}`)
-        expect(parseFilter(text.join())).toEqual(
+        expect(read(text.join())).toEqual(
           conditions.map(({ column, operator, value }) => ({ column, operator, values: [value] })),
         )
       }),

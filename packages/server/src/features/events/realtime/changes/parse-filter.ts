@@ -1,14 +1,26 @@
+import type { Condition, Value } from '../../../data/collections/index.ts'
 import { realtimeErrors } from '../errors.ts'
 
-export const filterOperators = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'in'] as const
-export type FilterOperator = (typeof filterOperators)[number]
+const comparisons = { eq: '=', neq: '!=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
+type Comparison = keyof typeof comparisons
 
-/** One condition as written. */
-export interface Condition {
-  readonly column: string
-  readonly operator: FilterOperator
-  /** One value, or those of `in`. */
-  readonly values: readonly string[]
+/** Operators as they are written. */
+export const filterOperators = [...Object.keys(comparisons), 'in'] as readonly (Comparison | 'in')[]
+
+/** Condition of the collections, as far as filters of streams can express it. */
+export type StreamCondition = Extract<Condition, { readonly kind: 'compare' | 'in' }>
+
+/** Returns the operator of a condition as it is written. */
+export function wordOf(condition: StreamCondition): string {
+  if (condition.kind === 'in') return 'in'
+  const isOfCondition = (word: string) => comparisons[word as Comparison] === condition.operator
+  return Object.keys(comparisons).find(isOfCondition) ?? condition.operator
+}
+
+/** Returns the values of a condition as they are written. */
+export function textsOf(condition: StreamCondition): readonly string[] {
+  const values = condition.kind === 'in' ? condition.values : [condition.value]
+  return values.flatMap((value) => value?.text ?? [])
 }
 
 const lengthLimit = 2000
@@ -26,14 +38,15 @@ const bareElement = /[^,|]*/y
 const quotedElement = /"((?:[^"]|"")*)"(?=[,|]|$)/y
 
 /**
- * Reads `column=operator.value`, joined by commas. A name or value with a comma goes in double quotes; values of `in` are
- * separated by `|`, and each may be in quotes.
+ * Reads `column=operator.value`, joined by commas, as conditions of the collections. A name or value with a comma goes in
+ * double quotes; values of `in` are separated by `|`, and each may be in quotes. The README lists what differs from a
+ * filter of a list.
  *
  * @throws AppError invalid_stream_filter
  */
-export function parseFilter(text: string): readonly Condition[] {
+export function parseFilter(text: string): readonly StreamCondition[] {
   if (text.length > lengthLimit) throw realtimeErrors.invalidStreamFilter(`at most ${lengthLimit} characters`)
-  const conditions: Condition[] = []
+  const conditions: StreamCondition[] = []
   let position = 0
   const take = (pattern: RegExp): RegExpExecArray | null => {
     pattern.lastIndex = position
@@ -52,15 +65,20 @@ export function parseFilter(text: string): readonly Condition[] {
         `expected one of ${filterOperators.join(', ')} and a dot after "${column}="`,
       )
     }
-    const read = (inQuotes: RegExp, bare: RegExp) => unquote(take(inQuotes)?.[1]) ?? take(bare)?.[0] ?? ''
-    const values: string[] = []
+    const read = (inQuotes: RegExp, bare: RegExp): Value => ({
+      kind: 'string',
+      text: unquote(take(inQuotes)?.[1]) ?? take(bare)?.[0] ?? '',
+    })
+    const subject = { column, path: undefined, isPath: false, json: undefined, position: start }
     if (name === 'in') {
+      const values: Value[] = []
       do values.push(read(quotedElement, bareElement))
       while (take(separator) !== null)
+      conditions.push({ ...subject, kind: 'in', isNegated: false, values })
     } else {
-      values.push(read(quotedValue, bareValue))
+      const value = read(quotedValue, bareValue)
+      conditions.push({ ...subject, kind: 'compare', operator: comparisons[name], value })
     }
-    conditions.push({ column, operator: name, values })
     if (conditions.length > conditionLimit) {
       throw realtimeErrors.invalidStreamFilter(`at most ${conditionLimit} conditions`)
     }
@@ -73,7 +91,7 @@ function unquote(value: string | undefined): string | undefined {
   return value?.replaceAll('""', '"')
 }
 
-function isOperator(name: string): name is FilterOperator {
+function isOperator(name: string): name is Comparison | 'in' {
   return (filterOperators as readonly string[]).includes(name)
 }
 

@@ -7,7 +7,7 @@ import { TaskQueue } from '../../../../lib/task-queue.ts'
 import type { Audience } from './audience.ts'
 import { compilePassing } from './decision-statements.ts'
 import { type Row, toJsonArray } from './event-rows.ts'
-import type { Filter } from './filter.ts'
+import { compileConditions, type Filter } from './filter.ts'
 import { findStreamed } from './streamed.ts'
 import { isUndecidable, retryWhileUnavailable, Undecidable } from './verdict-failures.ts'
 
@@ -61,13 +61,11 @@ async function evaluate({ live, database }: PassingDeps, { table, rows, filters 
   const list = [...filters.values()]
   const [first] = list
   if (relation === undefined || first === undefined) throw new Undecidable(`there is no table ${table}`)
-  const missing = first.conditions.find(({ column }) => !relation.column.has(column))
-  if (missing !== undefined) throw new Undecidable(`the table has no column ${missing.column}`)
-  const values = first.conditions.map((_, index) =>
-    list.map(({ conditions }) => conditions[index]?.value ?? ''),
-  )
+  const { condition, values } = compileConditions(relation, first.conditions, relation.name)
+  if (values.length !== first.values.length) throw new Undecidable('a column has another type')
+  const lists = values.map((_, index) => list.map((filter) => filter.values[index] ?? ''))
   const pairs = await database.many<{ row: string; filter: string }>(
-    compilePassing(relation, sql`${toJsonArray(rows)}`, first, values),
+    compilePassing(relation, sql`${toJsonArray(rows)}`, condition, lists),
   )
   const passing = new Map(list.map(({ key }) => [key, new Set<Row>()]))
   for (const pair of pairs) {

@@ -1,7 +1,7 @@
 import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import { requireTable } from '../../../../http/access/grants.ts'
-import type { Condition } from './parse-filter.ts'
+import { type StreamCondition, textsOf } from './parse-filter.ts'
 
 /** The table of files of users: no collection, but its policies are the operator's and its changes are logged. */
 const objects = 'basalt.objects'
@@ -19,15 +19,15 @@ export function findStreamed(catalog: Catalog, table: string): Relation | undefi
 export function requireStreamed(
   scope: CallerScope,
   table: string,
-  conditions: readonly Condition[] | undefined,
+  conditions: readonly StreamCondition[] | undefined,
 ): void {
   const grant = scope.kind === 'caller' ? scope.grant?.tables : undefined
   const isByBucket = table === objects && grant?.has(objects) === false
   const named = isByBucket ? conditions?.find(namesBuckets) : undefined
   if (named === undefined) requireTable(scope, table)
-  else for (const bucket of named.values) requireTable(scope, `storage:${bucket}`)
+  else for (const bucket of textsOf(named)) requireTable(scope, `storage:${bucket}`)
 }
 
-function namesBuckets({ column, operator }: Condition): boolean {
-  return column === 'bucket' && (operator === 'eq' || operator === 'in')
+function namesBuckets(condition: StreamCondition): boolean {
+  return condition.column === 'bucket' && (condition.kind === 'in' || condition.operator === '=')
 }

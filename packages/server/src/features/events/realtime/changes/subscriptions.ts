@@ -6,8 +6,8 @@ import { codeOf } from '../../../../lib/errors.ts'
 import { privilegesOf, type Reader, requireRls } from '../../../data/collections/index.ts'
 import { realtimeErrors } from '../errors.ts'
 import type { Subscriptions } from './audience.ts'
-import { compileCheck, type Filter, planFilter } from './filter.ts'
-import type { Condition } from './parse-filter.ts'
+import { compileCheck, type Filter, inapplicable, planFilter } from './filter.ts'
+import type { StreamCondition } from './parse-filter.ts'
 import { findStreamed, requireStreamed } from './streamed.ts'
 
 /** One stream may listen to so many tables. */
@@ -49,7 +49,7 @@ export class SubscriptionPlanner {
   async plan(
     scope: CallerScope,
     tables: readonly string[],
-    conditions: readonly Condition[] | undefined,
+    conditions: readonly StreamCondition[] | undefined,
   ): Promise<Subscriptions> {
     if (tables.length > tableLimit) throw realtimeErrors.tooManyTables(tableLimit)
     const subscriptions = new Map<string, Filter | undefined>()
@@ -72,7 +72,7 @@ export class SubscriptionPlanner {
   async #find(
     table: string,
     reader: Reader,
-    conditions: readonly Condition[],
+    conditions: readonly StreamCondition[],
   ): Promise<Relation | undefined> {
     const catalog = this.#live.current
     const isWhole = (relation: Relation | undefined) =>
@@ -89,20 +89,19 @@ export class SubscriptionPlanner {
   /** Each by itself, so that the message can name it. */
   async #checkValues(relation: Relation, filter: Filter): Promise<void> {
     for (const condition of filter.conditions) {
+      const column = relation.column.get(condition.column)
+      if (column === undefined) continue
       try {
-        await this.#database.count(compileCheck(relation, { ...filter, conditions: [condition] }))
+        await this.#database.count(compileCheck(relation, condition, column))
       } catch (error) {
         const code = codeOf(error) ?? ''
-        const type = relation.column.get(condition.column)?.typeName
         // Parts of a value that have no equality: seen only when two are compared.
-        if (code.startsWith('42')) {
-          throw realtimeErrors.invalidStreamFilter(
-            `${condition.operator} does not apply to ${condition.column}, which is ${type}`,
-          )
-        }
+        if (code.startsWith('42')) throw inapplicable(condition, column)
         // 22: data exception; 23: what a domain refuses.
         if (!/^2[23]/.test(code)) throw error
-        throw realtimeErrors.invalidStreamFilter(`the value for ${condition.column} is not of type ${type}`)
+        throw realtimeErrors.invalidStreamFilter(
+          `the value for ${column.name} is not of type ${column.typeName}`,
+        )
       }
     }
   }

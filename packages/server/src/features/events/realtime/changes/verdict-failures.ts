@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { StatementFailed } from '../../../../database/connection/message.ts'
 import { isRaised, originOf } from '../../../../database/errors/definition-faults.ts'
 import { databaseErrorOf, translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
-import { codeOf } from '../../../../lib/errors.ts'
+import { AppError, codeOf } from '../../../../lib/errors.ts'
 
 /** What is not decided after this time ends the streams concerned; their clients resume. */
 const overdueMs = 10_000
@@ -14,12 +14,17 @@ const retryMs = 200
  * when it is repeated. Locks, timeouts, and a database that is unavailable or full say nothing about it.
  */
 export function isUndecidable(error: unknown): boolean {
-  if (error instanceof Undecidable) return true
+  if (error instanceof Undecidable || isInapplicable(error)) return true
   const failure = databaseErrorOf(error)
   if (failure === undefined) return false
   return isRaised(failure)
     ? (translateDatabaseFailure(failure)?.status ?? 500) < 500
     : originOf(failure) !== 'state'
+}
+
+/** Returns whether a condition no longer applies to its column, which has another type by now. */
+function isInapplicable(error: unknown): boolean {
+  return error instanceof AppError && error.kind === 'invalid_filter'
 }
 
 export function sqlStateOf(error: unknown): string | undefined {

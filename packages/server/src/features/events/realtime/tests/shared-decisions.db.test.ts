@@ -9,6 +9,7 @@ import { audienceOf, type Subscriptions } from '../changes/audience.ts'
 import type { LogEvent } from '../changes/event.ts'
 import { planFilter } from '../changes/filter.ts'
 import { Hub } from '../changes/hub.ts'
+import { parseFilter } from '../changes/parse-filter.ts'
 import { EventSelector } from '../changes/select-events.ts'
 import { SentLog } from '../changes/sent-log.ts'
 import { findStreamed } from '../changes/streamed.ts'
@@ -293,7 +294,7 @@ async function expectEqual(
 function subscriptionsOf(): readonly Subscriptions[] {
   const relation = findStreamed(app.app.catalog.current, 'note')
   if (relation === undefined) throw new Error('there is no table note')
-  const filter = planFilter(relation, [{ column: 'status', operator: 'eq', values: ['a'] }], 'caller')
+  const filter = planFilter(relation, parseFilter('status=eq.a'), 'caller')
   return [new Map([['note', undefined]]), new Map([['note', filter]])]
 }
 

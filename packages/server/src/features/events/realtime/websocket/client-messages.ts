@@ -1,5 +1,5 @@
 import { nestsDeeperThan, sliceObject } from '../../../../lib/json-slices.ts'
-import { type Condition, parseFilter } from '../changes/parse-filter.ts'
+import { parseFilter, type StreamCondition } from '../changes/parse-filter.ts'
 import { parseTables } from '../changes/subscriptions.ts'
 import { realtimeErrors } from '../errors.ts'
 
@@ -77,7 +77,7 @@ export function tablesOf({ members: { tables } }: ClientMessage): readonly strin
 }
 
 /** Undefined where there is none. @throws AppError invalid_stream_filter */
-export function filterOf({ members: { filter } }: ClientMessage): readonly Condition[] | undefined {
+export function filterOf({ members: { filter } }: ClientMessage): readonly StreamCondition[] | undefined {
   if (filter === undefined || filter === null || filter === '') return undefined
   if (typeof filter !== 'string') throw realtimeErrors.invalidStreamFilter('expected a text')
   return parseFilter(filter)
