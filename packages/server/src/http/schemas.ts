@@ -11,6 +11,8 @@ export interface Documented {
   /** Description of one use of a component. */
   readonly note?: string
   readonly isRequired?: boolean
+  /** True for a member of a request that is accepted under a name that the document does not have. */
+  readonly isUndocumented?: boolean
   readonly keywords?: Readonly<Record<string, unknown>>
   readonly refusal?: Refusal
 }
@@ -176,6 +178,11 @@ export function requiredByHandler<Schema extends TSchema>(schema: Schema) {
 export function uuidByHandler(options: Readonly<Record<string, unknown>> = {}) {
   const documented: Documented = { keywords: { format: 'uuid' } }
   return Type.String({ ...options, documented })
+}
+
+/** Member of a request under an older name: accepted, and not in the API document. */
+export function olderName<Schema extends TSchema>(schema: Schema) {
+  return Type.Optional(document(schema, { isUndocumented: true }))
 }
 
 /** Content of a file. */

@@ -97,7 +97,9 @@ function describeRequest(schema: FastifySchema): FastifySchema {
 
 function describeMembers({ properties, ...schema }: ObjectSchema): ObjectSchema {
   if (properties === undefined) return schema
-  const members = Object.entries(properties)
+  const members = Object.entries(properties).filter(
+    ([, { documented }]) => documented?.isUndocumented !== true,
+  )
   const required = members.flatMap(([name, { documented }]) => (documented?.isRequired ? [name] : []))
   return {
     ...schema,
