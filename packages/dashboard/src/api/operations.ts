@@ -1870,24 +1870,37 @@ export type OverviewTablesResult = {
   readonly count: number
 }
 
+/** Passkey; without `last_used_at` until it is used. */
 export type Passkey = {
   /** Base64url. */
   readonly credential_id: string
   readonly display_name: string
   readonly transports: ReadonlyArray<string>
+  /** RFC 3339, UTC. */
   readonly created_at: string
-  /** Only once it was used. */
+  /** RFC 3339, UTC. */
   readonly last_used_at?: string | undefined
 }
 
 export type PasskeyAssertion = {
-  readonly challenge_id?: string | undefined
+  readonly challenge_id: string
   /** What `navigator.credentials.get` answered, by `toJSON()`. */
-  readonly assertion_response?: unknown | undefined
-  /** The same as `challenge_id`. */
-  readonly challengeId?: string | undefined
-  /** The same as `assertion_response`. */
-  readonly assertion?: unknown | undefined
+  readonly assertion_response: {
+    /** Base64url. */
+    readonly id: string
+    /** Base64url. */
+    readonly rawId?: string | undefined
+    readonly type: 'public-key'
+    readonly response: {
+      /** Base64url. */
+      readonly clientDataJSON: string
+      /** Base64url. */
+      readonly authenticatorData: string
+      /** Base64url. */
+      readonly signature: string
+      readonly userHandle?: string | null | undefined
+    }
+  }
 }
 
 /** For `PublicKeyCredential.parseCreationOptionsFromJSON`. */
@@ -1917,9 +1930,9 @@ export type PasskeyCreationOptions = {
     readonly transports?: ReadonlyArray<string> | undefined
   }>
   readonly authenticatorSelection: {
-    readonly residentKey: string
+    readonly residentKey: 'preferred'
     readonly requireResidentKey: boolean
-    readonly userVerification: string
+    readonly userVerification: 'preferred'
   }
   readonly attestation: 'none'
   readonly extensions: {
@@ -1936,7 +1949,7 @@ export type PasskeyRequestOptions = {
     readonly challenge: string
     /** Milliseconds. */
     readonly timeout: number
-    readonly userVerification: string
+    readonly userVerification: 'required' | 'preferred'
     readonly allowCredentials?: ReadonlyArray<{
       readonly type: 'public-key'
       /** Base64url. */
@@ -1947,17 +1960,27 @@ export type PasskeyRequestOptions = {
 }
 
 export type PasskeysBeginSignInInput = {
-  /** One address. */
-  readonly email?: string | undefined
+  readonly email: string
 }
 
 export type PasskeysConfirmInput = {
-  /** What the user calls it; at most 100 characters. */
+  /** What the user calls it. */
   readonly display_name?: string | undefined
   /** What `navigator.credentials.create` answered, by `toJSON()`. */
-  readonly attestation_response?: unknown | undefined
-  /** The same as `attestation_response`. */
-  readonly attestation?: unknown | undefined
+  readonly attestation_response: {
+    /** Base64url. */
+    readonly id: string
+    /** Base64url. */
+    readonly rawId?: string | undefined
+    readonly type: 'public-key'
+    readonly response: {
+      /** Base64url. */
+      readonly clientDataJSON: string
+      /** Base64url. */
+      readonly attestationObject: string
+      readonly transports?: ReadonlyArray<string> | undefined
+    }
+  }
 }
 
 export type PasskeysListResult = {
@@ -1965,8 +1988,8 @@ export type PasskeysListResult = {
 }
 
 export type PasskeysRenameInput = {
-  /** What the user calls it; at most 100 characters. */
-  readonly display_name?: string | undefined
+  /** What the user calls it. */
+  readonly display_name: string
 }
 
 export type PendingAuthentication = {

@@ -1,6 +1,10 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
+import { checkedByHandler, component, nullable, olderName, requiredByHandler } from '../../../http/schemas.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 import {
+  base64url,
   type ClientData,
+  credentialOf,
   isBase64url,
   isFramed,
   isRecord,
@@ -9,6 +13,40 @@ import {
 } from './client-data.ts'
 import { webauthn, webauthnHelpers } from './library.ts'
 import type { RelyingParty } from './relying-party.ts'
+
+const credential = credentialOf(
+  'What `navigator.credentials.get` answered, by `toJSON()`.',
+  Type.Object({
+    clientDataJSON: base64url,
+    authenticatorData: base64url,
+    signature: base64url,
+    userHandle: Type.Optional(nullable(Type.String({ description: 'Base64url.' }))),
+  }),
+)
+
+export const PasskeyAssertion = component(
+  'PasskeyAssertion',
+  Type.Object({
+    challenge_id: requiredByHandler(Type.String({ maxLength: 64 })),
+    assertion_response: requiredByHandler(checkedByHandler({ ...credential }, Type.Unknown())),
+    challengeId: olderName(Type.String({ maxLength: 64 })),
+    assertion: olderName(Type.Unknown()),
+  }),
+)
+
+/** Assertion that a client has sent, and the challenge that it answers. */
+export interface AssertionInput {
+  readonly challenge_id?: string | undefined
+  readonly assertion_response?: unknown
+}
+
+/** Returns the members of a body by their names, read from the older ones where only those were sent. */
+export function readAssertionInput(body: Static<typeof PasskeyAssertion>): AssertionInput {
+  return {
+    challenge_id: body.challenge_id ?? body.challengeId,
+    assertion_response: body.assertion_response ?? body.assertion,
+  }
+}
 
 /** What `navigator.credentials.get` answered, in the right form; not verified. */
 export interface Assertion {

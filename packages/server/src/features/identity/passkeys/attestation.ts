@@ -1,6 +1,15 @@
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { AttestationObject } from '@simplewebauthn/server/helpers'
-import { type ClientData, isBase64url, isFramed, isRecord, parseClientData } from './client-data.ts'
+import { Type } from '../../../lib/type.ts'
+import {
+  base64url,
+  type ClientData,
+  credentialOf,
+  isBase64url,
+  isFramed,
+  isRecord,
+  parseClientData,
+} from './client-data.ts'
 import { webauthn, webauthnHelpers } from './library.ts'
 import { algorithms } from './options.ts'
 import { algorithmOf, requireUsableKey } from './public-key.ts'
@@ -30,6 +39,17 @@ export interface VerifiedPasskey {
 const longestCredentialIdBytes = 1023
 const longestAttestation = 16_384
 const mostTransports = 10
+
+export const credential = credentialOf(
+  'What `navigator.credentials.create` answered, by `toJSON()`.',
+  Type.Object({
+    clientDataJSON: base64url,
+    attestationObject: base64url,
+    transports: Type.Optional(
+      Type.Array(Type.String({ pattern: '^[A-Za-z0-9_-]{1,32}$' }), { maxItems: mostTransports }),
+    ),
+  }),
+)
 
 /** Undefined when the form is wrong. */
 export function parseAttestation(given: unknown): Attestation | undefined {

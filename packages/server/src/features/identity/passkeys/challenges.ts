@@ -2,7 +2,14 @@ import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { refuseDeletedUser } from '../mfa/index.ts'
-import { challengeSeconds } from './options.ts'
+import {
+  type CredentialDescriptor,
+  challengeSeconds,
+  createChallenge,
+  type PasskeyRequestOptions,
+  requestOptions,
+} from './options.ts'
+import type { RelyingParty } from './relying-party.ts'
 
 /**
  * What an assertion is asked for. A challenge is good for one of these alone: as second factor of a user, or to sign in,
@@ -68,21 +75,26 @@ function matchesEnrollment(userId: string, challenge: string) {
 }
 
 /**
- * @param credentialIds what may answer; undefined for a discoverable sign-in
+ * Stores a challenge, and returns it for the browser.
+ *
+ * @param allowed passkeys that may answer; undefined for a discoverable sign-in
  * @throws AppError no_pending_mfa when the user has been deleted meanwhile
  */
-export async function insertChallenge(
+export async function requestAssertion(
   database: Queryable,
+  party: RelyingParty,
   use: ChallengeUse,
-  challenge: string,
-  credentialIds?: readonly string[],
-): Promise<string> {
+  allowed?: readonly CredentialDescriptor[],
+): Promise<PasskeyRequestOptions> {
+  const challenge = createChallenge()
+  const ids = allowed?.map(({ credential_id }) => credential_id) ?? null
   const insertion = database.one<{ id: string }>(sql`
     insert into basalt.mfa_challenges (user_id, method, purpose, challenge, credential_ids, expires_at)
-    values (${ownerOf(use)}, 'webauthn', ${purposeOf(use)}, ${challenge}, ${credentialIds ?? null}::text[], ${expiry})
+    values (${ownerOf(use)}, 'webauthn', ${purposeOf(use)}, ${challenge}, ${ids}::text[], ${expiry})
     returning id`)
   const { id } = await insertion.catch(refuseDeletedUser)
-  return id
+  const verification = use.kind === 'second_factor' ? 'preferred' : 'required'
+  return { challenge_id: id, options: requestOptions(party, challenge, verification, allowed) }
 }
 
 /** What has become of a challenge; one that has expired is unknown. */

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { type TObject, Type } from '../../../lib/type.ts'
 
 /** What the browser says of the exchange (WebAuthn L3 §5.8.1); nothing of it is believed before the signature is. */
 export interface ClientData {
@@ -14,6 +15,16 @@ const longest = 8192
 
 /** 1023 bytes (WebAuthn L3 §7.1) in base64url. */
 export const longestCredentialId = 1364
+
+export const base64url = Type.String({ pattern: '^[A-Za-z0-9_-]+$', description: 'Base64url.' })
+
+/** Documented form of a credential that a browser has made or used. Parsers check it, each part in their order. */
+export function credentialOf(description: string, response: TObject) {
+  return Type.Object(
+    { id: base64url, rawId: Type.Optional(base64url), type: Type.Literal('public-key'), response },
+    { description },
+  )
+}
 
 /** Undefined when it is not base64url of JSON in UTF-8 with the members that must be there. */
 export function parseClientData(encoded: unknown): ClientData | undefined {

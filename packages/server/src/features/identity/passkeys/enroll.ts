@@ -1,6 +1,9 @@
-import type { UserIdentity } from '../../../http/access/identity.ts'
+import { userOf } from '../../../http/access/authentication.ts'
+import { ok, operation } from '../../../http/operation.ts'
+import { checkedByHandler, olderName, requiredByHandler } from '../../../http/schemas.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { fieldRequired } from '../accounts/index.ts'
+import { Type } from '../../../lib/type.ts'
+import { fieldRequired, messageSchema } from '../accounts/index.ts'
 import {
   beginFactor,
   confirmFactor,
@@ -8,13 +11,13 @@ import {
   requireEnroller,
   requirePassedFactor,
 } from '../mfa/index.ts'
-import { parseAttestation, type VerifiedPasskey, verifyAttestation } from './attestation.ts'
+import { credential, parseAttestation, type VerifiedPasskey, verifyAttestation } from './attestation.ts'
 import { insertEnrollment, isEnrollmentWaiting, takeEnrollment } from './challenges.ts'
 import type { PasskeyContext } from './context.ts'
-import { readDisplayName } from './display-name.ts'
+import { displayName, readDisplayName } from './display-name.ts'
 import { passkeyErrors } from './errors.ts'
-import { createChallenge, creationOptions } from './options.ts'
-import { insertPasskey, listPasskeys } from './queries.ts'
+import { createChallenge, creationOptions, PasskeyCreationOptions } from './options.ts'
+import { insertPasskey, listPasskeys } from './passkey.ts'
 import { requireRelyingParty } from './relying-party.ts'
 import { hasTwoFactors } from './two-factors.ts'
 
@@ -23,73 +26,82 @@ const mostPasskeys = 50
 
 const notWaiting = 'no enrolment of the user waits for this challenge'
 
-/**
- * Begins to add a passkey. A user with a factor must have passed it.
- *
- * @returns what the browser makes the passkey of
- * @throws AppError webauthn_disabled, passkeys_need_domain, link_account_first, insufficient_aal, too_many_passkeys
- */
-export async function enrollPasskey(context: PasskeyContext, identity: UserIdentity) {
-  const party = requireRelyingParty(context)
-  const { database, appName } = context.mfa.accounts
-  return await database.transaction(async (transaction) => {
-    const user = await lockEnroller(transaction, identity)
-    await requirePassedFactor(transaction, identity, hasTwoFactors(identity))
-    const existing = await listPasskeys(transaction, user.id)
-    if (existing.length >= mostPasskeys) throw passkeyErrors.tooManyPasskeys(mostPasskeys)
-    const challenge = createChallenge()
-    await insertEnrollment(transaction, user.id, challenge)
-    return creationOptions({ id: party.id, name: appName }, user, existing, challenge)
-  })
-}
+const common = { method: 'POST', guard: 'bearer', tag: 'passkeys' } as const
+const path = '/api/auth/mfa/webauthn/enroll'
 
-export interface GivenPasskey {
-  readonly display_name?: string | undefined
-  /** What `navigator.credentials.create` answered. */
-  readonly attestation_response?: unknown
-}
+const begin = operation({
+  ...common,
+  id: 'passkeys.enroll',
+  path,
+  summary: 'Begin to add a passkey',
+  description: 'With a factor enrolled already, the session must have passed two factors.',
+  success: ok(PasskeyCreationOptions),
+  async handle(context: PasskeyContext, { http }) {
+    const identity = userOf(http)
+    const party = requireRelyingParty(context)
+    const { database, appName } = context.mfa.accounts
+    return await database.transaction(async (transaction) => {
+      const user = await lockEnroller(transaction, identity)
+      await requirePassedFactor(transaction, identity, hasTwoFactors(identity))
+      const existing = await listPasskeys(transaction, user.id)
+      if (existing.length >= mostPasskeys) throw passkeyErrors.tooManyPasskeys(mostPasskeys)
+      const challenge = createChallenge()
+      await insertEnrollment(transaction, user.id, challenge)
+      return creationOptions({ id: party.id, name: appName }, user, existing, challenge)
+    })
+  },
+})
 
-/**
- * Adds the passkey, and with the first one the factor.
- *
- * @throws AppError webauthn_disabled, insufficient_aal, field_required, invalid_attestation_response, webauthn_enrollment_failed,
- * passkey_registered, too_many_passkeys
- */
-export async function confirmPasskey(
-  context: PasskeyContext,
-  identity: UserIdentity,
-  given: GivenPasskey,
-): Promise<void> {
-  const party = requireRelyingParty(context)
-  if (given.attestation_response == null) throw fieldRequired('attestation_response')
-  const displayName = readDisplayName(given.display_name) ?? 'Passkey'
-  const { id: userId } = await requireEnroller(context.mfa, identity)
-  const attestation = parseAttestation(given.attestation_response)
-  if (attestation === undefined) throw passkeyErrors.invalidAttestationResponse()
+const confirm = operation({
+  ...common,
+  id: 'passkeys.confirm',
+  path: `${path}/confirm`,
+  summary: 'Add the passkey that was made',
+  description: 'With the first passkey the factor is enrolled.',
+  body: Type.Object({
+    display_name: Type.Optional(displayName),
+    attestation_response: requiredByHandler(checkedByHandler({ ...credential }, Type.Unknown())),
+    attestation: olderName(Type.Unknown()),
+  }),
+  success: ok(messageSchema),
+  async handle(context: PasskeyContext, { body, http }) {
+    const identity = userOf(http)
+    const party = requireRelyingParty(context)
+    const given = body.attestation_response ?? body.attestation
+    if (given == null) throw fieldRequired('attestation_response')
+    const displayName = readDisplayName(body.display_name) ?? 'Passkey'
+    const { id: userId } = await requireEnroller(context.mfa, identity)
+    const attestation = parseAttestation(given)
+    if (attestation === undefined) throw passkeyErrors.invalidAttestationResponse()
 
-  const refuse = (reason: string) => {
-    context.log.info({ userId, reason: reason.slice(0, 500) }, 'passkey refused')
-    return passkeyErrors.webauthnEnrollmentFailed()
-  }
-  let passkey: VerifiedPasskey
-  try {
-    passkey = await verifyAttestation(attestation, party)
-  } catch (error) {
-    throw refuse(messageOf(error))
-  }
-  const { clientData, transports } = attestation
-  await context.mfa.accounts.database.transaction(async (transaction) => {
-    await lockEnroller(transaction, identity)
-    const isWaiting = await isEnrollmentWaiting(transaction, userId, clientData.challenge)
-    if (!isWaiting) throw refuse(notWaiting)
-    await requirePassedFactor(transaction, identity, hasTwoFactors(identity))
-    const { length } = await listPasskeys(transaction, userId)
-    if (length >= mostPasskeys) throw passkeyErrors.tooManyPasskeys(mostPasskeys)
-    const factor = await beginFactor(transaction, userId, 'webauthn')
-    if (factor !== undefined) await confirmFactor(transaction, factor)
-    const added = await insertPasskey(transaction, userId, { ...passkey, transports, displayName })
-    if (added === undefined) throw passkeyErrors.passkeyRegistered()
-    // Last, in the order in which all factors are removed: in one order no deadlock arises.
-    if (!(await takeEnrollment(transaction, userId, clientData.challenge))) throw refuse(notWaiting)
-  })
-}
+    const refuse = (reason: string) => {
+      context.log.info({ userId, reason: reason.slice(0, 500) }, 'passkey refused')
+      return passkeyErrors.webauthnEnrollmentFailed()
+    }
+    let passkey: VerifiedPasskey
+    try {
+      passkey = await verifyAttestation(attestation, party)
+    } catch (error) {
+      throw refuse(messageOf(error))
+    }
+    const { clientData, transports } = attestation
+    await context.mfa.accounts.database.transaction(async (transaction) => {
+      await lockEnroller(transaction, identity)
+      const isWaiting = await isEnrollmentWaiting(transaction, userId, clientData.challenge)
+      if (!isWaiting) throw refuse(notWaiting)
+      await requirePassedFactor(transaction, identity, hasTwoFactors(identity))
+      const { length } = await listPasskeys(transaction, userId)
+      if (length >= mostPasskeys) throw passkeyErrors.tooManyPasskeys(mostPasskeys)
+      const factor = await beginFactor(transaction, userId, 'webauthn')
+      if (factor !== undefined) await confirmFactor(transaction, factor)
+      const added = await insertPasskey(transaction, userId, { ...passkey, transports, displayName })
+      if (added === undefined) throw passkeyErrors.passkeyRegistered()
+      // Last, in the order in which all factors are removed: in one order no deadlock arises.
+      if (!(await takeEnrollment(transaction, userId, clientData.challenge))) throw refuse(notWaiting)
+    })
+    return { message: 'WebAuthn MFA enrollment confirmed' }
+  },
+})
+
+/** Enrolment of passkeys. */
+export const enrollmentOperations = [begin, confirm]

@@ -1,7 +1,11 @@
 import type { Feature } from '../../../feature.ts'
-import { passkeyAdminRoutes } from './admin-routes.ts'
+import { addOperations } from '../../../http/operation.ts'
+import { administrationOperations } from './administration.ts'
 import type { PasskeyContext } from './context.ts'
-import { passkeyRoutes } from './routes.ts'
+import { enrollmentOperations } from './enroll.ts'
+import { manageOperations } from './manage.ts'
+import { secondFactorOperations } from './second-factor.ts'
+import { signInOperations } from './sign-in.ts'
 
 export type { PasskeyContext } from './context.ts'
 export { passkeyErrorTable } from './errors.ts'
@@ -11,11 +15,12 @@ export { hasTwoFactors } from './two-factors.ts'
 
 /** Passkeys: to sign in by themselves, or as second factor. */
 export function passkeys(context: PasskeyContext): Feature {
-  return {
-    name: 'passkeys',
-    routes(app) {
-      passkeyRoutes(app, context)
-      passkeyAdminRoutes(app, context)
-    },
-  }
+  const operations = [
+    ...enrollmentOperations,
+    ...secondFactorOperations,
+    ...signInOperations,
+    ...manageOperations,
+    ...administrationOperations,
+  ]
+  return { name: 'passkeys', routes: (app) => addOperations(app, context, operations) }
 }

@@ -1,102 +1,105 @@
-import type { UserIdentity } from '../../../http/access/identity.ts'
+import { userOf } from '../../../http/access/authentication.ts'
+import { noContent, ok, operation } from '../../../http/operation.ts'
+import { requiredByHandler } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import { lockSelf, requireText } from '../accounts/index.ts'
 import { findFactor, removeFactor } from '../mfa/index.ts'
 import { isBase64url, longestCredentialId } from './client-data.ts'
 import type { PasskeyContext } from './context.ts'
-import { readDisplayName } from './display-name.ts'
+import { displayName, readDisplayName } from './display-name.ts'
 import { passkeyErrors } from './errors.ts'
-import { deletePasskey, listPasskeys, type Passkey, renamePasskey } from './queries.ts'
+import { deletePasskey, describePasskey, listPasskeys, Passkey, renamePasskey } from './passkey.ts'
 import { requireRelyingParty } from './relying-party.ts'
 import { requireTwoFactors } from './two-factors.ts'
 
-/** Passkey metadata. */
-export interface PasskeyObject {
-  /** Base64url. */
-  readonly credential_id: string
-  readonly display_name: string
-  readonly transports: readonly string[]
-  readonly created_at: string
-  /** Only once it was used. */
-  readonly last_used_at?: string
-}
+/** Part of every description below. */
+const common = { guard: 'bearer', tag: 'passkeys' } as const
+const factor = '/api/auth/mfa/webauthn'
+const item = `${factor}/credentials/:credential_id`
+const params = Type.Object({ credential_id: Type.String() })
 
-export function describePasskey({
-  credential_id,
-  display_name,
-  transports,
-  created_at,
-  last_used_at,
-}: Passkey): PasskeyObject {
-  return {
-    credential_id,
-    display_name,
-    transports,
-    created_at: created_at.toISOString(),
-    ...(last_used_at === null ? {} : { last_used_at: last_used_at.toISOString() }),
-  }
-}
+/** Passkeys of a user, the oldest first. */
+export const PasskeyList = Type.Object({ credentials: Type.Array(Passkey) })
 
-/** The oldest first. @throws AppError webauthn_disabled */
-export async function describePasskeys(
-  context: PasskeyContext,
-  { userId }: UserIdentity,
-): Promise<PasskeyObject[]> {
-  requireRelyingParty(context)
-  return (await listPasskeys(context.mfa.accounts.database, userId)).map(describePasskey)
-}
+const list = operation({
+  ...common,
+  id: 'passkeys.list',
+  method: 'GET',
+  path: `${factor}/credentials`,
+  summary: 'List the passkeys of the user',
+  success: ok(PasskeyList),
+  async handle(context: PasskeyContext, { http }) {
+    requireRelyingParty(context)
+    const passkeys = await listPasskeys(context.mfa.accounts.database, userOf(http).userId)
+    return { credentials: passkeys.map(describePasskey) }
+  },
+})
 
-/** @throws AppError webauthn_disabled, field_required, passkey_not_found */
-export async function rename(
-  context: PasskeyContext,
-  { userId }: UserIdentity,
-  credentialId: string,
-  given: string | undefined,
-): Promise<PasskeyObject> {
-  requireRelyingParty(context)
-  const displayName = requireText(readDisplayName(given), 'display_name')
-  if (!isBase64url(credentialId, longestCredentialId)) throw passkeyErrors.passkeyNotFound()
-  const renamed = await renamePasskey(context.mfa.accounts.database, userId, credentialId, displayName)
-  if (renamed === undefined) throw passkeyErrors.passkeyNotFound()
-  return describePasskey(renamed)
-}
+const rename = operation({
+  ...common,
+  id: 'passkeys.rename',
+  method: 'PATCH',
+  path: item,
+  summary: 'Rename a passkey',
+  params,
+  body: Type.Object({ display_name: requiredByHandler(displayName) }),
+  success: ok(Passkey),
+  async handle(context: PasskeyContext, { params: { credential_id: id }, body, http }) {
+    requireRelyingParty(context)
+    const name = requireText(readDisplayName(body.display_name), 'display_name')
+    if (!isBase64url(id, longestCredentialId)) throw passkeyErrors.passkeyNotFound()
+    const renamed = await renamePasskey(context.mfa.accounts.database, userOf(http).userId, id, name)
+    if (renamed === undefined) throw passkeyErrors.passkeyNotFound()
+    return describePasskey(renamed)
+  },
+})
 
-/**
- * Deletes one of several passkeys.
- *
- * @throws AppError webauthn_disabled, insufficient_aal, passkey_not_found, last_passkey
- */
-export async function removePasskey(
-  context: PasskeyContext,
-  identity: UserIdentity,
-  credentialId: string,
-): Promise<void> {
-  requireRelyingParty(context)
-  requireTwoFactors(identity)
-  const { userId } = identity
-  await context.mfa.accounts.database.transaction(async (transaction) => {
-    // One after the other: two at once must not delete the last two.
-    await lockSelf(transaction, identity)
-    const passkeys = await listPasskeys(transaction, userId)
-    const found = passkeys.find(({ credential_id }) => credential_id === credentialId)
-    if (found === undefined) throw passkeyErrors.passkeyNotFound()
-    if (passkeys.length === 1) throw passkeyErrors.lastPasskey()
-    await deletePasskey(transaction, found.id)
-  })
-}
+const remove = operation({
+  ...common,
+  id: 'passkeys.remove',
+  method: 'DELETE',
+  path: item,
+  summary: 'Delete one of several passkeys',
+  description: 'The session must have passed two factors.',
+  params,
+  success: noContent,
+  async handle(context: PasskeyContext, { params, http }) {
+    const identity = userOf(http)
+    requireRelyingParty(context)
+    requireTwoFactors(identity)
+    await context.mfa.accounts.database.transaction(async (transaction) => {
+      // One after the other: two at once must not delete the last two.
+      await lockSelf(transaction, identity)
+      const passkeys = await listPasskeys(transaction, identity.userId)
+      const found = passkeys.find(({ credential_id }) => credential_id === params.credential_id)
+      if (found === undefined) throw passkeyErrors.passkeyNotFound()
+      if (passkeys.length === 1) throw passkeyErrors.lastPasskey()
+      await deletePasskey(transaction, found.id)
+    })
+  },
+})
 
-/**
- * Removes all passkeys and the factor; when it was the last factor, the backup codes too.
- *
- * @throws AppError webauthn_disabled, insufficient_aal, no_webauthn_factor
- */
-export async function removeAllPasskeys(context: PasskeyContext, identity: UserIdentity): Promise<void> {
-  requireRelyingParty(context)
-  requireTwoFactors(identity)
-  const { userId } = identity
-  await context.mfa.accounts.database.transaction(async (transaction) => {
-    await lockSelf(transaction, identity)
-    const factor = await findFactor(transaction, userId, 'webauthn')
-    if (factor === undefined) throw passkeyErrors.noWebauthnFactor()
-    await removeFactor(transaction, userId, factor.id)
-  })
-}
+const removeAll = operation({
+  ...common,
+  id: 'passkeys.removeAll',
+  method: 'DELETE',
+  path: factor,
+  summary: 'Remove all passkeys',
+  description: 'The session must have passed two factors. With the last factor the backup codes go too.',
+  success: noContent,
+  async handle(context: PasskeyContext, { http }) {
+    const identity = userOf(http)
+    const { userId } = identity
+    requireRelyingParty(context)
+    requireTwoFactors(identity)
+    await context.mfa.accounts.database.transaction(async (transaction) => {
+      await lockSelf(transaction, identity)
+      const factor = await findFactor(transaction, userId, 'webauthn')
+      if (factor === undefined) throw passkeyErrors.noWebauthnFactor()
+      await removeFactor(transaction, userId, factor.id)
+    })
+  },
+})
+
+/** Passkeys of the signed-in user. */
+export const manageOperations = [list, rename, remove, removeAll]

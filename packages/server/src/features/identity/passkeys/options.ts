@@ -1,6 +1,56 @@
 import { randomBytes } from 'node:crypto'
+import { type Answered, choice, component } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import type { User } from '../accounts/index.ts'
 import type { RelyingParty } from './relying-party.ts'
+
+const base64url = Type.String({ description: 'Base64url.' })
+const timeout = Type.Integer({ description: 'Milliseconds.' })
+const descriptor = Type.Object({
+  type: Type.Literal('public-key'),
+  id: base64url,
+  transports: Type.Optional(Type.Array(Type.String())),
+})
+
+export const PasskeyCreationOptions = component(
+  'PasskeyCreationOptions',
+  Type.Object(
+    {
+      rp: Type.Object({ id: Type.String(), name: Type.String() }),
+      user: Type.Object({ id: base64url, name: Type.String(), displayName: Type.String() }),
+      challenge: base64url,
+      pubKeyCredParams: Type.Array(Type.Object({ type: Type.Literal('public-key'), alg: Type.Integer() })),
+      timeout,
+      excludeCredentials: Type.Array(descriptor),
+      authenticatorSelection: Type.Object({
+        residentKey: Type.Literal('preferred'),
+        requireResidentKey: Type.Boolean(),
+        userVerification: Type.Literal('preferred'),
+      }),
+      attestation: Type.Literal('none'),
+      extensions: Type.Object({ credProps: Type.Boolean() }),
+    },
+    { description: 'For `PublicKeyCredential.parseCreationOptionsFromJSON`.' },
+  ),
+)
+
+export const PasskeyRequestOptions = component(
+  'PasskeyRequestOptions',
+  Type.Object({
+    challenge_id: Type.String({ format: 'uuid' }),
+    options: Type.Object(
+      {
+        rpId: Type.String(),
+        challenge: base64url,
+        timeout,
+        userVerification: choice(['required', 'preferred']),
+        allowCredentials: Type.Optional(Type.Array(descriptor)),
+      },
+      { description: 'For `PublicKeyCredential.parseRequestOptionsFromJSON`.' },
+    ),
+  }),
+)
+export type PasskeyRequestOptions = Answered<typeof PasskeyRequestOptions>
 
 /** How long a challenge lasts. */
 export const challengeSeconds = 300
@@ -23,30 +73,18 @@ export function userHandleOf(userId: string): string {
   return Buffer.from(userId, 'utf8').toString('base64url')
 }
 
-/** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
-export interface RequestOptions {
-  readonly rpId: string
-  /** Base64url. */
-  readonly challenge: string
-  /** Milliseconds. */
-  readonly timeout: number
-  readonly userVerification: 'required' | 'preferred'
-  readonly allowCredentials?: readonly { type: 'public-key'; id: string; transports?: readonly string[] }[]
-}
-
-/** For `PublicKeyCredential.parseCreationOptionsFromJSON`. */
 export function creationOptions(
   { id, name }: { readonly id: string; readonly name: string },
   user: User,
   existing: readonly CredentialDescriptor[],
   challenge: string,
-) {
+): Answered<typeof PasskeyCreationOptions> {
   const userName = user.email ?? user.phone ?? user.id
   return {
     rp: { id, name },
     user: { id: userHandleOf(user.id), name: userName, displayName: userName },
     challenge,
-    pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key' as const, alg })),
+    pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
     timeout: challengeSeconds * 1000,
     excludeCredentials: existing.map(describe),
     authenticatorSelection: {
@@ -55,24 +93,24 @@ export function creationOptions(
       requireResidentKey: false,
       userVerification: 'preferred',
     },
-    attestation: 'none' as const,
+    attestation: 'none',
     extensions: { credProps: true },
   }
 }
 
-/** @param allowed undefined when the passkey is to tell whom it belongs to */
+/** @param allowed undefined when any passkey of the site may answer */
 export function requestOptions(
   { id }: RelyingParty,
   challenge: string,
   userVerification: 'required' | 'preferred',
-  allowed?: readonly CredentialDescriptor[],
-): RequestOptions {
+  allowed: readonly CredentialDescriptor[] | undefined,
+): PasskeyRequestOptions['options'] {
   return {
     rpId: id,
     challenge,
     timeout: challengeSeconds * 1000,
     userVerification,
-    ...(allowed === undefined ? {} : { allowCredentials: allowed.map(describe) }),
+    allowCredentials: allowed?.map(describe),
   }
 }
 
@@ -80,6 +118,6 @@ function describe({ credential_id, transports }: CredentialDescriptor) {
   return {
     type: 'public-key' as const,
     id: credential_id,
-    ...(transports.length === 0 ? {} : { transports }),
+    transports: transports.length === 0 ? undefined : transports,
   }
 }

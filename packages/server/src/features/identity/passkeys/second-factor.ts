@@ -1,37 +1,67 @@
+import { pendingOf } from '../../../http/access/authentication.ts'
 import type { PendingIdentity } from '../../../http/access/identity.ts'
-import { type AuthenticationResponse, type Client, fieldRequired, requireText } from '../accounts/index.ts'
+import { ok, operation } from '../../../http/operation.ts'
+import {
+  type AuthenticationResponse,
+  authenticationSchema,
+  type Client,
+  clientOf,
+  fieldRequired,
+  requireText,
+} from '../accounts/index.ts'
 import { challengeNotFound, challengeUsed, passSecondFactor } from '../mfa/index.ts'
-import { parseAssertion } from './assertion.ts'
-import { findChallengeState, insertChallenge } from './challenges.ts'
+import { type AssertionInput, PasskeyAssertion, parseAssertion, readAssertionInput } from './assertion.ts'
+import { findChallengeState, requestAssertion } from './challenges.ts'
 import type { PasskeyContext } from './context.ts'
 import { passkeyErrors } from './errors.ts'
-import { createChallenge, requestOptions } from './options.ts'
-import { listPasskeys } from './queries.ts'
+import { PasskeyRequestOptions } from './options.ts'
+import { listPasskeys } from './passkey.ts'
 import { requireRelyingParty } from './relying-party.ts'
-import type { AskedAssertion, GivenAssertion } from './sign-in.ts'
 import { useAssertion } from './use-assertion.ts'
 
 const refusals = { unknownChallenge: challengeNotFound, failed: passkeyErrors.webauthnAssertionFailed }
 
-/** Asks for a passkey of a sign-in that waits. @throws AppError webauthn_disabled, no_webauthn_factor */
+const challenge = operation({
+  id: 'passkeys.challenge',
+  method: 'POST',
+  path: '/api/auth/mfa/webauthn/challenge',
+  guard: 'mfa',
+  tag: 'passkeys',
+  summary: 'Request a passkey as second factor',
+  success: ok(PasskeyRequestOptions),
+  handle: async (context: PasskeyContext, { http }) => await challengePasskey(context, pendingOf(http)),
+})
+
+const verify = operation({
+  id: 'passkeys.verify',
+  method: 'POST',
+  path: '/api/auth/mfa/webauthn/verify',
+  guard: 'mfa',
+  tag: 'passkeys',
+  summary: 'Complete the sign-in by a passkey',
+  body: PasskeyAssertion,
+  success: ok(authenticationSchema),
+  handle: async (context: PasskeyContext, { body, http }) =>
+    await verifyPasskey(context, pendingOf(http), readAssertionInput(body), clientOf(http)),
+})
+
+/** Passkeys as second factor. */
+export const secondFactorOperations = [challenge, verify]
+
+/** Requests a passkey of the user whose sign-in is pending. @throws AppError webauthn_disabled, no_webauthn_factor */
 export async function challengePasskey(
   context: PasskeyContext,
   { userId }: PendingIdentity,
-): Promise<AskedAssertion> {
+): Promise<PasskeyRequestOptions> {
   const party = requireRelyingParty(context)
   const { database } = context.mfa.accounts
   const passkeys = await listPasskeys(database, userId)
   if (passkeys.length === 0) throw passkeyErrors.noWebauthnFactor()
-  const challenge = createChallenge()
-  const ids = passkeys.map(({ credential_id }) => credential_id)
-  return {
-    challenge_id: await insertChallenge(database, { kind: 'second_factor', userId }, challenge, ids),
-    options: requestOptions(party, challenge, 'preferred', passkeys),
-  }
+  return await requestAssertion(database, party, { kind: 'second_factor', userId }, passkeys)
 }
 
 /**
- * Completes a sign-in by a passkey of its user.
+ * Completes a pending sign-in by a passkey of its user.
  *
  * @throws AppError webauthn_disabled, field_required, challenge_not_found, challenge_used, invalid_assertion_response,
  * webauthn_assertion_failed, cloned_authenticator, too_many_mfa_failures
@@ -39,7 +69,7 @@ export async function challengePasskey(
 export async function verifyPasskey(
   context: PasskeyContext,
   pending: PendingIdentity,
-  given: GivenAssertion,
+  given: AssertionInput,
   client: Client,
 ): Promise<AuthenticationResponse> {
   const party = requireRelyingParty(context)

@@ -1,76 +1,128 @@
+import type { FastifyReply } from 'fastify'
+import { ok, operation } from '../../../http/operation.ts'
+import { addressKey } from '../../../http/requests/client-address.ts'
+import { checkedByHandler, requiredByHandler } from '../../../http/schemas.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { Type } from '../../../lib/type.ts'
 import { type AttemptLimit, requireAllowed } from '../../operations/throttle/index.ts'
 import {
   type AuthenticationResponse,
   accountLimits,
+  authenticationSchema,
   type Client,
+  clientOf,
   fieldRequired,
   findUserById,
   requireEmail,
   requireText,
   startSession,
 } from '../accounts/index.ts'
-import { parseAssertion } from './assertion.ts'
-import { type ChallengeUse, insertChallenge } from './challenges.ts'
+import { type AssertionInput, PasskeyAssertion, parseAssertion, readAssertionInput } from './assertion.ts'
+import { type ChallengeUse, requestAssertion } from './challenges.ts'
 import type { PasskeyContext } from './context.ts'
 import { decoyCredentials } from './decoy.ts'
 import { passkeyErrors } from './errors.ts'
-import { createChallenge, type RequestOptions, requestOptions } from './options.ts'
-import { listSignInPasskeys } from './queries.ts'
+import { PasskeyRequestOptions } from './options.ts'
+import { listSignInPasskeys } from './passkey.ts'
 import { requireRelyingParty } from './relying-party.ts'
 import { useAssertion } from './use-assertion.ts'
 
 const refusals = { unknownChallenge: passkeyErrors.invalidPasskey, failed: passkeyErrors.invalidPasskey }
 
-export interface AskedAssertion {
-  readonly challenge_id: string
-  readonly options: RequestOptions
-}
+/** Part of every description below. */
+const common = { method: 'POST', guard: 'public', tag: 'passkeys' } as const
+const signIn = '/api/auth/webauthn/login'
 
-export interface GivenAssertion {
-  readonly challenge_id?: string | undefined
-  /** What `navigator.credentials.get` answered. */
-  readonly assertion_response?: unknown
+const begin = operation({
+  ...common,
+  id: 'passkeys.beginSignIn',
+  path: `${signIn}/begin`,
+  summary: 'Begin to sign in by a passkey of an account',
+  description: 'The response has the same form whether there is such an account or not.',
+  body: Type.Object({
+    email: requiredByHandler(checkedByHandler({ format: 'email' }, Type.String({ maxLength: 320 }))),
+  }),
+  success: ok(PasskeyRequestOptions),
+  async handle(context: PasskeyContext, { body, http }, reply) {
+    forbidStorage(reply)
+    return await beginSignInByEmail(context, body.email, addressKey(http))
+  },
+})
+
+const finish = operation({
+  ...common,
+  id: 'passkeys.finishSignIn',
+  path: `${signIn}/finish`,
+  summary: 'Sign in by a passkey',
+  body: PasskeyAssertion,
+  success: ok(authenticationSchema),
+  async handle(context: PasskeyContext, { body, http }, reply) {
+    forbidStorage(reply)
+    return await finishSignIn(context, 'email', readAssertionInput(body), clientOf(http), addressKey(http))
+  },
+})
+
+const beginDiscoverable = operation({
+  ...common,
+  id: 'passkeys.beginDiscoverableSignIn',
+  path: `${signIn}/discover/begin`,
+  summary: 'Begin to sign in by any passkey of this site',
+  success: ok(PasskeyRequestOptions),
+  async handle(context: PasskeyContext, { http }, reply) {
+    forbidStorage(reply)
+    return await beginDiscoverableSignIn(context, addressKey(http))
+  },
+})
+
+const finishDiscoverable = operation({
+  ...common,
+  id: 'passkeys.finishDiscoverableSignIn',
+  path: `${signIn}/discover/finish`,
+  summary: 'Sign in by a passkey that names its user',
+  body: PasskeyAssertion,
+  success: ok(authenticationSchema),
+  async handle(context: PasskeyContext, { body, http }, reply) {
+    forbidStorage(reply)
+    const given = readAssertionInput(body)
+    return await finishSignIn(context, 'discoverable', given, clientOf(http), addressKey(http))
+  },
+})
+
+/** Sign-in by a passkey alone. */
+export const signInOperations = [begin, finish, beginDiscoverable, finishDiscoverable]
+
+function forbidStorage(reply: FastifyReply): void {
+  void reply.header('cache-control', 'no-store')
 }
 
 /**
- * Asks for a passkey of the account with this address. Without such an account, or when it has none that it can be entered
- * with, made-up ones are asked for: the answer says nothing, and takes the same steps.
+ * Requests a passkey of the account with this address. Without such an account, or when none of its passkeys may enter it,
+ * made-up ones are requested: the response says nothing, and takes the same steps.
  *
  * @throws AppError webauthn_disabled, field_required, invalid_email, too_many_requests
  */
-export async function beginSignInByEmail(
+async function beginSignInByEmail(
   context: PasskeyContext,
   given: string | undefined,
   address: string,
-): Promise<AskedAssertion> {
+): Promise<PasskeyRequestOptions> {
   const party = requireRelyingParty(context)
   const { database, keys } = context.mfa.accounts
   const email = requireEmail(given)
   await requireAttempt(context, limitsOf(context).begun, address)
   const passkeys = await listSignInPasskeys(database, email)
   const decoys = decoyCredentials(keys, email)
-  const asked = passkeys.length > 0 ? passkeys : decoys
-  const challenge = createChallenge()
-  const ids = asked.map(({ credential_id }) => credential_id)
-  return {
-    challenge_id: await insertChallenge(database, { kind: 'email' }, challenge, ids),
-    options: requestOptions(party, challenge, 'required', asked),
-  }
+  return await requestAssertion(database, party, { kind: 'email' }, passkeys.length > 0 ? passkeys : decoys)
 }
 
-/** Asks for any passkey of this site. @throws AppError webauthn_disabled, too_many_requests */
+/** Requests any passkey of this site. @throws AppError webauthn_disabled, too_many_requests */
 export async function beginDiscoverableSignIn(
   context: PasskeyContext,
   address: string,
-): Promise<AskedAssertion> {
+): Promise<PasskeyRequestOptions> {
   const party = requireRelyingParty(context)
   await requireAttempt(context, limitsOf(context).begun, address)
-  const challenge = createChallenge()
-  return {
-    challenge_id: await insertChallenge(context.mfa.accounts.database, { kind: 'discoverable' }, challenge),
-    options: requestOptions(party, challenge, 'required'),
-  }
+  return await requestAssertion(context.mfa.accounts.database, party, { kind: 'discoverable' })
 }
 
 /**
@@ -83,7 +135,7 @@ export async function beginDiscoverableSignIn(
 export async function finishSignIn(
   context: PasskeyContext,
   kind: 'email' | 'discoverable',
-  given: GivenAssertion,
+  given: AssertionInput,
   client: Client,
   address: string,
 ): Promise<AuthenticationResponse> {

@@ -7,7 +7,7 @@ import type { PasskeyContext } from './context.ts'
 import { decoyKey } from './decoy.ts'
 import { passkeyErrors } from './errors.ts'
 import { userHandleOf } from './options.ts'
-import { lockPasskey, type Passkey, recordUse } from './queries.ts'
+import { lockPasskey, recordUse, type StoredPasskey } from './passkey.ts'
 import type { RelyingParty } from './relying-party.ts'
 
 /** An assertion and what it answers. */
@@ -30,7 +30,7 @@ export async function useAssertion(
   context: PasskeyContext,
   transaction: Queryable,
   attempt: AssertionAttempt,
-): Promise<Passkey> {
+): Promise<StoredPasskey> {
   const { use, challengeId, assertion, party, refusals } = attempt
   const { log } = context
   const { credentialId } = assertion
@@ -70,7 +70,7 @@ export async function useAssertion(
   return passkey
 }
 
-function keyOf({ public_key, is_backup_eligible }: Passkey) {
+function keyOf({ public_key, is_backup_eligible }: StoredPasskey) {
   return { publicKey: public_key, isBackupEligible: is_backup_eligible }
 }
 
@@ -80,10 +80,10 @@ function keyOf({ public_key, is_backup_eligible }: Passkey) {
  * @throws Error that says why not, for the log
  */
 function requireAsked(
-  passkey: Passkey | undefined,
+  passkey: StoredPasskey | undefined,
   { use, assertion }: AssertionAttempt,
   credentialIds: readonly string[] | undefined,
-): asserts passkey is Passkey {
+): asserts passkey is StoredPasskey {
   if (passkey === undefined) throw new Error('there is no such passkey')
   if (credentialIds?.includes(passkey.credential_id) === false)
     throw new Error('the passkey was not asked for')

@@ -352,6 +352,14 @@ describe('finishing', () => {
     expect((await finish(body)).status).toBe(200)
   })
 
+  test('has one name of each member in the API document', async () => {
+    const { components } = (await accounts.app.request('GET', '/api/openapi.json')).json
+    const { PasskeyAssertion, PasskeysConfirmInput } = components.schemas
+    expect(PasskeyAssertion.required).toEqual(['challenge_id', 'assertion_response'])
+    expect(Object.keys(PasskeyAssertion.properties)).toEqual(PasskeyAssertion.required)
+    expect(Object.keys(PasskeysConfirmInput.properties)).toEqual(['display_name', 'attestation_response'])
+  })
+
   test('is refused to a user who is disabled, and changes nothing', async () => {
     const who = await passkeyUser(accounts)
     const before = idsOf(await begin(who.user.email))

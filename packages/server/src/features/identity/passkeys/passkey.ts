@@ -1,31 +1,51 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { type Answered, component, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import type { PasskeyUse } from './assertion.ts'
 import type { VerifiedPasskey } from './attestation.ts'
 import type { CredentialDescriptor } from './options.ts'
 
-/** A row of `basalt.passkeys`, as far as it is read. */
-export interface Passkey extends CredentialDescriptor {
+/** Passkey as its user sees it. */
+export const Passkey = component(
+  'Passkey',
+  Type.Object(
+    {
+      credential_id: Type.String({ description: 'Base64url.' }),
+      display_name: Type.String(),
+      transports: Type.Array(Type.String()),
+      created_at: timestamp,
+      last_used_at: Type.Optional(timestamp),
+    },
+    { description: 'Passkey; without `last_used_at` until it is used.' },
+  ),
+)
+
+/** Passkey as it is stored, without its counter. */
+export interface StoredPasskey extends CredentialDescriptor {
   readonly id: string
   readonly user_id: string
-  readonly credential_id: string
   readonly public_key: Buffer
-  readonly transports: string[]
   readonly display_name: string
   readonly is_backup_eligible: boolean
-  /** Whether the passkey has ever shown, beside another factor, that it verifies its user. */
+  /** True once the passkey has verified its user beside another factor. */
   readonly is_user_verified: boolean
   readonly created_at: Date
   readonly last_used_at: Date | null
   readonly [column: string]: unknown
 }
 
+export function describePasskey(stored: StoredPasskey): Answered<typeof Passkey> {
+  const { credential_id, display_name, transports, created_at, last_used_at } = stored
+  return { credential_id, display_name, transports, created_at, last_used_at: last_used_at ?? undefined }
+}
+
 const columns = sql`p.id, p.user_id, p.credential_id, p.public_key, p.transports, p.display_name, p.is_backup_eligible,
   p.is_user_verified, p.created_at, p.last_used_at`
 
 /** The oldest first. */
-export async function listPasskeys(database: Queryable, userId: string): Promise<Passkey[]> {
-  return await database.many<Passkey>(sql`
+export async function listPasskeys(database: Queryable, userId: string): Promise<StoredPasskey[]> {
+  return await database.many<StoredPasskey>(sql`
     select ${columns} from basalt.passkeys p where p.user_id = ${userId} order by p.created_at, p.id`)
 }
 
@@ -50,8 +70,8 @@ export async function lockPasskey(
   database: Queryable,
   credentialId: string,
   userId: string | null,
-): Promise<Passkey | undefined> {
-  return await database.maybeOne<Passkey>(sql`
+): Promise<StoredPasskey | undefined> {
+  return await database.maybeOne<StoredPasskey>(sql`
     with owner as materialized (
       select u.id from basalt.users u
       where u.id = (select user_id from basalt.passkeys where credential_id = ${credentialId})
@@ -67,9 +87,9 @@ export async function insertPasskey(
   database: Queryable,
   userId: string,
   passkey: VerifiedPasskey & { readonly transports: readonly string[]; readonly displayName: string },
-): Promise<Passkey | undefined> {
+): Promise<StoredPasskey | undefined> {
   const { credentialId, publicKey, signCount, transports, displayName, aaguid } = passkey
-  return await database.maybeOne<Passkey>(sql`
+  return await database.maybeOne<StoredPasskey>(sql`
     insert into basalt.passkeys as p (user_id, credential_id, public_key, sign_count, transports, display_name,
       is_backup_eligible, is_backed_up, is_user_verified, aaguid)
     values (${userId}, ${credentialId}, ${Buffer.from(publicKey)}, ${signCount}, ${transports}::text[],
@@ -97,8 +117,8 @@ export async function renamePasskey(
   userId: string,
   credentialId: string,
   displayName: string,
-): Promise<Passkey | undefined> {
-  return await database.maybeOne<Passkey>(sql`
+): Promise<StoredPasskey | undefined> {
+  return await database.maybeOne<StoredPasskey>(sql`
     update basalt.passkeys p set display_name = ${displayName}
     where p.user_id = ${userId} and p.credential_id = ${credentialId}
     returning ${columns}`)

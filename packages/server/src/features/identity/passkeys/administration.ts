@@ -1,0 +1,58 @@
+import { noContent, ok, operation } from '../../../http/operation.ts'
+import { uuidByHandler } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import { recordAudit } from '../../operations/audit/index.ts'
+import { lockUser, requireUser, userNotFound } from '../accounts/index.ts'
+import { findFactor, removeFactor } from '../mfa/index.ts'
+import type { PasskeyContext } from './context.ts'
+import { passkeyErrors } from './errors.ts'
+import { PasskeyList } from './manage.ts'
+import { deletePasskey, describePasskey, listPasskeys } from './passkey.ts'
+
+/** Part of every description below. */
+const common = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
+
+const list = operation({
+  ...common,
+  id: 'users.listPasskeys',
+  method: 'GET',
+  path: '/api/admin/users/:id/passkeys',
+  summary: 'List the passkeys of a user',
+  params: Type.Object({ id: uuidByHandler() }),
+  success: ok(PasskeyList),
+  async handle({ mfa }: PasskeyContext, { params: { id } }) {
+    const { database } = mfa.accounts
+    await requireUser(database, id)
+    return { credentials: (await listPasskeys(database, id)).map(describePasskey) }
+  },
+})
+
+const remove = operation({
+  ...common,
+  id: 'users.removePasskey',
+  method: 'DELETE',
+  path: '/api/admin/users/:id/passkeys/:credential_id',
+  summary: 'Remove a passkey of a user',
+  description: 'With the last passkey its factor goes, and with the last factor the backup codes.',
+  params: Type.Object({ id: uuidByHandler(), credential_id: Type.String() }),
+  success: noContent,
+  async handle({ mfa }: PasskeyContext, { params, origin }) {
+    const { id: userId, credential_id: credentialId } = params
+    await mfa.accounts.database.transaction(async (transaction) => {
+      // One after the other: two at once must not leave a factor without a passkey.
+      if ((await lockUser(transaction, userId)) === undefined) throw userNotFound()
+      const passkeys = await listPasskeys(transaction, userId)
+      const found = passkeys.find(({ credential_id }) => credential_id === credentialId)
+      if (found === undefined) throw passkeyErrors.passkeyNotFound()
+      const factor = passkeys.length === 1 ? await findFactor(transaction, userId, 'webauthn') : undefined
+      await deletePasskey(transaction, found.id)
+      if (factor !== undefined) await removeFactor(transaction, userId, factor.id)
+      const detail = { credentialId, displayName: found.display_name }
+      const entry = { action: 'users.remove_passkey', target: userId, detail }
+      await recordAudit(transaction, { actor: 'admin', ...entry, origin })
+    })
+  },
+})
+
+/** Passkeys of users, for administrators; also while passkeys are switched off. */
+export const administrationOperations = [list, remove]
