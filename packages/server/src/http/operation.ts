@@ -10,6 +10,7 @@ import {
   binary,
   type DocumentedBody,
   noContent as emptyBody,
+  optionalSecurity,
   responses,
 } from './schemas.ts'
 import type { HttpServer } from './server.ts'
@@ -98,11 +99,12 @@ export type Operation<
   readonly description?: string
   readonly params?: Params
   readonly query?: Query
+  readonly headers?: TSchema
   readonly body?: Body
   /** Body that the handler reads from `http` by itself, as in a scope of `acceptRaw`. */
   readonly documentedBody?: DocumentedBody
   /** Bytes of the body at most, where it is not `server.body_limit`. */
-  readonly bodyLimit?: number
+  readonly bodyLimit?: number | ((deps: Deps) => number)
   readonly success: Success<Result>
   /** Bodies of other documented responses, by the status that the handler sets. */
   readonly otherResponses?: Readonly<Record<number, TSchema>>
@@ -154,7 +156,9 @@ function addOperation<Deps>(app: HttpServer, deps: Deps, description: Operation<
     url,
     config: configOf(description),
     schema: schemaOf(description),
-    ...(bodyLimit === undefined ? {} : { bodyLimit }),
+    ...(bodyLimit === undefined
+      ? {}
+      : { bodyLimit: typeof bodyLimit === 'number' ? bodyLimit : bodyLimit(deps) }),
     async handler(request, reply) {
       void reply.code(success.status)
       if (success.type !== undefined) void reply.type(success.type)
@@ -177,15 +181,16 @@ function configOf({ id, ...admission }: Operation<never>) {
 }
 
 function schemaOf(operation: Operation<never>) {
-  const { guard, tag, summary, description, params, query, body, documentedBody } = operation
+  const { guard, tag, summary, description, params, query, headers, body, documentedBody } = operation
   const { success, otherResponses } = operation
   return {
     tags: [tag],
-    ...(guard === 'public' ? {} : { security: bearerSecurity }),
+    ...(guard === 'public' ? {} : { security: guard === 'optional' ? optionalSecurity : bearerSecurity }),
     summary,
     ...(description === undefined ? {} : { description }),
     ...(params === undefined ? {} : { params }),
     ...(query === undefined ? {} : { querystring: query }),
+    ...(headers === undefined ? {} : { headers }),
     ...(body === undefined ? {} : { body }),
     ...(documentedBody === undefined ? {} : { documentedBody }),
     response: responses({ [success.status]: success.body, ...otherResponses }),

@@ -167,6 +167,9 @@ export const noContent = Type.Null({ description: 'No content.' })
 /** The route takes a token. */
 export const bearerSecurity: Record<string, string[]>[] = [{ bearer: [] }]
 
+/** The route also takes requests without a token. */
+export const optionalSecurity: Record<string, string[]>[] = [{}, ...bearerSecurity]
+
 /** A member whose lack its handler answers with an error of its own: optional to the check, required in the API document. */
 export function requiredByHandler<Schema extends TSchema>(schema: Schema) {
   const isText = (schema as { type?: unknown }).type === 'string'

@@ -104,9 +104,7 @@ function describeMembers({ properties, ...schema }: ObjectSchema): ObjectSchema 
   return {
     ...schema,
     ...(required.length === 0 ? {} : { required: [...(schema.required ?? []), ...required] }),
-    properties: Object.fromEntries(
-      members.map(([name, member]) => [name, { ...member, ...member.documented?.keywords }]),
-    ),
+    properties,
   }
 }
 

@@ -12,7 +12,7 @@ const errorResponse = {
 
 /**
  * Moves named schemas, and the error response, among the components of an OpenAPI document, and refers to them wherever
- * they are used (OpenAPI 3.1 §4.8.7).
+ * they are used (OpenAPI 3.1 §4.8.7). Keywords that only the document has are added to their schemas.
  *
  * @throws Error when two different schemas have one name
  */
@@ -24,7 +24,8 @@ export function collectComponents<Document extends { components?: object; paths?
   function visit(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(visit)
     if (typeof value !== 'object' || value === null) return value
-    const { documented, ...part } = value as Part & { documented?: Documented }
+    const { documented, ...rest } = value as Part & { documented?: Documented }
+    const part = { ...rest, ...documented?.keywords }
     const visited = Object.fromEntries(Object.entries(part).map(([name, each]) => [name, visit(each)]))
     const name = documented?.component
     if (name === undefined) {

@@ -66,6 +66,12 @@ export function acceptRaw(app: FastifyInstance): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 }
 
+/** Bodies as streams, whatever their type. Without a content type there is no body: its handler reads the request. */
+export function acceptStreams(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+}
+
 /** Without content its type does not matter: `fetch` names `text/plain` for an empty text. */
 function acceptNothingElse(app: FastifyInstance, expected: string): void {
   app.decorate('acceptedType', expected)

@@ -1,0 +1,12 @@
+/** Row of an object whose optional members are columns that may be null. */
+export type RowOf<Value> = {
+  readonly [Name in keyof Value]-?: object extends Pick<Value, Name>
+    ? Exclude<Value[Name], undefined> | null
+    : Value[Name]
+}
+
+/** Returns the object of a row: members that are null are absent. */
+export function withoutNulls<Value extends object>(row: RowOf<Value>): Value {
+  // Only optional members can be null.
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as Value
+}
