@@ -768,21 +768,19 @@ export type CallerReference = {
   readonly isAnonymous?: boolean | undefined
 }
 
-/** Exactly one of the two. */
-export type CdnPurgeInput = {
-  /** Absolute http or https URLs. */
-  readonly urls?: ReadonlyArray<string> | undefined
-  /** All copies; once a minute from one address. */
-  readonly purge_all?: boolean | undefined
+export type CdnPurge = {
+  readonly operation: 'purge_urls' | 'purge_all'
+  /** Number of distinct addresses; 1 for all. */
+  readonly submitted: number
+  readonly provider: 'nop' | 'cloudflare' | 'cloudfront' | 'webhook'
 }
 
-export type CdnPurgeResult = {
-  /** purge_urls or purge_all */
-  readonly operation: string
-  /** Addresses without repetitions; 1 for all. */
-  readonly submitted: number
-  /** nop, cloudflare, cloudfront or webhook */
-  readonly provider: string
+/** Exactly one of the two. */
+export type CdnPurgeInput = {
+  /** Absolute http or https URLs without a user name. */
+  readonly urls?: ReadonlyArray<string> | undefined
+  /** All copies; once a minute from one address. */
+  readonly purge_all?: true | undefined
 }
 
 export type CollectionsBatchAcrossInput = {
@@ -887,22 +885,28 @@ export type Deploy = {
   readonly updatedAt: string
 }
 
+export type DeployPage = {
+  readonly deploys: ReadonlyArray<Deploy>
+  readonly totalCount: number
+  readonly page: number
+  readonly perPage: number
+}
+
 export type Domain = {
   readonly id: string
   /** In ASCII. */
   readonly hostname: string
   readonly environment: string
-  /** permanent or temporary */
-  readonly redirectMode?: string | undefined
-  /** pending_verification, verified, active, verification_failed, verification_lapsed or tombstoned */
-  readonly status: string
-  /** The record of the DNS that proves whose the domain is. */
+  readonly redirectMode?: 'permanent' | 'temporary' | undefined
+  readonly status: 'pending_verification' | 'verified' | 'active' | 'verification_failed' | 'verification_lapsed' | 'tombstoned'
+  /** DNS record that proves the ownership of the domain. */
   readonly verification: {
-    readonly type: string
+    readonly type: 'TXT'
     readonly name: string
     readonly value: string
   }
   readonly siteId?: string | undefined
+  /** Result of the last check, unless it succeeded. */
   readonly lastError?: string | undefined
   /** RFC 3339, UTC. */
   readonly verifiedAt?: string | undefined
@@ -925,10 +929,10 @@ export type DomainPage = {
 export type DomainsCreateInput = {
   /** Such as `shop.example.com`. */
   readonly hostname: string
-  /** `production` unless given; a label of yours. */
+  /** Label of your choice. */
   readonly environment?: string | undefined
-  /** `permanent` or `temporary`: how the address below the parent domain leads here. Both serve the site unless given. */
-  readonly redirectMode?: string | undefined
+  /** Redirect from the address below the parent domain to this one. Both serve the site unless given. */
+  readonly redirectMode?: 'permanent' | 'temporary' | undefined
 }
 
 export type Embedding = {
@@ -1901,6 +1905,8 @@ export type PasskeyAssertion = {
       readonly userHandle?: string | null | undefined
     }
   }
+  readonly challengeId?: string | undefined
+  readonly assertion?: unknown | undefined
 }
 
 /** For `PublicKeyCredential.parseCreationOptionsFromJSON`. */
@@ -1981,6 +1987,7 @@ export type PasskeysConfirmInput = {
       readonly transports?: ReadonlyArray<string> | undefined
     }
   }
+  readonly attestation?: unknown | undefined
 }
 
 export type PasskeysListResult = {
@@ -2693,7 +2700,7 @@ export type Site = {
   readonly name: string
   /** The host name of the site begins with it. */
   readonly slug: string
-  /** Whether a navigation to a missing path is answered with index.html. */
+  /** A navigation to a missing path is answered with index.html. */
   readonly spaMode: boolean
   readonly customDomainId?: string | undefined
   /** RFC 3339, UTC. */
@@ -2701,8 +2708,15 @@ export type Site = {
   /** RFC 3339, UTC. */
   readonly updatedAt: string
   readonly liveDeployId?: string | undefined
-  /** Where visitors reach it; absent while `sites.base_domain` names no domain. */
+  /** Address for visitors; absent while `sites.base_domain` names no domain. */
   readonly url?: string | undefined
+}
+
+export type SitePage = {
+  readonly sites: ReadonlyArray<Site>
+  readonly totalCount: number
+  readonly page: number
+  readonly perPage: number
 }
 
 export type SitesAddFilesInput = {
@@ -2724,36 +2738,21 @@ export type SitesCheckTlsResult = {
 
 export type SitesCreateInput = {
   readonly name: string
-  readonly spaMode?: boolean | undefined
-  /** UUID. */
-  readonly customDomainId?: string | undefined
   /** A DNS label. */
   readonly slug: string
+  readonly spaMode?: boolean | undefined
+  readonly customDomainId?: string | undefined
 }
 
 export type SitesFailDeployInput = {
   readonly errorMessage?: string | undefined
 }
 
-export type SitesListDeploysResult = {
-  readonly deploys: ReadonlyArray<Deploy>
-  readonly totalCount: number
-  readonly page: number
-  readonly perPage: number
-}
-
-export type SitesListResult = {
-  readonly sites: ReadonlyArray<Site>
-  readonly totalCount: number
-  readonly page: number
-  readonly perPage: number
-}
-
 export type SitesUpdateInput = {
   readonly name?: string | undefined
   readonly spaMode?: boolean | undefined
-  /** UUID. */
   readonly customDomainId?: string | undefined
+  /** Not together with `customDomainId`. */
   readonly clearCustomDomain?: boolean | undefined
 }
 
@@ -4434,7 +4433,7 @@ export interface Operations {
     readonly path: 'admin/storage/cdn/purge'
     readonly query: never
     readonly body: CdnPurgeInput
-    readonly answer: CdnPurgeResult
+    readonly answer: CdnPurge
   }
   'collections.batch': {
     readonly method: 'POST'
@@ -5561,14 +5560,14 @@ export interface Operations {
     readonly path: 'admin/sites'
     readonly query: 'page' | 'perPage'
     readonly body: undefined
-    readonly answer: SitesListResult
+    readonly answer: SitePage
   }
   'sites.listDeploys': {
     readonly method: 'GET'
     readonly path: `admin/sites/${string}/deploys`
     readonly query: 'page' | 'perPage'
     readonly body: undefined
-    readonly answer: SitesListDeploysResult
+    readonly answer: DeployPage
   }
   'sites.promoteDeploy': {
     readonly method: 'POST'

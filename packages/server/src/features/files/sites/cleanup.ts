@@ -1,7 +1,7 @@
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
-import { deleteOldTombstones } from './domains/domain-queries.ts'
+import { deleteOldTombstones } from './domains/domain.ts'
 
 export const cleanupJobName = 'site_cleanup'
 

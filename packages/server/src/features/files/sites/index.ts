@@ -3,26 +3,24 @@ import type { Notifications } from '../../../database/notifications/notification
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { ServerConfig } from '../../../http/config.ts'
+import { addOperations } from '../../../http/operation.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
 import type { PurgeChanged } from '../cdn/index.ts'
 import { createSiteAddress } from './address.ts'
-import { createDeployService } from './administration/deploys.ts'
-import { createFileService } from './administration/files.ts'
+import { deployOperations } from './administration/operations/deploys.ts'
+import { fileRoutes } from './administration/operations/files.ts'
+import { siteOperations } from './administration/operations/sites.ts'
 import { createSitePurge } from './administration/site-purge.ts'
-import { createSiteService } from './administration/sites.ts'
 import { defineCleanup } from './cleanup.ts'
 import type { SitesConfig } from './config.ts'
-import { createDomainService } from './domains/domains.ts'
+import { domainOperations } from './domains/operations.ts'
 import { defineReverification } from './domains/reverify-job.ts'
-import { domainRoutes, tlsCheckRoute } from './domains/routes.ts'
 import { createTxtResolver, type ResolveTxt } from './domains/verification.ts'
-import { siteRoutes } from './routes.ts'
 import { createBlobCache } from './serving/blob-cache.ts'
 import { LiveSites } from './serving/live-sites.ts'
 import { servingRoutes, siteRewriter } from './serving/routes.ts'
 import { createSiteHosts } from './serving/site-hosts.ts'
-import { uploadRoutes } from './upload-routes.ts'
 
 export type { ResolveTxt } from './domains/verification.ts'
 export { siteErrorTable } from './errors.ts'
@@ -43,7 +41,6 @@ export interface SitesDeps {
 /** Static sites: their deploys, which of them is live, and serving those. */
 export function sites(deps: SitesDeps) {
   const { config, server, database, queue, notifications, resolveTxt = createTxtResolver() } = deps
-  const maxFileSize = config.max_file_size
   const baseDomain = config.base_domain || (isReachedAtLoopback(server) ? 'localhost' : '')
   const ownHost = server.public_base_url === '' ? server.host : new URL(server.public_base_url).hostname
   const addressOf = createSiteAddress(deps.publicBaseUrl, baseDomain)
@@ -51,23 +48,15 @@ export function sites(deps: SitesDeps) {
   const live = new LiveSites(database, notifications)
   const hosts = createSiteHosts(live, baseDomain, ownHost)
   const served = { sites: live, blobs: createBlobCache(database) }
-  const domains = createDomainService({
-    database,
-    live,
-    throttle: createThrottle(database),
-    resolveTxt,
-    isOwnHost: hosts.isOwn,
-  })
   defineCleanup(database, queue, config.kept_deploys)
   defineReverification(database, queue, resolveTxt)
   const feature: Feature = {
     name: 'sites',
     routes(app) {
-      const parts = { ...deps, live, addressOf, purgeSite }
-      siteRoutes(app, createSiteService(parts), createDeployService(parts))
-      uploadRoutes(app, createFileService({ database, maxFileSize }), maxFileSize)
-      domainRoutes(app, domains)
-      tlsCheckRoute(app, hosts.hasSite)
+      addOperations(app, { ...deps, live, addressOf, purgeSite }, [...siteOperations, ...deployOperations])
+      fileRoutes(app, { database, maxFileSize: config.max_file_size })
+      const throttle = createThrottle(database)
+      addOperations(app, { database, live, throttle, resolveTxt, hosts }, domainOperations)
       servingRoutes(app, served, hosts, addressOf)
     },
   }

@@ -1,7 +1,7 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import type { Compressed } from './compress.ts'
-import type { DeployRow } from './deploy-queries.ts'
+import { type DeployRow, deployColumns } from './deploy.ts'
 
 export interface NewFile {
   readonly path: string
@@ -10,7 +10,7 @@ export interface NewFile {
   readonly contentType: string
 }
 
-/** Uploads of one deploy wait for one another and for its promotion. False when it takes no files. */
+/** Locks a deploy for an upload; false when it takes no files. */
 export async function lockUploading(transaction: Queryable, siteId: string, id: string): Promise<boolean> {
   const count = await transaction.count(sql`
     select from basalt.site_deploys
@@ -35,7 +35,7 @@ export async function hasBlob(database: Queryable, sha256: Buffer): Promise<bool
   return (await database.count(sql`select from basalt.site_blobs where sha256 = ${sha256}::bytea`)) === 1
 }
 
-/** Those of the files whose content is stored, with the size it has; it stays until the transaction ends. */
+/** Finds content that is stored, with its size, and keeps it until the transaction ends. */
 export async function findStored(
   transaction: Queryable,
   hashes: readonly Buffer[],
@@ -45,7 +45,7 @@ export async function findStored(
     where sha256 = any(${hashes}::bytea[]) order by sha256 for key share`)
 }
 
-/** Into a deploy that is locked; a file that is there already is replaced and counted once. */
+/** Adds files to a deploy that is locked. A file that exists is replaced and counted once. */
 export async function putFiles(
   transaction: Queryable,
   deployId: string,
@@ -76,5 +76,5 @@ export async function putFiles(
         + (select coalesce(sum(size), 0) from given) - (select coalesce(sum(size), 0) from replaced),
       updated_at = now()
     where d.id = ${deployId}::uuid
-    returning d.id, d.site_id, d.status, d.file_count, d.total_bytes, d.error_message, d.created_at, d.updated_at`)
+    returning ${deployColumns}`)
 }

@@ -1,10 +1,19 @@
-export interface PageInput {
-  readonly page?: number | undefined
-  readonly perPage?: number | undefined
+import { component } from '../../../../http/schemas.ts'
+import { type Static, type TSchema, Type } from '../../../../lib/type.ts'
+
+export const pageQuery = Type.Object({
+  page: Type.Optional(Type.Integer({ description: 'From 1.' })),
+  perPage: Type.Optional(Type.Integer({ description: 'At most 100; 20 unless given, or out of bounds.' })),
+})
+
+/** Named page whose items are a member of their own name. */
+export function pageOf<Items extends Record<string, TSchema>>(name: string, items: Items) {
+  const totals = { totalCount: Type.Integer(), page: Type.Integer(), perPage: Type.Integer() }
+  return component(name, Type.Object({ ...items, ...totals }))
 }
 
-/** A page size out of bounds is the one without a wish. */
-export function readPageB({ page = 1, perPage = 20 }: PageInput) {
+/** Reads a page. A size out of bounds is the default. */
+export function readPage({ page = 1, perPage = 20 }: Static<typeof pageQuery>) {
   const size = perPage < 1 || perPage > 100 ? 20 : perPage
   const number = Math.min(Math.max(page, 1), 1_000_000)
   return { page: number, perPage: size, offset: (number - 1) * size }

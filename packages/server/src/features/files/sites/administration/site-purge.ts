@@ -4,7 +4,7 @@ import type { PurgeChanged } from '../../cdn/index.ts'
 import type { SiteAddress } from '../address.ts'
 import { ruleFiles } from '../rules/site-rules.ts'
 import { isHashedName } from '../serving/file-name.ts'
-import type { SiteRow } from './site-queries.ts'
+import type { SiteRow } from './site.ts'
 
 /** Has the copies removed that a change of what is live makes old. */
 export type PurgeSite = (

@@ -1,7 +1,7 @@
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { housekeeping, type JobQueue } from '../../../../job-queue.ts'
-import { listVerified, noteCheck } from './domain-queries.ts'
-import { type ResolveTxt, verificationRecord, verify } from './verification.ts'
+import { listVerified, recordCheck } from './domain.ts'
+import { type ResolveTxt, verify } from './verification.ts'
 
 const batchSize = 20
 const nilUuid = '00000000-0000-0000-0000-000000000000'
@@ -21,9 +21,8 @@ export function defineReverification(
         if (last === undefined) return
         after = last.id
         await Promise.all(
-          domains.map(async ({ id, hostname, verification_token }) => {
-            const outcome = await verify(resolveTxt, verificationRecord(hostname, verification_token))
-            await noteCheck(database, id, outcome, true)
+          domains.map(async ({ id, verification }) => {
+            await recordCheck(database, id, await verify(resolveTxt, verification), true)
           }),
         )
       }

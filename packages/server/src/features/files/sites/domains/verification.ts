@@ -10,17 +10,6 @@ export function createTxtResolver(): ResolveTxt {
   return (name) => resolver.resolveTxt(name)
 }
 
-/** What the owner of a domain publishes to prove that it is theirs. */
-export interface VerificationRecord {
-  readonly type: 'TXT'
-  readonly name: string
-  readonly value: string
-}
-
-export function verificationRecord(hostname: string, token: string): VerificationRecord {
-  return { type: 'TXT', name: `_basalt.${hostname}`, value: `basalt-verification=${token}` }
-}
-
 export type VerificationOutcome =
   | { readonly kind: 'found' }
   /** The name servers say that it is not there. */
@@ -28,9 +17,10 @@ export type VerificationOutcome =
   /** The name servers gave no answer: this changes no state. */
   | { readonly kind: 'unavailable'; readonly reason: string }
 
+/** Looks for the record that proves the ownership of a domain. */
 export async function verify(
   resolve: ResolveTxt,
-  { name, value }: VerificationRecord,
+  { name, value }: { readonly name: string; readonly value: string },
 ): Promise<VerificationOutcome> {
   try {
     const records = await resolve(name)

@@ -8,7 +8,7 @@ import {
   type TestResponse,
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import type { Domain } from '../domains/show-domain.ts'
+import type { Domain } from '../domains/domain.ts'
 import { ask, createSite, deployFiles, getRaw } from './site-requests.ts'
 
 let database: TestDatabase

@@ -9,7 +9,7 @@ import {
   type TestDatabase,
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import type { Site } from '../administration/show.ts'
+import type { Site } from '../administration/site.ts'
 import {
   ask,
   createDeploy,

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import type { TestApp, TestResponse } from '../../../../../test/test-app.ts'
-import type { Deploy, Site } from '../administration/show.ts'
+import type { Deploy } from '../administration/deploy.ts'
+import type { Site } from '../administration/site.ts'
 
 export const sitesPath = '/api/admin/sites'
 

@@ -8,7 +8,7 @@ import {
   type TestDatabase,
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import type { Deploy } from '../administration/show.ts'
+import type { Deploy } from '../administration/deploy.ts'
 import { ask, createDeploy, createSite, deployFiles, sendForm, sha256, upload } from './site-requests.ts'
 
 let database: TestDatabase

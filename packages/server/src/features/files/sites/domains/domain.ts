@@ -1,36 +1,54 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
+import { type Answered, choice, component, refusedWith, timestamp, uuid } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
+import type { RowOf } from '../../../../lib/without-nulls.ts'
+import { siteErrors } from '../errors.ts'
 import type { VerificationOutcome } from './verification.ts'
 
-/** As it is stored; one that is verified and has a site is shown as active. */
-export type DomainStatus =
-  | 'pending_verification'
-  | 'verified'
-  | 'verification_failed'
-  | 'verification_lapsed'
-  | 'tombstoned'
+export const redirectModes = ['permanent', 'temporary'] as const
 
-export type RedirectMode = 'permanent' | 'temporary'
+export const domainId = refusedWith({ invalid: siteErrors.invalidDomainId }, uuid)
 
-export interface DomainRow extends Record<string, unknown> {
-  readonly id: string
-  readonly hostname: string
-  readonly environment: string
-  readonly redirect_mode: RedirectMode | null
-  readonly status: DomainStatus
-  readonly verification_token: string
-  readonly last_error: string | null
-  readonly verified_at: Date | null
-  readonly checked_at: Date | null
-  readonly created_at: Date
-  readonly updated_at: Date
-  readonly site_id: string | null
-}
+export const Domain = component(
+  'Domain',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    hostname: Type.String({ description: 'In ASCII.' }),
+    environment: Type.String(),
+    redirectMode: Type.Optional(choice(redirectModes)),
+    status: choice([
+      'pending_verification',
+      'verified',
+      'active',
+      'verification_failed',
+      'verification_lapsed',
+      'tombstoned',
+    ]),
+    verification: Type.Object(
+      { type: choice(['TXT']), name: Type.String(), value: Type.String() },
+      { description: 'DNS record that proves the ownership of the domain.' },
+    ),
+    siteId: Type.Optional(Type.String({ format: 'uuid' })),
+    lastError: Type.Optional(Type.String({ description: 'Result of the last check, unless it succeeded.' })),
+    verifiedAt: Type.Optional(timestamp),
+    checkedAt: Type.Optional(timestamp),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+)
+export type Domain = Answered<typeof Domain>
+export type DomainRow = RowOf<Domain>
+
+const siteId = sql`(select s.id from basalt.sites s where s.custom_domain_id = d.id)`
 
 const columns = sql`
-  d.id, d.hostname, d.environment, d.redirect_mode, d.status, d.verification_token, d.last_error, d.verified_at,
-  d.checked_at, d.created_at, d.updated_at,
-  (select s.id from basalt.sites s where s.custom_domain_id = d.id) as site_id`
+  d.id, d.hostname, d.environment, d.redirect_mode as "redirectMode",
+  case when d.status = 'verified' and ${siteId} is not null then 'active' else d.status end as status,
+  json_build_object('type', 'TXT', 'name', '_basalt.' || d.hostname,
+    'value', 'basalt-verification=' || d.verification_token) as verification,
+  ${siteId} as "siteId", d.last_error as "lastError", d.verified_at as "verifiedAt", d.checked_at as "checkedAt",
+  d.created_at as "createdAt", d.updated_at as "updatedAt"`
 
 /** Checks in a row that must fail before a domain is no longer served. */
 const toleratedChecks = 3
@@ -57,11 +75,11 @@ export async function findDomain(database: Queryable, id: string): Promise<Domai
 export interface NewDomain {
   readonly hostname: string
   readonly environment: string
-  readonly redirectMode: RedirectMode | undefined
+  readonly redirectMode: Domain['redirectMode']
   readonly token: string
 }
 
-/** Undefined when another domain has the hostname. */
+/** Registers a domain, unless another one has the hostname. */
 export async function insertDomain(database: Queryable, domain: NewDomain): Promise<DomainRow | undefined> {
   return await database.maybeOne<DomainRow>(sql`
     insert into basalt.site_domains as d (hostname, environment, redirect_mode, verification_token)
@@ -70,7 +88,7 @@ export async function insertDomain(database: Queryable, domain: NewDomain): Prom
     returning ${columns}`)
 }
 
-/** Undefined when there is none, or it was deleted. */
+/** Deletes a domain, and returns its hostname; undefined when there is none. */
 export async function tombstoneDomain(transaction: Queryable, id: string): Promise<string | undefined> {
   const row = await transaction.maybeOne<{ hostname: string }>(sql`
     update basalt.site_domains set status = 'tombstoned', updated_at = now()
@@ -86,11 +104,11 @@ export async function detachSites(transaction: Queryable, domainId: string): Pro
 }
 
 /**
- * Notes what a check has found; undefined when the domain was deleted meanwhile.
+ * Records the outcome of a check; undefined when the domain was deleted meanwhile.
  *
  * @param isCounted whether a failure counts towards the end of a verified domain
  */
-export async function noteCheck(
+export async function recordCheck(
   database: Queryable,
   id: string,
   outcome: VerificationOutcome,
@@ -117,7 +135,7 @@ export async function noteCheck(
     returning ${columns}`)
 }
 
-/** Those that the daily check is about, in the order of their ids. */
+/** Lists the domains of the daily check, in the order of their ids. */
 export async function listVerified(database: Queryable, after: string, limit: number): Promise<DomainRow[]> {
   return await database.many<DomainRow>(sql`
     select ${columns} from basalt.site_domains d
@@ -125,7 +143,7 @@ export async function listVerified(database: Queryable, after: string, limit: nu
     order by d.id limit ${limit}::int`)
 }
 
-/** After a month few visitors still have the old address. */
+/** Deletes old tombstones: after a month few visitors still have the old address. */
 export async function deleteOldTombstones(database: Queryable): Promise<void> {
   await database.count(sql`
     delete from basalt.site_domains where status = 'tombstoned' and updated_at < now() - interval '30 days'`)

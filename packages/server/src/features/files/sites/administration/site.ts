@@ -1,23 +1,40 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
+import { type Answered, component, timestamp } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
+import { type RowOf, withoutNulls } from '../../../../lib/without-nulls.ts'
+import type { SiteAddress } from '../address.ts'
 
-export interface SiteRow extends Record<string, unknown> {
-  readonly id: string
-  readonly name: string
-  readonly slug: string
-  readonly spa_mode: boolean
-  readonly created_at: Date
-  readonly updated_at: Date
-  readonly live_deploy_id: string | null
-  readonly custom_domain_id: string | null
-  /** Where it is served beside its slug; null unless its custom domain is verified. */
-  readonly hostname: string | null
+export const Site = component(
+  'Site',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    name: Type.String(),
+    slug: Type.String({ description: 'The host name of the site begins with it.' }),
+    spaMode: Type.Boolean({ description: 'A navigation to a missing path is answered with index.html.' }),
+    customDomainId: Type.Optional(Type.String({ format: 'uuid' })),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    liveDeployId: Type.Optional(Type.String({ format: 'uuid' })),
+    url: Type.Optional(
+      Type.String({ description: 'Address for visitors; absent while `sites.base_domain` names no domain.' }),
+    ),
+  }),
+)
+export type Site = Answered<typeof Site>
+
+/** Row of a site. The host name is null unless its custom domain is verified. */
+export type SiteRow = RowOf<Omit<Site, 'url'>> & { readonly hostname: string | null }
+
+/** Returns a site with its address. */
+export function withUrl({ hostname, ...row }: SiteRow, addressOf: SiteAddress): Site {
+  return { ...withoutNulls<Omit<Site, 'url'>>(row), url: addressOf(row.slug, hostname) }
 }
 
 const columns = sql`
-  s.id, s.name, s.slug, s.spa_mode, s.created_at, s.updated_at,
-  (select d.id from basalt.site_deploys d where d.site_id = s.id and d.status = 'live') as live_deploy_id,
-  s.custom_domain_id,
+  s.id, s.name, s.slug, s.spa_mode as "spaMode", s.custom_domain_id as "customDomainId",
+  s.created_at as "createdAt", s.updated_at as "updatedAt",
+  (select d.id from basalt.site_deploys d where d.site_id = s.id and d.status = 'live') as "liveDeployId",
   (select o.hostname from basalt.site_domains o where o.id = s.custom_domain_id and o.status = 'verified') as hostname`
 
 export async function listSites(database: Queryable, limit: number, offset: number): Promise<SiteRow[]> {
@@ -41,7 +58,7 @@ export interface NewSite {
   readonly customDomainId: string | undefined
 }
 
-/** Undefined when the slug is taken. */
+/** Inserts a site, unless the slug is taken. */
 export async function insertSite(database: Queryable, site: NewSite): Promise<SiteRow | undefined> {
   return await database.maybeOne<SiteRow>(sql`
     insert into basalt.sites as s (name, slug, spa_mode, custom_domain_id)
@@ -50,11 +67,11 @@ export async function insertSite(database: Queryable, site: NewSite): Promise<Si
     returning ${columns}`)
 }
 
-/** What changes; undefined leaves a value alone. */
+/** Changes of a site; undefined leaves a value alone. */
 export interface SiteChange {
   readonly name: string | undefined
   readonly spaMode: boolean | undefined
-  /** Null: none any more. */
+  /** Null removes the domain. */
   readonly customDomainId: string | null | undefined
 }
 
@@ -74,29 +91,29 @@ export async function updateSite(
     returning ${columns}`)
 }
 
-/** Attaching and deleting a domain wait for one another. Undefined when there is none, or it was deleted. */
-export async function lockDomain(
-  transaction: Queryable,
-  id: string,
-): Promise<{ site_id: string | null } | undefined> {
+/** Locks a domain, so that it is neither attached nor deleted meanwhile; false when there is none. */
+export async function lockDomain(transaction: Queryable, id: string): Promise<boolean> {
   const count = await transaction.count(sql`
     select from basalt.site_domains where id = ${id}::uuid and status <> 'tombstoned' for update`)
-  if (count === 0) return undefined
-  // A statement of its own sees what was attached while the lock was waited for.
-  const site = await transaction.maybeOne<{ site_id: string }>(
-    sql`select id as site_id from basalt.sites where custom_domain_id = ${id}::uuid`,
-  )
-  return site ?? { site_id: null }
+  return count > 0
 }
 
-/** Its deploys and their files go with it; what they held is removed by the job that cleans up. */
+/** Returns whether another site has a domain. Call it when the domain is locked. */
+export async function isAttached(transaction: Queryable, id: string, siteId?: string): Promise<boolean> {
+  const others = sql`
+    select from basalt.sites
+    where custom_domain_id = ${id}::uuid and id is distinct from ${siteId ?? null}::uuid`
+  return (await transaction.count(others)) > 0
+}
+
+/** Deletes a site with its deploys and files; the job `site_cleanup` removes their content. */
 export async function deleteSite(database: Queryable, id: string): Promise<{ slug: string } | undefined> {
   return await database.maybeOne<{ slug: string }>(
     sql`delete from basalt.sites where id = ${id}::uuid returning slug`,
   )
 }
 
-/** Changes of what is live wait for one another. False when there is no such site. */
+/** Locks a site for a change of its live deploy; false when there is none. */
 export async function lockSite(transaction: Queryable, id: string): Promise<boolean> {
   return (await transaction.count(sql`select from basalt.sites where id = ${id}::uuid for update`)) === 1
 }

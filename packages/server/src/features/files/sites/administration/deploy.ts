@@ -1,22 +1,28 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
+import { type Answered, choice, component, timestamp } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
+import type { RowOf } from '../../../../lib/without-nulls.ts'
 
-export type DeployStatus = 'uploading' | 'live' | 'superseded' | 'failed'
+export const Deploy = component(
+  'Deploy',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    siteId: Type.String({ format: 'uuid' }),
+    status: choice(['uploading', 'live', 'superseded', 'failed']),
+    fileCount: Type.Integer(),
+    totalBytes: Type.Integer(),
+    errorMessage: Type.Optional(Type.String()),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+)
+export type Deploy = Answered<typeof Deploy>
+export type DeployRow = RowOf<Deploy>
 
-export interface DeployRow extends Record<string, unknown> {
-  readonly id: string
-  readonly site_id: string
-  readonly status: DeployStatus
-  readonly file_count: number
-  /** PostgreSQL's bigint, as text. */
-  readonly total_bytes: string
-  readonly error_message: string | null
-  readonly created_at: Date
-  readonly updated_at: Date
-}
-
-const columns = sql`
-  d.id, d.site_id, d.status, d.file_count, d.total_bytes, d.error_message, d.created_at, d.updated_at`
+export const deployColumns = sql`
+  d.id, d.site_id as "siteId", d.status, d.file_count as "fileCount", d.total_bytes::float8 as "totalBytes",
+  d.error_message as "errorMessage", d.created_at as "createdAt", d.updated_at as "updatedAt"`
 
 export async function listDeploys(
   database: Queryable,
@@ -25,7 +31,7 @@ export async function listDeploys(
   offset: number,
 ): Promise<DeployRow[]> {
   return await database.many<DeployRow>(sql`
-    select ${columns} from basalt.site_deploys d where d.site_id = ${siteId}::uuid
+    select ${deployColumns} from basalt.site_deploys d where d.site_id = ${siteId}::uuid
     order by d.created_at desc, d.id desc limit ${limit}::int offset ${offset}::int`)
 }
 
@@ -42,18 +48,18 @@ export async function findDeploy(
   id: string,
 ): Promise<DeployRow | undefined> {
   return await database.maybeOne<DeployRow>(sql`
-    select ${columns} from basalt.site_deploys d where d.id = ${id}::uuid and d.site_id = ${siteId}::uuid`)
+    select ${deployColumns} from basalt.site_deploys d where d.id = ${id}::uuid and d.site_id = ${siteId}::uuid`)
 }
 
-/** Undefined when there is no such site, also when it is being deleted. */
+/** Begins a deploy, unless the site does not exist or is being deleted. */
 export async function insertDeploy(database: Queryable, siteId: string): Promise<DeployRow | undefined> {
   return await database.maybeOne<DeployRow>(sql`
     insert into basalt.site_deploys as d (site_id)
     select id from basalt.sites where id = ${siteId}::uuid for key share
-    returning ${columns}`)
+    returning ${deployColumns}`)
 }
 
-/** Of a site that is locked. Undefined when it cannot be promoted. */
+/** Makes a deploy of a locked site live; undefined when it cannot be promoted. */
 export async function promoteDeploy(
   transaction: Queryable,
   siteId: string,
@@ -65,17 +71,17 @@ export async function promoteDeploy(
       promotion = 1 + coalesce((select max(o.promotion) from basalt.site_deploys o where o.site_id = d.site_id), 0)
     where d.id = ${id}::uuid and d.site_id = ${siteId}::uuid and d.status in ('uploading', 'superseded')
       and d.file_count > 0
-    returning ${columns}`)
+    returning ${deployColumns}`)
 }
 
-/** Of a site that is locked; before another one becomes live. */
+/** Supersedes the live deploy of a locked site, before another one becomes live. */
 export async function supersedeLive(transaction: Queryable, siteId: string): Promise<void> {
   await transaction.count(sql`
     update basalt.site_deploys set status = 'superseded', updated_at = now()
     where site_id = ${siteId}::uuid and status = 'live'`)
 }
 
-/** The deploy that was live before the live one, if it is left. */
+/** Finds the deploy that was live before the live one, if it is left. */
 export async function findEarlier(transaction: Queryable, siteId: string): Promise<string | undefined> {
   const row = await transaction.maybeOne<{ id: string }>(sql`
     select e.id from basalt.site_deploys d
@@ -85,21 +91,21 @@ export async function findEarlier(transaction: Queryable, siteId: string): Promi
   return row?.id
 }
 
-/** Of a site that is locked: the live one leaves the history, so that the next rollback goes further back. */
+/** Removes the live deploy of a locked site from the history, so that the next rollback goes further back. */
 export async function leaveLive(transaction: Queryable, siteId: string): Promise<void> {
   await transaction.count(sql`
     update basalt.site_deploys set status = 'superseded', promotion = null, updated_at = now()
     where site_id = ${siteId}::uuid and status = 'live'`)
 }
 
-/** Keeps its place in the history. */
+/** Makes a superseded deploy live again; it keeps its position in the history. */
 export async function restoreDeploy(transaction: Queryable, id: string): Promise<DeployRow> {
   return await transaction.one<DeployRow>(sql`
     update basalt.site_deploys d set status = 'live', updated_at = now() where d.id = ${id}::uuid
-    returning ${columns}`)
+    returning ${deployColumns}`)
 }
 
-/** Undefined unless files were being uploaded. */
+/** Fails a deploy while its files are uploaded; undefined in other states. */
 export async function failDeploy(
   database: Queryable,
   siteId: string,
@@ -109,5 +115,5 @@ export async function failDeploy(
   return await database.maybeOne<DeployRow>(sql`
     update basalt.site_deploys d set status = 'failed', error_message = ${reason}, updated_at = now()
     where d.id = ${id}::uuid and d.site_id = ${siteId}::uuid and d.status = 'uploading'
-    returning ${columns}`)
+    returning ${deployColumns}`)
 }
