@@ -2,14 +2,12 @@
  * Writes docs/generated, the kinds of errors that the client knows, and the operations that the dashboard calls, from the
  * code: `npm run generate`. With `--check` it only compares, and fails when a file is not what the code says.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pino } from 'pino'
-import { createApp } from '../packages/server/src/app.ts'
-import { describeConfiguration, loadConfig } from '../packages/server/src/configuration.ts'
+import { describeConfiguration } from '../packages/server/src/configuration.ts'
 import { listErrors } from '../packages/server/src/error-catalog.ts'
-import { type ApiDocument, printOperations } from './print-operations.ts'
+import { readApiDocument } from './api-document.ts'
+import { printOperations } from './print-operations.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -64,22 +62,6 @@ ${slugs.map((slug) => `  | '${slug}'`).join('\n')}
 
 function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('\n', ' ')
-}
-
-/** The document as a server with everything switched on answers it. */
-async function readApiDocument(): Promise<ApiDocument> {
-  const directory = mkdtempSync(join(tmpdir(), 'basalt-generate-'))
-  const flags = { 'server.data_dir': directory, 'server.public_base_url': 'http://127.0.0.1:8090' }
-  const { config } = loadConfig({ directory, env: {}, flags })
-  const app = await createApp({ config, log: pino({ level: 'silent' }), embeddedSettings: { fsync: 'off' } })
-  try {
-    const response = await app.http.inject('/api/openapi.json')
-    if (response.statusCode !== 200) throw new Error(response.body)
-    return response.json()
-  } finally {
-    await app.close()
-    rmSync(directory, { recursive: true, force: true })
-  }
 }
 
 function readExisting(name: string): string | undefined {
