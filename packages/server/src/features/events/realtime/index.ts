@@ -35,7 +35,7 @@ export { forgetUnlistened } from './changes/listened-tables.ts'
 export { realtimeErrorTable } from './errors.ts'
 export type { OpenPopup } from './routes.ts'
 
-/** What a broadcast takes beside its payload; one that exceeds its limit by less receives an error. */
+/** Size of a broadcast beside its payload; one that exceeds its limit by less receives an error. */
 const frameOverheadBytes = 16 * 1024
 const anonymous: Listener = { scope: openIdentity.scope, userId: undefined, token: undefined }
 
@@ -60,7 +60,7 @@ export interface RealtimeDeps {
   readonly log: Logger
   /** Opens streams that wait for a sign-in with a provider; undefined without auth. */
   readonly openPopup?: OpenPopup | undefined
-  /** How long WebSockets wait for their clients; for tests. */
+  /** Times that WebSockets wait for their clients; for tests. */
   readonly timing?: Partial<WebSocketTiming>
 }
 

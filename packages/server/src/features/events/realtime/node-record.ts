@@ -5,7 +5,7 @@ import { TaskQueue } from '../../../lib/task-queue.ts'
 import * as connections from './connections.ts'
 import type { Stream } from './stream.ts'
 
-/** How often the database sees that this node is alive, with its streams. */
+/** Interval at which this node saves that it is alive, and its streams. */
 const saveMs = 1000
 /** Streams that end within so long are deleted by one statement. */
 const deleteMs = 20
@@ -83,7 +83,7 @@ export class NodeRecord {
     this.#isKnown = true
   }
 
-  /** What fails is retried with the next save. */
+  /** Deletes the rows of streams that have ended; retried with the next save. */
   async #deleteEnded(): Promise<void> {
     const ended = [...this.#ended]
     if (ended.length > 0) await connections.deleteConnections(this.#deps.database, ended)

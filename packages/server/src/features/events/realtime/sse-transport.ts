@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { EventStream, formatClose, formatEvent, reconnectAfter } from '../../../http/responses/sse.ts'
 import { type Ending, gapMessage, type Transport } from './stream.ts'
 
-/** What a browser waits before it connects again. */
+/** Time that a browser waits before it reconnects. */
 const reconnectMs = 1000
 
 /** A stream of server-sent events, once it has begun. */

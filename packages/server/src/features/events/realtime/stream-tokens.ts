@@ -1,10 +1,10 @@
 import type { Verdict } from '../../../http/access/identity.ts'
 import type { Stream } from './stream.ts'
 
-/** What a look-up of a token says counts for no longer: a session that ends ends its streams within a second. */
+/** Time for which the verdict on a token counts: a session that ends ends its streams within a second. */
 const verdictMs = 1000
 
-/** Whether the token is still valid. */
+/** Verifies that the token is still valid. */
 export type VerifyToken = (token: string) => Verdict | Promise<Verdict>
 
 /** Ends streams whose token is no longer valid, and holds what they are sent while that is unknown. */
@@ -15,7 +15,7 @@ export class StreamTokens {
     this.#verify = verify
   }
 
-  /** Whether the stream's token is known to be valid; what is looked up for that ends or releases it later. */
+  /** Returns whether the stream's token is known to be valid; a verdict that comes later ends or releases the stream. */
   mayReceive(stream: Stream): boolean {
     const { token } = stream.listener
     if (token === undefined) return true
@@ -24,7 +24,7 @@ export class StreamTokens {
     return !(verdict instanceof Promise) && isSignedIn(verdict) && !isNarrowed(stream, verdict)
   }
 
-  /** Each token once, however many streams it has. */
+  /** Verifies each token once, however many streams it has. */
   verifyAll(streams: Iterable<Stream>): void {
     const verdicts = new Map<string, Verdict | Promise<Verdict>>()
     for (const stream of streams) {

@@ -8,7 +8,7 @@ import { type StreamEffect, type StreamEvent, type StreamState, transitions } fr
 /** Why a stream ends. */
 export type Ending = 'slow_client' | 'session_ended' | 'server_shutdown' | 'server_error' | 'disconnected'
 
-/** How a stream's frames reach its client: server-sent events or a WebSocket. */
+/** Way of a stream's frames to its client: server-sent events or a WebSocket. */
 export interface Transport {
   readonly name: 'sse' | 'ws'
   /** The frame of an event. @param id what to resume with as `Last-Event-ID`, when that is certain */
@@ -27,7 +27,7 @@ export interface Transport {
   end(ending: Ending): void
 }
 
-/** The caller, as far as streams need to know. */
+/** Caller, as far as streams need it. */
 export interface Listener {
   readonly scope: CallerScope
   /** Undefined while auth is off, and of a program that acts for no user. */
@@ -46,7 +46,7 @@ export function listenerOf({ scope, userId, appId }: UserIdentity, token: string
 /** Bytes that may be pending for a slow client before it is disconnected; it resumes from the last event. */
 export const pendingLimitBytes = 1024 * 1024
 
-/** What every transport says of a gap. */
+/** Message of a gap, by every transport. */
 export const gapMessage = 'events before this one may be missing; read the tables again'
 
 /** A client reads its tables again after a gap: it receives none more often than this. */
@@ -55,12 +55,12 @@ const gapIntervalMs = 1000
 /** Batches in flight to one stream at most. */
 const inFlightLimit = 40
 
-/** What a stream needs to know of its node. */
+/** Node of a stream, as far as the stream needs it. */
 export interface StreamKeeper {
   /** Called once, whatever ends the stream. */
   onEnd(stream: Stream, ending: Ending | 'gone'): void
   /**
-   * Whether its token is known to be valid. Where that has to be looked up, or cannot be, it is not:
+   * Returns whether its token is known to be valid. Where that has to be looked up, or cannot be, it is not:
    * {@link Stream.release} or {@link Stream.end} follows.
    */
   mayReceive(stream: Stream): boolean
@@ -70,9 +70,9 @@ export interface StreamKeeper {
 export interface Membership {
   readonly stream: Stream
   readonly channel: string
-  /** When the policies last let it subscribe. */
+  /** Time at which the policies last let it subscribe. */
   permittedAt: number
-  /** The same for broadcasting and showing presence. */
+  /** Time at which they last let it broadcast and show presence. */
   maySendAt: number
   /** JSON of the object that it shows; undefined while it shows none. */
   presence: string | undefined
@@ -148,17 +148,17 @@ export class Stream {
     return this.#ending
   }
 
-  /** Whether some tables are being caught up with: a position of the whole stream is unknown. */
+  /** True while some tables are being caught up with: a position of the whole stream is unknown. */
   get isCatchingUp(): boolean {
     return this.#state === 'catchingUp' || this.#state === 'catchingUpHeld'
   }
 
-  /** Whether a client that resumes from the next event misses nothing: neither events of tables that are catching up nor a gap. */
+  /** True if a client that resumes from the next event misses neither events of tables that are catching up nor a gap. */
   get isCertain(): boolean {
     return !this.isCatchingUp && this.#laterGap === undefined
   }
 
-  /** Whether it has been sent everything up to the position that the log has been read to. */
+  /** True if it has been sent everything up to the position that the log has been read to. */
   get isUpToDate(): boolean {
     return this.#state === 'live' && this.#inFlight === 0 && this.#laterGap === undefined
   }

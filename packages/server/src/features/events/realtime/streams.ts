@@ -7,7 +7,7 @@ import { NodeRecord } from './node-record.ts'
 import type { Ending, Stream, StreamKeeper } from './stream.ts'
 import { StreamTokens, type VerifyToken } from './stream-tokens.ts'
 
-/** How often the tokens and heartbeats of streams are due to be looked at. */
+/** Interval at which tokens are verified and heartbeats sent. */
 const lookMs = 500
 
 export interface StreamsDeps
@@ -22,7 +22,7 @@ export interface StreamsDeps
 export class Streams implements StreamKeeper {
   readonly counters = { droppedMessages: 0, heartbeatFailures: 0 }
   readonly node = randomUUID()
-  /** What sends them changes. */
+  /** Feed that sends them changes. */
   readonly feed: ChangeFeed
   readonly #tokens: StreamTokens
   readonly #deps: StreamsDeps

@@ -8,7 +8,7 @@ export type Subscriptions = ReadonlyMap<string, Filter | undefined>
 export interface Audience {
   readonly scope: CallerScope
   readonly subscriptions: Subscriptions
-  /** The same for subscriptions that mean the same. */
+  /** Equal for subscriptions that mean the same. */
   readonly key: string
 }
 
@@ -16,7 +16,7 @@ export function audienceOf(scope: CallerScope, subscriptions: Subscriptions): Au
   return { scope, subscriptions, key: subscriptionKey(subscriptions) }
 }
 
-/** The same for callers between whom policies cannot distinguish. */
+/** Returns a key that is equal for callers between whom policies cannot distinguish. */
 export function identityKey(scope: CallerScope): string {
   return scope.kind === 'unrestricted' ? '' : JSON.stringify(scope)
 }

@@ -9,7 +9,7 @@ export interface Batch<Event extends { readonly id: string }> {
   readonly events: readonly Event[]
   /** The snapshot that was read. */
   readonly target: string
-  /** Whether that snapshot holds no more of them. */
+  /** True if that snapshot holds no more of them. */
   readonly isComplete: boolean
 }
 
@@ -40,9 +40,9 @@ export interface LogQuestion {
   readonly table: Sql
   /** A condition on rows `o` of it. */
   readonly where: Sql
-  /** What is read of a row `o`, beside its id. */
+  /** Columns that are read of a row `o`, beside its id. */
   readonly columns: Sql
-  /** What a row `o` counts in bytes. */
+  /** Size of a row `o` in bytes. */
   readonly size: Sql
   /** Rows at most. */
   readonly limit: number

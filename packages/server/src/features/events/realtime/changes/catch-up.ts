@@ -14,7 +14,7 @@ const batchSize = 500
 const littleLeft = 50
 
 /**
- * Whether the log still holds every event of the tables after the position.
+ * Returns whether the log still holds every event of the tables after the position.
  *
  * @param loggedSince the first transaction from which on the log is complete for the tables
  */
@@ -43,10 +43,10 @@ export interface CatchUpDeps {
   readonly join: (work: (position: Position) => void) => Promise<void>
 }
 
-/** What a stream is to be sent before it joins the others. */
+/** Events that a stream is to be sent before it joins the others. */
 export interface Missed {
   readonly from: Position
-  /** Those of the subscriptions for which it has not joined yet. */
+  /** Subscriptions for which it has not joined yet. */
   readonly tables: Subscriptions
   /** The first transaction from which on the log is complete for them. */
   readonly loggedSince: bigint

@@ -19,7 +19,7 @@ import { SentLog } from './sent-log.ts'
 export interface ChangeFeedDeps {
   /** This node, in the record of what was sent. */
   readonly node: string
-  /** Whether it is recorded who was sent an event. */
+  /** True if the receivers of events are recorded. */
   readonly isSentRecorded: boolean
   readonly live: LiveCatalog
   readonly database: SystemDatabase
@@ -36,9 +36,9 @@ export interface ChangeFeedDeps {
 }
 
 export interface Beginning {
-  /** Whether the client resumes: it receives a gap when it cannot be sent what it missed. */
+  /** True if the client resumes: it receives a gap when it cannot be sent what it missed. */
   readonly isResuming: boolean
-  /** Those of the subscriptions that it resumes, when it has others already. */
+  /** Subscriptions that it resumes, when it has others already. */
   readonly only?: Subscriptions
   /**
    * Runs when it is certain where the stream begins, before the first event.
@@ -79,17 +79,17 @@ export class ChangeFeed {
     this.#follower = new Follower({ notifications, log }, this.#changes)
   }
 
-  /** How far the log has been read for all streams; undefined while there are none. */
+  /** Position up to which the log has been read for all streams; undefined while there are none. */
   get position(): Position | undefined {
     return this.#follower.position
   }
 
-  /** Those that streams listen to. */
+  /** Tables that have streams. */
   get tables(): readonly string[] {
     return this.#hub.tables
   }
 
-  /** Events of which is not recorded who was sent them. */
+  /** Events whose receivers are not recorded. */
   get unrecorded(): number {
     return this.#sent.dropped
   }

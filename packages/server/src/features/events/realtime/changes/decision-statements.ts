@@ -14,17 +14,17 @@ import { valuesAlias } from './filter.ts'
  * well as one that has changed again. Rows come in as a JSON array, answers are places in it, from 1.
  */
 
-/** The policies that decide what they read. */
+/** Returns the policies that decide which rows may be read. */
 function readPolicies(relation: Relation, asker: Asker): readonly Policy[] {
   return decidingPolicies(relation, asker, 'SELECT')
 }
 
-/** Whether rows of other tables decide, too, what they may read of this one. */
+/** Returns whether rows of other tables decide, too, which rows of this one callers may read. */
 export function readsRelations(relation: Relation, asker: Asker): boolean {
   return relation.rlsEnabled && readPolicies(relation, asker).some((policy) => policy.readsRelations)
 }
 
-/** The columns by which policies decide what they read; undefined: all. */
+/** Returns the columns by which policies decide which rows may be read; undefined: all. */
 export function columnsOfPolicies(relation: Relation, asker: Asker): readonly string[] | undefined {
   const columns = new Set<string>()
   for (const policy of readPolicies(relation, asker)) {
@@ -35,7 +35,7 @@ export function columnsOfPolicies(relation: Relation, asker: Asker): readonly st
 }
 
 /**
- * Which of the rows policies let them read: the policies' own expressions, evaluated as the caller.
+ * Selects the rows that policies let the caller read, by the policies' own expressions.
  *
  * @param rows a parameter
  * @returns undefined where no policy permits anything
@@ -50,7 +50,7 @@ export function compileVisible(relation: Relation, asker: Asker, rows: Sql): Sql
 }
 
 /**
- * The same, and place 0 if the functions of Basalt are those that the policies were understood by.
+ * Selects the same, and place 0 if the functions of Basalt are those that the policies were understood by.
  *
  * @param helpers their object ids and versions, in the order of the ids
  */
@@ -71,7 +71,7 @@ export function compileVisibleToUnnamed(
 }
 
 /**
- * Which of the rows pass which filters of one shape: pairs of the row's and the filter's place.
+ * Selects pairs of a row and a filter that it passes, by their places, for filters of one shape.
  *
  * @param condition on a row of the table's name and the values of a filter
  * @param values those of the filters, a list per value of the shape
@@ -91,7 +91,7 @@ export function compilePassing(
       on ${condition}`
 }
 
-/** The rows with these columns only, as JSON texts in their order. */
+/** Selects the rows with these columns only, as JSON texts in their order. */
 export function compileRestricted(rows: Sql, columns: readonly string[]): Sql {
   return sql`
     select (

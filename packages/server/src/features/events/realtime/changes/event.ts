@@ -59,7 +59,7 @@ export function readLog(
   return readBatch<LogEvent>(database, from, question, upTo)
 }
 
-/** What is needed to say whether the log still holds all that comes after a position. */
+/** Returns the bounds that say whether the log still holds everything after a position. */
 export async function readLogBounds(database: Queryable): Promise<{ pruned: bigint; end: bigint }> {
   const { pruned, end } = await database.one<{ pruned: string; end: string }>(sql`
     select transaction_id::text as pruned, pg_snapshot_xmax(pg_current_snapshot())::text as end

@@ -17,9 +17,9 @@ import { Undecidable } from './verdict-failures.ts'
 
 /** A filter of one table, whose columns exist and whose operators apply to their types. */
 export interface Filter {
-  /** The same for filters that mean the same. */
+  /** Equal for filters that mean the same. */
   readonly key: string
-  /** The same for filters that differ in their values only: those are decided by one statement. */
+  /** Equal for filters that differ in their values only: one statement decides them. */
   readonly shape: string
   readonly conditions: readonly StreamCondition[]
   /** Values by which filters of one shape differ. */

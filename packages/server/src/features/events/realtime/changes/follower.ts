@@ -16,7 +16,7 @@ export interface FollowedLog<Event extends { readonly id: string }> {
   readonly table: Sql
   /** Name in messages to the operator: `the log of changes`. */
   readonly name: string
-  /** Whether the position must keep up with the log although nothing is appended: what it sees is held. */
+  /** True while the position must keep up with the log although nothing is appended, as the state that it sees is held. */
   readonly isHeld: boolean
   /** Returns where to begin. */
   begin(): Promise<Position>
@@ -33,7 +33,7 @@ export interface FollowerDeps {
   readonly log: Logger
 }
 
-/** How often to look for what is not announced, such as changes by plain SQL, while there are listeners. */
+/** Interval at which changes are read that nothing announces, such as those by plain SQL, while there are listeners. */
 const listenedMs = 40
 /** Between two steps while events come. */
 const busyMs = 10
@@ -55,7 +55,7 @@ export class Follower<Event extends { readonly id: string }> {
   readonly #queue = new TaskQueue()
   #position: Position | undefined
   #isStopped = false
-  /** When the snapshot was taken that is being read up to, and the one that has been. */
+  /** Times of the snapshot that is being read up to, and of the one that has been. */
   #targetAt = Number.NEGATIVE_INFINITY
   #passedAt = Number.NEGATIVE_INFINITY
 
@@ -71,7 +71,7 @@ export class Follower<Event extends { readonly id: string }> {
     })
   }
 
-  /** Every stream has been sent what precedes it, or will be before anything later. */
+  /** Position up to which every stream has been sent everything, or will be before anything later. */
   get position(): Position | undefined {
     return this.#position
   }

@@ -13,7 +13,7 @@ import { findStreamed } from './streamed.ts'
 const renewSeconds = 10
 /** Longer than a node may take to renew it, whatever the database does meanwhile. */
 const marginSeconds = 60
-/** How often to look whether earlier writes have ended. */
+/** Interval at which earlier writes are polled for their end. */
 const writersMs = 250
 /** Time in which most writes end. A stream begins without a gap if those of before it have. */
 const shortWriteMs = 50
@@ -33,7 +33,7 @@ export interface ListenedTablesOptions {
 /** Way in which the interest in a table came into force: `after a wait` for other nodes, changes since its beginning are missing. */
 type Settlement = 'by triggers' | 'by the only node' | 'after a wait'
 
-/** What this node knows of a table. */
+/** State of a table as this node knows it. */
 interface Known {
   /** The first transaction from which on the log is complete, and fits the definition of the table. */
   readonly loggedSince: bigint
@@ -152,7 +152,7 @@ export class ListenedTables {
     return changed
   }
 
-  /** Whether the event may be from before a change of its table, and so mean something else by now. */
+  /** Returns whether the event may be from before a change of its table, and so mean something else by now. */
   isOutdated({ table, transactionId }: LogEvent): boolean {
     const known = this.#known.get(table)
     return known?.hasMoved === true && BigInt(transactionId) < known.loggedSince

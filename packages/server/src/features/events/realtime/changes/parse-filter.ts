@@ -26,13 +26,13 @@ export function textsOf(condition: StreamCondition): readonly string[] {
 const lengthLimit = 2000
 const conditionLimit = 20
 
-/** Each consumes what it can from one position. Quotes are doubled inside quotes. */
+/** Patterns of the parts, from one position. Quotes are doubled inside quotes. */
 const quoted = /"((?:[^"]|"")*)"/y
 const bareName = /[^"=,]+/y
 const operator = /([a-z]+)\./y
 const bareValue = /[^,]*/y
 const quotedValue = /"((?:[^"]|"")*)"(?=,|$)/y
-/** Of those of `in`. */
+/** Patterns of the values of `in`. */
 const separator = /\|/y
 const bareElement = /[^,|]*/y
 const quotedElement = /"((?:[^"]|"")*)"(?=[,|]|$)/y

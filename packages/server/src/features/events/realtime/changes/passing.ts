@@ -11,7 +11,7 @@ import { compileConditions, type Filter } from './filter.ts'
 import { findStreamed } from './streamed.ts'
 import { isUndecidable, retryWhileUnavailable, Undecidable } from './verdict-failures.ts'
 
-/** Which rows of a batch pass a filter; undefined when that cannot be said. */
+/** Finds the rows of a batch that pass a filter; undefined when they cannot be found. */
 export type Passing = (table: string, filter: Filter) => Promise<ReadonlySet<Row> | undefined>
 
 export interface PassingDeps {

@@ -51,7 +51,7 @@ export function beginningOf(passed: string): bigint {
   return BigInt(passed.split(':')[0] ?? '')
 }
 
-/** Whether the snapshot sees everything that the other one sees. */
+/** Returns whether the snapshot sees everything that the other one sees. */
 export function covers(newer: string, older: string): boolean {
   const [, , running = ''] = newer.split(':')
   const alsoRunning = new Set((older.split(':')[2] ?? '').split(','))

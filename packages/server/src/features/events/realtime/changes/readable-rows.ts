@@ -40,7 +40,7 @@ export class ReadableRows {
   }
 
   /**
-   * Those of the rows of one table that policies let the identity read.
+   * Returns the rows of one table that policies let the identity read.
    *
    * @param before the state before the events; undefined when it cannot be read
    * @param onUndecided called with rows of which it cannot be said, which are left out
@@ -149,7 +149,7 @@ export class ReadableRows {
   }
 }
 
-/** What the policies of one table are evaluated by. */
+/** Statement that evaluates the policies of one table. */
 interface Question {
   readonly run: (step: Step) => Promise<Answer | undefined>
   readonly visible: Statement
@@ -163,7 +163,7 @@ type OnUndecided = (rows: readonly Row[]) => void
 export class HelpersChanged extends Error {}
 
 /**
- * Whether it is the event that may have hidden the row: a delete, or an update of a column that policies look at. After
+ * Returns whether the event itself may have hidden the row: a delete, or an update of a column that policies read. After
  * any other update the row is as visible as before it in every state of other tables, whose own changes are not events of
  * this one.
  */

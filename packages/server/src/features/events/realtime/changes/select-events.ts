@@ -17,15 +17,15 @@ import { HelpersChanged, ReadableRows } from './readable-rows.ts'
 import { SharedRows } from './shared-rows.ts'
 import { findStreamed } from './streamed.ts'
 
-/** What an audience receives of one event. */
+/** Message of one event to an audience. */
 export interface Message {
-  /** Of the event in its batch. */
+  /** Index of the event in its batch. */
   readonly index: number
   /** `{"action":…,"table":…,"record":…}`, in one line. */
   readonly body: string
 }
 
-/** What an audience receives of a batch. */
+/** Messages of a batch to an audience. */
 export interface Selection {
   readonly messages: readonly Message[]
   /** Something could not be decided, and was left out. */

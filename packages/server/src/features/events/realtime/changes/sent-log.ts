@@ -10,12 +10,12 @@ import type { Message } from './select-events.ts'
 
 /** A node writes one row of all that it has sent in so long. */
 const writeMs = 1000
-/** What one row holds: events, streams that they name, and of those for each event. */
+/** Limits of one row: events, streams that they name, and streams named for each event. */
 const eventLimit = 250
 const streamLimit = 500
 const receiverLimit = 10
 
-/** What streams of one audience were sent of a batch. */
+/** Events of a batch that streams of one audience were sent. */
 export interface Sent {
   readonly streams: readonly Stream[]
   readonly subscriptions: Subscriptions
@@ -29,7 +29,7 @@ type Entry<Receiver> = readonly [sent: number, withheld: number, receivers: read
 /** Rows of their own: a client that resumes may be sent so much that nothing else would fit. */
 export type Delivery = 'live' | 'missed'
 
-/** What one row will hold. */
+/** Content of one row to come. */
 interface Page {
   /** By the id of the event; receivers by their ordinal among the streams. */
   readonly entries: Map<string, Entry<number>>

@@ -10,7 +10,7 @@ import { compileCheck, type Filter, inapplicable, planFilter } from './filter.ts
 import type { StreamCondition } from './parse-filter.ts'
 import { findStreamed, requireStreamed } from './streamed.ts'
 
-/** One stream may listen to so many tables. */
+/** Tables at most that one stream may listen to. */
 export const tableLimit = 100
 
 /** A name of a list, in quotes or up to the next comma. */
@@ -34,7 +34,7 @@ export class SubscriptionPlanner {
     this.#database = database
   }
 
-  /** Whether a request without a token may listen to all of them. A grant may be new: the catalog is looked at again. */
+  /** Returns whether a request without a token may listen to all of the tables. A grant may be new: the catalog is read again. */
   async admitsAnonymous(tables: readonly string[]): Promise<boolean> {
     const areOpen = (catalog: Catalog) =>
       tables.length > 0 && tables.every((table) => findStreamed(catalog, table)?.anonymous.select === true)
@@ -68,7 +68,7 @@ export class SubscriptionPlanner {
     return subscriptions
   }
 
-  /** What is not there may be new. */
+  /** Returns the table; one that is missing may be new. */
   async #find(
     table: string,
     reader: Reader,
@@ -86,7 +86,7 @@ export class SubscriptionPlanner {
     return relation.kind === 'table' || relation.kind === 'partitioned_table' ? relation : undefined
   }
 
-  /** Each by itself, so that the message can name it. */
+  /** Checks each value by itself, so that the message can name it. */
   async #checkValues(relation: Relation, filter: Filter): Promise<void> {
     for (const condition of filter.conditions) {
       const column = relation.column.get(condition.column)

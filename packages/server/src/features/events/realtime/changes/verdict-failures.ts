@@ -4,7 +4,7 @@ import { isRaised, originOf } from '../../../../database/errors/definition-fault
 import { databaseErrorOf, translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
 import { AppError, codeOf } from '../../../../lib/errors.ts'
 
-/** What is not decided after this time ends the streams concerned; their clients resume. */
+/** Time after which the streams of an undecided event are ended; their clients resume. */
 const overdueMs = 10_000
 /** Between two attempts while the database is unavailable. */
 const retryMs = 200

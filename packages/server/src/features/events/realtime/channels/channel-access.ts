@@ -10,7 +10,7 @@ import { RecentKeys } from '../../../../lib/recent-keys.ts'
 import { combinePolicies } from '../../../data/policies/index.ts'
 import { isUndecidable } from '../changes/verdict-failures.ts'
 
-/** What a caller may do with a channel. */
+/** Use of a channel. */
 export type ChannelUse = 'subscribe' | 'send'
 
 /** Policies are read again after so long. */

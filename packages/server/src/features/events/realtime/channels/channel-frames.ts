@@ -1,12 +1,12 @@
 import type { ChannelMessage } from './channel-messages.ts'
 
-/** What members of a channel are sent. Payloads go as they were written. */
+/** Frames to members of a channel. Payloads go as they were written. */
 
 export function broadcastFrame(channel: string, event: string, payload: string): string {
   return `{"type":"broadcast","channel":${JSON.stringify(channel)},"event":${JSON.stringify(event)},"payload":${payload}}`
 }
 
-/** Who is there, by connection. */
+/** Returns the presences of a channel, by connection. */
 export function syncFrame(
   channel: string,
   presences: readonly { readonly connectionId: string; readonly presence: string }[],

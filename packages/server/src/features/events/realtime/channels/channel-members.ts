@@ -1,6 +1,6 @@
 import type { Membership, Stream } from '../stream.ts'
 
-/** Who is on which channel, on this node. */
+/** Members of channels on this node. */
 export class ChannelMembers {
   readonly #byChannel = new Map<string, Set<Membership>>()
 
@@ -13,7 +13,7 @@ export class ChannelMembers {
     return [...this.#byChannel.keys()]
   }
 
-  /** All of all channels. */
+  /** Members of all channels. */
   get all(): readonly Membership[] {
     return [...this.#byChannel.values()].flatMap((members) => [...members])
   }

@@ -26,7 +26,7 @@ export interface ChannelRequestsDeps {
   readonly accessMs: number
 }
 
-/** What a connection has broadcast lately. */
+/** Broadcasts of a connection in the last second, and in flight. */
 interface Sending {
   /** Since when they are counted, for a second. */
   countedSince: number

@@ -18,7 +18,7 @@ import type { Presences } from './presences.ts'
 const writeAtOnce = 100
 /** Requests for presences that are answered at once. */
 const syncAtOnce = 1000
-/** How often presences are looked after. */
+/** Interval at which presences are maintained. */
 const lookMs = 1000
 const pruneMs = 10_000
 
@@ -30,7 +30,7 @@ export interface ChannelsDeps {
   readonly access: ChannelAccess
   /** Milliseconds after which the policies are evaluated again for a member. */
   readonly accessMs: number
-  /** What a stream is on has changed. */
+  /** Called when the channels of a stream have changed. */
   readonly noteChange: (stream: Stream) => void
   readonly log: Logger
 }
@@ -45,7 +45,7 @@ export class Channels {
   readonly #messages: ChannelLog
   readonly #follower: Follower<messages.ChannelMessage>
   readonly #broadcasts: Batcher<messages.Broadcast>
-  /** Those that come together are answered by one statement. */
+  /** Requests that come together are answered by one statement. */
   readonly #syncs: Batcher<SyncRequest>
   readonly #stopping = new AbortController()
   #looking: Promise<void> | undefined

@@ -144,7 +144,7 @@ export async function restorePresences(
       )`)
 }
 
-/** Who is there, by channel. */
+/** Returns the presences by channel. */
 export async function listPresences(
   database: Queryable,
   channels: readonly string[],

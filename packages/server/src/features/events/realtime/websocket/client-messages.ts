@@ -25,7 +25,7 @@ export interface ClientMessage {
   readonly payload: string | undefined
 }
 
-/** What a message may take, apart from the payload of a broadcast or a presence. */
+/** Bytes of a message at most, apart from the payload of a broadcast or a presence. */
 export const envelopeLimitBytes = 4096
 const presenceLimitBytes = 4096
 /** A message that nests deeper is nothing that programs exchange, and some clients cannot read it. */

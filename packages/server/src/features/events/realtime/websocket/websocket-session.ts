@@ -22,7 +22,7 @@ import type { TableRequests } from './table-requests.ts'
 import type { WebSocketTiming } from './websocket-timing.ts'
 import type { WebSocketTransport } from './websocket-transport.ts'
 
-/** What is buffered at most for a client that is not authenticated. */
+/** Bytes buffered at most for a client that is not authenticated. */
 const unauthenticatedPendingBytes = 64 * 1024
 
 export interface SessionDeps {
@@ -36,15 +36,15 @@ export interface SessionDeps {
   /** The caller without a token; undefined where one is required. */
   readonly anonymous: Listener | undefined
   readonly log: Logger
-  /** What the payload of a broadcast may take. */
+  /** Bytes that the payload of a broadcast may take. */
   readonly broadcastLimitBytes: number
   readonly timing: WebSocketTiming
 }
 
-/** Where auth is on, a client that sends no token. */
+/** Listener that sends no token, where auth is on. */
 const withoutToken: Listener = { scope: { kind: 'anonymous' }, userId: undefined, token: undefined }
 
-/** What came with the request for the WebSocket. */
+/** Credentials that came with the request for the WebSocket. */
 export type Offered = 'nothing' | 'malformed' | { readonly token: string }
 
 /** The conversation with the client of one WebSocket. */
@@ -65,7 +65,7 @@ export class WebSocketSession {
     this.address = address
   }
 
-  /** Whether the client is authenticated and counted. */
+  /** True if the client is authenticated and counted. */
   get isAdmitted(): boolean {
     return this.#stream !== undefined
   }

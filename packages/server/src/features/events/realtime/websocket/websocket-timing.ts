@@ -1,4 +1,4 @@
-/** How long WebSockets wait for their clients, in milliseconds. */
+/** Times that WebSockets wait for their clients, in milliseconds. */
 export interface WebSocketTiming {
   /** A client has so long to authenticate. */
   readonly authenticationMs: number

@@ -3,7 +3,7 @@ import type { WebSocket } from 'ws'
 import { drained } from '../../../../http/responses/sse.ts'
 import { type Ending, gapMessage, type Transport } from '../stream.ts'
 
-/** How long a client has to answer the end of the conversation. */
+/** Time in which a client has to answer the end of the conversation. */
 const closeTimeoutMs = 2000
 
 /** Frames to the client of a WebSocket; each is a JSON text. */
