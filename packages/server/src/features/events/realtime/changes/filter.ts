@@ -83,8 +83,8 @@ export function compileConditions(relation: Relation, conditions: readonly Strea
 
 /** Returns a query that fails where the value is none of the column's type, or cannot be compared. */
 export function compileCheck(relation: Relation, condition: StreamCondition, { name, type }: Column): Sql {
-  // Equal to itself: what cannot be compared fails on two values, not on null.
-  const [value = null] = condition.kind === 'compare' ? textsOf(condition) : []
+  // Beside its own value: what cannot be compared fails on two values, not on null.
+  const [value = ''] = textsOf(condition)
   const bound = castValues((text) => sql`${text}::text`)
   return sql`
     select ${compileFilter(planConditions(relation, [condition]), 'row', bound)}

@@ -197,15 +197,22 @@ describe('realtime › a filter', () => {
     expect([filtered.hasEnded, filtered.messages]).toEqual([false, []])
   })
 
-  test('on a type that cannot be compared is refused', async () => {
+  test.each(['eq', 'in'])('by %s on a type that cannot be compared is refused', async (operator) => {
     await app.sql(`create table ${table} (id int primary key, c point2)`)
-    const filter = encodeURIComponent('c=eq."(1,{})"')
+    const filter = encodeURIComponent(`c=${operator}."(1,{})"`)
     const response = await app.request('GET', `/api/realtime?tables=${table}&filter=${filter}`, { token })
     expect(envelope(response)).toEqual({
       code: 400,
-      message: 'invalid filter: eq does not apply to c, which is point2',
+      message: `invalid filter: ${operator} does not apply to c, which is point2`,
       error: 'invalid_stream_filter',
     })
+  })
+
+  test('by in on a domain that refuses null compares as the column does', async () => {
+    await app.sql(`create domain ${table}_n as int not null; create table ${table} (id int, n ${table}_n)`)
+    await using stream = await open(`tables=${table}&filter=n=in.1|2`)
+    for (const n of [3, 2]) await write(table, { id: n, n })
+    expect((await stream.next(1)).map(({ record }) => record.n)).toEqual([2])
   })
 })
 
