@@ -7,6 +7,7 @@ interface Schema {
   readonly description?: string
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Schema[]
+  readonly allOf?: readonly Schema[]
   readonly items?: Schema
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
@@ -86,7 +87,13 @@ type Direction = 'taken' | 'answered'
 function print(schema: Schema, direction: Direction): string {
   if (schema.$ref !== undefined) return schema.$ref.replace('#/components/schemas/', '')
   if (schema.enum !== undefined) return schema.enum.map(printLiteral).join(' | ')
-  if (schema.anyOf !== undefined) return printUnion(schema.anyOf, direction)
+  if (schema.allOf !== undefined) {
+    const { allOf, ...own } = schema
+    return [...allOf, own].map((each) => print(each, direction)).join(' & ')
+  }
+  // Beside members, alternatives only say which of them belong together.
+  if (schema.anyOf !== undefined && schema.properties === undefined)
+    return printUnion(schema.anyOf, direction)
   switch (schema.type) {
     case 'object':
       return printObject(schema, direction)

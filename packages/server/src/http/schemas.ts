@@ -1,5 +1,5 @@
 import type { AppError } from '../lib/errors.ts'
-import { type Static, type TNull, type TSchema, type TUnsafe, Type } from '../lib/type.ts'
+import { type Static, type TNull, type TObject, type TSchema, type TUnsafe, Type } from '../lib/type.ts'
 import { uuidPattern } from '../lib/uuid.ts'
 
 /** Shapes that many routes share. */
@@ -36,6 +36,11 @@ export function component<Schema extends TSchema>(name: string, schema: Schema):
 /** Describes one use of a component. */
 export function described<Schema extends TSchema>(note: string, schema: Schema): Schema {
   return document(schema, { note })
+}
+
+/** Object with the members of a named one and others. In the API document it refers to the named one. */
+export function extended<Base extends TSchema, Members extends TObject>(base: Base, members: Members) {
+  return Type.Unsafe<Static<Base> & Static<Members>>({ ...members, allOf: [base] })
 }
 
 /** Gives a member of a request errors of its own, in place of the general one for invalid requests. */
