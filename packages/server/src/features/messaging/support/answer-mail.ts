@@ -3,14 +3,14 @@ import { JobRefused, type JobType } from '../../../job-queue.ts'
 import { escapeHtml } from '../../../lib/page.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { type MailBackend, MailRefused } from '../mail/index.ts'
-import * as queries from './queries.ts'
+import { findUnmailedAnswer, markMailed } from './message.ts'
 
 export const answerJobName = 'support_answer_mail'
 
 export interface AnswerMailDeps {
   readonly database: SystemDatabase
   readonly backend: MailBackend
-  /** That replies go to; empty: they are not accepted. */
+  /** Domain that replies go to; empty: replies are not accepted. */
   readonly inboundDomain: string
 }
 
@@ -27,7 +27,7 @@ export function answerJob({
     findProblem: ({ message_id: id }) =>
       typeof id === 'string' && isUuid(id) ? undefined : 'message_id must be an id',
     async handle({ message_id: id }) {
-      const answer = await queries.findUnmailedAnswer(database, id)
+      const answer = await findUnmailedAnswer(database, id)
       if (answer === undefined) return
       const { ticket_id: ticketId, subject, body, email } = answer
       const invitation = inboundDomain === '' ? '' : 'Reply to this mail to answer.'
@@ -35,7 +35,7 @@ export function answerJob({
         await backend.send(
           {
             to: email,
-            // By this a reply finds its ticket.
+            // Replies find their ticket by the subject.
             subject: `[Ticket #${ticketId}] ${subject}`,
             text: [body, invitation].filter((part) => part !== '').join('\n\n'),
             html: describe([body, invitation]),
@@ -48,7 +48,7 @@ export function answerJob({
         if (error instanceof MailRefused) throw new JobRefused(error.message)
         throw error
       }
-      await queries.markMailed(database, id)
+      await markMailed(database, id)
     },
   }
 }

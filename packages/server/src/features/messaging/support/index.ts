@@ -1,5 +1,6 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
@@ -7,10 +8,9 @@ import type { MailBackend } from '../mail/index.ts'
 import { answerJob } from './answer-mail.ts'
 import type { SupportConfig } from './config.ts'
 import { supportErrors } from './errors.ts'
-import { inboundMailRoute } from './inbound-route.ts'
-import { deleteClosedTickets } from './queries.ts'
-import { adminSupportRoutes, ownSupportRoutes } from './routes.ts'
-import { SupportService } from './service.ts'
+import { ownTicketOperations, ticketOperations } from './operations.ts'
+import { acceptMail, receiveMail } from './receive-mail.ts'
+import { deleteClosedTickets } from './ticket.ts'
 
 export { supportErrorTable } from './errors.ts'
 
@@ -21,7 +21,7 @@ export interface SupportDeps {
   readonly backend: MailBackend
 }
 
-/** What users ask for help with: tickets, by the API and by mail. */
+/** Tickets of users who ask for help, by the API and by mail. */
 export function support({ config, database, queue, backend }: SupportDeps): Feature {
   const inboundDomain = config.inbound_email_domain.toLowerCase()
   queue.define(answerJob({ database, backend, inboundDomain }))
@@ -30,13 +30,8 @@ export function support({ config, database, queue, backend }: SupportDeps): Feat
       deleteClosedTickets(database, retention_days),
     ),
   )
-  const service = new SupportService({
-    database,
-    queue,
-    throttle: createThrottle(database),
-    messagesPerHour: config.messages_per_hour,
-    inboundDomain,
-  })
+  const throttle = createThrottle(database)
+  const context = { database, queue, throttle, messagesPerHour: config.messages_per_hour, inboundDomain }
   return {
     name: 'support',
     routes(app) {
@@ -45,9 +40,11 @@ export function support({ config, database, queue, backend }: SupportDeps): Feat
         scope.addHook('preParsing', async () => {
           if (!config.enabled) throw supportErrors.supportNotEnabled()
         })
-        ownSupportRoutes(scope, service)
-        adminSupportRoutes(scope, service)
-        inboundMailRoute(scope, service, config.webhook_secret)
+        addOperations(scope, context, [...ownTicketOperations, ...ticketOperations])
+        void scope.register(async (callbacks: HttpServer) => {
+          acceptMail(callbacks, config.webhook_secret)
+          addOperations(callbacks, context, [receiveMail])
+        })
       })
     },
   }
