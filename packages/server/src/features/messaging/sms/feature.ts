@@ -1,14 +1,15 @@
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
-import { statusRoutes } from './callbacks/routes.ts'
+import { addCallback } from './callbacks/report-status.ts'
 import type { SmsConfig, SmsLimits, SmsProviderConfig } from './config.ts'
-import { deleteMessages, deleteReports } from './messages.ts'
-import { adminSmsRoutes, ownSmsRoutes } from './routes.ts'
-import { SmsService } from './service.ts'
+import { deleteMessages, deleteReports } from './message.ts'
+import { messageOperations } from './operations.ts'
+import { sendOperations } from './send.ts'
 import type { StoredSms } from './store.ts'
 
 export interface SmsFeatureDeps {
@@ -23,7 +24,7 @@ export interface SmsFeatureDeps {
   readonly publicBaseUrl: () => string
 }
 
-/** Text messages: sending them, and what became of them. */
+/** Text messages: sending and delivery. */
 export function sms(deps: SmsFeatureDeps): Feature {
   const { config, database, queue } = deps
   queue.define(
@@ -32,13 +33,13 @@ export function sms(deps: SmsFeatureDeps): Feature {
       await deleteReports(database)
     }),
   )
-  const service = new SmsService({ ...deps, throttle: createThrottle(database) })
+  const throttle = createThrottle(database)
   return {
     name: 'sms',
     routes(app) {
-      ownSmsRoutes(app, service)
-      adminSmsRoutes(app, service)
-      statusRoutes(app, deps)
+      addOperations(app, { database }, messageOperations)
+      addOperations(app, { ...deps, throttle }, sendOperations)
+      addCallback(app, deps)
     },
   }
 }

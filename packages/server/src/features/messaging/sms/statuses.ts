@@ -1,4 +1,4 @@
-/** What is known of a sent message, in the order in which it becomes known. */
+/** Stages of a sent message, in the order in which they become known. */
 const stages = [
   ['pending'],
   ['accepted'],
@@ -10,14 +10,14 @@ const stages = [
 
 export type SmsStatus = (typeof stages)[number][number]
 
-const statuses: readonly SmsStatus[] = stages.flat()
+export const smsStatuses: readonly SmsStatus[] = stages.flat()
 
-/** The statuses that a message may have had before this one: callbacks arrive in any order and more than once. */
+/** Returns the statuses that a message may have had before this one: callbacks arrive in any order and more than once. */
 export function statusesBefore(status: SmsStatus): readonly SmsStatus[] {
   const stage = stages.findIndex((members) => (members as readonly SmsStatus[]).includes(status))
   return stages.slice(0, stage).flat()
 }
 
 export function isSmsStatus(text: string): text is SmsStatus {
-  return (statuses as readonly string[]).includes(text)
+  return (smsStatuses as readonly string[]).includes(text)
 }

@@ -5,12 +5,12 @@ import {
   insertMessage,
   isMessageKnown,
   keepReport,
-  type MessageRow,
   markNotTaken,
   markTaken,
+  type SmsMessage,
   type StatusReport,
   takeReports,
-} from './messages.ts'
+} from './message.ts'
 import type { SmsProvider, TextMessage } from './provider.ts'
 
 export interface StoredSmsDeps {
@@ -36,7 +36,7 @@ export class StoredSms {
   }
 
   /** @throws what the provider throws */
-  async send(message: TextMessage, userId?: string): Promise<MessageRow | undefined> {
+  async send(message: TextMessage, userId?: string): Promise<SmsMessage | undefined> {
     return await this.#send(message, { body: message.body, userId })
   }
 
@@ -47,7 +47,7 @@ export class StoredSms {
       readonly userId?: string | undefined
       readonly key?: string | undefined
     },
-  ): Promise<MessageRow | undefined> {
+  ): Promise<SmsMessage | undefined> {
     const { database, provider, providerName } = this.#deps
     // Before it is sent: no message leaves without a row, whatever stops the process.
     const row = await insertMessage(database, {

@@ -2,23 +2,40 @@ import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { countOrEstimate, type Total } from '../../../database/estimated-total.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { type SmsStatus, statusesBefore } from './statuses.ts'
+import { type Answered, choice, component, nullable, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import { type SmsStatus, smsStatuses, statusesBefore } from './statuses.ts'
 
-export interface MessageRow {
-  readonly id: string
-  readonly user_id: string | null
-  readonly recipient: string
-  readonly body: string
-  readonly provider: string
-  readonly message_id: string | null
-  readonly status: SmsStatus
-  readonly error_message: string | null
-  readonly created_at: Date
-  readonly updated_at: Date
-  readonly [column: string]: unknown
+/** Text message and its delivery. */
+export const SmsMessage = component(
+  'SmsMessage',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    user_id: nullable(Type.String({ format: 'uuid' }), {
+      description: 'Sender; null for codes and messages of administrators.',
+    }),
+    to: Type.String({ description: 'E.164.' }),
+    body: Type.String({ description: 'Codes are replaced by `[redacted]`.' }),
+    provider: Type.String(),
+    message_id: nullable(Type.String(), {
+      description: 'Id at the provider; null until the provider has accepted the message.',
+    }),
+    status: choice(smsStatuses),
+    error_message: nullable(Type.String(), { description: 'Reason of a failure.' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  }),
+)
+export type SmsMessage = Answered<typeof SmsMessage>
+
+/** Returns the message as its sender sees it: the provider's reason of a failure is for the operator. */
+export function withoutReason(message: SmsMessage): SmsMessage {
+  const isFailed = message.error_message !== null
+  return { ...message, error_message: isFailed ? 'the message was not delivered' : null }
 }
 
-const columns = sql`id, user_id, recipient, body, provider, message_id, status, error_message, created_at, updated_at`
+const columns = sql`
+  id, user_id, recipient as "to", body, provider, message_id, status, error_message, created_at, updated_at`
 
 export interface NewMessage {
   readonly to: string
@@ -30,7 +47,7 @@ export interface NewMessage {
   readonly key: string | undefined
 }
 
-/** Undefined when the provider has taken the message at an earlier attempt. */
+/** Returns undefined when the provider has accepted the message at an earlier attempt. */
 export function insertMessage(
   database: Queryable,
   { to, body, provider, userId, key }: NewMessage,
@@ -48,8 +65,8 @@ export function markTaken(
   database: Queryable,
   id: string,
   messageId: string | undefined,
-): Promise<MessageRow | undefined> {
-  return database.maybeOne<MessageRow>(sql`
+): Promise<SmsMessage | undefined> {
+  return database.maybeOne<SmsMessage>(sql`
     update basalt.sms_messages
     set message_id = coalesce(${messageId ?? null}, id::text), status = 'accepted', updated_at = now()
     where id = ${id} and message_id is null
@@ -78,7 +95,7 @@ export function advanceStatus(database: Queryable, report: StatusReport): Promis
       and status = any(${statusesBefore(report.status)})`)
 }
 
-/** Whether a message has this id. */
+/** Returns whether a message has this id. */
 export async function isMessageKnown(database: Queryable, report: StatusReport): Promise<boolean> {
   const { known } = await database.one<{ known: boolean }>(sql`
     select exists (
@@ -102,7 +119,7 @@ interface EarlyReportRow {
   readonly [column: string]: unknown
 }
 
-/** Removes and answers the reports that came before the message was known. */
+/** Removes and returns the reports that came before the message was known. */
 export function takeReports(
   transaction: Queryable,
   { provider, messageId }: { readonly provider: string; readonly messageId: string },
@@ -112,7 +129,7 @@ export function takeReports(
     returning status, error_message`)
 }
 
-/** Of messages that never became known. */
+/** Removes reports of messages that never became known. */
 export function deleteReports(database: Queryable): Promise<number> {
   return database.count(sql`
     delete from basalt.sms_early_reports where received_at < now() - interval '1 day'`)
@@ -124,13 +141,13 @@ export interface MessageFilter {
   readonly offset: number
 }
 
-/** The newest first. */
+/** Returns messages, the newest first. */
 export function listMessages(
   database: Queryable,
   { userId, limit, offset }: MessageFilter,
-): Promise<MessageRow[]> {
+): Promise<SmsMessage[]> {
   const filter = userId === undefined ? sql`true` : sql`user_id = ${userId}`
-  return database.many<MessageRow>(sql`
+  return database.many<SmsMessage>(sql`
     select ${columns} from basalt.sms_messages where ${filter}
     order by created_at desc, id desc limit ${limit} offset ${offset}`)
 }
@@ -143,22 +160,15 @@ export function findMessageOf(
   database: Queryable,
   userId: string,
   id: string,
-): Promise<MessageRow | undefined> {
-  return database.maybeOne<MessageRow>(sql`
+): Promise<SmsMessage | undefined> {
+  return database.maybeOne<SmsMessage>(sql`
     select ${columns} from basalt.sms_messages where id = ${id} and user_id = ${userId}`)
 }
 
-export interface PeriodRow {
-  readonly period: 'today' | 'last_7d' | 'last_30d'
-  readonly sent: number
-  readonly confirmed: number
-  readonly failed: number
-  readonly [column: string]: unknown
-}
-
-/** Messages that providers took, those that were delivered, and those that failed; days are those of UTC. */
-export function countOutcomes(database: Queryable): Promise<PeriodRow[]> {
-  return database.many<PeriodRow>(sql`
+/** Counts accepted, delivered and failed messages by period; days are those of UTC. */
+export async function countOutcomes(database: Queryable) {
+  type Counts = Record<'sent' | 'confirmed' | 'failed', number> & { readonly period: string }
+  return await database.many<Counts>(sql`
     select period,
       count(m.message_id)::int as sent,
       count(*) filter (where m.status = 'delivered')::int as confirmed,

@@ -1,12 +1,13 @@
 import type { FastifyRequest } from 'fastify'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { httpErrors } from '../../../../http/errors/errors.ts'
+import { addOperations, ok, operation } from '../../../../http/operation.ts'
 import { acceptRaw } from '../../../../http/requests/body.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import type { Clock } from '../../../../lib/clock.ts'
+import { Type } from '../../../../lib/type.ts'
 import type { SmsProviderConfig } from '../config.ts'
 import { smsErrors } from '../errors.ts'
-import { statusSchema } from '../schemas.ts'
 import { takeReport } from '../store.ts'
 import type { StatusCallback } from './callback.ts'
 import { plivoCallback } from './plivo.ts'
@@ -22,35 +23,49 @@ export interface CallbackDeps {
   readonly publicBaseUrl: () => string
 }
 
-const path = '/api/webhooks/sms/status'
-const bodyLimit = 64 * 1024
+/** Report in the form of its provider. */
+const report = { schema: Type.Object({}, { additionalProperties: true }) }
 
-/** `POST /api/webhooks/sms/status`, for every provider whose keys are configured: messages outlive a change of it. */
-export function statusRoutes(app: HttpServer, deps: CallbackDeps): void {
+/** Receives reports of every provider whose keys are configured: messages outlive a change of the provider. */
+const reportStatus = operation({
+  id: 'sms.reportStatus',
+  guard: 'public',
+  method: 'POST',
+  path: '/api/webhooks/sms/status',
+  tag: 'callbacks',
+  summary: 'Receive the status of a text message from its provider',
+  description:
+    'Signed by the provider, in the form that it documents. Reports arrive in any order and more than once; a status never goes back. Unknown messages and statuses are ignored. At most 64 KiB.',
+  documentedBody: {
+    required: true,
+    content: { 'application/json': report, 'application/x-www-form-urlencoded': report },
+  },
+  bodyLimit: 64 * 1024,
+  success: ok(Type.Object({})),
+  async handle(deps: CallbackDeps & { readonly callbacks: readonly StatusCallback[] }, { http }) {
+    const { headers } = http
+    const body = Buffer.isBuffer(http.body) ? http.body : Buffer.alloc(0)
+    const callback = deps.callbacks.find(({ header }) => headers[header] !== undefined)
+    if (callback?.isSigned({ headers, body, urls: urlsOf(http, deps), now: deps.clock.now() }) !== true) {
+      throw httpErrors.invalidWebhookSignature()
+    }
+    const { messageId, status, error } = callback.read(body)
+    if (messageId === undefined) throw smsErrors.missingSmsField(callback.idName)
+    const { provider } = callback
+    if (status !== undefined) await takeReport(deps.database, { provider, messageId, status, error })
+    return {}
+  },
+})
+
+/** Adds the callback of providers. Its signature covers the bytes of the body. */
+export function addCallback(app: HttpServer, deps: CallbackDeps): void {
   const callbacks = configuredCallbacks(deps.config)
   void app.register(async (scope: HttpServer) => {
     acceptRaw(scope)
     scope.addHook('onRequest', async (_request, reply) => {
       void reply.header('cache-control', 'no-store')
     })
-    scope.post(
-      path,
-      { config: { guard: 'public', operation: 'sms.reportStatus' }, schema: statusSchema, bodyLimit },
-      async (request, reply) => {
-        const { headers } = request
-        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-        const callback = callbacks.find(({ header }) => headers[header] !== undefined)
-        const urls = urlsOf(request, deps)
-        if (callback?.isSigned({ headers, body, urls, now: deps.clock.now() }) !== true) {
-          throw httpErrors.invalidWebhookSignature()
-        }
-        const { messageId, status, error } = callback.read(body)
-        if (messageId === undefined) throw smsErrors.missingSmsField(callback.idName)
-        const { provider } = callback
-        if (status !== undefined) await takeReport(deps.database, { provider, messageId, status, error })
-        return reply.send({})
-      },
-    )
+    addOperations(scope, { ...deps, callbacks }, [reportStatus])
   })
 }
 
