@@ -1,15 +1,18 @@
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
+import type { HttpServer } from '../../../http/server.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
+import { codeOf } from '../../../lib/errors.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
 import type { MailBackend } from './backend.ts'
 import type { EmailConfig } from './config.ts'
-import { mailRoutes } from './routes.ts'
-import { createMailService } from './service.ts'
+import { mailErrors } from './errors.ts'
+import { bodyLimit, mailOperations } from './operations.ts'
 import type { MailTemplates } from './templates.ts'
-import { deleteMails } from './user-mail/queries.ts'
-import { UserMail } from './user-mail/service.ts'
+import { userMailOperations } from './user-mail/operations.ts'
+import { deleteMails } from './user-mail/sent-mail.ts'
 
 export type { MailBackend, MailMessage } from './backend.ts'
 export { createMailBackend } from './create-backend.ts'
@@ -29,7 +32,7 @@ export interface MailDeps {
   readonly log: Logger
 }
 
-/** Mail: its templates, what sends it, their administration, and mail of users. */
+/** Mail: its templates, backends and administration, and mail of users. */
 export function mail(deps: MailDeps): Feature {
   const { config, database, queue, backend } = deps
   queue.define(
@@ -37,12 +40,22 @@ export function mail(deps: MailDeps): Feature {
       deleteMails(database, retention_days),
     ),
   )
-  const throttle = createThrottle(database)
-  const service = createMailService({ ...deps, throttle })
-  const userMail = new UserMail({ ...deps, throttle })
+  const context = { ...deps, throttle: createThrottle(database) }
   return {
     name: 'mail',
-    routes: (app) => mailRoutes(app, service, userMail),
+    routes(app) {
+      void app.register(async (scope: HttpServer) => {
+        // Too large is a 400 here, unlike elsewhere.
+        scope.setErrorHandler((error, _request, reply) => {
+          const isTooLarge = codeOf(error) === 'FST_ERR_CTP_BODY_TOO_LARGE'
+          return reply.send(
+            isTooLarge ? mailErrors.templateTooLarge(`the body exceeds ${bodyLimit} bytes`) : error,
+          )
+        })
+        addOperations(scope, context, mailOperations)
+        addOperations(scope, context, userMailOperations)
+      })
+    },
     stop: () => backend.close(),
   }
 }

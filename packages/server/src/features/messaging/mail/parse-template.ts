@@ -3,7 +3,7 @@ import { createHtmlScanner, type HtmlPlace } from './html-scanner.ts'
 
 /** Limits of a template, in characters. */
 export const subjectLimit = 1000
-const htmlLimit = 256_000
+export const htmlLimit = 256_000
 /** Of a text part that was not made from HTML. */
 export const textLimit = htmlLimit
 

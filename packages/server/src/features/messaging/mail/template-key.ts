@@ -1,14 +1,35 @@
+import { refusedWith } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import { mailErrors } from './errors.ts'
 
-/** Words joined by dots, at least two. */
-const form = /^[a-z][a-z0-9]*(?:\.[a-z][a-z0-9_]*)+$/
+/** At least two words joined by dots. */
+export const templateKeyForm = '^[a-z][a-z0-9]*(?:\\.[a-z][a-z0-9_]*)+$'
+const form = new RegExp(templateKeyForm)
 const limit = 255
 
-/** How the keys of the system's own templates begin. */
+/** Beginning of the keys of the system's own templates. */
 export const systemTemplatePrefix = 'auth.'
+
+/** Key of a template in a request. */
+export const templateKey = refusedWith(
+  {
+    missing: () => mailErrors.missingTemplateField('templateKey'),
+    invalid: (key) => invalidTemplateKey(String(key)),
+  },
+  Type.String({
+    minLength: 1,
+    maxLength: limit,
+    pattern: templateKeyForm,
+    description: 'Words joined by dots, such as `auth.magic_link` or `shop.order_shipped`.',
+  }),
+)
 
 /** @throws AppError invalid_template_key */
 export function requireTemplateKey(key: string): string {
   if (key.length <= limit && form.test(key)) return key
-  throw mailErrors.invalidTemplateKey(key.length <= limit ? key : `${key.slice(0, limit)}…`)
+  throw invalidTemplateKey(key)
+}
+
+function invalidTemplateKey(key: string) {
+  return mailErrors.invalidTemplateKey(key.length <= limit ? key : `${key.slice(0, limit)}…`)
 }

@@ -5,8 +5,8 @@ import { Lru } from '../../../lib/lru.ts'
 import { builtInTemplates } from './built-in-templates.ts'
 import { mailErrors } from './errors.ts'
 import { parseTemplate, type Template } from './parse-template.ts'
-import { findTemplate } from './queries.ts'
 import { type RenderedMail, renderTemplate, type Variables } from './render-template.ts'
+import { findCustomTemplate } from './template.ts'
 
 export interface MailTemplatesDeps {
   readonly database: SystemDatabase
@@ -15,7 +15,7 @@ export interface MailTemplatesDeps {
   readonly log: Logger
 }
 
-/** What mail of the system is made of. */
+/** Templates of the mail of the system. */
 export interface MailTemplates {
   /**
    * Fills in the template of the key: the custom one if there is one that is enabled and works, else the built-in.
@@ -27,7 +27,7 @@ export interface MailTemplates {
   forget(key: string): void
 }
 
-/** For so long another node may still use a template after it was changed. */
+/** Time that another node may still use a template after it was changed. */
 const trustMs = 1000
 /** A template can take half a megabyte. */
 const cacheSize = 100
@@ -50,9 +50,8 @@ export function createMailTemplates({ database, appName, log }: MailTemplatesDep
   }
 
   async function load(key: string): Promise<Template | undefined> {
-    const row = await findTemplate(database, key)
-    if (row === undefined || !row.enabled) return undefined
-    return parseTemplate({ subjectTemplate: row.subject_template, htmlTemplate: row.html_template })
+    const stored = await findCustomTemplate(database, key)
+    return stored?.enabled === true ? parseTemplate(stored) : undefined
   }
 
   function customTemplate(key: string): Promise<Template | undefined> {

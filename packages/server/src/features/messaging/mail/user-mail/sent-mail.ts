@@ -1,6 +1,8 @@
 import { deleteInBatches } from '../../../../database/delete-in-batches.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
+import { type Answered, choice, component, nullable, timestamp } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
 
 /** Mails of one request. */
 export interface NewMails {
@@ -40,29 +42,34 @@ export async function recordOutcomes(database: Queryable, outcomes: readonly Mai
     where m.id = o.id`)
 }
 
-export interface MailRow {
-  readonly id: string
-  readonly user_id: string | null
-  readonly api_key_id: string | null
-  readonly sender: string
-  readonly recipient: string
-  readonly subject: string
-  readonly template_key: string | null
-  readonly status: 'pending' | 'sent' | 'failed'
-  readonly error_message: string | null
-  readonly created_at: Date
-  readonly [column: string]: unknown
-}
+/** Mail that a user or a program sent. */
+export const SentMail = component(
+  'SentMail',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    user_id: nullable(Type.String({ format: 'uuid' })),
+    api_key_id: nullable(Type.String({ format: 'uuid' })),
+    from: Type.String(),
+    to: Type.String(),
+    subject: Type.String(),
+    template_key: nullable(Type.String()),
+    status: choice(['pending', 'sent', 'failed']),
+    error_message: nullable(Type.String()),
+    created_at: timestamp,
+  }),
+)
+export type SentMail = Answered<typeof SentMail>
 
-/** The newest first. */
-export function listMails(
+/** Returns mails, the newest first. */
+export async function listMails(
   database: Queryable,
   userId: string | undefined,
   { limit, offset }: { readonly limit: number; readonly offset: number },
-): Promise<MailRow[]> {
+): Promise<SentMail[]> {
   const condition = userId === undefined ? sql`true` : sql`user_id = ${userId}`
-  return database.many<MailRow>(sql`
-    select id, user_id, api_key_id, sender, recipient, subject, template_key, status, error_message, created_at
+  return await database.many<SentMail>(sql`
+    select id, user_id, api_key_id, sender as "from", recipient as "to", subject, template_key, status, error_message,
+      created_at
     from basalt.sent_mails where ${condition}
     order by created_at desc, id desc limit ${limit} offset ${offset}`)
 }

@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto'
+import { userOf } from '../../../../http/access/authentication.ts'
+import type { UserIdentity } from '../../../../http/access/identity.ts'
+import { ok, operation } from '../../../../http/operation.ts'
+import { limitParameter, offsetSchema, readOffset, readUuid } from '../../../../http/requests/filters.ts'
+import { bodyOf, lineForm, offsetPageOf, textForm } from '../../../../http/schemas.ts'
+import { normalizeEmail } from '../../../../lib/email-address.ts'
+import { messageOf } from '../../../../lib/errors.ts'
+import { parseSender } from '../../../../lib/mail-sender.ts'
+import { suggestion } from '../../../../lib/suggestion.ts'
+import { type Static, Type } from '../../../../lib/type.ts'
+import { requireAllowed } from '../../../operations/throttle/index.ts'
+import type { MailMessage } from '../backend.ts'
+import type { EmailConfig } from '../config.ts'
+import { mailErrors } from '../errors.ts'
+import { bodyLimit, type MailDeps, variables } from '../operations.ts'
+import { htmlLimit, subjectLimit, textLimit } from '../parse-template.ts'
+import { MailRefused } from '../refusal.ts'
+import { systemTemplatePrefix, templateKeyForm } from '../template-key.ts'
+import { compose } from './compose.ts'
+import { insertMails, listMails, recordOutcomes, SentMail } from './sent-mail.ts'
+
+export interface UserMailDeps extends MailDeps {
+  readonly config: EmailConfig
+  readonly isDevelopment: boolean
+}
+
+const address = Type.String({ format: 'email' })
+const documentedMail = Type.Object(
+  {
+    to: Type.Union([address, Type.Array(address, { minItems: 1 })], {
+      description: 'An address, or a list of at most `email.policy.max_recipients_per_request`.',
+    }),
+    from: Type.Optional(
+      Type.String({
+        description: 'The address of `email.from` or of `email.policy.allowed_from_addresses`.',
+      }),
+    ),
+    subject: Type.Optional(Type.String({ maxLength: subjectLimit, pattern: lineForm })),
+    html: Type.Optional(Type.String({ maxLength: htmlLimit, pattern: textForm })),
+    text: Type.Optional(Type.String({ maxLength: textLimit, pattern: textForm })),
+    templateKey: Type.Optional(Type.String({ pattern: templateKeyForm })),
+    variables,
+  },
+  {
+    additionalProperties: false,
+    oneOf: [
+      { required: ['templateKey'] },
+      { required: ['subject'], anyOf: [{ required: ['html'] }, { required: ['text'] }] },
+    ],
+  },
+)
+
+// The right to send is checked before the members.
+const UserMail = Type.Partial(
+  Type.Object({
+    to: Type.Union([Type.String(), Type.Array(Type.String())]),
+    from: Type.String(),
+    subject: Type.String(),
+    html: Type.String(),
+    text: Type.String(),
+    templateKey: Type.String(),
+    variables: Type.Record(Type.String(), Type.String()),
+  }),
+)
+type UserMail = Static<typeof UserMail>
+const members = Object.keys(UserMail.properties)
+
+const sendOwn = operation({
+  id: 'mail.sendOwn',
+  guard: 'bearer',
+  programs: 'email:send',
+  method: 'POST',
+  path: '/api/email/send',
+  tag: 'mail',
+  summary: 'Send a mail to one or several recipients',
+  description:
+    'Each recipient gets a mail of its own. Either `templateKey` with `variables`, or `subject` with `html` or `text` or both; each of these two is made from the other unless given. Programs need the action `email:send`; templates of the system (`auth.…`) are refused.',
+  body: UserMail,
+  documentedBody: bodyOf('application/json', documentedMail),
+  bodyLimit,
+  success: ok(
+    Type.Object({
+      sent: Type.Integer(),
+      failed: Type.Integer(),
+      errors: Type.Array(Type.Object({ to: Type.String(), error: Type.String() })),
+    }),
+  ),
+  async handle(deps: UserMailDeps, { body, http }) {
+    const caller = userOf(http)
+    const { config, isDevelopment, templates, database, throttle } = deps
+    requirePermitted(config, caller)
+    requireKnownMembers(body)
+    requireOwnTemplate(body.templateKey)
+    const recipients = readRecipients(body.to, config.policy.max_recipients_per_request)
+    const from = readFrom(config, body.from)
+    const mail = await compose(body, templates)
+    // The log shows mail to developers; elsewhere it would only be lost.
+    if (config.backend === 'log' && !isDevelopment) throw mailErrors.mailNotConfigured()
+    // Whatever credential the user presents. Programs of one app that act for no user share a limit.
+    const { send_rate_limit_per_key: attempts, send_rate_limit_window: windowSeconds } = config.policy
+    const limit = { name: 'mail.user', attempts, windowSeconds }
+    const verdict = await throttle.attempt(limit, caller.userId || caller.appId, recipients.length)
+    requireAllowed(verdict, mailErrors.mailLimitReached())
+    const mails = recipients.map((to) => ({ id: randomUUID(), to }))
+    // Before they are sent: no mail leaves without a row, whatever stops the process.
+    await insertMails(database, {
+      ids: mails.map(({ id }) => id),
+      recipients,
+      userId: caller.userId === '' ? null : caller.userId,
+      keyId: caller.keyId,
+      sender: from ?? config.from,
+      subject: mail.subject,
+      templateKey: body.templateKey,
+    })
+    const outcomes = await Promise.all(
+      mails.map(async ({ id, to }) => {
+        const message = { to, ...mail, ...(from === undefined ? {} : { from }) }
+        return { id, to, ...(await attempt(deps, message, id)) }
+      }),
+    )
+    await recordOutcomes(database, outcomes)
+    const errors = outcomes.flatMap(({ to, error }) => (error === undefined ? [] : [{ to, error }]))
+    return { sent: outcomes.length - errors.length, failed: errors.length, errors }
+  },
+})
+
+const limit = limitParameter(50, 500)
+
+const listSent = operation({
+  id: 'mail.listSent',
+  guard: 'admin',
+  permission: 'owner',
+  method: 'GET',
+  path: '/api/admin/email/sent',
+  tag: 'mail',
+  summary: 'List mails of users and programs, the newest first',
+  query: Type.Object({ user_id: Type.Optional(Type.String()), limit: limit.schema, offset: offsetSchema }),
+  success: ok(offsetPageOf(SentMail)),
+  async handle({ database }: UserMailDeps, { query }) {
+    const userId = query.user_id === undefined ? undefined : readUuid('user_id filter', query.user_id)
+    const range = { limit: limit.read(query.limit), offset: readOffset(query.offset) }
+    const items = await listMails(database, userId, range)
+    return { items, count: items.length, ...range }
+  },
+})
+
+/** Mail of users and programs, and the log of it. */
+export const userMailOperations = [sendOwn, listSent]
+
+function requirePermitted({ policy }: EmailConfig, { keyId, isAnonymous }: UserIdentity): void {
+  const { senders } = policy
+  if (senders === 'none' || isAnonymous || (senders === 'keys' && keyId === undefined)) {
+    throw mailErrors.mailSenderNotPermitted()
+  }
+}
+
+/** Returns the sender that was given; undefined: the usual one. @throws AppError from_address_not_allowed */
+function readFrom({ from, policy }: EmailConfig, given: string | undefined): string | undefined {
+  if (given === undefined) return undefined
+  const address = /\p{Cc}/u.test(given) ? undefined : normalizeEmail(parseSender(given).address)
+  const allowed = [parseSender(from).address, ...policy.allowed_from_addresses].map(normalizeEmail)
+  if (address === undefined || !allowed.includes(address)) throw mailErrors.fromAddressNotAllowed()
+  return given.trim()
+}
+
+/** Sends a mail. Callers learn whether another attempt makes sense; the backend's reason is for the operator. */
+async function attempt({ backend, log }: UserMailDeps, message: MailMessage, id: string) {
+  try {
+    await backend.send(message, { id })
+    return { reason: undefined, error: undefined }
+  } catch (error) {
+    const reason = messageOf(error)
+    log.warn({ id, reason }, 'failed to send a mail of a user')
+    return { reason, error: error instanceof MailRefused ? 'the mail was refused' : 'failed to send email' }
+  }
+}
+
+/** Returns the normalized addresses, each once. @throws AppError missing_template_field, too_many_recipients, invalid_recipient */
+function readRecipients(given: UserMail['to'] = [], most: number): string[] {
+  const list = typeof given === 'string' ? [given] : given
+  if (list.every((address) => address.trim() === '')) throw mailErrors.missingTemplateField('to')
+  if (list.length > most) throw mailErrors.tooManyRecipients(most)
+  const addresses = list.map((text) => {
+    const address = normalizeEmail(text)
+    if (address === undefined) throw mailErrors.invalidRecipient().with({ data: { to: text } })
+    return address
+  })
+  return [...new Set(addresses)]
+}
+
+/** A misspelled `html` would be left out of the mail without notice. @throws AppError invalid_mail_field */
+function requireKnownMembers(request: object): void {
+  const unknown = Object.keys(request).find((name) => !members.includes(name))
+  if (unknown !== undefined) {
+    throw mailErrors.invalidMailField(`unknown member "${unknown}"${suggestion(unknown, members)}`)
+  }
+}
+
+/** A mail of the system is believed: with an address of the sender's own in it, it would take accounts. */
+function requireOwnTemplate(key: string | undefined): void {
+  if (key?.startsWith(systemTemplatePrefix) === true) throw mailErrors.systemTemplateNotPermitted()
+}
