@@ -56,7 +56,10 @@ const source = {
     missing('htmlTemplate'),
     checkedByHandler(
       { format: 'template', maxLength: htmlLimit },
-      Type.String({ minLength: 1, description: 'HTML with placeholders in text and in values of attributes.' }),
+      Type.String({
+        minLength: 1,
+        description: 'HTML with placeholders in text and in values of attributes.',
+      }),
     ),
   ),
 }

@@ -13,12 +13,12 @@ import {
   insertDeliveries,
   moveToJob,
   recordOutcomes,
-} from './deliveries.ts'
+} from './delivery.ts'
 import { longestTtl } from './message.ts'
 import type { Outcome } from './provider.ts'
 import { CredentialRefused } from './providers/fcm.ts'
 import type { PushProviders } from './registry.ts'
-import { findDevicesOfTopic, type Recipient } from './sends.ts'
+import { findDevicesOfTopic, type Recipient } from './send.ts'
 
 /** Deliveries that one job makes. */
 const jobSize = 100

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Notifications } from '../../../database/notifications/notifications.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
 import type { Outbound } from '../../../http/outbound.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -9,12 +10,12 @@ import type { SecretBox } from '../../../lib/secret-box.ts'
 import { createThrottle } from '../../operations/throttle/index.ts'
 import type { PushConfig } from './config.ts'
 import { defineDeliveryJobs } from './delivery-job.ts'
-import { DeviceService } from './device-service.ts'
 import { pushErrors } from './errors.ts'
+import { deviceOperations, type LockCaller } from './operations/devices.ts'
+import { messageOperations } from './operations/messages.ts'
+import { providerOperations } from './operations/providers.ts'
 import { PushProviders } from './registry.ts'
-import { adminPushRoutes, type LockCaller, ownPushRoutes, refuseWhileDisabled } from './routes.ts'
-import { SendService } from './send-service.ts'
-import { deleteSends } from './sends.ts'
+import { deleteSends } from './send.ts'
 
 export { pushErrorTable } from './errors.ts'
 export { countPushCredentialsByKey } from './registry.ts'
@@ -35,7 +36,7 @@ export interface PushDeps {
   readonly output: Logger
 }
 
-/** Messages to devices: registration, sending, and what became of each. */
+/** Messages to devices: registration, sending and delivery. */
 export function push(deps: PushDeps): Feature {
   const { config, database, queue, outbound, lockCaller } = deps
   queue.define(
@@ -43,8 +44,8 @@ export function push(deps: PushDeps): Feature {
       deleteSends(database, retention_days),
     ),
   )
-  const devices = new DeviceService(database, (url) => !outbound.refuses(url))
-  const sends = new SendService({ config, database, queue, throttle: createThrottle(database) })
+  const mayReach = (url: string) => !outbound.refuses(url)
+  const throttle = createThrottle(database)
   // While push is disabled nothing is asked of the providers, and jobs wait for a node that sends.
   const providers = config.enabled ? new PushProviders(deps) : undefined
   if (providers !== undefined) defineDeliveryJobs({ ...deps, providers })
@@ -56,10 +57,11 @@ export function push(deps: PushDeps): Feature {
     name: 'push',
     routes(app) {
       void app.register(async (scope: typeof app) => {
-        refuseWhileDisabled(scope, config.enabled)
-        const routes = { devices, sends, providers: requireProviders, lockCaller }
-        ownPushRoutes(scope, routes)
-        adminPushRoutes(scope, routes)
+        // After the guard and before anything is read: every operation is 503 while push is disabled.
+        scope.addHook('preParsing', async () => void requireProviders())
+        addOperations(scope, { database, mayReach, lockCaller }, deviceOperations)
+        addOperations(scope, { config, database, queue, throttle }, messageOperations)
+        addOperations(scope, { providers: requireProviders }, providerOperations)
       })
     },
     start: async () => await providers?.start(),

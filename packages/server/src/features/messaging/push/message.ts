@@ -1,7 +1,80 @@
-import { isUuid } from '../../../lib/uuid.ts'
+import {
+  bodyOf,
+  checkedByHandler,
+  choice,
+  component,
+  type DocumentedBody,
+  extended,
+  textForm,
+} from '../../../http/schemas.ts'
+import { parseInstant } from '../../../lib/instant.ts'
+import { type Static, type TObject, Type } from '../../../lib/type.ts'
 import { pushErrors } from './errors.ts'
 
-/** What a device shows. */
+/** Four weeks: the longest time that providers keep a message. */
+export const longestTtl = 28 * 86_400
+
+const titleLimit = 256
+const bodyLimit = 4096
+const dataLimit = 8192
+/** Limit of FCM and APNs. */
+const payloadLimit = 4096
+const soundLimit = 100
+const collapseKeyLimit = 64
+const idempotencyKeyLimit = 255
+
+/** Form of names in `data`. Providers refuse a whole message for names that they reserve. */
+const dataKeyForm = '^(?!(?:aps|from|message_type|notification)$|google|gcm)[^\\u0000]+$'
+
+/** Names that every provider accepts. */
+export const topicForm = '^[a-zA-Z0-9_.~%-]{1,100}$'
+
+export function topicProblem(member: string): string {
+  return `${member}: expected names of 1 to 100 letters, digits and -_.~%`
+}
+
+export const PushOptions = component(
+  'PushOptions',
+  Type.Object(
+    {
+      badge: Type.Optional(
+        Type.Integer({ minimum: 0, maximum: 1_000_000, description: "Number on the app's icon." }),
+      ),
+      sound: Type.Optional(
+        checkedByHandler(
+          { maxLength: soundLimit },
+          Type.String({ description: 'Name of a sound of the app, or `default`.' }),
+        ),
+      ),
+      ttl_seconds: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: longestTtl,
+          description: 'Seconds that the provider keeps the message for an unreachable device.',
+        }),
+      ),
+      priority: Type.Optional(choice(['high', 'normal'], { description: 'high unless given' })),
+      collapse_key: Type.Optional(
+        checkedByHandler(
+          { maxLength: collapseKeyLimit },
+          Type.String({
+            description: 'At most 64 bytes. A device shows the latest of the messages with one key.',
+          }),
+        ),
+      ),
+      image: Type.Optional(
+        checkedByHandler(
+          { format: 'uri', pattern: '^https:' },
+          Type.String({ description: 'An https URL.' }),
+        ),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+)
+export type PushOptions = Static<typeof PushOptions>
+
+/** Content of a message. */
 export interface PushMessage {
   readonly title: string
   readonly body: string
@@ -9,40 +82,68 @@ export interface PushMessage {
   readonly options: PushOptions
 }
 
-export interface PushOptions {
-  /** Number on the app's icon. */
-  readonly badge?: number
-  /** Name of a sound of the app, or `default`. */
-  readonly sound?: string
-  /** Seconds that the provider keeps the message for a device that is not reachable. */
-  readonly ttl_seconds?: number
-  readonly priority?: 'high' | 'normal'
-  /** Of several messages with the same key a device shows the latest. */
-  readonly collapse_key?: string
-  /** Address of a picture. */
-  readonly image?: string
+// Members are checked by handlers, after the rights of programs and the target.
+export const SendInput = Type.Partial(
+  Type.Object({
+    app_id: Type.String(),
+    user_id: Type.String(),
+    topic: Type.String(),
+    token_id: Type.String(),
+    title: Type.String(),
+    body: Type.String(),
+    data: Type.Record(Type.String(), Type.Unknown()),
+    options: PushOptions,
+    send_at: Type.String(),
+    idempotency_key: Type.String(),
+  }),
+)
+export type SendInput = Static<typeof SendInput>
+
+const PushContent = component(
+  'PushContent',
+  Type.Object({
+    title: Type.String({ minLength: 1, maxLength: titleLimit, pattern: textForm }),
+    body: Type.String({ minLength: 1, maxLength: bodyLimit, pattern: textForm }),
+    data: Type.Optional(
+      Type.Record(Type.String({ pattern: dataKeyForm }), Type.String(), {
+        additionalProperties: false,
+        description: 'Values for the app.',
+      }),
+    ),
+    options: Type.Optional(PushOptions),
+    send_at: Type.Optional(Type.String({ format: 'date-time', description: 'RFC 3339; now unless given.' })),
+    idempotency_key: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: idempotencyKeyLimit,
+        description: 'A repeated key of an app answers with the first message.',
+      }),
+    ),
+  }),
+)
+
+/** Describes the body of a message to one device. */
+export const toDevice = bodyOf(
+  'application/json',
+  extended(
+    PushContent,
+    Type.Object({ token_id: Type.String({ format: 'uuid', description: 'Id of the device.' }) }),
+  ),
+)
+
+/** Describes the body of a message to the devices of a user or of a topic. */
+export function toMany({ properties: app }: TObject): DocumentedBody {
+  const members = {
+    ...app,
+    user_id: Type.Optional(Type.String({ format: 'uuid' })),
+    topic: Type.Optional(Type.String({ pattern: topicForm })),
+  }
+  const target = Type.Object(members, { oneOf: [{ required: ['user_id'] }, { required: ['topic'] }] })
+  return bodyOf('application/json', extended(PushContent, target))
 }
-
-/** Of a request, as JSON; anything may be in it. */
-export interface MessageInput {
-  readonly title?: string
-  readonly body?: string
-  readonly data?: Readonly<Record<string, unknown>>
-  readonly options?: PushOptions
-}
-
-/** Four weeks: what providers keep a message at most. */
-export const longestTtl = 28 * 86_400
-
-const titleLimit = 256
-const bodyLimit = 4096
-const dataLimit = 8192
-/** What FCM and APNs take. */
-const payloadLimit = 4096
-const collapseKeyLimit = 64
 
 /** @throws AppError invalid_push, payload_too_large */
-export function readMessage({ title = '', body = '', data = {}, options = {} }: MessageInput): PushMessage {
+export function readMessage({ title = '', body = '', data = {}, options = {} }: SendInput): PushMessage {
   if (title.trim() === '') throw pushErrors.invalidPush('title is required')
   if (body.trim() === '') throw pushErrors.invalidPush('body is required')
   requireText('title', title, titleLimit)
@@ -67,7 +168,7 @@ function readData(data: Readonly<Record<string, unknown>>): Record<string, strin
 }
 
 /**
- * Keys that a provider takes for its own and refuses the whole message for
+ * Returns what is wrong with a key: providers reserve some and refuse the whole message for them
  * (https://firebase.google.com/docs/reference/fcm/rest/v1/projects.messages; APNs: `aps`).
  */
 function findReservedKey(key: string): string | undefined {
@@ -80,7 +181,7 @@ function findReservedKey(key: string): string | undefined {
 
 function readOptions(options: PushOptions): PushOptions {
   const { sound, collapse_key: collapseKey, image } = options
-  if (sound !== undefined) requireText('options.sound', sound, 100)
+  if (sound !== undefined) requireText('options.sound', sound, soundLimit)
   if (collapseKey !== undefined) {
     requireText('options.collapse_key', collapseKey, collapseKeyLimit)
     if (Buffer.byteLength(collapseKey) > collapseKeyLimit) {
@@ -100,9 +201,20 @@ export function requireText(name: string, value: string, limit: number): void {
   if (!value.isWellFormed()) throw pushErrors.invalidPush(`${name}: expected well-formed Unicode`)
 }
 
+/** Returns the idempotency key of a message. @throws AppError invalid_push */
+export function readIdempotencyKey(key: string | undefined): string | undefined {
+  if (key === undefined) return undefined
+  if (key === '') throw pushErrors.invalidPush('idempotency_key: expected a text')
+  requireText('idempotency_key', key, idempotencyKeyLimit)
+  return key
+}
+
 /** @throws AppError invalid_push */
-export function requireId(name: string, value: string | undefined): string {
-  if (value === undefined || value === '') throw pushErrors.invalidPush(`${name} is required`)
-  if (!isUuid(value)) throw pushErrors.invalidPush(`${name}: expected a UUID`)
-  return value
+export function readInstant(text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  const instant = parseInstant(text)
+  if (instant === undefined) {
+    throw pushErrors.invalidPush('send_at: expected RFC 3339, such as 2026-01-02T03:04:05Z')
+  }
+  return instant
 }

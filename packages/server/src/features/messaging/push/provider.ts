@@ -22,17 +22,19 @@ export interface WebPushKeys {
   readonly auth: string
 }
 
-export type ErrorCode =
-  | 'unregistered'
-  | 'invalid_token'
-  | 'provider_auth'
-  | 'payload_too_large'
-  | 'provider_error'
-  | 'provider_not_configured'
-  | 'expired'
-  | 'device_moved'
+export const errorCodes = [
+  'unregistered',
+  'invalid_token',
+  'provider_auth',
+  'payload_too_large',
+  'provider_error',
+  'provider_not_configured',
+  'expired',
+  'device_moved',
+] as const
+export type ErrorCode = (typeof errorCodes)[number]
 
-/** What became of one attempt. Reasons are the provider's words without anything of the request. */
+/** Outcome of one attempt. Reasons are the provider's words without anything of the request. */
 export type Outcome =
   | { readonly kind: 'sent'; readonly messageId: string }
   /** The device is gone for good. */

@@ -1,31 +1,42 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import type { ProviderName, WebPushKeys } from './provider.ts'
+import { type Answered, choice, component, nullable, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import { pushErrors } from './errors.ts'
+import { type ProviderName, providerNames, type WebPushKeys } from './provider.ts'
 
-export type Platform = 'android' | 'ios' | 'web'
+export const platforms = ['android', 'ios', 'web'] as const
+export type Platform = (typeof platforms)[number]
 
-export interface DeviceRow {
-  readonly id: string
-  readonly app_id: string
-  readonly user_id: string
-  readonly provider: ProviderName
-  readonly platform: Platform
-  readonly token: string
-  readonly device_name: string
-  readonly topics: string[]
-  readonly is_active: boolean
-  readonly inactive_reason: string | null
-  readonly last_refreshed_at: Date
-  readonly last_used: Date | null
-  readonly created_at: Date
-  readonly updated_at: Date
-  readonly [column: string]: unknown
-}
+/** Device that receives messages of an app. */
+export const PushDevice = component(
+  'PushDevice',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    app_id: Type.String({ format: 'uuid' }),
+    user_id: Type.String({ format: 'uuid' }),
+    provider: choice(providerNames),
+    platform: choice(platforms),
+    token: Type.String(),
+    device_name: Type.String(),
+    topics: Type.Array(Type.String()),
+    is_active: Type.Boolean(),
+    inactive_reason: nullable(Type.String(), {
+      description:
+        '`revoked`, also by the end of the session that registered it, or the reason of the provider.',
+    }),
+    last_refreshed_at: timestamp,
+    last_used: nullable(timestamp),
+    created_at: timestamp,
+    updated_at: timestamp,
+  }),
+)
+export type PushDevice = Answered<typeof PushDevice>
 
 export interface Registration {
   readonly appId: string
   readonly userId: string
-  /** The session it is registered in, with which it ends; undefined for an administrator. */
+  /** Session in which it is registered and with which it ends; undefined for an administrator. */
   readonly sessionId: string | undefined
   readonly provider: ProviderName
   readonly platform: Platform
@@ -33,7 +44,7 @@ export interface Registration {
   readonly tokenHash: Buffer
   readonly keys: WebPushKeys | undefined
   readonly deviceName: string
-  /** Undefined keeps those it has. */
+  /** Undefined keeps the existing ones. */
   readonly topics: readonly string[] | undefined
 }
 
@@ -48,11 +59,11 @@ export interface DeviceFilter {
 const columns = sql`id, app_id, user_id, provider, platform, token, device_name, topics, is_active, inactive_reason,
   last_refreshed_at, last_used, created_at, updated_at`
 
-/** Registers a device. One that is known moves to the user and the session of now, and is active again. */
-export function registerDevice(database: Queryable, device: Registration): Promise<DeviceRow> {
+/** Registers a device. A known one moves to the current user and session, and is active again. */
+export function registerDevice(database: Queryable, device: Registration): Promise<PushDevice> {
   const keys = device.keys === undefined ? null : JSON.stringify(device.keys)
   const topics = device.topics ?? null
-  return database.one<DeviceRow>(sql`
+  return database.one<PushDevice>(sql`
     insert into basalt.push_devices as d
       (app_id, user_id, session_id, provider, platform, token, token_hash, keys, device_name, topics)
     values (${device.appId}, ${device.userId}, ${device.sessionId ?? null}::uuid, ${device.provider}, ${device.platform}, ${device.token},
@@ -67,24 +78,24 @@ export function registerDevice(database: Queryable, device: Registration): Promi
     returning ${columns}`)
 }
 
-/** The newest first. */
-export function listDevices(database: Queryable, filter: DeviceFilter): Promise<DeviceRow[]> {
+/** Returns devices, the newest first. */
+export function listDevices(database: Queryable, filter: DeviceFilter): Promise<PushDevice[]> {
   const conditions: Sql[] = [
     ...(filter.appId === undefined ? [] : [sql`app_id = ${filter.appId}`]),
     ...(filter.userId === undefined ? [] : [sql`user_id = ${filter.userId}`]),
     ...(filter.includesInactive ? [] : [sql`is_active`]),
   ]
   const where = conditions.length === 0 ? sql.empty : sql`where ${sql.join(conditions, sql` and `)}`
-  return database.many<DeviceRow>(sql`
+  return database.many<PushDevice>(sql`
     select ${columns} from basalt.push_devices ${where}
     order by created_at desc, id desc limit ${filter.limit} offset ${filter.offset}`)
 }
 
-export function findDevice(database: Queryable, id: string): Promise<DeviceRow | undefined> {
-  return database.maybeOne<DeviceRow>(sql`select ${columns} from basalt.push_devices where id = ${id}`)
+export function findDevice(database: Queryable, id: string): Promise<PushDevice | undefined> {
+  return database.maybeOne<PushDevice>(sql`select ${columns} from basalt.push_devices where id = ${id}`)
 }
 
-/** @param userId whose device it has to be; undefined: anybody's. @returns whether there is such a device */
+/** @param userId required owner; undefined: any. @returns whether the device exists */
 export async function revokeDevice(database: Queryable, id: string, userId?: string): Promise<boolean> {
   const owner = userId === undefined ? sql.empty : sql`and user_id = ${userId} and is_active`
   const count = await database.count(sql`
@@ -94,12 +105,15 @@ export async function revokeDevice(database: Queryable, id: string, userId?: str
   return count > 0
 }
 
-/** Whether there are such an app and such a user, as far as asked for. */
-export async function findOwners(
+/** @throws AppError push_app_not_found, push_user_not_found */
+export async function requireOwners(
   database: Queryable,
-  { appId, userId }: { readonly appId: string; readonly userId?: string | undefined },
-): Promise<{ readonly app: boolean; readonly user: boolean }> {
-  return await database.one<{ app: boolean; user: boolean }>(sql`
+  appId: string,
+  userId: string | undefined,
+): Promise<void> {
+  const exists = await database.one<{ app: boolean; user: boolean }>(sql`
     select exists (select from basalt.apps where id = ${appId}) as app,
       exists (select from basalt.users where id = ${userId ?? null}) as user`)
+  if (!exists.app) throw pushErrors.pushAppNotFound()
+  if (userId !== undefined && !exists.user) throw pushErrors.pushUserNotFound()
 }

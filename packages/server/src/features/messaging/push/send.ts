@@ -1,11 +1,12 @@
 import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import type { DeliveryState } from './deliveries.ts'
+import { type Answered, component, nullable, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import type { PushMessage } from './message.ts'
 import type { ProviderName } from './provider.ts'
 
-/** Whom a message goes to. */
+/** Recipient of a message. */
 export type Target =
   | { readonly kind: 'user'; readonly userId: string }
   | { readonly kind: 'device'; readonly deviceId: string }
@@ -18,11 +19,11 @@ export interface NewSend {
   /** Undefined: now. */
   readonly sendAt: Date | undefined
   readonly idempotencyKey: string | undefined
-  /** SHA-256 of what is sent to whom. */
+  /** SHA-256 of the target and the message. */
   readonly requestHash: Buffer
 }
 
-/** Undefined when the app has used the idempotency key before. */
+/** Inserts a message, unless the app has used the idempotency key before. */
 export function insertSend(
   database: Queryable,
   { appId, target, message, sendAt, idempotencyKey, requestHash }: NewSend,
@@ -47,29 +48,44 @@ export function findSendByKey(
     select id, request_hash from basalt.push_sends where app_id = ${appId} and idempotency_key = ${key}`)
 }
 
-export interface SendRow {
-  readonly id: string
-  readonly app_id: string
-  readonly topic: string | null
-  readonly title: string
-  readonly body: string
-  readonly send_at: Date
-  readonly created_at: Date
-  /** Deliveries by status. */
-  readonly counts: Readonly<Partial<Record<DeliveryState, number>>>
-  readonly [column: string]: unknown
-}
+/** Message and the number of its deliveries by status. */
+export const PushSend = component(
+  'PushSend',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    app_id: Type.String({ format: 'uuid' }),
+    topic: nullable(Type.String()),
+    title: Type.String(),
+    body: Type.String(),
+    send_at: timestamp,
+    created_at: timestamp,
+    counts: component(
+      'PushCounts',
+      Type.Object({
+        pending: Type.Integer(),
+        sent: Type.Integer(),
+        failed: Type.Integer(),
+        invalid_token: Type.Integer(),
+      }),
+    ),
+  }),
+)
+export type PushSend = Answered<typeof PushSend>
 
-export function findSend(database: Queryable, id: string): Promise<SendRow | undefined> {
-  return database.maybeOne<SendRow>(sql`
+export async function findSend(database: Queryable, id: string): Promise<PushSend | undefined> {
+  return await database.maybeOne<PushSend>(sql`
     select id, app_id, topic, title, body, send_at, created_at, (
-      select coalesce(jsonb_object_agg(status, count), '{}')
-      from (select status, count(*) from basalt.push_deliveries where send_id = s.id group by status) c
+      select jsonb_build_object(
+        'pending', count(*) filter (where status = 'pending'),
+        'sent', count(*) filter (where status = 'sent'),
+        'failed', count(*) filter (where status = 'failed'),
+        'invalid_token', count(*) filter (where status = 'invalid_token'))
+      from basalt.push_deliveries where send_id = s.id
     ) as counts
     from basalt.push_sends s where id = ${id}`)
 }
 
-/** A device that a message goes to. */
+/** Device that a message goes to. */
 export interface Recipient {
   readonly id: string
   readonly user_id: string
@@ -77,14 +93,14 @@ export interface Recipient {
   readonly [column: string]: unknown
 }
 
-/** Active devices of a user. */
+/** Returns the active devices of a user. */
 export function findDevicesOfUser(database: Queryable, appId: string, userId: string): Promise<Recipient[]> {
   return database.many<Recipient>(sql`
     select id, user_id, provider from basalt.push_devices
     where app_id = ${appId} and user_id = ${userId} and is_active order by created_at, id`)
 }
 
-/** Active devices of a topic, of those whose id is after the given one. */
+/** Returns active devices of a topic whose id is after the given one. */
 export function findDevicesOfTopic(
   database: Queryable,
   sendId: string,

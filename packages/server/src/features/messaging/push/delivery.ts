@@ -1,46 +1,52 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import type { PushMessage, PushOptions } from './message.ts'
-import type { Outcome, ProviderName, WebPushKeys } from './provider.ts'
+import { type Answered, choice, component, nullable, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import { type PushMessage, PushOptions } from './message.ts'
+import { errorCodes, type Outcome, type ProviderName, providerNames, type WebPushKeys } from './provider.ts'
 
 export const deliveryStates = ['pending', 'sent', 'failed', 'invalid_token'] as const
 export type DeliveryState = (typeof deliveryStates)[number]
 
-export interface DeliveryRow {
-  readonly id: string
-  readonly send_id: string
-  readonly device_id: string
-  readonly job_id: string | null
-  readonly app_id: string
-  readonly user_id: string
-  readonly provider: ProviderName
-  readonly title: string
-  readonly body: string
-  readonly data: Readonly<Record<string, string>>
-  readonly options: PushOptions
-  readonly status: DeliveryState
-  readonly attempts: number
-  readonly error_code: string | null
-  readonly error_message: string | null
-  readonly provider_message_id: string | null
-  readonly send_at: Date
-  readonly sent_at: Date | null
-  readonly created_at: Date
-  readonly updated_at: Date
-  readonly [column: string]: unknown
-}
+/** Message to one device. */
+export const PushDelivery = component(
+  'PushDelivery',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    send_id: Type.String({ format: 'uuid' }),
+    device_token_id: Type.String({ format: 'uuid' }),
+    job_id: nullable(Type.String({ format: 'uuid' })),
+    app_id: Type.String({ format: 'uuid' }),
+    user_id: Type.String({ format: 'uuid' }),
+    provider: choice(providerNames),
+    title: Type.String(),
+    body: Type.String(),
+    data: Type.Record(Type.String(), Type.String()),
+    options: PushOptions,
+    status: choice(deliveryStates),
+    attempts: Type.Integer(),
+    error_code: nullable(choice(errorCodes)),
+    error_message: nullable(Type.String()),
+    provider_message_id: nullable(Type.String()),
+    send_at: timestamp,
+    sent_at: nullable(timestamp),
+    created_at: timestamp,
+    updated_at: timestamp,
+  }),
+)
+export type PushDelivery = Answered<typeof PushDelivery>
 
 export interface DeliveryFilter {
   readonly appId?: string | undefined
   readonly userId?: string | undefined
   readonly sendId?: string | undefined
   readonly deviceId?: string | undefined
-  readonly status?: DeliveryState | undefined
+  readonly status?: DeliveryState | '' | undefined
   readonly limit: number
   readonly offset: number
 }
 
-const columns = sql`d.id, d.send_id, d.device_id, d.job_id, s.app_id, d.user_id, device.provider, s.title, s.body,
+const columns = sql`d.id, d.send_id, d.device_id as device_token_id, d.job_id, s.app_id, d.user_id, device.provider, s.title, s.body,
   s.data, s.options, d.status, d.attempts, d.error_code, d.error_message, d.provider_message_id, s.send_at, d.sent_at,
   d.created_at, d.updated_at`
 
@@ -48,28 +54,28 @@ const joined = sql`basalt.push_deliveries d
   join basalt.push_sends s on s.id = d.send_id
   join basalt.push_devices device on device.id = d.device_id`
 
-/** The newest first. */
-export function listDeliveries(database: Queryable, filter: DeliveryFilter): Promise<DeliveryRow[]> {
+/** Returns deliveries, the newest first. */
+export function listDeliveries(database: Queryable, filter: DeliveryFilter): Promise<PushDelivery[]> {
   const conditions: Sql[] = [
     ...(filter.appId === undefined ? [] : [sql`s.app_id = ${filter.appId}`]),
     ...(filter.userId === undefined ? [] : [sql`d.user_id = ${filter.userId}`]),
     ...(filter.sendId === undefined ? [] : [sql`d.send_id = ${filter.sendId}`]),
     ...(filter.deviceId === undefined ? [] : [sql`d.device_id = ${filter.deviceId}`]),
-    ...(filter.status === undefined ? [] : [sql`d.status = ${filter.status}`]),
+    ...((filter.status ?? '') === '' ? [] : [sql`d.status = ${filter.status}`]),
   ]
   const where = conditions.length === 0 ? sql.empty : sql`where ${sql.join(conditions, sql` and `)}`
-  return database.many<DeliveryRow>(sql`
+  return database.many<PushDelivery>(sql`
     select ${columns} from ${joined} ${where}
     order by d.created_at desc, d.id desc limit ${filter.limit} offset ${filter.offset}`)
 }
 
-export function findDelivery(database: Queryable, id: string): Promise<DeliveryRow | undefined> {
-  return database.maybeOne<DeliveryRow>(sql`select ${columns} from ${joined} where d.id = ${id}`)
+export function findDelivery(database: Queryable, id: string): Promise<PushDelivery | undefined> {
+  return database.maybeOne<PushDelivery>(sql`select ${columns} from ${joined} where d.id = ${id}`)
 }
 
-/** All deliveries of a message, the oldest device first. */
-export function listDeliveriesOf(database: Queryable, sendId: string): Promise<DeliveryRow[]> {
-  return database.many<DeliveryRow>(sql`
+/** Returns all deliveries of a message, the oldest device first. */
+export function listDeliveriesOf(database: Queryable, sendId: string): Promise<PushDelivery[]> {
+  return database.many<PushDelivery>(sql`
     select ${columns} from ${joined} where d.send_id = ${sendId} order by device.created_at, device.id`)
 }
 
@@ -80,7 +86,7 @@ export interface NewDelivery {
   readonly jobId: string
 }
 
-/** One delivery per device and message, whatever is repeated. */
+/** Inserts deliveries: one per device and message, whatever is repeated. */
 export async function insertDeliveries(
   database: Queryable,
   sendId: string,
@@ -111,7 +117,7 @@ export interface Attempt {
   readonly keys: WebPushKeys | null
   readonly is_active: boolean
   readonly inactive_reason: string | null
-  /** Whether the device is still that of the user the message was for. */
+  /** False when another user has registered the device since. */
   readonly is_theirs: boolean
   readonly title: string
   readonly body: string

@@ -1,0 +1,99 @@
+import { noContent, ok, operation } from '../../../../http/operation.ts'
+import { choice, component, nullable } from '../../../../http/schemas.ts'
+import { messageOf } from '../../../../lib/errors.ts'
+import { Type } from '../../../../lib/type.ts'
+import { readCredentials } from '../credentials.ts'
+import { pushErrors } from '../errors.ts'
+import { type ProviderName, providerNames } from '../provider.ts'
+import { provider } from '../register-device.ts'
+import type { PushProviders } from '../registry.ts'
+
+export interface ProviderDeps {
+  /** @throws AppError push_disabled */
+  readonly providers: () => PushProviders
+}
+
+const PushProvider = component(
+  'PushProvider',
+  Type.Object({
+    provider: choice(providerNames),
+    source: nullable(choice(['database', 'configuration']), { description: 'Origin of the credentials.' }),
+    sends: choice(['provider', 'log', 'nothing'], {
+      description: 'Destination of messages; `log` while developing without credentials.',
+    }),
+    details: nullable(Type.Object({}, { additionalProperties: true }), {
+      description: 'Members of the credentials that are no secret.',
+    }),
+  }),
+)
+
+const getKey = operation({
+  id: 'push.getWebPushKey',
+  guard: 'bearer',
+  method: 'GET',
+  path: '/api/push/web-push-key',
+  tag: 'push',
+  summary: 'Get the key that browsers subscribe with',
+  success: ok(
+    Type.Object({
+      public_key: Type.Optional(Type.String({ description: 'Absent without credentials of Web Push.' })),
+    }),
+  ),
+  handle: ({ providers }: ProviderDeps) => ({ public_key: providers().webPushKey }),
+})
+
+const common = { guard: 'admin', permission: 'owner', tag: 'push' } as const
+const collection = '/api/admin/push/providers'
+const item = `${collection}/:provider`
+const params = Type.Object({ provider })
+
+const list = operation({
+  ...common,
+  id: 'push.listProviders',
+  method: 'GET',
+  path: collection,
+  summary: 'List push providers',
+  success: ok(Type.Object({ items: Type.Array(PushProvider) })),
+  handle: ({ providers }: ProviderDeps) => ({ items: providers().list() }),
+})
+
+const change = operation({
+  ...common,
+  id: 'push.changeProvider',
+  method: 'PUT',
+  path: item,
+  summary: 'Change the credentials of a push provider',
+  description:
+    'Of fcm the members of the service account; of apns `key`, `team_id`, `key_id`, `bundle_id` and `environment`; of webpush `private_key` and `subject`. They are stored encrypted and never shown.',
+  params,
+  body: Type.Record(Type.String(), Type.Unknown()),
+  success: ok(PushProvider),
+  async handle({ providers }: ProviderDeps, { params: { provider }, body, origin }) {
+    await providers().change(provider, parseCredentials(provider, body), origin)
+    return providers().describe(provider)
+  },
+})
+
+const reset = operation({
+  ...common,
+  id: 'push.resetProvider',
+  method: 'DELETE',
+  path: item,
+  summary: 'Put the credentials of the configuration back in force',
+  params,
+  success: noContent,
+  handle: async ({ providers }: ProviderDeps, { params, origin }) =>
+    await providers().reset(params.provider, origin),
+})
+
+/** Providers of push messages. */
+export const providerOperations = [getKey, list, change, reset]
+
+/** @throws AppError invalid_push */
+function parseCredentials(name: ProviderName, body: Readonly<Record<string, unknown>>) {
+  try {
+    return readCredentials[name](body)
+  } catch (error) {
+    throw pushErrors.invalidPush(messageOf(error))
+  }
+}
