@@ -1,10 +1,6 @@
 import type { Config } from '../configuration.ts'
 import { createPasswordHasher } from '../features/identity/passwords/index.ts'
-import {
-  type AdminService,
-  createAdminService,
-  removeFirstSignIn,
-} from '../features/operations/admin/index.ts'
+import { type AdminDeps, createSession, removeFirstSignIn } from '../features/operations/admin/index.ts'
 import { createThrottle } from '../features/operations/throttle/index.ts'
 import type { Terminal } from './context.ts'
 import { withDatabase } from './with-database.ts'
@@ -14,25 +10,23 @@ export const commandActor = 'command line'
 
 /** @returns an admin token; to reach the database is all it takes, valid for 12 hours */
 export async function createAdminSession(terminal: Terminal, config: Config): Promise<string> {
-  return (await withAdmin(terminal, config, (service) => service.createSession(commandActor))).token
+  return (await withAdmin(terminal, config, ({ database }) => createSession(database, commandActor))).token
 }
 
 export async function withAdmin<Result>(
   terminal: Terminal,
   config: Config,
-  work: (service: AdminService) => Promise<Result>,
+  work: (admin: AdminDeps) => Promise<Result>,
 ): Promise<Result> {
   return await withDatabase(config, 'basalt admin', ({ system }) =>
-    work(
-      createAdminService({
-        database: system,
-        passwords: createPasswordHasher(),
-        throttle: createThrottle(system),
-        forgetFirstSignIn: () =>
-          removeFirstSignIn(config.server.data_dir, (message) => {
-            terminal.stderr.write(`warning: ${message}\n`)
-          }),
-      }),
-    ),
+    work({
+      database: system,
+      passwords: createPasswordHasher(),
+      throttle: createThrottle(system),
+      forgetFirstSignIn: () =>
+        removeFirstSignIn(config.server.data_dir, (message) => {
+          terminal.stderr.write(`warning: ${message}\n`)
+        }),
+    }),
   )
 }

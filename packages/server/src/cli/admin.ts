@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import type { Config } from '../configuration.ts'
 import { longestTokenSeconds, signAccessToken } from '../features/identity/accounts/index.ts'
+import { resetPassword } from '../features/operations/admin/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import { OperatorError } from '../lib/errors.ts'
 import { resolveJwtSecret } from '../secrets.ts'
@@ -23,7 +24,7 @@ function resetPasswordCommand(terminal: Terminal): Command {
     if (config.admin.password !== '') {
       throw new OperatorError(`admin.password is set (${sources.get('admin.password')}): change it there`)
     }
-    const password = await withAdmin(terminal, config, (service) => service.resetPassword(commandActor))
+    const password = await withAdmin(terminal, config, (admin) => resetPassword(admin, commandActor))
     print(terminal, `${password}\n`)
   })
 }

@@ -4,8 +4,8 @@ import type { Platform } from '../../platform.ts'
 import {
   type AdminDeps,
   admin,
-  createAdminService,
   createAdminTokenVerifier,
+  ensurePassword,
   removeFirstSignIn,
 } from './admin/index.ts'
 import { audit } from './audit/index.ts'
@@ -34,21 +34,21 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
   const database = platform.database.system
   const attempts = createThrottle(database)
   defineThrottleHousekeeping(database, queue)
-  const administrator = createAdminService({
+  const administrator: AdminDeps = {
     database,
     passwords: ports.passwords,
     throttle: attempts,
     forgetFirstSignIn: () => {
       if (!ports.isRehearsal) removeFirstSignIn(config.server.data_dir, (message) => log.warn(message))
     },
-  })
+  }
   const adminTokens = createAdminTokenVerifier(database)
   const dashboardFiles = config.admin.enabled ? (ports.dashboardFiles ?? openDashboardFiles()) : undefined
   return {
     features: [
       ...(dashboardFiles === undefined ? [] : [dashboard(config.admin.path, dashboardFiles)]),
       health({ open: platform.database.aside.open, isStopping }),
-      admin({ service: administrator, tokens: adminTokens, origins: platform.origins }),
+      admin({ ...administrator, tokens: adminTokens, origins: platform.origins }),
       overview({
         catalog,
         database,
@@ -69,6 +69,6 @@ export function wireOperations(platform: Platform, ports: OperationsPorts) {
     adminTokens,
     dashboard: dashboardFiles,
     /** Makes the administrator's password at the first start; answers what to show of it. */
-    ensureAdministrator: () => administrator.ensurePassword(config.admin.password),
+    ensureAdministrator: () => ensurePassword(administrator, config.admin.password),
   }
 }

@@ -1,22 +1,16 @@
 import type { Feature } from '../../../feature.ts'
-import { adminRoutes } from './routes.ts'
-import { type SessionRouteDeps, sessionRoutes } from './session-routes.ts'
+import { addOperations } from '../../../http/operation.ts'
+import { type AdminContext, adminOperations } from './operations.ts'
 
 export type { AdminDeps } from './context.ts'
 export { adminErrorTable } from './errors.ts'
 export { removeFirstSignIn, writeFirstSignIn } from './first-sign-in.ts'
-export type { FirstSignIn } from './password.ts'
-export { type AdminService, createAdminService } from './service.ts'
+export { ensurePassword, type FirstSignIn, resetPassword } from './password.ts'
+export { createSession } from './session.ts'
 export { signInLink } from './sign-in-link.ts'
 export { createAdminTokenVerifier } from './token-verifier.ts'
 
 /** The administrator: one account, whose tokens open every admin endpoint and the data without policies. */
-export function admin(deps: SessionRouteDeps): Feature {
-  return {
-    name: 'admin',
-    routes(app) {
-      adminRoutes(app, deps.service, deps.tokens)
-      sessionRoutes(app, deps)
-    },
-  }
+export function admin(context: AdminContext): Feature {
+  return { name: 'admin', routes: (app) => addOperations(app, context, adminOperations) }
 }

@@ -7,13 +7,18 @@ import * as queries from './queries.ts'
 const signInCodePrefix = 'basalt_signin_'
 const signInCodeSeconds = 60 * 60
 
-/** What is printed once, after the first start. */
+/** Credentials that are printed once, after the first start. */
 export interface FirstSignIn {
   readonly password: string
   /** Code of a link that signs in without it. */
   readonly code: string
 }
 
+/**
+ * Puts the configured password in force, or makes one when there is none yet.
+ *
+ * @returns the credentials of the first sign-in, when this call made them
+ */
 export async function ensurePassword(deps: AdminDeps, configured: string): Promise<FirstSignIn | undefined> {
   const { database, passwords, forgetFirstSignIn } = deps
   const stored = await queries.findPasswordHash(database)
@@ -28,7 +33,7 @@ export async function ensurePassword(deps: AdminDeps, configured: string): Promi
   return undefined
 }
 
-/** Undefined when another node was first. */
+/** Creates the first password; returns undefined when another node was first. */
 async function createFirstSignIn({ database, passwords }: AdminDeps): Promise<FirstSignIn | undefined> {
   const password = createPassword()
   const code = createToken(signInCodePrefix)
@@ -41,6 +46,7 @@ async function createFirstSignIn({ database, passwords }: AdminDeps): Promise<Fi
   })
 }
 
+/** Replaces the password by a new one. Every session and link of the old one ends. */
 export async function resetPassword(deps: AdminDeps, actor: string): Promise<string> {
   const password = createPassword()
   await replacePassword(deps, password, actor)

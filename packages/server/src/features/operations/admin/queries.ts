@@ -38,11 +38,6 @@ export async function wasFirstSignInUsed(database: Queryable): Promise<boolean> 
   return used
 }
 
-export interface AdminSessionRow {
-  readonly id: string
-  readonly expires_at: Date
-}
-
 /** How long a session lasts: at most, and without a request. */
 export interface SessionLife {
   readonly seconds: number
@@ -55,15 +50,15 @@ export async function insertSession(
   database: Queryable,
   tokenHash: Buffer,
   { seconds, idleSeconds }: SessionLife,
-): Promise<AdminSessionRow> {
-  return await database.one<AdminSessionRow & Record<string, unknown>>(sql`
+): Promise<{ readonly expiresAt: Date }> {
+  return await database.one<{ expiresAt: Date }>(sql`
     with dead_sessions as (
         delete from basalt.admin_sessions where least(expires_at, idle_expires_at) <= now()),
       dead_codes as (delete from basalt.admin_sign_in_codes where expires_at <= now())
     insert into basalt.admin_sessions (token_hash, expires_at, idle_expires_at)
     values (${tokenHash}, now() + make_interval(secs => ${seconds}::int),
       now() + make_interval(secs => ${idleSeconds ?? null}::int))
-    returning id, least(expires_at, idle_expires_at) as expires_at`)
+    returning least(expires_at, idle_expires_at) as "expiresAt"`)
 }
 
 /** The session of a token, unless it has ended, and whether its idle life began more than so many seconds ago. */

@@ -1,7 +1,8 @@
-import type { Queryable } from '../../../database/system-database.ts'
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { createToken, hashToken } from '../../../lib/tokens.ts'
 import { type AuditEntry, recordAudit } from '../audit/index.ts'
-import { insertSession } from './queries.ts'
+import { deleteSession, insertSession } from './queries.ts'
 
 export const adminTokenPrefix = 'basalt_admin_'
 
@@ -10,7 +11,7 @@ const sessionSeconds = 12 * 60 * 60
 /** Two hours without a request end a session in a cookie, which stays where a person has left it. */
 export const idleLife = { idleSeconds: 2 * 60 * 60, moveSeconds: 60 } as const
 
-/** Where the session is kept: by a program, or by a browser in a cookie. */
+/** Holder of a session: a program, or a browser in a cookie. */
 export type SessionKeeper = 'program' | 'browser'
 
 export interface AdminSession {
@@ -26,7 +27,20 @@ export async function startSession(
   const token = createToken(adminTokenPrefix)
   const idleSeconds = keeper === 'browser' ? idleLife.idleSeconds : undefined
   const life = { seconds: sessionSeconds, idleSeconds }
-  const { expires_at } = await insertSession(transaction, hashToken(token), life)
+  const { expiresAt } = await insertSession(transaction, hashToken(token), life)
   await recordAudit(transaction, entry)
-  return { token, expiresAt: expires_at }
+  return { token, expiresAt }
+}
+
+/** Starts a session without a password, for operators who already have access to the database. */
+export async function createSession(database: SystemDatabase, actor: string): Promise<AdminSession> {
+  const entry = { actor, action: 'admin.create_token' }
+  return await database.transaction((transaction) => startSession(transaction, 'program', entry))
+}
+
+export async function endSession(database: SystemDatabase, id: string, origin: RequestOrigin): Promise<void> {
+  await database.transaction(async (transaction) => {
+    await deleteSession(transaction, id)
+    await recordAudit(transaction, { actor: 'admin', action: 'admin.sign_out', origin })
+  })
 }

@@ -17,7 +17,11 @@ export interface Credentials {
 /** Failures per address. */
 const failedSignIns: AttemptLimit = { name: 'admin.sign_in', attempts: 10, windowSeconds: 15 * 60 }
 
-/** Signs in; a success clears the failures of the address. */
+/**
+ * Signs in; a success clears the failures of the address.
+ *
+ * @throws AppError missing_credentials, invalid_password, invalid_sign_in_code, too_many_requests
+ */
 export async function signIn(
   deps: AdminDeps,
   { password, code }: Credentials,
