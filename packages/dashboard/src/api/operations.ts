@@ -317,25 +317,21 @@ export type AccountsVerifyEmailInput = {
   readonly token: string
 }
 
-export type AdminSession = {
-  /** RFC 3339, UTC: unless another request comes before. */
-  readonly expiresAt: string
+export type AdminCredentials = {
+  readonly password?: string | undefined
+  /** Code of a one-time sign-in link. */
+  readonly code?: string | undefined
 }
 
-export type AdminSignInInput = {
-  readonly password?: string | undefined
-  readonly code?: string | undefined
+export type AdminSession = {
+  /** RFC 3339, UTC. */
+  readonly expiresAt: string
 }
 
 export type AdminSignInResult = {
   readonly token: string
   /** RFC 3339, UTC. */
   readonly expiresAt: string
-}
-
-export type AdminStartSessionInput = {
-  readonly password?: string | undefined
-  readonly code?: string | undefined
 }
 
 export type AdminStatusResult = {
@@ -872,6 +868,14 @@ export type CreatedApiKey = {
   readonly apiKey: ApiKey
 }
 
+export type CustomMailTemplate = MailTemplate & {
+  readonly id: string
+  /** RFC 3339, UTC. */
+  readonly createdAt: string
+  /** Reasons why the template will not be used. */
+  readonly warnings?: ReadonlyArray<string> | undefined
+}
+
 export type Deploy = {
   readonly id: string
   readonly siteId: string
@@ -1232,10 +1236,8 @@ export type GridColumn = {
 }
 
 export type Health = {
-  /** ok, degraded or stopping */
-  readonly status: string
-  /** ok or unreachable */
-  readonly database: string
+  readonly status: 'ok' | 'degraded' | 'stopping'
+  readonly database: 'ok' | 'unreachable'
 }
 
 export type ImpersonationsListResult = {
@@ -1378,54 +1380,6 @@ export type LogsListResult = {
   readonly searchedTo?: string | undefined
 }
 
-export type MailGetTemplateResult = {
-  readonly templateKey: string
-  /** builtin or custom */
-  readonly source: string
-  readonly subjectTemplate: string
-  readonly enabled: boolean
-  /** Names that placeholders may have, or have. */
-  readonly variables: ReadonlyArray<string>
-  /** RFC 3339, UTC. */
-  readonly updatedAt?: string | undefined
-  readonly htmlTemplate: string
-}
-
-export type MailListSentResult = {
-  readonly items: ReadonlyArray<{
-    readonly id: string
-    readonly user_id: string | null
-    readonly api_key_id: string | null
-    readonly from: string
-    readonly to: string
-    readonly subject: string
-    readonly template_key: string | null
-    /** pending, sent or failed */
-    readonly status: string
-    readonly error_message: string | null
-    readonly created_at: string
-  }>
-  /** Items in this answer. */
-  readonly count: number
-  readonly limit: number
-  readonly offset: number
-}
-
-export type MailListTemplatesResult = {
-  readonly items: ReadonlyArray<{
-    readonly templateKey: string
-    /** builtin or custom */
-    readonly source: string
-    readonly subjectTemplate: string
-    readonly enabled: boolean
-    /** Names that placeholders may have, or have. */
-    readonly variables: ReadonlyArray<string>
-    /** RFC 3339, UTC. */
-    readonly updatedAt?: string | undefined
-  }>
-  readonly count: number
-}
-
 export type MailPatchTemplateInput = {
   readonly enabled: boolean
 }
@@ -1436,9 +1390,9 @@ export type MailPatchTemplateResult = {
 }
 
 export type MailPreviewTemplateInput = {
-  /** One line with placeholders written {{.Name}}; at most 1000 characters. */
+  /** One line with placeholders written `{{.Name}}`. */
   readonly subjectTemplate: string
-  /** HTML with placeholders in text and in values of attributes; at most 256000 characters. */
+  /** HTML with placeholders in text and in values of attributes. */
   readonly htmlTemplate: string
   /** Values by the name of the placeholder. */
   readonly variables?: {
@@ -1453,11 +1407,11 @@ export type MailPreviewTemplateResult = {
 }
 
 export type MailPutTemplateInput = {
-  /** One line with placeholders written {{.Name}}; at most 1000 characters. */
+  /** One line with placeholders written `{{.Name}}`. */
   readonly subjectTemplate: string
-  /** HTML with placeholders in text and in values of attributes; at most 256000 characters. */
+  /** HTML with placeholders in text and in values of attributes. */
   readonly htmlTemplate: string
-  /** The texts that were read; null: those of the built-in template, or none. Where others are in force, the answer is 409. */
+  /** Texts that were read; null: the built-in template, or none. The response is 409 where others are in force. */
   readonly replaces?: {
     readonly subjectTemplate: string
     readonly htmlTemplate: string
@@ -1465,6 +1419,7 @@ export type MailPutTemplateInput = {
 }
 
 export type MailSendInput = {
+  /** Words joined by dots, such as `auth.magic_link` or `shop.order_shipped`. */
   readonly templateKey: string
   /** One address without a name. */
   readonly to: string
@@ -1479,16 +1434,12 @@ export type MailSendOwnInput = {
   readonly to: string | ReadonlyArray<string>
   /** The address of `email.from` or of `email.policy.allowed_from_addresses`. */
   readonly from?: string | undefined
-  /** At most 1000 characters. */
   readonly subject?: string | undefined
-  /** At most 256000 characters; made of the text unless given. */
   readonly html?: string | undefined
-  /** At most 256000 characters; made of the HTML unless given. */
   readonly text?: string | undefined
   readonly templateKey?: string | undefined
-  readonly variables?: {
-    readonly [name: string]: string
-  } | undefined
+  /** Values by the name of the placeholder. */
+  readonly variables?: object | undefined
 }
 
 export type MailSendOwnResult = {
@@ -1501,26 +1452,27 @@ export type MailSendOwnResult = {
 }
 
 export type MailSendResult = {
-  /** sent */
-  readonly status: string
+  readonly status: 'sent'
 }
 
-export type MailTemplate = {
-  readonly id: string
+export type MailTemplate = MailTemplateSummary & {
+  readonly htmlTemplate: string
+}
+
+export type MailTemplateSummary = {
   readonly templateKey: string
-  /** builtin or custom */
-  readonly source: string
+  readonly source: 'builtin' | 'custom'
   readonly subjectTemplate: string
   readonly enabled: boolean
-  /** Names that placeholders may have, or have. */
+  /** Names of placeholders. */
   readonly variables: ReadonlyArray<string>
   /** RFC 3339, UTC. */
-  readonly updatedAt: string
-  readonly htmlTemplate: string
-  /** RFC 3339, UTC. */
-  readonly createdAt: string
-  /** Why the template will not be used, if it will not. */
-  readonly warnings?: ReadonlyArray<string> | undefined
+  readonly updatedAt?: string | undefined
+}
+
+export type MailTemplateSummaryList = {
+  readonly items: ReadonlyArray<MailTemplateSummary>
+  readonly count: number
 }
 
 export type Matview = {
@@ -2078,6 +2030,25 @@ export type ProviderTokens = {
   readonly renewalFailedAt: string | null
 }
 
+export type PushContent = {
+  readonly title: string
+  readonly body: string
+  /** Values for the app. */
+  readonly data?: object | undefined
+  readonly options?: PushOptions | undefined
+  /** RFC 3339; now unless given. */
+  readonly send_at?: string | undefined
+  /** A repeated key of an app answers with the first message. */
+  readonly idempotency_key?: string | undefined
+}
+
+export type PushCounts = {
+  readonly pending: number
+  readonly sent: number
+  readonly failed: number
+  readonly invalid_token: number
+}
+
 export type PushDelivery = {
   readonly id: string
   readonly send_id: string
@@ -2085,7 +2056,7 @@ export type PushDelivery = {
   readonly job_id: string | null
   readonly app_id: string
   readonly user_id: string
-  readonly provider: string
+  readonly provider: 'fcm' | 'apns' | 'webpush'
   readonly title: string
   readonly body: string
   readonly data: {
@@ -2094,13 +2065,15 @@ export type PushDelivery = {
   readonly options: PushOptions
   readonly status: 'pending' | 'sent' | 'failed' | 'invalid_token'
   readonly attempts: number
-  /** unregistered, invalid_token, provider_auth, payload_too_large, provider_error, provider_not_configured, expired or device_moved */
-  readonly error_code: string | null
+  readonly error_code: 'unregistered' | 'invalid_token' | 'provider_auth' | 'payload_too_large' | 'provider_error' | 'provider_not_configured' | 'expired' | 'device_moved' | null
   readonly error_message: string | null
   readonly provider_message_id: string | null
+  /** RFC 3339, UTC. */
   readonly send_at: string
   readonly sent_at: string | null
+  /** RFC 3339, UTC. */
   readonly created_at: string
+  /** RFC 3339, UTC. */
   readonly updated_at: string
 }
 
@@ -2108,36 +2081,21 @@ export type PushDevice = {
   readonly id: string
   readonly app_id: string
   readonly user_id: string
-  /** fcm, apns or webpush */
-  readonly provider: string
-  /** android, ios or web */
-  readonly platform: string
+  readonly provider: 'fcm' | 'apns' | 'webpush'
+  readonly platform: 'android' | 'ios' | 'web'
   readonly token: string
   readonly device_name: string
   readonly topics: ReadonlyArray<string>
   readonly is_active: boolean
-  /** `revoked`, also by the end of the session that registered it, or what the provider said. */
+  /** `revoked`, also by the end of the session that registered it, or the reason of the provider. */
   readonly inactive_reason: string | null
+  /** RFC 3339, UTC. */
   readonly last_refreshed_at: string
   readonly last_used: string | null
+  /** RFC 3339, UTC. */
   readonly created_at: string
+  /** RFC 3339, UTC. */
   readonly updated_at: string
-}
-
-export type PushGetSendResult = {
-  readonly id: string
-  readonly app_id: string
-  readonly topic: string | null
-  readonly title: string
-  readonly body: string
-  readonly send_at: string
-  readonly created_at: string
-  readonly counts: {
-    readonly pending: number
-    readonly sent: number
-    readonly failed: number
-    readonly invalid_token: number
-  }
 }
 
 export type PushGetWebPushKeyResult = {
@@ -2162,24 +2120,27 @@ export type PushListProvidersResult = {
 }
 
 export type PushOptions = {
+  /** Number on the app's icon. */
   readonly badge?: number | undefined
+  /** Name of a sound of the app, or `default`. */
   readonly sound?: string | undefined
+  /** Seconds that the provider keeps the message for an unreachable device. */
   readonly ttl_seconds?: number | undefined
   /** high unless given */
   readonly priority?: 'high' | 'normal' | undefined
-  /** At most 64 bytes. */
+  /** At most 64 bytes. A device shows the latest of the messages with one key. */
   readonly collapse_key?: string | undefined
   /** An https URL. */
   readonly image?: string | undefined
 }
 
 export type PushProvider = {
-  readonly provider: string
-  /** Where the credentials are from: `database`, `configuration` or null. */
-  readonly source: string | null
-  /** `provider`, `log` (development, without credentials) or `nothing`. */
-  readonly sends: string
-  /** What of the credentials is no secret. */
+  readonly provider: 'fcm' | 'apns' | 'webpush'
+  /** Origin of the credentials. */
+  readonly source: 'database' | 'configuration' | null
+  /** Destination of messages; `log` while developing without credentials. */
+  readonly sends: 'provider' | 'log' | 'nothing'
+  /** Members of the credentials that are no secret. */
   readonly details: {
     readonly [name: string]: unknown
   } | null
@@ -2187,84 +2148,67 @@ export type PushProvider = {
 
 export type PushRegisterDeviceInput = {
   readonly app_id: string
-  /** `fcm`, `apns` or `webpush`. */
-  readonly provider: string
-  /** `android`, `ios` or `web`. */
-  readonly platform: string
-  /** At most 4096 characters. Of Web Push the endpoint. */
+  readonly user_id: string
+  readonly provider: 'fcm' | 'apns' | 'webpush'
+  readonly platform: 'android' | 'ios' | 'web'
+  /** Of Web Push the endpoint, a URL. */
   readonly token: string
-  /** At most 255 characters. */
   readonly device_name?: string | undefined
-  /** Replaces those of the device. */
+  /** Replaces the topics of the device. */
   readonly topics?: ReadonlyArray<string> | undefined
+  /** Of Web Push. */
   readonly keys?: {
     readonly p256dh?: string | undefined
     readonly auth?: string | undefined
   } | undefined
-  readonly user_id: string
 }
 
 export type PushRegisterOwnDeviceInput = {
   readonly app_id: string
-  /** `fcm`, `apns` or `webpush`. */
-  readonly provider: string
-  /** `android`, `ios` or `web`. */
-  readonly platform: string
-  /** At most 4096 characters. Of Web Push the endpoint. */
+  readonly provider: 'fcm' | 'apns' | 'webpush'
+  readonly platform: 'android' | 'ios' | 'web'
+  /** Of Web Push the endpoint, a URL. */
   readonly token: string
-  /** At most 255 characters. */
   readonly device_name?: string | undefined
-  /** Replaces those of the device. */
+  /** Replaces the topics of the device. */
   readonly topics?: ReadonlyArray<string> | undefined
+  /** Of Web Push. */
   readonly keys?: {
     readonly p256dh?: string | undefined
     readonly auth?: string | undefined
   } | undefined
 }
 
-export type PushSendAsProgramInput = {
-  /** The app of the program, if it is given. */
+export type PushSend = {
+  readonly id: string
+  readonly app_id: string
+  readonly topic: string | null
+  readonly title: string
+  readonly body: string
+  /** RFC 3339, UTC. */
+  readonly send_at: string
+  /** RFC 3339, UTC. */
+  readonly created_at: string
+  readonly counts: PushCounts
+}
+
+export type PushSendAsProgramInput = PushContent & {
+  /** The app of the program. */
   readonly app_id?: string | undefined
   readonly user_id?: string | undefined
   readonly topic?: string | undefined
-  /** At most 256 characters. */
-  readonly title: string
-  /** At most 4096 characters. */
-  readonly body: string
-  /** Strings by name, for the app. */
-  readonly data?: {
-    readonly [name: string]: unknown
-  } | undefined
-  readonly options?: PushOptions | undefined
-  /** RFC 3339; now unless given. */
-  readonly send_at?: string | undefined
-  /** The same key of an app answers the first message again. */
-  readonly idempotency_key?: string | undefined
 }
 
 export type PushSendAsProgramResult = {
   readonly send_id: string
-  /** Devices that the message goes to; 0 for a topic, before they are found. */
+  /** Devices of the user; 0 for a topic. */
   readonly count: number
 }
 
-export type PushSendInput = {
-  readonly app_id?: string | undefined
+export type PushSendInput = PushContent & {
+  readonly app_id: string
   readonly user_id?: string | undefined
   readonly topic?: string | undefined
-  /** At most 256 characters. */
-  readonly title: string
-  /** At most 4096 characters. */
-  readonly body: string
-  /** Strings by name, for the app. */
-  readonly data?: {
-    readonly [name: string]: unknown
-  } | undefined
-  readonly options?: PushOptions | undefined
-  /** RFC 3339; now unless given. */
-  readonly send_at?: string | undefined
-  /** The same key of an app answers the first message again. */
-  readonly idempotency_key?: string | undefined
 }
 
 export type PushSendResult = {
@@ -2272,22 +2216,9 @@ export type PushSendResult = {
   readonly deliveries: ReadonlyArray<PushDelivery>
 }
 
-export type PushSendToDeviceInput = {
-  /** The id of the device. */
+export type PushSendToDeviceInput = PushContent & {
+  /** Id of the device. */
   readonly token_id: string
-  /** At most 256 characters. */
-  readonly title: string
-  /** At most 4096 characters. */
-  readonly body: string
-  /** Strings by name, for the app. */
-  readonly data?: {
-    readonly [name: string]: unknown
-  } | undefined
-  readonly options?: PushOptions | undefined
-  /** RFC 3339; now unless given. */
-  readonly send_at?: string | undefined
-  /** The same key of an app answers the first message again. */
-  readonly idempotency_key?: string | undefined
 }
 
 export type RealtimeConnection = {
@@ -2666,6 +2597,28 @@ export type SearchSynonyms = {
   }>
 }
 
+export type SentMail = {
+  readonly id: string
+  readonly user_id: string | null
+  readonly api_key_id: string | null
+  readonly from: string
+  readonly to: string
+  readonly subject: string
+  readonly template_key: string | null
+  readonly status: 'pending' | 'sent' | 'failed'
+  readonly error_message: string | null
+  /** RFC 3339, UTC. */
+  readonly created_at: string
+}
+
+export type SentMailSlice = {
+  readonly items: ReadonlyArray<SentMail>
+  /** Items in this answer. */
+  readonly count: number
+  readonly limit: number
+  readonly offset: number
+}
+
 export type Session = {
   readonly id: string
   readonly user_agent: string
@@ -2769,7 +2722,27 @@ export type SmsHealthResult = {
   readonly warning?: string | undefined
 }
 
-export type SmsListResult = {
+export type SmsMessage = {
+  readonly id: string
+  /** Sender; null for codes and messages of administrators. */
+  readonly user_id: string | null
+  /** E.164. */
+  readonly to: string
+  /** Codes are replaced by `[redacted]`. */
+  readonly body: string
+  readonly provider: string
+  /** Id at the provider; null until the provider has accepted the message. */
+  readonly message_id: string | null
+  readonly status: 'pending' | 'accepted' | 'queued' | 'sending' | 'sent' | 'delivered' | 'undelivered' | 'failed' | 'canceled'
+  /** Reason of a failure. */
+  readonly error_message: string | null
+  /** RFC 3339, UTC. */
+  readonly created_at: string
+  /** RFC 3339, UTC. */
+  readonly updated_at: string
+}
+
+export type SmsMessagePage = {
   readonly items: ReadonlyArray<SmsMessage>
   readonly page: number
   readonly perPage: number
@@ -2779,53 +2752,32 @@ export type SmsListResult = {
   readonly isTotalEstimated?: boolean | undefined
 }
 
-export type SmsMessage = {
-  readonly id: string
-  /** The user who sent it; null for codes and messages of the administration. */
-  readonly user_id: string | null
-  /** E.164. */
-  readonly to: string
-  /** Codes show as `[redacted]`. */
-  readonly body: string
-  readonly provider: string
-  /** What the provider calls it; null until it has taken the message. */
-  readonly message_id: string | null
-  /** pending, accepted, queued, sending, sent, then one of delivered, undelivered, failed, canceled */
-  readonly status: string
-  /** Why it failed. */
-  readonly error_message: string | null
-  readonly created_at: string
-  readonly updated_at: string
-}
-
 export type SmsPeriod = {
   readonly sent: number
-  /** Delivered, as the provider reported. */
+  /** Messages that the provider reported as delivered. */
   readonly confirmed: number
   readonly failed: number
-  /** Percent of the sent ones that are confirmed. */
+  /** Percentage of the sent messages that are confirmed. */
   readonly conversion_rate: number
 }
 
 export type SmsSendInput = {
-  /** A number in international form. */
+  /** Number in international form. */
   readonly to: string
-  /** At most 1600 characters. */
   readonly body: string
 }
 
 export type SmsSendOwnInput = {
-  /** A number in international form. */
+  /** Number in international form. */
   readonly to: string
-  /** At most 1600 characters. */
   readonly body: string
 }
 
 export type SmsSendResult = {
   readonly id: string
-  /** What the provider calls it. */
+  /** Id at the provider. */
   readonly message_id: string | null
-  readonly status: string
+  readonly status: 'pending' | 'accepted' | 'queued' | 'sending' | 'sent' | 'delivered' | 'undelivered' | 'failed' | 'canceled'
   readonly to: string
 }
 
@@ -3484,19 +3436,15 @@ export type StructureWarning = {
 }
 
 export type SupportAnswerInput = {
-  /** At most 20000 characters. */
   readonly body: string
 }
 
 export type SupportChangeInput = {
-  /** open, answered or closed */
-  readonly status?: string | undefined
+  readonly status: 'open' | 'answered' | 'closed'
 }
 
 export type SupportOpenInput = {
-  /** One line of at most 200 characters. */
   readonly subject: string
-  /** At most 20000 characters. */
   readonly body: string
 }
 
@@ -3518,7 +3466,6 @@ export type SupportReceiveMailResult = TicketMessage | {
 }
 
 export type SupportWriteInput = {
-  /** At most 20000 characters. */
   readonly body: string
 }
 
@@ -3634,11 +3581,13 @@ export type TenantUsage = {
 export type Ticket = {
   readonly id: string
   readonly user_id: string
-  /** Of the user. */
+  /** Current address of the user. */
   readonly email: string | null
   readonly subject: string
   readonly status: 'open' | 'answered' | 'closed'
+  /** RFC 3339, UTC. */
   readonly created_at: string
+  /** RFC 3339, UTC. */
   readonly updated_at: string
 }
 
@@ -3647,16 +3596,17 @@ export type TicketMessage = {
   readonly ticket_id: string
   readonly author: 'user' | 'support'
   readonly body: string
-  /** What was attached to the mail. Administrators read the contents by their places, from 0. */
+  /** Attachments of the mail. Administrators read their contents by position, from 0. */
   readonly attachments: ReadonlyArray<{
     readonly filename: string
     readonly content_type: string
     readonly size: number
-    /** Whether its content can be read: a ticket has room for 25 MiB. */
+    /** False when the ticket had no capacity for the content: 25 MiB per ticket. */
     readonly kept: boolean
   }>
-  /** When an answer was mailed. */
+  /** Time at which an answer was mailed. */
   readonly mailed_at: string | null
+  /** RFC 3339, UTC. */
   readonly created_at: string
 }
 
@@ -3668,15 +3618,7 @@ export type TicketPage = {
   readonly totalPages: number
 }
 
-export type TicketWithMessages = {
-  readonly id: string
-  readonly user_id: string
-  /** Of the user. */
-  readonly email: string | null
-  readonly subject: string
-  readonly status: 'open' | 'answered' | 'closed'
-  readonly created_at: string
-  readonly updated_at: string
+export type TicketWithMessages = Ticket & {
   /** The last 500, the oldest of them first. */
   readonly messages: ReadonlyArray<TicketMessage>
 }
@@ -4199,7 +4141,7 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'admin/auth'
     readonly query: never
-    readonly body: AdminSignInInput
+    readonly body: AdminCredentials
     readonly answer: AdminSignInResult
   }
   'admin.signOut': {
@@ -4213,7 +4155,7 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'admin/session'
     readonly query: never
-    readonly body: AdminStartSessionInput
+    readonly body: AdminCredentials
     readonly answer: AdminSession
   }
   'admin.status': {
@@ -4745,21 +4687,21 @@ export interface Operations {
     readonly path: `admin/email/templates/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: MailGetTemplateResult
+    readonly answer: MailTemplate
   }
   'mail.listSent': {
     readonly method: 'GET'
     readonly path: 'admin/email/sent'
     readonly query: 'user_id' | 'limit' | 'offset'
     readonly body: undefined
-    readonly answer: MailListSentResult
+    readonly answer: SentMailSlice
   }
   'mail.listTemplates': {
     readonly method: 'GET'
     readonly path: 'admin/email/templates'
     readonly query: never
     readonly body: undefined
-    readonly answer: MailListTemplatesResult
+    readonly answer: MailTemplateSummaryList
   }
   'mail.patchTemplate': {
     readonly method: 'PATCH'
@@ -4780,7 +4722,7 @@ export interface Operations {
     readonly path: `admin/email/templates/${string}`
     readonly query: never
     readonly body: MailPutTemplateInput
-    readonly answer: MailTemplate
+    readonly answer: CustomMailTemplate
   }
   'mail.send': {
     readonly method: 'POST'
@@ -5229,7 +5171,7 @@ export interface Operations {
     readonly path: `admin/push/sends/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: PushGetSendResult
+    readonly answer: PushSend
   }
   'push.getWebPushKey': {
     readonly method: 'GET'
@@ -5616,7 +5558,7 @@ export interface Operations {
     readonly path: 'admin/sms/messages'
     readonly query: 'page' | 'perPage'
     readonly body: undefined
-    readonly answer: SmsListResult
+    readonly answer: SmsMessagePage
   }
   'sms.listOwn': {
     readonly method: 'GET'

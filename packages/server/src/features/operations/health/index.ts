@@ -1,8 +1,44 @@
 import type { Connection } from '../../../database/connection/connection.ts'
 import type { Feature } from '../../../feature.ts'
-import { component } from '../../../http/schemas.ts'
+import { addOperations, ok, operation } from '../../../http/operation.ts'
+import { choice, component } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { DatabaseProbe } from './probe.ts'
+
+const Health = component(
+  'Health',
+  Type.Object({
+    status: choice(['ok', 'degraded', 'stopping']),
+    database: choice(['ok', 'unreachable']),
+  }),
+)
+
+interface HealthContext {
+  readonly probe: DatabaseProbe
+  readonly isStopping: () => boolean
+}
+
+/** 200 while the server runs and the database answers; 503 takes the node out of a load balancer. */
+const check = operation({
+  id: 'health.check',
+  guard: 'public',
+  method: 'GET',
+  path: '/health',
+  tag: 'operations',
+  summary: 'Check that the server runs and the database is reachable',
+  success: ok(Health),
+  otherResponses: { 503: Health },
+  async handle({ probe, isStopping }: HealthContext, _request, reply) {
+    void reply.header('cache-control', 'no-store')
+    if (isStopping()) {
+      void reply.code(503)
+      return { status: 'stopping', database: 'ok' } as const
+    }
+    if (await probe.isReachable()) return { status: 'ok', database: 'ok' } as const
+    void reply.code(503).header('retry-after', '1')
+    return { status: 'degraded', database: 'unreachable' } as const
+  },
+})
 
 export interface HealthDeps {
   /** Opens a connection beside the pools. */
@@ -10,40 +46,12 @@ export interface HealthDeps {
   readonly isStopping: () => boolean
 }
 
-const healthSchema = component(
-  'Health',
-  Type.Object({
-    status: Type.String({ description: 'ok, degraded or stopping' }),
-    database: Type.String({ description: 'ok or unreachable' }),
-  }),
-)
-
-/** `GET /health`: 200 when the server runs and the database answers; 503 takes the node out of a load balancer. */
+/** Health check of load balancers. */
 export function health({ open, isStopping }: HealthDeps): Feature {
   const probe = new DatabaseProbe(open)
   return {
     name: 'health',
-    routes(app) {
-      app.get(
-        '/health',
-        {
-          config: { guard: 'public', operation: 'health.check' },
-          schema: {
-            tags: ['operations'],
-            summary: 'Whether the server runs and the database is reachable',
-            response: { 200: healthSchema, 503: healthSchema },
-          },
-        },
-        async (_request, reply) => {
-          void reply.header('cache-control', 'no-store')
-          if (isStopping()) return reply.code(503).send({ status: 'stopping', database: 'ok' })
-          const isReachable = await probe.isReachable()
-          return isReachable
-            ? reply.send({ status: 'ok', database: 'ok' })
-            : reply.code(503).header('retry-after', '1').send({ status: 'degraded', database: 'unreachable' })
-        },
-      )
-    },
+    routes: (app) => addOperations(app, { probe, isStopping }, [check]),
     stop: () => probe.close(),
   }
 }
