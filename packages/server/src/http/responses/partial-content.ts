@@ -1,11 +1,13 @@
-/** Whether a list of entity tags has this one, or any (RFC 9110 §13.1.2). */
+import type { FastifyRequest } from 'fastify'
+
+/** Returns whether a list of entity tags has this one, or any (RFC 9110 §13.1.2). */
 export function matchesTag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false
   if (header.trim() === '*') return true
   return header.split(',').some((each) => each.trim().replace(/^W\//, '') === tag)
 }
 
-/** The same of `If-Match`, where a weak tag matches nothing (RFC 9110 §13.1.1). */
+/** Returns the same of `If-Match`, where a weak tag matches nothing (RFC 9110 §13.1.1). */
 export function matchesStrongTag(header: string, tag: string): boolean {
   return header.trim() === '*' || header.split(',').some((each) => each.trim() === tag)
 }
@@ -26,7 +28,41 @@ export interface ByteRange {
   readonly end: number
 }
 
-/** The one range of a header (RFC 9110 §14.2); undefined when it is to be passed over, null when nothing is in it. */
+export interface Representation {
+  /** Strong entity tag, with its quotes. */
+  readonly tag: string
+  readonly size: number
+  /** Seconds since 1970. Conditions on dates are ignored without it. */
+  readonly modifiedAt?: number
+}
+
+/**
+ * Selects what a request gets by its conditions, in their order (RFC 9110 §13.2.2), and its range (§14.2).
+ *
+ * @returns `failed`: 412; `known`: 304; `unsatisfiable`: 416; undefined: the whole representation
+ */
+export function selectPart(
+  { method, headers }: Pick<FastifyRequest, 'method' | 'headers'>,
+  { tag, size, modifiedAt }: Representation,
+): 'failed' | 'known' | 'unsatisfiable' | ByteRange | undefined {
+  const { 'if-match': match, 'if-none-match': noneMatch, 'if-range': ifRange } = headers
+  /** True if the header is a date, and the representation was modified after it. */
+  const isModifiedSince = (name: 'if-modified-since' | 'if-unmodified-since') => {
+    const date = modifiedAt === undefined ? undefined : readHttpDate(headers[name])
+    return date === undefined || modifiedAt === undefined ? undefined : modifiedAt > date
+  }
+  const isFailed =
+    match === undefined ? isModifiedSince('if-unmodified-since') : !matchesStrongTag(match, tag)
+  if (isFailed === true) return 'failed'
+  const isKnown =
+    noneMatch === undefined ? isModifiedSince('if-modified-since') === false : matchesTag(noneMatch, tag)
+  if (isKnown) return 'known'
+  const isCurrent = ifRange === undefined || ifRange === tag
+  const range = isCurrent && method === 'GET' ? readRange(headers.range, size) : undefined
+  return range === null ? 'unsatisfiable' : range
+}
+
+/** Returns the range of a header; undefined when it is to be ignored, null when nothing is in it. */
 export function readRange(header: string | undefined, size: number): ByteRange | null | undefined {
   const found = /^bytes=(\d*)-(\d*)$/i.exec(header ?? '')
   const [, first = '', last = ''] = found ?? []

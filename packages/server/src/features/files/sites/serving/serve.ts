@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { chooseCoding, codings } from '../../../../http/responses/content-coding.ts'
-import { matchesStrongTag, matchesTag, readRange } from '../../../../http/responses/partial-content.ts'
+import { selectPart } from '../../../../http/responses/partial-content.ts'
 import { headersFor } from '../rules/headers.ts'
 import type { BlobCache } from './blob-cache.ts'
 import { readPagePath, readRequestPath } from './file-name.ts'
@@ -67,9 +67,10 @@ async function sendFile(
   blobs: BlobCache,
   { file, status, isImmutable }: Extract<SiteAnswer, { kind: 'file' }>,
   ownHeaders: Readonly<Record<string, string>>,
-  { method, headers }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const { method, headers } = request
   const blob = await blobs.get(file.sha256)
   // Cleaned up in this moment: its deploy is no longer kept.
   if (blob === undefined) return sendMissing(reply)
@@ -86,24 +87,20 @@ async function sendFile(
   // The next deploy may have what is missing.
   if (status === 404) reply.header('cache-control', cacheControl)
   if (stored.length > 0) reply.header('vary', 'Accept-Encoding')
-  if (status === 200 && headers['if-match'] !== undefined && !matchesStrongTag(headers['if-match'], tag)) {
-    return reply.code(412).header('cache-control', 'no-store').send()
-  }
-  if (status === 200 && matchesTag(headers['if-none-match'], tag)) return reply.code(304).send()
-  const isCurrent = headers['if-range'] === undefined || headers['if-range'] === tag
-  const range = isPart && isCurrent ? readRange(headers.range, bytes.length) : undefined
-  if (range === null) {
+  const part = status === 200 ? selectPart(request, { tag, size: bytes.length }) : undefined
+  if (part === 'failed') return reply.code(412).header('cache-control', 'no-store').send()
+  if (part === 'known') return reply.code(304).send()
+  if (part === 'unsatisfiable') {
     return reply
       .code(416)
       .headers({ 'content-range': `bytes */${bytes.length}`, 'cache-control': 'no-store' })
       .send()
   }
-  if (range !== undefined) {
-    const { start, end } = range
+  if (part !== undefined) {
     return reply
       .code(206)
-      .header('content-range', `bytes ${start}-${end}/${bytes.length}`)
-      .send(bytes.subarray(start, end + 1))
+      .header('content-range', `bytes ${part.start}-${part.end}/${bytes.length}`)
+      .send(bytes.subarray(part.start, part.end + 1))
   }
   if (coding !== undefined) reply.header('content-encoding', coding)
   return reply.code(status).send(bytes)

@@ -1,11 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { contentDisposition, isSafeInline } from '../../../../http/responses/disposition.ts'
-import {
-  matchesStrongTag,
-  matchesTag,
-  readHttpDate,
-  readRange,
-} from '../../../../http/responses/partial-content.ts'
+import { selectPart } from '../../../../http/responses/partial-content.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import type { StoredObject } from '../objects/object-queries.ts'
@@ -32,48 +27,41 @@ export interface Served {
 export async function serveObject(
   store: ByteStore,
   { object, cacheControl, download }: Served,
-  { method, headers }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<boolean> {
   // Sent by browsers that register one (Service Workers, "Service-Worker" header): the policy of the answer does not stop it.
-  if (headers['service-worker'] !== undefined) throw storageErrors.workerRefused()
+  if (request.headers['service-worker'] !== undefined) throw storageErrors.workerRefused()
   const tag = `"${object.etag}"`
   // Whole seconds: the header has no more.
-  const modified = Math.floor(Date.parse(object.updatedAt) / 1000)
-  if (headers['if-match'] !== undefined && !matchesStrongTag(headers['if-match'], tag)) {
-    throw storageErrors.preconditionFailed()
+  const modifiedAt = Math.floor(Date.parse(object.updatedAt) / 1000)
+  const part = selectPart(request, { tag, size: object.size, modifiedAt })
+  if (part === 'failed') throw storageErrors.preconditionFailed()
+  if (part === 'unsatisfiable') {
+    throw storageErrors.rangeNotSatisfiable().with({
+      headers: {
+        'accept-ranges': 'bytes',
+        'content-range': `bytes */${object.size}`,
+        'cache-control': 'no-store',
+      },
+    })
   }
-  if (headers['if-match'] === undefined && isBefore(headers['if-unmodified-since'], modified)) {
-    throw storageErrors.preconditionFailed()
-  }
-  const isKnown =
-    headers['if-none-match'] === undefined
-      ? isNotBefore(headers['if-modified-since'], modified)
-      : matchesTag(headers['if-none-match'], tag)
   reply.headers({
     etag: tag,
-    'last-modified': new Date(modified * 1000).toUTCString(),
+    'last-modified': new Date(modifiedAt * 1000).toUTCString(),
     'cache-control': cacheControl,
     'accept-ranges': 'bytes',
   })
   // A reply is a thenable: returned from here it would be awaited, and resolve to undefined.
-  if (isKnown) {
+  if (part === 'known') {
     void reply.code(304).send()
     return true
   }
 
-  const isCurrent = headers['if-range'] === undefined || headers['if-range'] === tag
-  const range = isCurrent && method === 'GET' ? readRange(headers.range, object.size) : undefined
-  if (range === null) {
-    for (const name of ['etag', 'last-modified', 'cache-control']) reply.removeHeader(name)
-    throw storageErrors.rangeNotSatisfiable().with({
-      headers: { 'content-range': `bytes */${object.size}`, 'cache-control': 'no-store' },
-    })
-  }
-  const { start, end } = range ?? { start: 0, end: object.size - 1 }
+  const { start, end } = part ?? { start: 0, end: object.size - 1 }
   describe(reply, object, download)
   reply.header('content-length', end - start + 1)
-  if (method === 'HEAD') {
+  if (request.method === 'HEAD') {
     void reply.send()
     return true
   }
@@ -83,7 +71,7 @@ export async function serveObject(
       throw translateStoreFailure(error)
     })
   if (bytes === undefined) return false
-  if (range !== undefined) reply.code(206).header('content-range', `bytes ${start}-${end}/${object.size}`)
+  if (part !== undefined) reply.code(206).header('content-range', `bytes ${start}-${end}/${object.size}`)
   void reply.send(bytes)
   return true
 }
@@ -101,15 +89,4 @@ function describe(
     'content-disposition': contentDisposition(kind, fileName),
     'content-security-policy': sandbox,
   })
-}
-
-/** Whether the date of a header is one, and before the time. */
-function isBefore(header: string | undefined, seconds: number): boolean {
-  const date = readHttpDate(header)
-  return date !== undefined && date < seconds
-}
-
-function isNotBefore(header: string | undefined, seconds: number): boolean {
-  const date = readHttpDate(header)
-  return date !== undefined && date >= seconds
 }
