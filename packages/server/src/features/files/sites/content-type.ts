@@ -1,33 +1,14 @@
 import { typeOfExtension } from '../../../lib/media-types.ts'
 
-/** Others that builds have, or that scanners ask for. */
-const otherExtensions = [
-  'aac',
-  'apk',
-  'bmp',
-  'cjs',
-  'eot',
-  'gz',
-  'jsx',
-  'jxl',
-  'mov',
-  'php',
-  'ts',
-  'tsx',
-  'wav',
-  'zip',
-]
+/** Other extensions that builds have, or that scanners ask for. */
+const otherExtension = /\.(aac|apk|bmp|cjs|eot|gz|jsx|jxl|mov|php|tsx?|wav|zip)$/i
 
 /** Returns whether the path ends as that of a file does, unlike `/user/john.doe`. */
 export function hasFileExtension(path: string): boolean {
-  return typeOfExtension(path) !== undefined || otherExtensions.includes(extensionOf(path))
+  return typeOfExtension(path) !== undefined || otherExtension.test(path)
 }
 
-function extensionOf(path: string): string {
-  return /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? ''
-}
-
-/** By the extension, else as the upload says, else plain bytes. */
+/** Returns the type by the extension, else the one of the upload, else that of plain bytes. */
 export function contentTypeOf(path: string, given = ''): string {
   const known = typeOfExtension(path)
   if (known !== undefined) return known
