@@ -1,4 +1,4 @@
-import { sql } from '../../../database/sql.ts'
+import { type Sql, sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { ByteStore, StoredBytes } from './bytes/store.ts'
 
@@ -34,14 +34,15 @@ export interface CheckedStorage {
 /** Compares what is stored with what the rows say, while the servers work. */
 export async function checkStorage({ database, store }: CheckedStorage): Promise<StorageReport> {
   const orphans = await findOrphans(database, store)
-  const { lost, objects, bytes } = await compareObjects(database, store)
+  const ofObjects = await compareBytes(database, store, objectBytes)
   const counts = await database.one<{ doomed: number; staged: number }>(sql`
     select count(*) filter (where state = 'doomed')::int as doomed,
       (count(*) filter (where state = 'staged')
         + (select count(*) from basalt.resumable_uploads where completed_at is null))::int as staged
     from basalt.stored_bytes`)
-  const lostParts = await findLostParts({ database, store })
-  return { objects, bytes, lost: [...lost, ...lostParts], orphans, ...counts }
+  const ofParts = await compareBytes(database, store, partBytes)
+  const { count: objects, bytes } = ofObjects
+  return { objects, bytes, lost: [...ofObjects.lost, ...ofParts.lost], orphans, ...counts }
 }
 
 /** Removes bytes that no row knows. What is lost cannot be brought back: its rows stay, to say what it was. */
@@ -66,51 +67,32 @@ async function findOrphans(database: SystemDatabase, store: ByteStore): Promise<
   return orphans
 }
 
-async function compareObjects(database: SystemDatabase, store: ByteStore) {
+const objectBytes = sql`(select bucket, name, key, size from basalt.objects) o`
+const partBytes = sql`(
+  select u.bucket, u.name, p.key, p.size
+  from basalt.resumable_parts p join basalt.resumable_uploads u on u.id = p.upload_id) o`
+
+/** Compares the bytes of objects, or of parts, with their rows. */
+async function compareBytes(database: SystemDatabase, store: ByteStore, rows: Sql) {
   const lost: LostObject[] = []
-  let [objects, bytes, after] = [0, 0, '']
+  let [count, bytes, after] = [0, 0, '']
   for (;;) {
-    const rows = await database.many<{ bucket: string; name: string; key: string; size: number }>(sql`
-      select bucket, name, key, size::float8 as size from basalt.objects
+    const batch = await database.many<{ bucket: string; name: string; key: string; size: number }>(sql`
+      select bucket, name, key, size::float8 as size from ${rows}
       where key > ${after} order by key limit ${batchSize}`)
-    const last = rows.at(-1)
-    if (last === undefined) return { lost, objects, bytes }
-    for (const { bucket, name, key, size } of rows) {
-      objects += 1
+    const last = batch.at(-1)
+    if (last === undefined) return { lost, count, bytes }
+    for (const { bucket, name, key, size } of batch) {
+      count += 1
       bytes += size
       const foundSize = (await store.sizeOf(key)) ?? null
-      if (foundSize !== size && (await isCurrent(database, key))) lost.push({ bucket, name, key, foundSize })
+      if (foundSize === size) continue
+      // The object may have been replaced meanwhile, the part joined.
+      const isCurrent = (await database.count(sql`select from ${rows} where key = ${key}`)) > 0
+      if (isCurrent) lost.push({ bucket, name, key, foundSize })
     }
     after = last.key
   }
-}
-
-async function findLostParts({ database, store }: CheckedStorage): Promise<LostObject[]> {
-  const lost: LostObject[] = []
-  let after = ''
-  for (;;) {
-    const rows = await database.many<{ bucket: string; name: string; key: string; size: number }>(sql`
-      select u.bucket, u.name, p.key, p.size::float8 as size
-      from basalt.resumable_parts p join basalt.resumable_uploads u on u.id = p.upload_id
-      where p.key > ${after} order by p.key limit ${batchSize}`)
-    const last = rows.at(-1)
-    if (last === undefined) return lost
-    for (const { bucket, name, key, size } of rows) {
-      const foundSize = (await store.sizeOf(key)) ?? null
-      if (foundSize !== size && (await isPart(database, key))) lost.push({ bucket, name, key, foundSize })
-    }
-    after = last.key
-  }
-}
-
-/** Whether the part was not joined or ended meanwhile. */
-async function isPart(database: SystemDatabase, key: string): Promise<boolean> {
-  return (await database.count(sql`select from basalt.resumable_parts where key = ${key}`)) > 0
-}
-
-/** Whether an object still has the key. */
-async function isCurrent(database: SystemDatabase, key: string): Promise<boolean> {
-  return (await database.count(sql`select from basalt.objects where key = ${key}`)) > 0
 }
 
 async function* batchesOf(items: AsyncIterable<StoredBytes>): AsyncIterable<readonly StoredBytes[]> {

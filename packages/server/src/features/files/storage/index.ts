@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
 import type { Database } from '../../../database/open.ts'
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
+import { acceptStreams } from '../../../http/requests/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -8,25 +10,24 @@ import { messageOf } from '../../../lib/errors.ts'
 import { createWritesOnce } from '../../data/idempotency/index.ts'
 import { refuseBeyondPlan, storageLimits, type UsageConfig } from '../../operations/usage/index.ts'
 import type { CdnConfig, PurgeChanged } from '../cdn/index.ts'
-import { createBucketService } from './buckets/buckets.ts'
+import { bucketOperations } from './buckets/operations.ts'
 import { openByteStore } from './bytes/open-store.ts'
 import type { StorageConfig } from './config.ts'
+import { addDownloads } from './download/downloads.ts'
 import { storageErrors } from './errors.ts'
 import { createImageService } from './images/images.ts'
 import { createTransformer } from './images/transformer.ts'
-import { isBucketName } from './names.ts'
+import { objectPath } from './object.ts'
 import { createCopier } from './objects/copy.ts'
+import { list } from './objects/list.ts'
 import { createObjectService } from './objects/objects.ts'
+import { addActions, remove } from './objects/operations.ts'
 import { createUploader } from './objects/upload.ts'
-import { createTemplateService } from './policies/templates.ts'
-import { createQuotaService } from './quotas/quotas.ts'
+import { uploadOperations } from './objects/uploads.ts'
+import { templateOperations } from './policies/templates.ts'
+import { quotaOperations } from './quotas/operations.ts'
 import { createReaper } from './reaper.ts'
-import { resumableRoutes } from './resumable/routes.ts'
-import { createResumableService } from './resumable/uploads.ts'
-import { adminRoutes } from './routes-admin.ts'
-import { objectRoutes } from './routes-objects.ts'
-import { uploadRoutes } from './routes-uploads.ts'
-import { objectPath } from './show.ts'
+import { addResumableUploads } from './resumable/operations.ts'
 import { createAddressService } from './signing/addresses.ts'
 
 export { openByteStore } from './bytes/open-store.ts'
@@ -104,29 +105,22 @@ export function storage({ config, database, queue, clock, log, publicBaseUrl, pu
             method === 'OPTIONS' ? done() : done(storageErrors.storageNotEnabled()),
           )
         }
-        // No bucket has such a name, whatever PostgreSQL would say of it.
-        scope.addHook('preHandler', async ({ params }) => {
-          const { bucket } = params as { readonly bucket?: string }
-          if (bucket !== undefined && !isBucketName(bucket)) throw storageErrors.bucketNotFound()
-        })
-        adminRoutes(scope, {
-          buckets: createBucketService(system, reaper),
-          quotas: createQuotaService(system, default_quota_mb),
-          templates: createTemplateService(system),
-        })
-        resumableRoutes(scope, {
-          uploads: createResumableService({ database: system, store, objects, uploader, reaper }),
-          maxFileSize: max_file_size,
-          timeoutSeconds: upload_timeout,
-        })
         const addresses = createAddressService({ database: system, objects })
-        uploadRoutes(scope, { uploader, addresses })
-        objectRoutes(scope, {
+        const copier = createCopier({ database: system, store, objects, uploader, writesOnce })
+        addOperations(scope, { database: system, reaper }, bucketOperations)
+        addOperations(scope, { database: system, defaultQuotaMb: default_quota_mb }, quotaOperations)
+        addOperations(scope, { database: system }, templateOperations)
+        addResumableUploads(scope, { database: system, store, objects, uploader, reaper }, max_file_size)
+        void scope.register(async (streams: HttpServer) => {
+          acceptStreams(streams)
+          addOperations(streams, { uploader, addresses }, uploadOperations)
+        })
+        addOperations(scope, { objects }, [list, remove])
+        addActions(scope, { objects, uploader, copier, addresses })
+        addDownloads(scope, {
           store,
           objects,
           images,
-          uploader,
-          copier: createCopier({ database: system, store, objects, uploader, writesOnce }),
           addresses,
           // A network that is purged on changes may keep what browsers ask about each time.
           publicCacheControl:

@@ -1,19 +1,27 @@
+import { refusedWith } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import { storageErrors } from './errors.ts'
 
-const reservedBuckets = new Set(['buckets', 'upload'])
+/** Names that are paths of the API. */
+export const reservedBuckets: readonly string[] = ['buckets', 'upload']
+
+export const bucketPattern = '^[a-z0-9_-]{1,63}$'
+
+/** Parameter of a path. No bucket has another name, whatever PostgreSQL would say of it. */
+export const bucketName = refusedWith(
+  { invalid: storageErrors.bucketNotFound },
+  Type.String({ pattern: bucketPattern }),
+)
+export const bucketParams = Type.Object({ bucket: bucketName })
 
 /** @throws AppError bucket_name_required, invalid_bucket_name */
 export function readBucketName(name: string | undefined): string {
   if (name === undefined || name === '') throw storageErrors.bucketNameRequired()
-  if (!isBucketName(name)) {
+  if (!new RegExp(bucketPattern).test(name)) {
     throw storageErrors.invalidBucketName('use 1 to 63 of a-z, 0-9, - and _')
   }
-  if (reservedBuckets.has(name)) throw storageErrors.invalidBucketName(`${name} is a path of the API`)
+  if (reservedBuckets.includes(name)) throw storageErrors.invalidBucketName(`${name} is a path of the API`)
   return name
-}
-
-export function isBucketName(text: string): boolean {
-  return /^[a-z0-9_-]{1,63}$/.test(text)
 }
 
 const maxNameBytes = 1024

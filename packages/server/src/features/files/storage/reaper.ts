@@ -4,8 +4,8 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { PurgeChanged } from '../cdn/index.ts'
 import type { ByteStore } from './bytes/store.ts'
 import { limitImageVariants } from './images/variant-queries.ts'
+import type { UrlOf } from './object.ts'
 import { expireUploads } from './resumable/upload-queries.ts'
-import type { UrlOf } from './show.ts'
 
 const reaperJobName = 'storage_reaper'
 

@@ -1,21 +1,32 @@
+import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { anonymousIdentity } from '../../../http/access/identity.ts'
-import { httpErrors } from '../../../http/errors/errors.ts'
-import { readChoice } from '../../../http/requests/filters.ts'
+import { openSlowBody, type SlowBody } from '../../../http/requests/slow-body.ts'
 import { readHttpDate } from '../../../http/responses/partial-content.ts'
-import { type IdempotencyKey, idempotencyKeyOf } from '../../data/idempotency/index.ts'
+import { type Static, Type } from '../../../lib/type.ts'
+import { type IdempotencyKey, idempotencyHeaders, idempotencyKeyOf } from '../../data/idempotency/index.ts'
 import { storageErrors } from './errors.ts'
-import { readObjectName, readPrefix } from './names.ts'
-import { type ListWindow, maxItems } from './objects/list-queries.ts'
+import { bucketName, readObjectName } from './names.ts'
 import type { Place, WriteCondition } from './objects/object-queries.ts'
-import { readListCursor } from './objects/read-objects.ts'
 import type { Signature } from './signing/addresses.ts'
 
-// What the routes of objects read from a request.
+// Parts of requests that several operations on objects have.
 
-export interface ObjectParams {
-  readonly bucket: string
-  readonly '*': string
+export const objectPath = '/api/storage/:bucket/*'
+
+export const objectParams = Type.Object({
+  bucket: bucketName,
+  '*': Type.String({ description: 'Name of the object, with its slashes.' }),
+})
+export type ObjectParams = Static<typeof objectParams>
+
+/** Headers of writes of objects. */
+export const objectHeaders = Type.Object(idempotencyHeaders)
+
+/** Parameters of a signed address. */
+export const signatureQuery = {
+  exp: Type.Optional(Type.String({ description: 'Part of a signed address.' })),
+  sig: Type.Optional(Type.String({ description: 'Part of a signed address.' })),
 }
 
 /**
@@ -23,19 +34,9 @@ export interface ObjectParams {
  *
  * @throws AppError invalid_object_name
  */
-export function placeOf({ params, url }: { readonly params: ObjectParams; readonly url: string }): Place {
-  const { bucket, '*': path } = params
+export function placeOf({ bucket, '*': path }: ObjectParams, { url }: Pick<FastifyRequest, 'url'>): Place {
   const end = /^[^?#]*\/(?:[?#]|$)/.test(url) ? '/' : ''
   return { bucket, name: readObjectName(path + end) }
-}
-
-/** `a/b/sign` → `a/b` and `sign`. */
-export function splitVerb<Verb extends string>(
-  path: string,
-  verbs: readonly Verb[],
-): [string, Verb | undefined] {
-  const verb = verbs.find((each) => path.endsWith(`/${each}`))
-  return verb === undefined ? [path, undefined] : [path.slice(0, -verb.length - 1), verb]
 }
 
 /** Of a write that may be sent again; a signed address has no caller. @throws AppError invalid_idempotency_key */
@@ -53,13 +54,30 @@ export function signatureOf({
   return exp === undefined && sig === undefined ? undefined : { exp, sig: sig ?? '' }
 }
 
-/** @throws AppError invalid_destination, invalid_object_name */
-export function readDestination(
-  from: Place,
-  { bucket = from.bucket, name }: { readonly bucket?: string; readonly name?: string },
-): Place {
-  if (name === undefined) throw storageErrors.invalidDestination('name is required')
-  return { bucket, name: readObjectName(name) }
+/** Hands the body of an upload on as a stream with a time limit, and drops the rest of it when the work has ended. */
+export async function withBody<Result>(
+  { raw, body }: FastifyRequest,
+  reply: FastifyReply,
+  { seconds, endsAfterIdleMs }: Pick<SlowBody, 'endsAfterIdleMs'> & { readonly seconds: number },
+  work: (source: Readable) => Promise<Result>,
+): Promise<Result> {
+  const source = openSlowBody({
+    ...(endsAfterIdleMs === undefined ? {} : { endsAfterIdleMs }),
+    socket: raw.socket,
+    // Without a body there is no content type and no parser ran.
+    payload: (body ?? raw) as Readable,
+    timeoutMs: seconds * 1000,
+    timedOut: () => {
+      // The rest of the body is not waited for.
+      reply.raw.setHeader('connection', 'close')
+      return storageErrors.uploadTimedOut()
+    },
+  })
+  try {
+    return await work(source)
+  } finally {
+    source.destroy()
+  }
 }
 
 /** Strong tags without their quotes (RFC 9110 §13.1.1); undefined for any. */
@@ -78,33 +96,5 @@ export function readCondition({ headers }: FastifyRequest): WriteCondition {
     ifNoneMatch: readTags(none?.replaceAll(/(^|,)\s*W\//g, '$1')),
     // A tag says more (RFC 9110 §13.1.4).
     unmodifiedSince: ifMatch === undefined ? readHttpDate(headers['if-unmodified-since']) : undefined,
-  }
-}
-
-/** Parameters of a list as sent. */
-export interface ListQuery {
-  readonly prefix?: string
-  readonly delimiter?: string
-  readonly limit?: number
-  readonly offset?: number
-  readonly cursor?: string
-  readonly skipTotal?: string
-}
-
-/** @throws AppError invalid_list_parameter, invalid_object_name */
-export function readListWindow(bucket: string, query: ListQuery): ListWindow {
-  const { limit = 100, offset = 0, prefix = '', delimiter = '', cursor, skipTotal = 'false' } = query
-  const skipsTotal = readChoice('skipTotal', skipTotal, ['true', 'false']) === 'true'
-  if (cursor !== undefined && offset > 0) {
-    throw httpErrors.invalidListParameter('offset', 'a cursor says where the page begins')
-  }
-  return {
-    bucket,
-    prefix: readPrefix(prefix),
-    delimiter: readPrefix(delimiter),
-    limit: Math.min(Math.max(limit, 1), maxItems),
-    offset: Math.max(offset, 0),
-    after: readListCursor(cursor ?? ''),
-    isCounted: cursor === undefined && !skipsTotal,
   }
 }

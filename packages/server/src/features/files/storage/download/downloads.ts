@@ -1,14 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { addressKey } from '../../../../http/requests/client-address.ts'
 import { untilDisconnected } from '../../../../http/responses/disconnection.ts'
+import { binary, optionalSecurity, responses } from '../../../../http/schemas.ts'
+import type { HttpServer } from '../../../../http/server.ts'
+import { type Static, Type } from '../../../../lib/type.ts'
 import { actorOf, requireBucket } from '../actor.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import type { ImageClient, ImageService } from '../images/images.ts'
-import { isNegotiated, readTransform, type TransformQuery } from '../images/transform.ts'
+import { isNegotiated, readTransform, transformQuery } from '../images/transform.ts'
 import type { Place, StoredObject } from '../objects/object-queries.ts'
 import type { ObjectService } from '../objects/objects.ts'
-import { type ObjectParams, placeOf, signatureOf } from '../requests.ts'
+import {
+  type ObjectParams,
+  objectParams,
+  objectPath,
+  placeOf,
+  signatureOf,
+  signatureQuery,
+} from '../requests.ts'
 import type { AddressService } from '../signing/addresses.ts'
 import { type Served, serveObject } from './serve.ts'
 
@@ -21,28 +31,55 @@ export interface DownloadDeps {
   readonly publicCacheControl: string
 }
 
-interface DownloadQuery extends TransformQuery {
-  readonly exp?: string
-  readonly sig?: string
-  readonly download?: string
-}
+const query = Type.Object({
+  ...signatureQuery,
+  download: Type.Optional(
+    Type.String({ description: 'To be saved: under this name, or under its own where it is empty.' }),
+  ),
+  ...transformQuery,
+})
 
 export type DownloadRequest = FastifyRequest & {
   readonly params: ObjectParams
-  readonly query: DownloadQuery
+  readonly query: Static<typeof query>
 }
 
 /** How often an object may be replaced while one request reads it. */
 const maxReplacements = 10
 
-/** Names who asks: a user, or the address. */
+/** Names the caller: a user, or the address. */
 function callerOf(request: DownloadRequest): string {
   const { identity } = request
   return identity?.kind === 'user' && identity.userId !== '' ? identity.userId : addressKey(request)
 }
 
-/** Answers an object, or an image made of it, to callers who may read it and to holders of a signed address. */
-export function createDownload({ store, objects, images, addresses, publicCacheControl }: DownloadDeps) {
+/** Adds the routes of downloads: of an object, or an image made of it, for its readers and holders of a signed address. */
+export function addDownloads(app: HttpServer, deps: DownloadDeps): void {
+  const options = {
+    config: { guard: 'optional', programs: 'read', operation: 'storage.download' },
+    schema: {
+      tags: ['storage'],
+      security: optionalSecurity,
+      summary: 'Download an object',
+      description:
+        'With `Range`, `If-None-Match` and the other conditions of RFC 9110. With `w` or `h` a smaller version of a JPEG, PNG or WebP.',
+      params: objectParams,
+      querystring: query,
+      response: responses({
+        200: {
+          description: 'The content.',
+          content: { 'application/octet-stream': { schema: binary } },
+        },
+      }),
+    },
+  } as const
+  const download = createDownload(deps)
+  // Fastify's own HEAD would read the bytes.
+  app.get(objectPath, { ...options, exposeHeadRoute: false }, download)
+  app.head(objectPath, { ...options, schema: { ...options.schema, hide: true } }, download)
+}
+
+function createDownload({ store, objects, images, addresses, publicCacheControl }: DownloadDeps) {
   async function open({ identity, query }: DownloadRequest, place: Place) {
     const signature = signatureOf(query)
     if (signature !== undefined) {
@@ -65,7 +102,7 @@ export function createDownload({ store, objects, images, addresses, publicCacheC
   }
 
   return async function download(request: DownloadRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const place = placeOf(request)
+    const place = placeOf(request.params, request)
     const { query } = request
     const client = { caller: callerOf(request), signal: untilDisconnected(reply) }
     // A shared cache asks the server about a service worker.

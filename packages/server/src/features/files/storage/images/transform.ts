@@ -1,6 +1,6 @@
+import { type Answered, checkedByHandler, olderName } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
 import { storageErrors } from '../errors.ts'
-
-export type ImageFormat = 'jpeg' | 'png' | 'webp' | 'avif'
 
 /** What is made of an image. Nothing is enlarged. */
 export interface Transform {
@@ -15,18 +15,41 @@ export interface Transform {
   readonly format: ImageFormat
 }
 
-/** The parameters of a download that ask for a transform. */
-export interface TransformQuery {
-  readonly w?: string
-  readonly h?: string
-  readonly fit?: string
-  readonly crop?: string
-  readonly q?: string
-  readonly fmt?: string
-  readonly format?: string
-}
-
 const maxSide = 4096
+const fits = ['contain', 'cover', 'fill'] as const
+const crops = ['center', 'smart'] as const
+const formats = ['jpeg', 'png', 'webp', 'avif'] as const
+
+const side = { type: 'integer', minimum: 1, maximum: maxSide }
+
+/** Parameters of a download that ask for a transform. */
+export const transformQuery = {
+  w: Type.Optional(checkedByHandler(side, Type.String({ description: 'Width of an image in pixels.' }))),
+  h: Type.Optional(checkedByHandler(side, Type.String({ description: 'Height of an image in pixels.' }))),
+  fit: Type.Optional(
+    checkedByHandler(
+      { enum: fits },
+      Type.String({ description: '`contain`: within the box. `cover`: filling it. `fill`: stretched.' }),
+    ),
+  ),
+  crop: Type.Optional(checkedByHandler({ enum: crops }, Type.String({ description: 'What `cover` keeps.' }))),
+  q: Type.Optional(
+    checkedByHandler(
+      { type: 'integer', minimum: 1, maximum: 100 },
+      Type.String({ description: 'Quality; 80 unless given, 50 for AVIF.' }),
+    ),
+  ),
+  format: Type.Optional(
+    checkedByHandler(
+      { enum: [...formats, 'jpg', 'auto'] },
+      Type.String({ description: "`auto`: by `Accept`. The object's own unless given." }),
+    ),
+  ),
+  fmt: olderName(Type.String()),
+}
+export type ImageFormat = (typeof formats)[number]
+type TransformQuery = Answered<ReturnType<typeof Type.Object<typeof transformQuery>>>
+
 /** Types of objects that images are made from. */
 const sources: ReadonlyMap<string, ImageFormat> = new Map([
   ['image/jpeg', 'jpeg'],
@@ -58,8 +81,8 @@ export function readTransform(
   const transform = {
     width,
     height,
-    fit: readChoice(fit, ['contain', 'cover', 'fill'], 'unsupported fit mode (use contain, cover, or fill)'),
-    crop: readChoice(crop, ['center', 'smart'], 'unsupported crop mode (use center or smart)'),
+    fit: readChoice(fit, fits, 'unsupported fit mode (use contain, cover, or fill)'),
+    crop: readChoice(crop, crops, 'unsupported crop mode (use center or smart)'),
     quality: readQuality(q, target),
     format: target,
   }
@@ -94,11 +117,7 @@ function readFormat(
 ): ImageFormat {
   if (text === 'auto') return takesWebp(accept) ? 'webp' : (source ?? 'jpeg')
   if (text === 'jpg') return 'jpeg'
-  return readChoice(
-    text ?? source,
-    ['jpeg', 'png', 'webp', 'avif'],
-    'unsupported format (use jpeg, png, webp, or avif)',
-  )
+  return readChoice(text ?? source, formats, 'unsupported format (use jpeg, png, webp, or avif)')
 }
 
 /** By name (RFC 9110 §12.5.1): a wildcard is sent by those that do not know it, too. */

@@ -3,8 +3,8 @@ import type { Answer } from '../../../../database/connection/message.ts'
 import type { IdempotencyKey, WritesOnce } from '../../../data/idempotency/index.ts'
 import type { Actor } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
+import type { StorageObject } from '../object.ts'
 import type { Reaper } from '../reaper.ts'
-import type { ShownObject } from '../show.ts'
 import { isDuplicate, translateFailure } from './failures.ts'
 import type { Place, StoredObject, WriteCondition } from './object-queries.ts'
 import * as queries from './object-queries.ts'
@@ -86,7 +86,7 @@ export function createObjectChanger({ reader, reaper, writesOnce }: ChangerDeps)
       object: StoredObject,
       to: Place,
       key: IdempotencyKey | undefined,
-    ): Promise<ShownObject | undefined> {
+    ): Promise<StorageObject | undefined> {
       const steps = [
         queries.asCaller(queries.setLimits(queries.unlimited)),
         queries.asCaller(queries.moveObject(object, to)),

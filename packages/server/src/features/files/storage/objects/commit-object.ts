@@ -5,8 +5,8 @@ import type { IdempotencyKey, WritesOnce } from '../../../data/idempotency/index
 import type { Actor } from '../actor.ts'
 import { newKey } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
+import type { StorageObject } from '../object.ts'
 import type { Reaper } from '../reaper.ts'
-import type { ShownObject } from '../show.ts'
 import { isBeyondPlan, isDuplicate, isPassedTrial, translateFailure } from './failures.ts'
 import type { Content, WriteCondition } from './object-queries.ts'
 import * as queries from './object-queries.ts'
@@ -22,7 +22,7 @@ export interface CommitterDeps {
 }
 
 export interface Committed {
-  readonly object: ShownObject
+  readonly object: StorageObject
   readonly etag: string
   readonly isNew: boolean
 }

@@ -4,7 +4,7 @@ import { type IdempotencyKey, type WritesOnce, withBody } from '../../../data/id
 import type { Actor } from '../actor.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
-import type { ShownObject } from '../show.ts'
+import type { StorageObject } from '../object.ts'
 import type { Place } from './object-queries.ts'
 import type { ObjectService } from './objects.ts'
 import { translateStoreFailure, withStagedBytes } from './staging.ts'
@@ -61,13 +61,13 @@ export function createCopier({ database, store, objects, uploader, writesOnce }:
 
   return {
     /** Never replaces an object. @throws AppError file_not_found, object_exists, file_too_large, … */
-    async move(actor: Actor, from: Place, to: Place, once?: IdempotencyKey): Promise<ShownObject> {
+    async move(actor: Actor, from: Place, to: Place, once?: IdempotencyKey): Promise<StorageObject> {
       const key = keyFor(once, to)
       return await writesOnce.unlessMade(key, () => move(actor, from, to, key))
     },
 
     /** With bytes of its own. @throws AppError file_not_found, object_exists, storage_quota_exceeded, … */
-    async copy(actor: Actor, from: Place, to: Place, once?: IdempotencyKey): Promise<ShownObject> {
+    async copy(actor: Actor, from: Place, to: Place, once?: IdempotencyKey): Promise<StorageObject> {
       const key = keyFor(once, to)
       const { object } = await writesOnce.unlessMade(key, () => copy(actor, from, to, key))
       return object

@@ -2,10 +2,10 @@ import { arrayLiteral } from '../../../../database/array-literal.ts'
 import type { Step } from '../../../../database/caller/caller-steps.ts'
 import { type Answer, statement } from '../../../../database/connection/message.ts'
 import { render, type Sql, sql } from '../../../../database/sql.ts'
-import type { ObjectRow } from '../show.ts'
+import type { ObjectRow } from '../object.ts'
 
 /** An object with what only the server sees of it. */
-export interface StoredObject extends ObjectRow {
+export type StoredObject = ObjectRow & {
   readonly key: string
   /** Without quotes. */
   readonly etag: string

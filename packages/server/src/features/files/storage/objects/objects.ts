@@ -9,10 +9,8 @@ export type ObjectService = ReturnType<typeof createObjectService>
 /** Objects as rows, under the policies of the operator. Their bytes are elsewhere. */
 export function createObjectService(deps: ObjectsDeps) {
   const reader = createObjectReader(deps)
-  const { getReadable, list } = reader
   return {
-    getReadable,
-    list,
+    ...reader,
     ...createObjectCommitter({ ...deps, reader }),
     ...createObjectChanger({ ...deps, reader }),
   }

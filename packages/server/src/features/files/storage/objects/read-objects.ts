@@ -3,12 +3,10 @@ import type { Answer } from '../../../../database/connection/message.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { UserDatabase } from '../../../../database/user-database.ts'
-import { httpErrors } from '../../../../http/errors/errors.ts'
 import type { Actor } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
-import { type ObjectRow, type ShownObject, showObject, type UrlOf } from '../show.ts'
+import type { ObjectRow, StorageObject, UrlOf } from '../object.ts'
 import { isDenied, translateFailure } from './failures.ts'
-import { compareNames, countLimitOf, type ListAnswer, type ListWindow, listObjects } from './list-queries.ts'
 import type { StoredObject } from './object-queries.ts'
 import * as queries from './object-queries.ts'
 
@@ -16,29 +14,6 @@ export interface ObjectReaderDeps {
   readonly database: UserDatabase
   readonly system: SystemDatabase
   readonly urlOf: UrlOf
-}
-
-export interface ObjectPage {
-  readonly items: readonly ShownObject[]
-  readonly prefixes?: readonly string[]
-  /** -1: not counted. */
-  readonly totalItems: number
-  /** There are more than `totalItems`. */
-  readonly isTotalBounded?: true
-  readonly nextCursor?: string
-}
-
-/** Cursor of a list: the last entry of the page before, in base64url. @throws AppError invalid_list_parameter */
-export function readListCursor(cursor: string): string {
-  const entry = Buffer.from(cursor, 'base64url').toString('utf8')
-  if (writeListCursor(entry) !== cursor || entry.includes('\0')) {
-    throw httpErrors.invalidListParameter('cursor', 'expected nextCursor of the page before')
-  }
-  return entry
-}
-
-function writeListCursor(entry: string): string {
-  return Buffer.from(entry).toString('base64url')
 }
 
 export type ObjectReader = ReturnType<typeof createObjectReader>
@@ -73,10 +48,13 @@ export function createObjectReader({ database, system, urlOf }: ObjectReaderDeps
     }
   }
 
-  function show(row: ObjectRow, isPublic: boolean): ShownObject {
-    const { id, bucket, name, size, contentType, userId, createdAt, updatedAt } = row
-    const visible = { id, bucket, name, size, contentType, userId, createdAt, updatedAt }
-    return showObject(visible, isPublic ? urlOf : undefined)
+  function show(
+    { id, bucket, name, size, contentType, userId, createdAt, updatedAt }: ObjectRow,
+    isPublic: boolean,
+  ): StorageObject {
+    const url = isPublic ? urlOf(bucket, name) : undefined
+    const owner = userId ?? undefined
+    return { id, bucket, name, size, contentType, userId: owner, createdAt, updatedAt, url }
   }
 
   /** The object, which is readable: in a public bucket, or by a policy. */
@@ -93,39 +71,5 @@ export function createObjectReader({ database, system, urlOf }: ObjectReaderDeps
     return { isPublic, object }
   }
 
-  return {
-    lookUp,
-    show,
-    getReadable,
-
-    /** @throws AppError bucket_not_found, missing_auth_token */
-    async list(actor: Actor, window: ListWindow): Promise<ObjectPage> {
-      const { isPublic } = await lookUp(window.bucket, '')
-      try {
-        const answer = await read(actor, queries.asCaller(listObjects(window)))
-        const page = JSON.parse(queries.firstValue(answer) ?? '{}') as ListAnswer<ObjectRow>
-        const nextCursor = dropSurplus(page, window.limit)
-        const countLimit = countLimitOf(window)
-        return {
-          items: page.items.map((row) => show(queries.readObject(row), isPublic)),
-          ...(window.delimiter === '' ? {} : { prefixes: page.prefixes }),
-          totalItems: Math.min(page.total ?? -1, countLimit),
-          ...(page.total !== null && page.total > countLimit ? { isTotalBounded: true } : {}),
-          ...(nextCursor === undefined ? {} : { nextCursor }),
-        }
-      } catch (error) {
-        if (isDenied(error) && actor.scope.kind === 'anonymous') throw storageErrors.missingAuthToken()
-        throw translateFailure(error)
-      }
-    },
-  }
-}
-
-/** Removes the entry beyond the page, and returns the cursor of the next page where there was one. */
-function dropSurplus({ items, prefixes }: ListAnswer<ObjectRow>, limit: number): string | undefined {
-  if (items.length + prefixes.length <= limit) return undefined
-  const isFolderLast = () => compareNames(prefixes.at(-1) ?? '', items.at(-1)?.name ?? '') > 0
-  if (isFolderLast()) prefixes.pop()
-  else items.pop()
-  return writeListCursor((isFolderLast() ? prefixes.at(-1) : items.at(-1)?.name) ?? '')
+  return { read, lookUp, show, getReadable }
 }

@@ -1,8 +1,9 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
+import type { AppError } from '../../../../lib/errors.ts'
 import { type IdempotencyKey, withBody } from '../../../data/idempotency/index.ts'
 import type { Actor } from '../actor.ts'
-import { type BucketRow, findBucket } from '../buckets/bucket-queries.ts'
+import { type BucketRow, findBucket } from '../buckets/bucket.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import { requireInForce } from '../in-force.ts'
@@ -87,8 +88,10 @@ export function createUploader({ database, store, objects, maxFileSize, timeoutS
       const found = await getBucket(bucket)
       const head = new Head()
       const hash = once && createHash('sha256')
-      const limited = head.read(hashed(limit(source, limitOf(found)), hash))
-      return await withStagedBytes({ database, store }, limited, seconds, async (staged) => {
+      const limit = limitOf(found)
+      const limited = limitBytes(source, limit, () => storageErrors.fileTooLarge(limit))
+      const bytes = head.read(hashed(limited, hash))
+      return await withStagedBytes({ database, store }, bytes, seconds, async (staged) => {
         const objectName = await name()
         const contentType = contentTypeOf(head.bytes, declaredType, objectName)
         requireAllowedType(found, contentType)
@@ -106,23 +109,28 @@ export function createUploader({ database, store, objects, maxFileSize, timeoutS
     },
   }
 
-  function limitOf({ max_file_size: own }: BucketRow): number {
+  function limitOf({ maxFileSize: own }: BucketRow): number {
     return Math.min(own ?? maxFileSize, maxFileSize)
   }
 }
 
-function requireAllowedType({ allowed_types: allowed }: BucketRow, contentType: string): void {
+function requireAllowedType({ allowedTypes: allowed }: BucketRow, contentType: string): void {
   if (allowed !== null && !allowsType(allowed, contentType)) {
     throw storageErrors.fileTypeNotAllowed(contentType)
   }
 }
 
-async function* limit(source: AsyncIterable<Buffer>, limitBytes: number): AsyncIterable<Buffer> {
+/** Passes a stream on up to a number of bytes. */
+export async function* limitBytes(
+  source: AsyncIterable<Buffer>,
+  limit: number,
+  exceeded: () => AppError,
+): AsyncIterable<Buffer> {
   let size = 0
   for await (const chunk of source) {
     size += chunk.length
-    if (size > limitBytes) throw storageErrors.fileTooLarge(limitBytes)
-    yield chunk
+    if (size > limit) throw exceeded()
+    if (chunk.length > 0) yield chunk
   }
 }
 

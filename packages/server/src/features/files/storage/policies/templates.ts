@@ -3,11 +3,14 @@ import { anonymousRole, callerRole } from '../../../../database/caller/caller-sc
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
 import { takeTransactionLock } from '../../../../database/transaction-lock.ts'
-import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
+import { created, operation } from '../../../../http/operation.ts'
+import { checkedByHandler, choice, component } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { storageErrors } from '../errors.ts'
 
-type Command = 'select' | 'insert' | 'update' | 'delete'
+const commands = ['select', 'insert', 'update', 'delete'] as const
+type Command = (typeof commands)[number]
 
 /** Of one command, for callers with a token; true: whatever the object. */
 interface Rule {
@@ -25,50 +28,50 @@ interface Template {
 const own = sql`user_id = basalt.user_id()`
 const every = sql`true`
 
+const ruleFor = (condition: Sql) => (command: Command) => ({ command, condition })
+const [select, ...writes] = commands
+
 const templates: Readonly<Record<string, Template>> = {
-  'user-own-files': {
-    needsBucket: false,
-    rules: [
-      { command: 'select', condition: own },
-      { command: 'insert', condition: own },
-      { command: 'update', condition: own },
-      { command: 'delete', condition: own },
-    ],
-  },
+  'user-own-files': { needsBucket: false, rules: commands.map(ruleFor(own)) },
   'public-read-auth-write': {
     needsBucket: false,
-    rules: [
-      { command: 'select', condition: every, isForAll: true },
-      { command: 'insert', condition: own },
-      { command: 'update', condition: own },
-      { command: 'delete', condition: own },
-    ],
+    rules: [{ command: select, condition: every, isForAll: true }, ...writes.map(ruleFor(own))],
   },
-  'bucket-scoped': {
-    needsBucket: true,
-    rules: [
-      { command: 'select', condition: every },
-      { command: 'insert', condition: every },
-      { command: 'update', condition: every },
-      { command: 'delete', condition: every },
-    ],
-  },
+  'bucket-scoped': { needsBucket: true, rules: commands.map(ruleFor(every)) },
 }
 
-export interface AppliedTemplate {
-  readonly template: string
-  readonly table: 'basalt.objects'
-  readonly bucket?: string
-  readonly policies: readonly { readonly name: string; readonly command: Command }[]
-}
-
-export type TemplateService = ReturnType<typeof createTemplateService>
-
-/** Policies that many projects want. Applied again a template replaces its own policies and no others. */
-export function createTemplateService(database: SystemDatabase) {
-  return {
-    /** @throws AppError storage_template_not_found, template_bucket_required, bucket_not_found */
-    async apply(name: string, bucket: string | undefined, origin: RequestOrigin): Promise<AppliedTemplate> {
+export const templateOperations = [
+  operation({
+    guard: 'admin',
+    permission: 'owner',
+    tag: 'storage',
+    id: 'storage.applyTemplate',
+    method: 'POST',
+    path: '/api/admin/rls/templates/storage-objects/:template',
+    summary: 'Create policies on objects from a template',
+    description: 'Replaces the policies of an earlier application of the template, and no others.',
+    params: Type.Object({ template: checkedByHandler({ enum: Object.keys(templates) }, Type.String()) }),
+    body: Type.Optional(
+      Type.Object({
+        bucket: Type.Optional(
+          Type.String({ description: 'All buckets unless given; `bucket-scoped` requires it.' }),
+        ),
+      }),
+    ),
+    success: created(
+      component(
+        'AppliedStorageTemplate',
+        Type.Object({
+          template: Type.String(),
+          table: Type.String(),
+          bucket: Type.Optional(Type.String()),
+          policies: Type.Array(Type.Object({ name: Type.String(), command: choice(commands) })),
+        }),
+      ),
+    ),
+    async handle({ database }: { readonly database: SystemDatabase }, { params, body, origin }) {
+      const { template: name } = params
+      const bucket = body?.bucket
       const template = Object.hasOwn(templates, name) ? templates[name] : undefined
       if (template === undefined) throw storageErrors.storageTemplateNotFound(name)
       if (template.needsBucket && bucket === undefined) throw storageErrors.templateBucketRequired()
@@ -79,26 +82,15 @@ export function createTemplateService(database: SystemDatabase) {
         await holdPolicies(transaction)
         const policies = template.rules.map((rule) => ({ ...rule, name: nameOf(name, bucket, rule) }))
         for (const policy of policies) await createPolicy(transaction, policy, bucket)
-        const isForAll = template.rules.some((rule) => rule.isForAll)
-        if (isForAll) await grantReading(transaction)
-        const applied: AppliedTemplate = {
-          template: name,
-          table: 'basalt.objects',
-          ...(bucket === undefined ? {} : { bucket }),
-          policies: policies.map(({ name: policy, command }) => ({ name: policy, command })),
-        }
-        await recordAudit(transaction, {
-          actor: 'admin',
-          action: 'storage.apply_template',
-          target: name,
-          detail: { bucket: bucket ?? null },
-          origin,
-        })
-        return applied
+        if (template.rules.some((rule) => rule.isForAll)) await grantReading(transaction)
+        const [action, detail] = ['storage.apply_template', { bucket: bucket ?? null }] as const
+        await recordAudit(transaction, { actor: 'admin', action, target: name, detail, origin })
+        const created = policies.map(({ name: policy, command }) => ({ name: policy, command }))
+        return { template: name, table: 'basalt.objects', bucket, policies: created }
       })
     },
-  }
-}
+  }),
+]
 
 /**
  * One application after the other, on whatever node. Two would wait for each other: DROP POLICY IF EXISTS keeps a lock that

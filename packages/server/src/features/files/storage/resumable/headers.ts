@@ -8,7 +8,7 @@ import { readMetadata, readText } from './metadata.ts'
 // What the headers of tus 1.0 say.
 
 export const version = '1.0.0'
-const chunkType = 'application/offset+octet-stream'
+export const chunkType = 'application/offset+octet-stream'
 
 /** Undefined when the request does not say. */
 export function lengthOf({ headers }: FastifyRequest): number | undefined {

@@ -2,6 +2,7 @@ import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { ByteStore } from '../bytes/store.ts'
 import { storageErrors } from '../errors.ts'
 import { withStagedBytes } from '../objects/staging.ts'
+import { limitBytes } from '../objects/upload.ts'
 import { renewing } from './lease.ts'
 import { addPart, type LeasedUpload, listParts, type ResumableUpload } from './upload-queries.ts'
 
@@ -22,7 +23,8 @@ export async function keepPart(
   source: AsyncIterable<Buffer>,
   seconds: number,
 ): Promise<LeasedUpload> {
-  const chunks = renewing(deps.database, upload, limit(source, upload.size - upload.received))
+  const missing = limitBytes(source, upload.size - upload.received, storageErrors.resumableUploadExceeded)
+  const chunks = renewing(deps.database, upload, missing)
   const first = await chunks.next()
   if (first.done === true) return upload
   return await withStagedBytes(deps, startingWith(first.value, chunks), seconds, async (part) => {
@@ -40,16 +42,6 @@ export async function* readParts({ database, store }: PartsDeps, { id }: Resumab
       throw storageErrors.storageUnavailable().with({ detail: `no bytes under the key ${key}` })
     }
     yield* bytes
-  }
-}
-
-/** @throws AppError resumable_upload_exceeded */
-export async function* limit(source: AsyncIterable<Buffer>, limitBytes: number): AsyncIterable<Buffer> {
-  let size = 0
-  for await (const chunk of source) {
-    size += chunk.length
-    if (size > limitBytes) throw storageErrors.resumableUploadExceeded()
-    if (chunk.length > 0) yield chunk
   }
 }
 

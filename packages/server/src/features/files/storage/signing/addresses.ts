@@ -4,10 +4,10 @@ import { httpErrors } from '../../../../http/errors/errors.ts'
 import { hashToken } from '../../../../lib/tokens.ts'
 import type { Actor } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
+import { objectPath } from '../object.ts'
 import { isMissingReference } from '../objects/failures.ts'
 import type { Place, StoredObject } from '../objects/object-queries.ts'
 import type { ObjectService } from '../objects/objects.ts'
-import { objectPath } from '../show.ts'
 import * as queries from './address-queries.ts'
 
 const defaultSeconds = 3600

@@ -1,26 +1,45 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
+import { type Answered, checkedByHandler, component, nullable, timestamp } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
+import type { RowOf } from '../../../../lib/without-nulls.ts'
 
-export interface BucketRow extends Record<string, unknown> {
-  readonly id: string
-  readonly name: string
-  readonly is_public: boolean
-  /** Null: as configured. */
-  readonly max_file_size: number | null
-  /** Null: all. */
-  readonly allowed_types: string[] | null
-  readonly created_at: Date
-  readonly updated_at: Date
-}
+export const Bucket = component(
+  'Bucket',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    name: Type.String(),
+    public: Type.Boolean({ description: 'Everybody may read its objects by their addresses.' }),
+    maxFileSize: Type.Optional(Type.Integer({ description: 'Bytes; as configured when absent.' })),
+    allowedTypes: Type.Optional(Type.Array(Type.String(), { description: 'Media types; all when absent.' })),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+)
+export type Bucket = Answered<typeof Bucket>
+export type BucketRow = RowOf<Bucket>
 
-export interface BucketSettings {
-  readonly public?: boolean | undefined
-  readonly maxFileSize?: number | null | undefined
-  readonly allowedTypes?: readonly string[] | null | undefined
+const mediaType = Type.String({ pattern: '^[a-z0-9][A-Za-z0-9_.+-]*/([a-z0-9][A-Za-z0-9_.+-]*|\\*)$' })
+
+/** Members of a request that sets limits of a bucket; null removes a limit. */
+export const bucketSettings = {
+  public: Type.Optional(Type.Boolean()),
+  maxFileSize: Type.Optional(
+    nullable(checkedByHandler({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }, Type.Integer()), {
+      description: 'Bytes; null: as configured.',
+    }),
+  ),
+  allowedTypes: Type.Optional(
+    nullable(checkedByHandler({ items: mediaType }, Type.Array(Type.String(), { maxItems: 100 })), {
+      description: 'Media types such as `image/png` and `image/*`; null: all.',
+    }),
+  ),
 }
+export type BucketSettings = Answered<ReturnType<typeof Type.Object<typeof bucketSettings>>>
 
 const columns = sql`
-  id, name, is_public, max_file_size::float8 as max_file_size, allowed_types, created_at, updated_at`
+  id, name, is_public as "public", max_file_size::float8 as "maxFileSize", allowed_types as "allowedTypes",
+  created_at as "createdAt", updated_at as "updatedAt"`
 
 export async function listBuckets(database: Queryable): Promise<BucketRow[]> {
   return await database.many<BucketRow>(sql`select ${columns} from basalt.buckets order by name`)
@@ -32,7 +51,7 @@ export async function findBucket(database: Queryable, name: string): Promise<Buc
   )
 }
 
-/** Undefined when the name is taken. */
+/** Inserts a bucket, unless the name is taken. */
 export async function insertBucket(
   database: Queryable,
   name: string,
@@ -45,7 +64,7 @@ export async function insertBucket(
     returning ${columns}`)
 }
 
-/** What is undefined stays. */
+/** Changes the settings that are given. */
 export async function updateBucket(
   database: Queryable,
   name: string,
@@ -79,7 +98,7 @@ export async function deleteBucket(transaction: Queryable, name: string): Promis
   await transaction.count(sql`delete from basalt.buckets where name = ${name}`)
 }
 
-/** Everybody could read them until now. */
+/** Has the copies of all objects removed, which everybody could read until now. */
 export async function purgeBucket(transaction: Queryable, name: string): Promise<void> {
   await transaction.count(sql`
     insert into basalt.storage_purges (bucket, name) select bucket, name from basalt.objects where bucket = ${name}`)
