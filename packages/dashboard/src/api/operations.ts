@@ -579,6 +579,16 @@ export type AppPage = {
   readonly totalPages: number
 }
 
+export type AppliedStorageTemplate = {
+  readonly template: string
+  readonly table: string
+  readonly bucket?: string | undefined
+  readonly policies: ReadonlyArray<{
+    readonly name: string
+    readonly command: 'select' | 'insert' | 'update' | 'delete'
+  }>
+}
+
 export type AppsCreateInput = {
   /** At most 200 characters. */
   readonly name: string
@@ -735,7 +745,7 @@ export type BillingState = {
 export type Bucket = {
   readonly id: string
   readonly name: string
-  /** Whether everybody may read its objects by their addresses. */
+  /** Everybody may read its objects by their addresses. */
   readonly public: boolean
   /** Bytes; as configured when absent. */
   readonly maxFileSize?: number | undefined
@@ -745,6 +755,10 @@ export type Bucket = {
   readonly createdAt: string
   /** RFC 3339, UTC. */
   readonly updatedAt: string
+}
+
+export type BucketList = {
+  readonly items: ReadonlyArray<Bucket>
 }
 
 export type CallerReference = {
@@ -1857,8 +1871,6 @@ export type PasskeyAssertion = {
       readonly userHandle?: string | null | undefined
     }
   }
-  readonly challengeId?: string | undefined
-  readonly assertion?: unknown | undefined
 }
 
 /** For `PublicKeyCredential.parseCreationOptionsFromJSON`. */
@@ -1939,7 +1951,6 @@ export type PasskeysConfirmInput = {
       readonly transports?: ReadonlyArray<string> | undefined
     }
   }
-  readonly attestation?: unknown | undefined
 }
 
 export type PasskeysListResult = {
@@ -2361,6 +2372,18 @@ export type RecordPage = {
   } | undefined
 }
 
+export type ResumableUpload = {
+  readonly id: string
+  readonly bucket: string
+  readonly name: string
+  /** Bytes. */
+  readonly totalSize: number
+  readonly status: 'active' | 'completed'
+  /** Seconds since 1970; 24 hours after the last bytes came. */
+  readonly expiresAt: number
+  readonly uploadType: 'resumable'
+}
+
 export type SavedSql = {
   readonly id: string
   /** Folders are the parts before its slashes. */
@@ -2646,6 +2669,11 @@ export type SignInProvider = {
   readonly changed: boolean
   /** To be registered at the provider. */
   readonly callback_url: string
+}
+
+export type SignedAddress = {
+  /** Relative to the server. */
+  readonly url: string
 }
 
 export type Site = {
@@ -3009,39 +3037,14 @@ export type StatsGetResult = {
 }
 
 export type StorageApplyTemplateInput = {
-  /** All buckets unless given. */
+  /** All buckets unless given; `bucket-scoped` requires it. */
   readonly bucket?: string | undefined
-}
-
-export type StorageApplyTemplateResult = {
-  readonly template: string
-  readonly table: string
-  readonly bucket?: string | undefined
-  readonly policies: ReadonlyArray<{
-    readonly name: string
-    readonly command: string
-  }>
-}
-
-export type StorageBeginUploadResult = {
-  readonly id: string
-  readonly bucket: string
-  readonly name: string
-  /** Bytes. */
-  readonly totalSize: number
-  /** active or completed */
-  readonly status: string
-  /** Seconds since 1970; 24 hours after the last bytes came. */
-  readonly expiresAt: number
-  /** resumable */
-  readonly uploadType: string
 }
 
 export type StorageCopyInput = {
   /** The same bucket unless given. */
   readonly bucket?: string | undefined
-  /** The same name unless given. */
-  readonly name?: string | undefined
+  readonly name: string
 }
 
 export type StorageCreateBucketInput = {
@@ -3053,26 +3056,10 @@ export type StorageCreateBucketInput = {
   readonly allowedTypes?: ReadonlyArray<string> | null | undefined
 }
 
-export type StorageListBucketsResult = {
-  readonly items: ReadonlyArray<Bucket>
-}
-
-export type StorageListResult = {
-  readonly items: ReadonlyArray<StorageObject>
-  readonly prefixes?: ReadonlyArray<string> | undefined
-  /** Objects and prefixes of all pages; -1 where they are not counted. Counting ends at 10,000 objects, with a delimiter at 1,000 objects and prefixes. */
-  readonly totalItems: number
-  /** There are more than `totalItems`. */
-  readonly isTotalBounded?: boolean | undefined
-  /** Where there are more. */
-  readonly nextCursor?: string | undefined
-}
-
 export type StorageMoveInput = {
   /** The same bucket unless given. */
   readonly bucket?: string | undefined
-  /** The same name unless given. */
-  readonly name?: string | undefined
+  readonly name: string
 }
 
 export type StorageObject = {
@@ -3081,16 +3068,27 @@ export type StorageObject = {
   readonly name: string
   /** Bytes. */
   readonly size: number
-  /** Of the content, whatever the upload said. */
+  /** Type of the content, whatever the upload said. */
   readonly contentType: string
-  /** The user who made it. */
+  /** User who made it. */
   readonly userId?: string | undefined
   /** RFC 3339, UTC. */
   readonly createdAt: string
   /** RFC 3339, UTC. */
   readonly updatedAt: string
-  /** In a public bucket: where everybody can read it. */
+  /** In a public bucket: public address of the content. */
   readonly url?: string | undefined
+}
+
+export type StorageObjectList = {
+  readonly items: ReadonlyArray<StorageObject>
+  readonly prefixes?: ReadonlyArray<string> | undefined
+  /** Objects and prefixes of all pages; -1 where they are not counted. Counting ends at 10,000 objects, with a delimiter at 1,000 objects and prefixes. */
+  readonly totalItems: number
+  /** There are more than `totalItems`. */
+  readonly isTotalBounded?: boolean | undefined
+  /** Where there are more. */
+  readonly nextCursor?: string | undefined
 }
 
 export type StorageQuota = {
@@ -3107,6 +3105,7 @@ export type StorageRevokeAddressesResult = {
 }
 
 export type StorageSetQuotaInput = {
+  /** MiB; 0: no limit; null: as configured. */
   readonly quota_mb: number | null
 }
 
@@ -3115,19 +3114,9 @@ export type StorageSignInput = {
   readonly expiresIn?: number | undefined
 }
 
-export type StorageSignResult = {
-  /** Relative to the server. */
-  readonly url: string
-}
-
 export type StorageSignUploadInput = {
   /** Seconds. */
   readonly expiresIn?: number | undefined
-}
-
-export type StorageSignUploadResult = {
-  /** Relative to the server. */
-  readonly url: string
 }
 
 export type StorageUpdateBucketInput = {
@@ -5770,14 +5759,14 @@ export interface Operations {
     readonly path: `admin/rls/templates/storage-objects/${string}`
     readonly query: never
     readonly body: StorageApplyTemplateInput
-    readonly answer: StorageApplyTemplateResult
+    readonly answer: AppliedStorageTemplate
   }
   'storage.beginUpload': {
     readonly method: 'POST'
     readonly path: 'storage/upload/resumable'
     readonly query: 'bucket' | 'name'
     readonly body: undefined
-    readonly answer: StorageBeginUploadResult
+    readonly answer: ResumableUpload
   }
   'storage.copy': {
     readonly method: 'POST'
@@ -5810,7 +5799,7 @@ export interface Operations {
   'storage.download': {
     readonly method: 'GET'
     readonly path: `storage/${string}/${string}`
-    readonly query: 'exp' | 'sig' | 'download' | 'w' | 'h' | 'fit' | 'crop' | 'q' | 'format' | 'fmt'
+    readonly query: 'exp' | 'sig' | 'download' | 'w' | 'h' | 'fit' | 'crop' | 'q' | 'format'
     readonly body: undefined
     readonly answer: undefined
   }
@@ -5833,14 +5822,14 @@ export interface Operations {
     readonly path: `storage/${string}`
     readonly query: 'prefix' | 'delimiter' | 'limit' | 'cursor' | 'offset' | 'skipTotal'
     readonly body: undefined
-    readonly answer: StorageListResult
+    readonly answer: StorageObjectList
   }
   'storage.listBuckets': {
     readonly method: 'GET'
     readonly path: 'storage/buckets'
     readonly query: never
     readonly body: undefined
-    readonly answer: StorageListBucketsResult
+    readonly answer: BucketList
   }
   'storage.move': {
     readonly method: 'POST'
@@ -5882,14 +5871,14 @@ export interface Operations {
     readonly path: `storage/${string}/${string}/sign`
     readonly query: never
     readonly body: StorageSignInput
-    readonly answer: StorageSignResult
+    readonly answer: SignedAddress
   }
   'storage.signUpload': {
     readonly method: 'POST'
     readonly path: `storage/${string}/${string}/sign-upload`
     readonly query: never
     readonly body: StorageSignUploadInput
-    readonly answer: StorageSignUploadResult
+    readonly answer: SignedAddress
   }
   'storage.updateBucket': {
     readonly method: 'PUT'

@@ -104,7 +104,7 @@ function describeMembers({ properties, ...schema }: ObjectSchema): ObjectSchema 
   return {
     ...schema,
     ...(required.length === 0 ? {} : { required: [...(schema.required ?? []), ...required] }),
-    properties,
+    properties: Object.fromEntries(members),
   }
 }
 
