@@ -5,15 +5,6 @@ export function isWithin(path: string, screenPath: string): boolean {
   return path === screenPath || path.startsWith(`${screenPath}/`)
 }
 
-/** A part of a path as text; one that is not well formed as it is. */
-export function decodeSegment(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
-}
-
 /** The screen of an address: of several the one with the longest path. */
 export function screenOf(path: string): Screen | undefined {
   return screens

@@ -1,6 +1,6 @@
 import { useLocation, useRoute } from 'wouter'
 import { useApi } from '../../api/queries.ts'
-import { decodeSegment } from '../../shell/location.ts'
+import { decodeSegment } from '../../path-segment.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Code } from '../../ui/code.tsx'
 import { DataTable } from '../../ui/data-table.tsx'

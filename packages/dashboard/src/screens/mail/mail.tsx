@@ -1,5 +1,5 @@
 import { Route, Switch, useSearchParams } from 'wouter'
-import { decodeSegment } from '../../shell/location.ts'
+import { decodeSegment } from '../../path-segment.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { PageHeader } from '../../ui/layout.tsx'
 import { Tabs } from '../../ui/tabs.tsx'

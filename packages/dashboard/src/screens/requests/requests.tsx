@@ -1,6 +1,6 @@
 import { Route, Switch } from 'wouter'
 import { moreOf, usePages } from '../../api/queries.ts'
-import { decodeSegment } from '../../shell/location.ts'
+import { decodeSegment } from '../../path-segment.ts'
 import { AsCode } from '../../ui/as-code.tsx'
 import { Button } from '../../ui/button.tsx'
 import { DataTable } from '../../ui/data-table.tsx'

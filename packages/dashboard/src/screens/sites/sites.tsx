@@ -1,5 +1,5 @@
 import { Route, Switch } from 'wouter'
-import { decodeSegment } from '../../shell/location.ts'
+import { decodeSegment } from '../../path-segment.ts'
 import { DomainsView } from './domains-view.tsx'
 import { SiteView } from './site-view.tsx'
 import { SitesView } from './sites-view.tsx'

@@ -1,5 +1,5 @@
 import { Route, Switch } from 'wouter'
-import { decodeSegment } from '../../shell/location.ts'
+import { decodeSegment } from '../../path-segment.ts'
 import { BucketView } from './bucket-view.tsx'
 import { BucketsView } from './buckets-view.tsx'
 

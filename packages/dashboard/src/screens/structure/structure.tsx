@@ -1,5 +1,5 @@
 import { Route, Switch } from 'wouter'
-import { decodeSegment } from '../../shell/location.ts'
+import { decodeSegment } from '../../path-segment.ts'
 import { CreateTable } from './forms/create-table.tsx'
 import { StructureOverview } from './list/overview.tsx'
 import { ReviewProvider } from './review/review-provider.tsx'

@@ -1,4 +1,4 @@
-import { decodeSegment } from '../../shell/location.ts'
+import { decodeSegment } from '../../path-segment.ts'
 
 /** Names of columns as parameters of the API have them: `-"A B",c`. Pure. */
 

@@ -1,7 +1,7 @@
 import { useLocation } from 'wouter'
 import { useApi } from '../../api/queries.ts'
+import { decodeSegment } from '../../path-segment.ts'
 import { useFocusOnNavigation } from '../../shell/focus.ts'
-import { decodeSegment } from '../../shell/location.ts'
 import { usePageTitle } from '../../shell/page-title.ts'
 import { Loaded } from '../../ui/states.tsx'
 import { describeTable } from './api.ts'
