@@ -1,7 +1,7 @@
 import { Button } from '../../ui/button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
+import type { Conflict } from './edit-writer.ts'
 import styles from './tables.module.css'
-import type { Conflict } from './use-edits.ts'
 
 interface ConflictDialogProps {
   readonly conflict: Conflict

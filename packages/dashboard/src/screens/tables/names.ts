@@ -91,6 +91,15 @@ export function idOf(key: readonly string[]): string {
   return others.length === 0 ? single : key.map(encodeURIComponent).join()
 }
 
+/** Returns the id of a record; undefined where the record does not have the whole key. */
+export function idOfRecord(
+  { primaryKey }: { readonly primaryKey: readonly string[] },
+  record: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const key = primaryKey.map((name) => record[name])
+  return key.length === 0 || key.some((value) => value === undefined) ? undefined : idOf(key.map(String))
+}
+
 /** The values of an {@link idOf}, to be read: `7, a/b`. */
 export const idText = (id: string, primaryKey: readonly string[]): string =>
   primaryKey.length > 1 ? id.split(',').map(decodeSegment).join(', ') : id

@@ -4,7 +4,7 @@ import { countOf } from '../../ui/format.ts'
 import { showToast, type ToastMessage } from '../../ui/toasts.ts'
 import { applyChanges, type Operation, type TableInfo, type Written } from './api.ts'
 import type { PlannedOperation } from './changes.ts'
-import { idOf } from './names.ts'
+import { idOfRecord } from './names.ts'
 
 /** Of a deletion. */
 export const lostByUndo =
@@ -39,15 +39,6 @@ export function undoAction(
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
-
-/** Undefined where the record does not have the whole key. */
-export function idOfRecord(
-  { primaryKey }: TableInfo,
-  record: Readonly<Record<string, unknown>>,
-): string | undefined {
-  const key = primaryKey.map((name) => record[name])
-  return key.length === 0 || key.some((value) => value === undefined) ? undefined : idOf(key.map(String))
-}
 
 /** Rows that another request has written since are left as they are: their version is another one. */
 function invert(

@@ -1,0 +1,194 @@
+import { BasaltError } from '@basaltdb/client'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createStore } from '../../api/store.ts'
+import type { Operation, TableInfo, TableRow, Written } from './api.ts'
+import { addRow, type Changes, changeCell, deleteRow, noChanges } from './changes.ts'
+import { type Conflict, createEditWriter } from './edit-writer.ts'
+
+const columns = ['id', 'title', 'note']
+const info = {
+  table: 'task',
+  primaryKey: ['id'],
+  columns: columns.map((name) => ({ name, type: 'text' })),
+} as unknown as TableInfo
+
+const row = (id: string, title: string, version = '1'): TableRow => ({
+  key: [id],
+  version,
+  cells: [id, title, 'n'],
+})
+
+interface Request {
+  readonly operations: readonly Operation[]
+  readonly key: string
+}
+
+const staged = createStore<Changes>(noChanges)
+const applying = createStore(false)
+let requests: Request[]
+let conflicts: Conflict[]
+let failures: unknown[]
+let writes: number
+/** Responses of the server, in the order of the requests. */
+let responses: (() => readonly Written[])[]
+/** Rows as the server has them. */
+let present: Map<string, TableRow>
+
+const writer = createEditWriter(
+  info,
+  { staged, applying },
+  {
+    async apply(operations, key) {
+      requests.push({ operations, key })
+      const respond = responses.shift()
+      if (respond === undefined) throw new Error('unexpected request')
+      return respond()
+    },
+    read: async (id) => ({ columns, rows: [present.get(id ?? '')].filter((each) => each !== undefined) }) as never,
+    createKey: () => `key ${requests.length}`,
+    onWritten: () => {
+      writes += 1
+    },
+    onConflict: (conflict) => conflicts.push(conflict),
+    onFailure: (error) => failures.push(error),
+  },
+)
+
+const refusal = (error: string, status: number, operation?: { index: number; method: 'update' }) =>
+  new BasaltError(error, { error, status, operation })
+const fail = (error: unknown) => (): never => {
+  throw error
+}
+const wrote = (id: string, title: string): Written =>
+  ({ index: 0, body: { id, title, note: 'n' }, version: '2' }) as unknown as Written
+
+beforeEach(() => {
+  writer.discard()
+  requests = []
+  conflicts = []
+  failures = []
+  writes = 0
+  responses = []
+  present = new Map()
+})
+
+describe('edit writer', () => {
+  test('sends nothing when nothing is staged', async () => {
+    await writer.apply()
+    expect([requests, writes]).toEqual([[], 0])
+  })
+
+  test('stages nothing any more once everything is written', async () => {
+    staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'b', 'a'))
+    responses = [() => [wrote('1', 'b')]]
+    await writer.apply()
+    expect(requests).toEqual([
+      { operations: [{ method: 'update', id: '1', version: '1', body: { title: 'b' } }], key: 'key 0' },
+    ])
+    expect([staged.get().rows.size, writes, failures, applying.get()]).toEqual([0, 1, [], false])
+  })
+
+  test('does not write twice at once', async () => {
+    staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'b', 'a'))
+    responses = [() => [wrote('1', 'b')]]
+    await Promise.all([writer.apply(), writer.apply()])
+    expect([requests.length, writes]).toEqual([1, 1])
+  })
+
+  test('keeps an edit made while the request is in flight, on top of the written row', async () => {
+    staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'b', 'a'))
+    const written = row('1', 'b', '2')
+    present.set('1', written)
+    responses = [
+      () => {
+        staged.set(changeCell(staged.get(), row('1', 'a'), 'note', 'later', 'n'))
+        return [wrote('1', 'b')]
+      },
+    ]
+    await writer.apply()
+    expect([...staged.get().rows]).toEqual([
+      ['1', { row: written, values: { note: 'later' }, isDeleted: false }],
+    ])
+  })
+
+  test('sends unanswered changes again unchanged, with the same idempotency key', async () => {
+    staged.set(addRow(noChanges, { title: 'new' }))
+    responses = [fail(new TypeError('connection lost')), () => [wrote('9', 'new')]]
+    await writer.apply()
+    expect([failures.length, staged.get().created.length]).toEqual([1, 1])
+    staged.set(addRow(staged.get(), { title: 'later' }))
+    await writer.apply()
+    expect(requests.map(({ key }) => key)).toEqual(['key 0', 'key 0'])
+    expect(requests[1]?.operations).toEqual(requests[0]?.operations)
+    expect(staged.get().created.map(({ values }) => values)).toEqual([{ title: 'later' }])
+  })
+
+  test('uses another key after a refusal', async () => {
+    staged.set(addRow(noChanges, { title: '' }))
+    responses = [fail(refusal('check_violation', 400)), fail(refusal('check_violation', 400))]
+    await writer.apply()
+    await writer.apply()
+    expect(requests.map(({ key }) => key)).toEqual(['key 0', 'key 1'])
+  })
+
+  test('marks the change that the server refused', async () => {
+    staged.set(changeCell(noChanges, row('1', 'a'), 'title', '', 'a'))
+    responses = [fail(refusal('check_violation', 400, { index: 0, method: 'update' }))]
+    await writer.apply()
+    expect(staged.get().rows.get('1')?.fault).toBe('check_violation')
+    expect(failures).toHaveLength(1)
+  })
+
+  test('retries by itself when the other change touched other cells', async () => {
+    staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'b', 'a'))
+    present.set('1', { ...row('1', 'a', '5'), cells: ['1', 'a', 'theirs'] })
+    responses = [
+      fail(refusal('record_changed', 409, { index: 0, method: 'update' })),
+      () => [wrote('1', 'b')],
+    ]
+    await writer.apply()
+    expect(requests.map(({ operations }) => operations)).toEqual([
+      [{ method: 'update', id: '1', version: '1', body: { title: 'b' } }],
+      [{ method: 'update', id: '1', version: '5', body: { title: 'b' } }],
+    ])
+    expect([conflicts, writes]).toEqual([[], 1])
+  })
+
+  test('reports a conflict when the other change touched the same cell', async () => {
+    staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'mine', 'a'))
+    const theirs = row('1', 'theirs', '5')
+    present.set('1', theirs)
+    responses = [fail(refusal('record_changed', 409, { index: 0, method: 'update' }))]
+    await writer.apply()
+    expect(conflicts.map(({ id, present }) => ({ id, present }))).toEqual([{ id: '1', present: theirs }])
+    expect([writes, failures, requests.length]).toEqual([0, [], 1])
+  })
+
+  test('writes over the present row when the conflict is decided for the own change', async () => {
+    staged.set(changeCell(noChanges, row('1', 'a'), 'title', 'mine', 'a'))
+    present.set('1', row('1', 'theirs', '5'))
+    responses = [
+      fail(refusal('record_changed', 409, { index: 0, method: 'update' })),
+      () => [wrote('1', 'mine')],
+    ]
+    await writer.apply()
+    const [conflict] = conflicts
+    if (conflict === undefined) throw new Error('no conflict')
+    await writer.decide(conflict, true)
+    expect(requests[1]?.operations).toEqual([
+      { method: 'update', id: '1', version: '5', body: { title: 'mine' } },
+    ])
+    expect([staged.get().rows.size, writes]).toEqual([0, 1])
+  })
+
+  test('drops the own change when the row was deleted or the conflict is decided for the other', async () => {
+    staged.set(deleteRow(noChanges, row('1', 'a'), true))
+    responses = [fail(refusal('record_changed', 409, { index: 0, method: 'update' }))]
+    await writer.apply()
+    const [conflict] = conflicts
+    if (conflict === undefined) throw new Error('no conflict')
+    expect(conflict.present).toBeNull()
+    await writer.decide(conflict, true)
+    expect([staged.get().rows.size, requests.length, writes]).toEqual([0, 1, 0])
+  })
+})

@@ -1,0 +1,203 @@
+import { isBasaltError } from '@basaltdb/client'
+import type { Store } from '../../api/store.ts'
+import type { Operation, readRows, TableInfo, TableRow, Written } from './api.ts'
+import {
+  type Changes,
+  dropRow,
+  noChanges,
+  type PlannedOperation,
+  planOperations,
+  putRow,
+  type RowChange,
+} from './changes.ts'
+import { idOfRecord } from './names.ts'
+import { remainderOf, withoutSent } from './remainder.ts'
+
+/** A row that another request has changed since it was read. */
+export interface Conflict {
+  readonly id: string
+  readonly change: RowChange
+  /** The present row; null when it was deleted. */
+  readonly present: TableRow | null
+  readonly columns: readonly string[]
+}
+
+/** Changes that were sent without a response. They are sent again unchanged, with the same idempotency key. */
+interface Unanswered {
+  readonly sent: Changes
+  readonly key: string
+}
+
+/** Unanswered changes by table. */
+const unanswered = new Map<string, Unanswered>()
+
+/** Returns whether the changes may have been written, or still may be. */
+function isInDoubt(error: unknown): boolean {
+  if (!isBasaltError(error)) return true
+  return [0, 502, 503, 504].includes(error.status) || error.error === 'idempotency_key_in_use'
+}
+
+/** Requests of the writer, and those who learn of its results. */
+export interface EditPorts {
+  /** @throws BasaltError `record_changed` when a row is not in the version that was read */
+  apply(operations: readonly Operation[], idempotencyKey: string): Promise<readonly Written[]>
+  read(id: string | undefined): ReturnType<typeof readRows>
+  createKey(): string
+  onWritten(planned: readonly PlannedOperation[], written: readonly Written[]): void
+  onConflict(conflict: Conflict): void
+  onFailure(error: unknown): void
+}
+
+export interface EditWriter {
+  apply(): Promise<void>
+  discard(): void
+  /** Writes the change over the present row, or drops it. */
+  decide(conflict: Conflict, keepsMine: boolean): Promise<void>
+}
+
+/** Creates a writer of the changes that are staged for a table. */
+export function createEditWriter(
+  info: TableInfo,
+  { staged, applying }: { readonly staged: Store<Changes>; readonly applying: Store<boolean> },
+  ports: EditPorts,
+): EditWriter {
+  const types = new Map(info.columns.map(({ name, type }) => [name, type]))
+
+  /** Writes what is staged. Cells may be edited meanwhile: what is staged is read again after each response. */
+  async function apply(): Promise<void> {
+    // In another view of the table, too.
+    if (applying.get()) return
+    applying.set(true)
+    let current = unanswered.get(info.table)?.sent ?? staged.get()
+    try {
+      // Each round finds at most one row whose version has moved on without a conflict.
+      for (let round = 0; round <= current.rows.size; round += 1) {
+        const planned = planOperations(current, types)
+        if (planned.length === 0) return
+        try {
+          const operations = planned.map(({ operation }) => operation)
+          const before = unanswered.get(info.table)
+          const key = before?.sent === current ? before.key : ports.createKey()
+          unanswered.set(info.table, { sent: current, key })
+          const written = await ports.apply(operations, key)
+          await takeAway(current, planned, written)
+          unanswered.delete(info.table)
+          ports.onWritten(planned, written)
+          return
+        } catch (error) {
+          if (!isInDoubt(error)) unanswered.delete(info.table)
+          const next = await resolve(current, planned, error)
+          if (next === undefined) return
+          current = next
+        }
+      }
+    } catch (error) {
+      ports.onFailure(error)
+    } finally {
+      applying.set(false)
+    }
+  }
+
+  /** Removes written changes from what is staged; edits made meanwhile stay, on top of the present rows. */
+  async function takeAway(
+    sent: Changes,
+    planned: readonly PlannedOperation[],
+    written: readonly Written[],
+  ): Promise<void> {
+    const columns = info.columns.map(({ name }) => name)
+    const answers = new Map(
+      written.flatMap(({ index, body, version = null }) => {
+        const of = planned[index]?.of
+        if (of === undefined || body === undefined) return []
+        const key = info.primaryKey.map((name) => String(body[name]))
+        return [['id' in of ? of.id : of.created, { id: idOfRecord(info, body), key, version }] as const]
+      }),
+    )
+    const present = new Map<string | number, TableRow>()
+    for (;;) {
+      const remainder = remainderOf(staged.get(), sent, columns)
+      const missing = [...remainder.keys()].find((key) => !present.has(key) && answers.has(key))
+      if (missing === undefined) return staged.set(withoutSent(staged.get(), sent, remainder, present))
+      const { id, key, version } = answers.get(missing) ?? {}
+      answers.delete(missing)
+      const page = await ports.read(id).catch(() => undefined)
+      const row = page?.rows[0]
+      const before = typeof missing === 'string' ? sent.rows.get(missing) : undefined
+      if (before === undefined) {
+        if (key !== undefined) present.set(missing, row ?? { key, version: version ?? null, cells: [] })
+      } else if (row !== undefined && row.version === version && !isMoved(before, row, columns)) {
+        present.set(missing, row)
+      }
+    }
+  }
+
+  /** The changes to try again with; undefined when a person has to decide. */
+  async function resolve(
+    current: Changes,
+    planned: readonly PlannedOperation[],
+    error: unknown,
+  ): Promise<Changes | undefined> {
+    if (!isBasaltError(error) || error.operation === undefined) throw error
+    const of = planned[error.operation.index]?.of
+    if (of === undefined) throw error
+    if (error.error !== 'record_changed' || !('id' in of)) {
+      staged.set(withFault(staged.get(), of, error.message))
+      throw error
+    }
+    const change = current.rows.get(of.id)
+    if (change === undefined) throw error
+    const page = await ports.read(of.id)
+    const present = page.rows[0] ?? null
+    if (present !== null && !isAffected(change, present, page.columns)) {
+      notePresent(of.id, present)
+      return putRow(current, of.id, { ...change, present })
+    }
+    // A row that exists keeps the version that was read until a person has decided.
+    if (present === null) notePresent(of.id, null)
+    ports.onConflict({ id: of.id, change, present, columns: page.columns })
+    return undefined
+  }
+
+  function notePresent(id: string, present: TableRow | null): void {
+    const change = staged.get().rows.get(id)
+    if (change !== undefined) staged.set(putRow(staged.get(), id, { ...change, present }))
+  }
+
+  return {
+    apply,
+    discard() {
+      unanswered.delete(info.table)
+      staged.set(noChanges)
+    },
+    async decide({ id, present }, keepsMine) {
+      if (keepsMine && present !== null) notePresent(id, present)
+      else staged.set(dropRow(staged.get(), id))
+      await apply()
+    },
+  }
+}
+
+/** Returns whether the other change touched what this one is about: any of its cells, and all of a row that is deleted. */
+function isAffected(
+  { row, values, isDeleted }: RowChange,
+  present: TableRow,
+  columns: readonly string[],
+): boolean {
+  return columns.some(
+    (name, index) => (isDeleted || name in values) && present.cells[index] !== row.cells[index],
+  )
+}
+
+/** Returns whether another request has written cells that were not sent; those that are edited by now may be among them. */
+const isMoved = ({ row, values }: RowChange, present: TableRow, columns: readonly string[]): boolean =>
+  columns.some((name, index) => !(name in values) && present.cells[index] !== row.cells[index])
+
+function withFault(changes: Changes, of: PlannedOperation['of'], fault: string): Changes {
+  if ('created' in of) {
+    const created = changes.created.map((row) => (row.id === of.created ? { ...row, fault } : row))
+    return { ...changes, created }
+  }
+  const change = changes.rows.get(of.id)
+  if (change === undefined) return changes
+  return { ...changes, rows: new Map(changes.rows).set(of.id, { ...change, fault }) }
+}
