@@ -44,7 +44,8 @@ const writer = createEditWriter(
       if (respond === undefined) throw new Error('unexpected request')
       return respond()
     },
-    read: async (id) => ({ columns, rows: [present.get(id ?? '')].filter((each) => each !== undefined) }) as never,
+    read: async (id) =>
+      ({ columns, rows: [present.get(id ?? '')].filter((each) => each !== undefined) }) as never,
     createKey: () => `key ${requests.length}`,
     onWritten: () => {
       writes += 1

@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'react'
+import { type Dispatch, type SetStateAction, useCallback } from 'react'
 import type { EditRequest, GridColumn, Place } from '../../grid/model.ts'
 import type { Range } from '../../grid/selection.ts'
 import { showToast } from '../../ui/toasts.ts'
@@ -22,6 +22,8 @@ export interface Opened extends Place {
 }
 
 interface EditingDeps {
+  readonly opened: Opened | undefined
+  readonly setOpened: Dispatch<SetStateAction<Opened | undefined>>
   readonly info: TableInfo
   readonly model: GridModel
   readonly columns: readonly GridColumn[]
@@ -30,9 +32,17 @@ interface EditingDeps {
   readonly setChanges: (changes: Changes) => void
 }
 
-export function useCellEditing({ info, model, columns, isWritable, changes, setChanges }: EditingDeps) {
-  const [opened, setOpened] = useState<Opened>()
-
+/** Returns the ways to edit the cells of a grid; the opened cell is state of the view. */
+export function useCellEditing({
+  opened,
+  setOpened,
+  info,
+  model,
+  columns,
+  isWritable,
+  changes,
+  setChanges,
+}: EditingDeps) {
   /** The changes with this value at the place; a value that PostgreSQL computes stays. */
   const stage = useCallback(
     (staged: Changes, { row, column }: Place, value: Value): Changes => {
@@ -63,13 +73,13 @@ export function useCellEditing({ info, model, columns, isWritable, changes, setC
       if (value === undefined && rowId === undefined) return showToast(reasonOf(info))
       setOpened({ row, column, info: target, value, typed, rowId, isInline })
     },
-    [info, columns, model, isWritable],
+    [info, columns, model, isWritable, setOpened],
   )
 
   return {
     opened,
     open,
-    close: useCallback(() => setOpened(undefined), []),
+    close: useCallback(() => setOpened(undefined), [setOpened]),
     commit(place: Opened, value: string | null) {
       setOpened(undefined)
       const { of: row, info: column } = place

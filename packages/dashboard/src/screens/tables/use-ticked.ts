@@ -1,21 +1,25 @@
 import { useState } from 'react'
 import type { GridModel } from './grid-model.ts'
 
-/** Rows whose boxes are ticked, by their keys: they stay ticked while further rows are loaded. */
-export function useTicked(model: GridModel) {
+/** Returns the keys of rows whose boxes are ticked: they stay ticked while further rows are loaded. */
+export function useTicked() {
   const [keys, setKeys] = useState<ReadonlySet<string>>(new Set())
-  const all = () => Array.from({ length: model.count }, (_, index) => index)
   return {
     keys,
-    /** Their places in the grid. */
-    indexes: () => all().filter((index) => keys.has(model.key(index))),
     clear: () => setKeys(new Set()),
-    toggle(index: number) {
+    toggle(key: string) {
       const next = new Set(keys)
-      const key = model.key(index)
       if (!next.delete(key)) next.add(key)
       setKeys(next)
     },
-    toggleAll: () => setKeys(keys.size >= model.count ? new Set() : new Set(all().map(model.key))),
+    toggleAll: (model: GridModel) =>
+      setKeys(keys.size >= model.count ? new Set() : new Set(indexesOf(model).map(model.key))),
   }
 }
+
+/** Returns the positions of ticked rows in the grid. */
+export function tickedIndexes(model: GridModel, keys: ReadonlySet<string>): number[] {
+  return indexesOf(model).filter((index) => keys.has(model.key(index)))
+}
+
+const indexesOf = ({ count }: GridModel) => Array.from({ length: count }, (_, index) => index)

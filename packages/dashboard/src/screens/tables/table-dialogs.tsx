@@ -1,0 +1,72 @@
+import type { TableInfo } from './api.ts'
+import { addRow, deleteRow, type NewRow as StagedRow } from './changes.ts'
+import { ConflictDialog } from './conflict-dialog.tsx'
+import { LargeEditor } from './large-editor.tsx'
+import { NewRow } from './new-row.tsx'
+import { RowPanel } from './row-panel.tsx'
+import type { Opened } from './use-cell-editing.ts'
+import type { Table } from './use-table.ts'
+
+interface Props {
+  readonly table: Table
+  /** Values of a row that is being added. */
+  readonly added: StagedRow['values'] | undefined
+  readonly onAdd: (values: StagedRow['values'] | undefined) => void
+  /** Stages the value of a large cell. */
+  readonly onCommit: (cell: Opened, value: string | null) => void
+}
+
+/** Dialogs and panels over a table: a large cell, a conflict, a new row, one row. */
+export function TableDialogs({ table, added, onAdd, onCommit }: Props) {
+  const { info, view, changeView, edits, isWritable, editing } = table
+  const { changes, setChanges, conflict } = edits
+  const { opened } = editing
+  return (
+    <>
+      {opened !== undefined && !opened.isInline && (
+        <LargeEditor
+          info={info}
+          opened={opened}
+          isReadOnly={!isWritable}
+          onCommit={(value) => onCommit(opened, value)}
+          onClose={editing.close}
+        />
+      )}
+      {conflict !== undefined && (
+        <ConflictDialog conflict={conflict} onDecide={edits.decide} onClose={edits.postpone} />
+      )}
+      {added !== undefined && (
+        <NewRow
+          info={info}
+          initial={added}
+          onClose={() => onAdd(undefined)}
+          onAdd={(values) => {
+            setChanges(addRow(changes, values))
+            onAdd(undefined)
+          }}
+        />
+      )}
+      {view.row !== undefined && added === undefined && (
+        <RowPanel
+          key={view.row}
+          info={info}
+          rowId={view.row}
+          as={view.as}
+          onEdit={isWritable ? editing.openOf : undefined}
+          onDelete={isWritable ? (row) => setChanges(deleteRow(changes, row, true)) : undefined}
+          onDuplicate={isWritable ? (row) => onAdd(duplicateOf(info, row.cells)) : undefined}
+          onClose={() => changeView({ row: undefined })}
+        />
+      )}
+    </>
+  )
+}
+
+/** Keys and what PostgreSQL computes are made anew. */
+function duplicateOf({ columns }: TableInfo, cells: readonly (string | null)[]) {
+  return Object.fromEntries(
+    columns.flatMap(({ name, isPrimaryKey, isGenerated }, index) =>
+      isPrimaryKey || isGenerated === true ? [] : [[name, cells[index] ?? null]],
+    ),
+  )
+}
