@@ -1,15 +1,21 @@
 import { randomInt } from 'node:crypto'
 import { sql } from '../../../database/sql.ts'
-import type { PendingIdentity, UserIdentity } from '../../../http/access/identity.ts'
+import { pendingOf, userOf } from '../../../http/access/authentication.ts'
+import type { PendingIdentity } from '../../../http/access/identity.ts'
+import { ok, operation } from '../../../http/operation.ts'
+import { Type } from '../../../lib/type.ts'
 import {
   type AuthenticationResponse,
+  authenticationSchema,
   type Client,
+  clientOf,
   hashCode,
   lockSelf,
   requireText,
 } from '../accounts/index.ts'
 import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
+import { code, ofPendingSignIn } from './requests.ts'
 import { passSecondFactor } from './second-factor.ts'
 
 /** Ten codes of the form xxxxx-xxxxx, each good once. No letters that look alike. */
@@ -17,33 +23,67 @@ const codes = 10
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789'
 const half = 5
 
-/** New codes; those of before are void. Shown once. */
-export async function generateBackupCodes(
-  { accounts }: MfaContext,
-  identity: UserIdentity,
-): Promise<string[]> {
-  const { database, keys } = accounts
-  const { userId } = identity
-  const made = Array.from({ length: codes }, createBackupCode)
-  const hashes = made.map((code) => hashCode(keys, 'backup', userId, normalize(code)))
-  await database.transaction(async (transaction) => {
-    // One replacement at a time: two at once must not leave twenty codes.
-    await lockSelf(transaction, identity)
-    await transaction.count(sql`delete from basalt.mfa_backup_codes where user_id = ${userId}`)
-    await transaction.count(sql`
-      insert into basalt.mfa_backup_codes (user_id, code_hash)
-      select ${userId}::uuid, hash from unnest(${hashes}::bytea[]) as hash`)
+const generate = generation('generate')
+const regenerate = generation('regenerate')
+
+/** Describes both names of one endpoint. The codes of before are void. */
+function generation(name: 'generate' | 'regenerate') {
+  return operation({
+    id: `mfa.${name}BackupCodes`,
+    method: 'POST',
+    path: `/api/auth/mfa/backup/${name}`,
+    guard: 'aal2',
+    tag: 'mfa',
+    summary: 'Replace the backup codes by ten new ones, shown once',
+    success: ok(Type.Object({ codes: Type.Array(Type.String()) })),
+    async handle({ accounts }: MfaContext, { http }) {
+      const { database, keys } = accounts
+      const identity = userOf(http)
+      const { userId } = identity
+      const made = Array.from({ length: codes }, createBackupCode)
+      const hashes = made.map((code) => hashCode(keys, 'backup', userId, normalize(code)))
+      await database.transaction(async (transaction) => {
+        // One replacement at a time: two at once must not leave twenty codes.
+        await lockSelf(transaction, identity)
+        await transaction.count(sql`delete from basalt.mfa_backup_codes where user_id = ${userId}`)
+        await transaction.count(sql`
+          insert into basalt.mfa_backup_codes (user_id, code_hash)
+          select ${userId}::uuid, hash from unnest(${hashes}::bytea[]) as hash`)
+      })
+      return { codes: made }
+    },
   })
-  return made
 }
 
-export async function countBackupCodes({ accounts }: MfaContext, userId: string): Promise<number> {
-  const { remaining } = await accounts.database.one<{ remaining: number }>(sql`
-    select count(*)::int as remaining from basalt.mfa_backup_codes where user_id = ${userId} and used_at is null`)
-  return remaining
-}
+const count = operation({
+  id: 'mfa.countBackupCodes',
+  method: 'GET',
+  path: '/api/auth/mfa/backup/count',
+  guard: 'bearer',
+  tag: 'mfa',
+  summary: 'Count the unused backup codes',
+  success: ok(Type.Object({ remaining: Type.Integer() })),
+  async handle({ accounts }: MfaContext, { http }) {
+    return await accounts.database.one<{ remaining: number }>(sql`
+      select count(*)::int as remaining from basalt.mfa_backup_codes
+      where user_id = ${userOf(http).userId} and used_at is null`)
+  },
+})
 
-/** @throws AppError field_required, invalid_backup_code, too_many_mfa_failures */
+const verify = operation({
+  ...ofPendingSignIn,
+  id: 'mfa.verifyBackupCode',
+  path: '/api/auth/mfa/backup/verify',
+  summary: 'Complete the sign-in by a backup code',
+  body: Type.Object({ code }),
+  success: ok(authenticationSchema),
+  handle: async (context: MfaContext, { body, http }) =>
+    await verifyBackupCode(context, pendingOf(http), body.code, clientOf(http)),
+})
+
+export const backupCodeOperations = [generate, regenerate, count, verify]
+
+/** Completes a pending sign-in by a backup code. @throws AppError field_required, invalid_backup_code, too_many_mfa_failures */
 export async function verifyBackupCode(
   context: MfaContext,
   pending: PendingIdentity,
@@ -65,7 +105,7 @@ function createBackupCode(): string {
   return `${letters.slice(0, half)}-${letters.slice(half)}`
 }
 
-/** However it was typed. */
+/** Returns a code without what typing adds to it. */
 function normalize(code: string): string {
   return code.trim().toLowerCase().replace(/[\s-]/g, '')
 }

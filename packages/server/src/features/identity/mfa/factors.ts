@@ -2,10 +2,11 @@ import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 
-export type FactorMethod = 'totp' | 'email' | 'sms' | 'webauthn'
+export const factorMethods = ['totp', 'email', 'sms', 'webauthn'] as const
+export type FactorMethod = (typeof factorMethods)[number]
 
 /** A row of `basalt.mfa_factors`. */
-export interface Factor {
+export interface StoredFactor {
   readonly id: string
   readonly user_id: string
   readonly method: FactorMethod
@@ -28,8 +29,8 @@ export async function isEnrolled(database: Queryable, userId: string): Promise<b
 }
 
 /** Confirmed factors in the order of their enrolment. */
-export async function listFactors(database: Queryable, userId: string): Promise<Factor[]> {
-  return await database.many<Factor>(sql`
+export async function listFactors(database: Queryable, userId: string): Promise<StoredFactor[]> {
+  return await database.many<StoredFactor>(sql`
     select ${columns} from basalt.mfa_factors
     where user_id = ${userId} and confirmed_at is not null
     order by confirmed_at, id`)
@@ -39,8 +40,8 @@ export async function findFactor(
   database: Queryable,
   userId: string,
   method: FactorMethod,
-): Promise<Factor | undefined> {
-  return await database.maybeOne<Factor>(sql`
+): Promise<StoredFactor | undefined> {
+  return await database.maybeOne<StoredFactor>(sql`
     select ${columns} from basalt.mfa_factors
     where user_id = ${userId} and method = ${method}`)
 }
@@ -51,8 +52,8 @@ export async function beginFactor(
   userId: string,
   method: FactorMethod,
   detail: { readonly secret?: string; readonly phone?: string } = {},
-): Promise<Factor | undefined> {
-  return await database.maybeOne<Factor>(sql`
+): Promise<StoredFactor | undefined> {
+  return await database.maybeOne<StoredFactor>(sql`
     insert into basalt.mfa_factors as f (user_id, method, secret, phone)
     values (${userId}, ${method}, ${detail.secret ?? null}, ${detail.phone ?? null})
     on conflict (user_id, method) do update
@@ -69,14 +70,14 @@ export async function findBegunFactor(
   database: Queryable,
   userId: string,
   method: FactorMethod,
-): Promise<Factor | undefined> {
-  return await database.maybeOne<Factor>(sql`
+): Promise<StoredFactor | undefined> {
+  return await database.maybeOne<StoredFactor>(sql`
     select ${columns} from basalt.mfa_factors
     where user_id = ${userId} and method = ${method} and ${begun}`)
 }
 
 /** Puts the factor in force; false when another request did, or began anew, or it was begun too long ago. */
-export async function confirmFactor(database: Queryable, factor: Factor): Promise<boolean> {
+export async function confirmFactor(database: Queryable, factor: StoredFactor): Promise<boolean> {
   const confirmed = await database.count(sql`
     update basalt.mfa_factors set confirmed_at = now()
     where id = ${factor.id} and ${begun}
@@ -93,7 +94,7 @@ export async function takeStep(database: Queryable, factorId: string, step: numb
 }
 
 /** Replaces the sealed secret by the same one under another key. */
-export async function resealSecret(database: Queryable, factor: Factor, secret: string): Promise<void> {
+export async function resealSecret(database: Queryable, factor: StoredFactor, secret: string): Promise<void> {
   await database.count(sql`
     update basalt.mfa_factors set secret = ${secret} where id = ${factor.id} and secret = ${factor.secret}`)
 }

@@ -1,10 +1,14 @@
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
 import type { SecondFactors } from '../accounts/index.ts'
+import { backupCodeOperations } from './backup-codes.ts'
 import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
+import { factorOperations } from './factor-operations.ts'
 import { isEnrolled } from './factors.ts'
-import { mfaRoutes } from './routes.ts'
+import { sentCodeOperations } from './sent-code-operations.ts'
 import { sentCodeJob } from './sent-codes.ts'
+import { totpOperations } from './totp.ts'
 
 export { verifyBackupCode } from './backup-codes.ts'
 export { refuseDeletedUser } from './challenges.ts'
@@ -12,7 +16,7 @@ export { cleanUp, defineUnfinishedHousekeeping } from './clean-up.ts'
 export type { MfaContext } from './context.ts'
 export { mfaErrorTable } from './errors.ts'
 export const { challengeNotFound, challengeUsed } = mfaErrors
-export { describeFactors } from './factor-list.ts'
+export { describeFactors } from './factor-operations.ts'
 export {
   beginFactor,
   confirmFactor,
@@ -30,5 +34,6 @@ export const secondFactors: SecondFactors = { isEnrolled }
 /** Second factors: authenticator app, codes by mail and SMS, backup codes. */
 export function mfa(context: MfaContext): Feature {
   context.accounts.jobs.define(sentCodeJob(context))
-  return { name: 'mfa', routes: (app) => mfaRoutes(app, context) }
+  const operations = [...totpOperations, ...sentCodeOperations, ...backupCodeOperations, ...factorOperations]
+  return { name: 'mfa', routes: (app) => addOperations(app, context, operations) }
 }

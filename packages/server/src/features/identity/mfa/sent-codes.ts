@@ -1,10 +1,9 @@
 import type { Queryable } from '../../../database/system-database.ts'
 import type { PendingIdentity, UserIdentity } from '../../../http/access/identity.ts'
 import { JobRefused, type JobType } from '../../../job-queue.ts'
-import type { AppError } from '../../../lib/errors.ts'
 import { MailRefused } from '../../messaging/mail/index.ts'
 import { isReachable, parsePhone, parseTestNumbers, SmsRefused } from '../../messaging/sms/index.ts'
-import { type AttemptLimit, requireAllowed } from '../../operations/throttle/index.ts'
+import { requireAllowed } from '../../operations/throttle/index.ts'
 import {
   type AuthenticationResponse,
   accountLimits,
@@ -36,25 +35,9 @@ import { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } 
 /** Codes that are sent: by mail or to a phone. Both are made when they are sent, and stored as a keyed hash. */
 export type SentMethod = 'email' | 'sms'
 
-interface Channel {
-  readonly isEnabled: (context: MfaContext) => boolean
-  readonly disabled: () => AppError
-  readonly enrolled: () => AppError
-  readonly noEnrollment: () => AppError
-  readonly noFactor: () => AppError
-  readonly wrongCode: () => AppError
-  readonly expired: () => AppError
-  readonly lifetimeSeconds: (context: MfaContext) => number
-  readonly tries: (context: MfaContext) => number
-  readonly digits: (context: MfaContext) => number
-  /** Codes a user may be sent; the one of the enrolment counts. */
-  readonly limit: (context: MfaContext) => AttemptLimit
-  readonly limited: () => AppError
-}
-
-const channels: Readonly<Record<SentMethod, Channel>> = {
+const channels = {
   email: {
-    isEnabled: ({ accounts }) => accounts.settings.current.email_mfa_enabled,
+    isEnabled: ({ accounts }: MfaContext) => accounts.settings.current.email_mfa_enabled,
     disabled: mfaErrors.emailMfaDisabled,
     enrolled: mfaErrors.emailMfaEnrolled,
     noEnrollment: mfaErrors.noEmailMfaEnrollment,
@@ -64,21 +47,22 @@ const channels: Readonly<Record<SentMethod, Channel>> = {
     lifetimeSeconds: () => 600,
     tries: () => 5,
     digits: () => 6,
+    /** Codes that a user may be sent; the one of the enrolment counts. */
     limit: () => ({ name: 'mfa.email', attempts: 3, windowSeconds: 600 }),
     limited: mfaErrors.tooManyEmailChallenges,
   },
   sms: {
-    isEnabled: ({ accounts }) => accounts.settings.current.sms_enabled,
+    isEnabled: ({ accounts }: MfaContext) => accounts.settings.current.sms_enabled,
     disabled: mfaErrors.smsMfaDisabled,
     enrolled: mfaErrors.smsMfaEnrolled,
     noEnrollment: mfaErrors.noSmsMfaEnrollment,
     noFactor: mfaErrors.noSmsMfaFactor,
     wrongCode: mfaErrors.invalidSmsMfaCode,
     expired: mfaErrors.invalidSmsMfaCode,
-    lifetimeSeconds: ({ accounts }) => accounts.config.sms_code_expiry,
-    tries: ({ accounts }) => accounts.config.sms_max_attempts,
-    digits: ({ accounts }) => accounts.config.sms_code_length,
-    limit: ({ accounts }) => ({
+    lifetimeSeconds: ({ accounts }: MfaContext) => accounts.config.sms_code_expiry,
+    tries: ({ accounts }: MfaContext) => accounts.config.sms_max_attempts,
+    digits: ({ accounts }: MfaContext) => accounts.config.sms_code_length,
+    limit: ({ accounts }: MfaContext) => ({
       name: 'mfa.sms',
       attempts: accounts.config.limits.sms_per_hour,
       windowSeconds: 3600,
@@ -86,6 +70,7 @@ const channels: Readonly<Record<SentMethod, Channel>> = {
     limited: mfaErrors.tooManySmsChallenges,
   },
 }
+type Channel = (typeof channels)[SentMethod]
 
 interface CodeRequest {
   readonly method: SentMethod

@@ -2,22 +2,34 @@ import { randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import type { PendingIdentity, UserIdentity } from '../../../http/access/identity.ts'
+import { pendingOf, userOf } from '../../../http/access/authentication.ts'
+import type { PendingIdentity } from '../../../http/access/identity.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
-import { type AuthenticationResponse, type Client, requireText } from '../accounts/index.ts'
+import { ok, operation } from '../../../http/operation.ts'
+import { requiredByHandler } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import {
+  type AuthenticationResponse,
+  authenticationSchema,
+  type Client,
+  clientOf,
+  messageSchema,
+  requireText,
+} from '../accounts/index.ts'
 import { consumeChallenge, createChallenge, findChallenge } from './challenges.ts'
 import type { MfaContext } from './context.ts'
 import { mfaErrors } from './errors.ts'
 import {
   beginFactor,
   confirmFactor,
-  type Factor,
   findBegunFactor,
   findFactor,
   resealSecret,
+  type StoredFactor,
   takeStep,
 } from './factors.ts'
 import { requireConfirmTry } from './lockout.ts'
+import { challenge, challengeId, code, ofPendingSignIn, ofUser } from './requests.ts'
 import { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } from './second-factor.ts'
 
 /** Time-based one-time codes (RFC 6238): SHA-1, 6 digits, 30 seconds, one step of skew either way. */
@@ -27,54 +39,88 @@ const skew = 1
 const secretBytes = 20
 const challengeSeconds = 300
 
-export interface TotpEnrollment {
-  readonly factor_id: string
-  /** For a QR code. */
-  readonly uri: string
-  /** Base32; shown once. */
-  readonly secret: string
-}
+const path = '/api/auth/mfa/totp'
 
-/** @throws AppError totp_disabled, totp_enrolled, … */
-export async function enrollTotp(context: MfaContext, identity: UserIdentity): Promise<TotpEnrollment> {
-  requireEnabled(context)
-  const { accounts, secrets } = context
-  const secret = randomBytes(secretBytes)
-  const sealed = secrets.seal(secret, secretContext(identity.userId))
-  const { user, factor } = await accounts.database.transaction(async (transaction) => {
-    const user = await lockEnroller(transaction, identity)
-    await requirePassedFactor(transaction, identity)
-    const factor = await beginFactor(transaction, user.id, 'totp', { secret: sealed })
-    if (factor === undefined) throw mfaErrors.totpEnrolled()
-    return { user, factor }
-  })
-  const totp = totpOf(secret, { issuer: accounts.appName, label: user.email ?? user.phone ?? user.id })
-  return { factor_id: factor.id, uri: totp.toString(), secret: totp.secret.base32 }
-}
+const enroll = operation({
+  ...ofUser,
+  id: 'mfa.enrollTotp',
+  path: `${path}/enroll`,
+  summary: 'Begin to enrol an authenticator app',
+  success: ok(
+    Type.Object({
+      factor_id: Type.String({ format: 'uuid' }),
+      uri: Type.String({ description: 'For a QR code.' }),
+      secret: Type.String({ description: 'Base32; shown once.' }),
+    }),
+  ),
+  async handle(context: MfaContext, { http }) {
+    const identity = userOf(http)
+    requireEnabled(context)
+    const { accounts, secrets } = context
+    const secret = randomBytes(secretBytes)
+    const sealed = secrets.seal(secret, secretContext(identity.userId))
+    const { user, factor } = await accounts.database.transaction(async (transaction) => {
+      const user = await lockEnroller(transaction, identity)
+      await requirePassedFactor(transaction, identity)
+      const factor = await beginFactor(transaction, user.id, 'totp', { secret: sealed })
+      if (factor === undefined) throw mfaErrors.totpEnrolled()
+      return { user, factor }
+    })
+    const totp = totpOf(secret, { issuer: accounts.appName, label: user.email ?? user.phone ?? user.id })
+    return { factor_id: factor.id, uri: totp.toString(), secret: totp.secret.base32 }
+  },
+})
 
-/** @throws AppError totp_disabled, insufficient_aal, no_totp_enrollment, invalid_totp_code, too_many_mfa_failures */
-export async function confirmTotp(
-  context: MfaContext,
-  identity: UserIdentity,
-  given: string | undefined,
-): Promise<void> {
-  requireEnabled(context)
-  const code = requireText(given, 'code')
-  const { database, throttle } = context.accounts
-  const user = await requireEnroller(context, identity)
-  if ((await findBegunFactor(database, user.id, 'totp')) === undefined) throw mfaErrors.noTotpEnrollment()
-  await requireConfirmTry(throttle, user.id)
-  await database.transaction(async (transaction) => {
-    await lockEnroller(transaction, identity)
-    const factor = await findBegunFactor(transaction, user.id, 'totp')
-    if (factor === undefined) throw mfaErrors.noTotpEnrollment()
-    await requirePassedFactor(transaction, identity)
-    await useCode(context, transaction, factor, code)
-    if (!(await confirmFactor(transaction, factor))) throw mfaErrors.noTotpEnrollment()
-  })
-}
+const confirm = operation({
+  ...ofUser,
+  id: 'mfa.confirmTotp',
+  path: `${path}/enroll/confirm`,
+  summary: 'Confirm the authenticator app by a code',
+  body: Type.Object({ code }),
+  success: ok(messageSchema),
+  async handle(context: MfaContext, { body, http }) {
+    const identity = userOf(http)
+    requireEnabled(context)
+    const code = requireText(body.code, 'code')
+    const { database, throttle } = context.accounts
+    const user = await requireEnroller(context, identity)
+    if ((await findBegunFactor(database, user.id, 'totp')) === undefined) throw mfaErrors.noTotpEnrollment()
+    await requireConfirmTry(throttle, user.id)
+    await database.transaction(async (transaction) => {
+      await lockEnroller(transaction, identity)
+      const factor = await findBegunFactor(transaction, user.id, 'totp')
+      if (factor === undefined) throw mfaErrors.noTotpEnrollment()
+      await requirePassedFactor(transaction, identity)
+      await useCode(context, transaction, factor, code)
+      if (!(await confirmFactor(transaction, factor))) throw mfaErrors.noTotpEnrollment()
+    })
+    return { message: 'TOTP MFA enrollment confirmed' }
+  },
+})
 
-/** @throws AppError totp_disabled, no_totp_factor */
+const begin = operation({
+  ...ofPendingSignIn,
+  id: 'mfa.challengeTotp',
+  path: `${path}/challenge`,
+  summary: 'Request a challenge of the authenticator app',
+  success: ok(challenge),
+  handle: async (context: MfaContext, { http }) => await challengeTotp(context, pendingOf(http)),
+})
+
+const verify = operation({
+  ...ofPendingSignIn,
+  id: 'mfa.verifyTotp',
+  path: `${path}/verify`,
+  summary: 'Complete the sign-in by a code of the authenticator app',
+  body: Type.Object({ challenge_id: requiredByHandler(challengeId), code }),
+  success: ok(authenticationSchema),
+  handle: async (context: MfaContext, { body, http }) =>
+    await verifyTotp(context, pendingOf(http), body, clientOf(http)),
+})
+
+export const totpOperations = [enroll, confirm, begin, verify]
+
+/** Creates a challenge for a pending sign-in. @throws AppError totp_disabled, no_totp_factor */
 export async function challengeTotp(
   context: MfaContext,
   { userId }: PendingIdentity,
@@ -87,7 +133,11 @@ export async function challengeTotp(
   return { challenge_id: await createChallenge(database, scope, { lifetimeSeconds: challengeSeconds }) }
 }
 
-/** @throws AppError challenge_not_found, challenge_used, invalid_totp_code, totp_code_used, too_many_mfa_failures */
+/**
+ * Completes a pending sign-in by a code.
+ *
+ * @throws AppError challenge_not_found, challenge_used, invalid_totp_code, totp_code_used, too_many_mfa_failures
+ */
 export async function verifyTotp(
   context: MfaContext,
   pending: PendingIdentity,
@@ -117,7 +167,7 @@ export async function verifyTotp(
 async function useCode(
   { secrets }: MfaContext,
   transaction: Queryable,
-  factor: Factor,
+  factor: StoredFactor,
   code: string,
 ): Promise<void> {
   const context = secretContext(factor.user_id)

@@ -1,0 +1,19 @@
+import { checkedByHandler, requiredByHandler } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+
+/** Parts of descriptions. */
+export const ofUser = { method: 'POST', guard: 'bearer', tag: 'mfa' } as const
+export const ofPendingSignIn = { method: 'POST', guard: 'mfa', tag: 'mfa' } as const
+
+/** Members of requests that several methods have in common. Handlers check them once the method is known to be enabled. */
+export const code = requiredByHandler(
+  Type.String({ maxLength: 64, description: 'Digits; blanks and hyphens do not matter.' }),
+)
+export const phone = checkedByHandler(
+  { format: 'phone' },
+  Type.String({ maxLength: 64, description: 'International form.' }),
+)
+export const challengeId = Type.String({ maxLength: 64 })
+
+/** Response that names the challenge to answer. */
+export const challenge = Type.Object({ challenge_id: Type.String({ format: 'uuid' }) })
