@@ -2,16 +2,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Notifications } from '../../../database/notifications/notifications.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
 import type { Outbound } from '../../../http/outbound.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import type { AccountContext } from '../accounts/index.ts'
-import { identityAdminRoutes } from './admin-identity-routes.ts'
-import { socialLoginAdminRoutes } from './admin-routes.ts'
 import { bindBrowser } from './browser-cookie.ts'
 import type { SocialLoginConfig } from './config.ts'
 import { isHttps, type ResumeAuthorization, type SocialLoginContext } from './context.ts'
+import { identityAdministration } from './identity-administration.ts'
+import { identityOperations } from './operations.ts'
 import { Popups } from './popups.ts'
+import { providerAdministration } from './provider-administration.ts'
 import { deleteExpiredSignIns } from './queries.ts'
 import { ProviderRegistry } from './registry.ts'
 import { socialLoginRoutes } from './routes.ts'
@@ -92,9 +94,12 @@ export function socialLogin(deps: SocialLoginDeps): SocialLogin {
       name: 'social-login',
       routes(app) {
         void app.register(async (scope) => {
+          scope.addHook('onSend', async (_request, reply) => {
+            void reply.header('cache-control', 'no-store')
+          })
           socialLoginRoutes(scope, context)
-          socialLoginAdminRoutes(scope, context)
-          identityAdminRoutes(scope, context)
+          const operations = [...identityOperations, ...providerAdministration, ...identityAdministration]
+          addOperations(scope, context, operations)
         })
       },
       drain: () => popups.drain(),

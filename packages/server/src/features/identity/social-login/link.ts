@@ -145,13 +145,12 @@ async function makePermanent(
   return user
 }
 
-/** Ends the link of a provider. @throws AppError field_required, insufficient_aal, identity_not_found, last_way_in */
+/** Ends the link of a provider. @throws AppError insufficient_aal, identity_not_found, last_way_in */
 export async function unlink(
   { accounts }: SocialLoginContext,
   caller: UserIdentity,
-  provider: string | undefined,
+  provider: string,
 ): Promise<void> {
-  if (provider === undefined || provider === '') throw fieldRequired('provider')
   await accounts.database.transaction(async (transaction) => {
     // Of several requests at once each sees what the one before it has left.
     const user = await lockSelf(transaction, caller)
@@ -160,8 +159,8 @@ export async function unlink(
     if (!identities.some((identity) => identity.provider === provider)) {
       throw socialLoginErrors.identityNotFound()
     }
-    const staysLinked = identities.some((identity) => identity.is_proven && identity.provider !== provider)
-    const removesWayIn = identities.some((identity) => identity.is_proven && identity.provider === provider)
+    const staysLinked = identities.some((identity) => identity.proven && identity.provider !== provider)
+    const removesWayIn = identities.some((identity) => identity.proven && identity.provider === provider)
     if (
       removesWayIn &&
       !staysLinked &&

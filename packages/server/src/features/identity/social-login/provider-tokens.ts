@@ -1,6 +1,8 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { type Answered, choice, component, nullable, timestamp } from '../../../http/schemas.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
+import { Type } from '../../../lib/type.ts'
 import type { ProviderClient, ProviderTokens } from './provider-client.ts'
 import type { KeptTokens } from './queries.ts'
 
@@ -59,54 +61,44 @@ export function openTokens(
   return opened && JSON.parse(opened.toString())
 }
 
-export interface StoredTokens extends Identified {
-  readonly accessToken: string
-  readonly refreshToken?: string | undefined
-  readonly expiresAt: string | null
-  readonly renewal: 'none' | 'active' | 'failing' | 'revoked'
-  readonly renewalFailedAt: string | null
-}
+export const StoredTokens = component(
+  'ProviderTokens',
+  Type.Object({
+    provider: Type.String(),
+    subject: Type.String(),
+    accessToken: Type.String(),
+    refreshToken: Type.Optional(Type.String()),
+    expiresAt: nullable(timestamp),
+    renewal: choice(['active', 'failing', 'revoked', 'none'], {
+      description:
+        '`failing`: the provider was not available, which is tried again; `revoked`: the person has to sign in again; ' +
+        '`none`: the provider gave no refresh token, or no expiry.',
+    }),
+    renewalFailedAt: nullable(timestamp),
+  }),
+)
+type StoredTokens = Answered<typeof StoredTokens>
 
-/** The tokens that are kept of a user, decrypted. */
+/** Returns the stored tokens of a user, decrypted. */
 export async function readTokens(
   database: Queryable,
   secrets: () => SecretBox,
   userId: string,
 ): Promise<StoredTokens[]> {
-  const rows = await database.many<TokenRow>(sql`
-    select provider, subject, tokens, tokens_expire_at, tokens_renewable, renewal_failure, renewal_failed_at
+  const rows = await database.many<
+    Omit<StoredTokens, 'accessToken' | 'refreshToken'> & { tokens: string }
+  >(sql`
+    select provider, subject, tokens, tokens_expire_at as "expiresAt", renewal_failed_at as "renewalFailedAt",
+      case when renewal_failure = 'revoked' then 'revoked'
+        when not tokens_renewable or tokens_expire_at is null then 'none'
+        when renewal_failure is null then 'active'
+        else 'failing' end as renewal
     from basalt.social_identities
     where user_id = ${userId} and tokens is not null order by provider, subject`)
-  return rows.flatMap((row) => {
-    const opened = openTokens(secrets, row, row.tokens)
-    if (opened === undefined) return []
-    const { provider, subject, tokens_expire_at: expiresAt, renewal_failed_at: failedAt } = row
-    return [
-      {
-        provider,
-        subject,
-        ...opened,
-        expiresAt: expiresAt?.toISOString() ?? null,
-        renewal: renewalOf(row),
-        renewalFailedAt: failedAt?.toISOString() ?? null,
-      },
-    ]
+  return rows.flatMap(({ tokens, ...row }) => {
+    const opened = openTokens(secrets, row, tokens)
+    return opened === undefined ? [] : [{ ...row, ...opened }]
   })
-}
-
-interface TokenRow extends Identified {
-  readonly tokens: string
-  readonly tokens_expire_at: Date | null
-  readonly tokens_renewable: boolean
-  readonly renewal_failure: 'revoked' | 'unavailable' | null
-  readonly renewal_failed_at: Date | null
-  readonly [column: string]: unknown
-}
-
-function renewalOf({ tokens_expire_at, tokens_renewable, renewal_failure }: TokenRow) {
-  if (renewal_failure === 'revoked') return 'revoked'
-  if (!tokens_renewable || tokens_expire_at === null) return 'none'
-  return renewal_failure === null ? 'active' : 'failing'
 }
 
 export async function forgetTokens(database: Queryable, userId: string, provider: string): Promise<number> {

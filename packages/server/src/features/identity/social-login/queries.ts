@@ -1,6 +1,8 @@
 import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { type Answered, component, nullable, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import { signInSeconds } from './browser-cookie.ts'
 
 /** A sign-in that waits for the provider's answer. */
@@ -48,32 +50,37 @@ export async function consumeSignIn(
     returning redirect_to, popup_hash, link_session_id, authorize_query`)
 }
 
-export interface IdentityRow {
-  readonly provider: string
-  readonly subject: string
-  readonly user_id: string
-  readonly email: string | null
-  readonly name: string | null
-  readonly is_proven: boolean
-  readonly created_at: Date
-  readonly last_sign_in_at: Date | null
-  readonly [column: string]: unknown
-}
-
-const columns = sql`provider, subject, user_id, email, name, is_proven, created_at, last_sign_in_at`
+/** Link of an account to a person at a provider. */
+export const ProviderIdentity = component(
+  'ProviderIdentity',
+  Type.Object({
+    provider: Type.String(),
+    subject: Type.String({ description: "The provider's id of the person." }),
+    email: nullable(Type.String()),
+    name: nullable(Type.String()),
+    proven: Type.Boolean({ description: 'False: linked, but not yet a way to sign in.' }),
+    createdAt: timestamp,
+    lastSignInAt: nullable(timestamp),
+  }),
+)
 
 export async function findIdentity(
   database: Queryable,
   provider: string,
   subject: string,
-): Promise<IdentityRow | undefined> {
-  return await database.maybeOne<IdentityRow>(sql`
-    select ${columns} from basalt.social_identities where provider = ${provider} and subject = ${subject}`)
+): Promise<{ readonly user_id: string; readonly is_proven: boolean } | undefined> {
+  return await database.maybeOne(sql`
+    select user_id, is_proven from basalt.social_identities where provider = ${provider} and subject = ${subject}`)
 }
 
-export async function listIdentities(database: Queryable, userId: string): Promise<IdentityRow[]> {
-  return await database.many<IdentityRow>(sql`
-    select ${columns} from basalt.social_identities where user_id = ${userId} order by created_at, provider, subject`)
+export async function listIdentities(
+  database: Queryable,
+  userId: string,
+): Promise<Answered<typeof ProviderIdentity>[]> {
+  return await database.many(sql`
+    select provider, subject, email, name, is_proven as proven, created_at as "createdAt",
+      last_sign_in_at as "lastSignInAt"
+    from basalt.social_identities where user_id = ${userId} order by created_at, provider, subject`)
 }
 
 export interface IdentityValues {

@@ -1,29 +1,68 @@
-import { userOf } from '../../../http/access/authentication.ts'
 import { acceptForms } from '../../../http/requests/body.ts'
+import { formBody, responses } from '../../../http/schemas.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { clientOf } from '../accounts/index.ts'
+import { Type } from '../../../lib/type.ts'
+import { authenticationOrPendingSchema } from '../accounts/index.ts'
 import { finish } from './callback.ts'
 import type { SocialLoginContext } from './context.ts'
 import { socialLoginErrors } from './errors.ts'
-import { linkByAccessToken, unlink } from './link.ts'
-import { type IdentityRow, listIdentities } from './queries.ts'
-import {
-  beginLinkSchema,
-  callbackSchema,
-  formCallbackSchema,
-  identitiesSchema,
-  linkSchema,
-  startSchema,
-  unlinkSchema,
-} from './schemas.ts'
-import { beginLink, start } from './start.ts'
+import { start } from './start.ts'
 
-/** Signing in with providers, and the identities of an account. */
+const tags = ['accounts']
+const params = Type.Object({
+  provider: Type.String({ description: 'Such as `google`, or the name of an OpenID provider.' }),
+})
+const text = (description: string) => Type.Optional(Type.String({ description, maxLength: 4096 }))
+
+const startSchema = {
+  tags,
+  summary: 'Sign in with a provider',
+  description:
+    'For browsers: sets a cookie and redirects to the provider. With `state`, the client id of a stream opened with ' +
+    '`oauth=true`, a page says first what is about to happen.',
+  params,
+  querystring: Type.Object({
+    redirect_to: text('Where to return; a path, or an address on an allowed host.'),
+    state: text('Client id of the stream that waits for the tokens.'),
+    scopes: text('Not used.'),
+    link: text('From the address that `POST /api/auth/link/oauth/begin` returned.'),
+    confirm: text('From the address that the page leads to.'),
+  }),
+  response: responses({
+    200: {
+      description: 'A page that says what is about to happen.',
+      content: { 'text/html': { schema: Type.String() } },
+    },
+    307: Type.Null({ description: 'To the provider.' }),
+  }),
+}
+
+const callbackSchema = {
+  tags,
+  summary: 'Finish signing in with a provider',
+  description:
+    'For browsers that return from the provider. Redirects with `token` and `refreshToken`, or `mfa_pending` and ' +
+    '`mfa_token`, in the fragment; answers JSON where no redirect is configured.',
+  params,
+  response: responses({ 200: authenticationOrPendingSchema }),
+}
+
+/** Callback of providers that post a form (Apple, `response_mode=form_post`). */
+const formCallbackSchema = {
+  ...callbackSchema,
+  documentedBody: formBody(
+    Type.Object({
+      state: Type.Optional(Type.String()),
+      code: Type.Optional(Type.String()),
+      user: Type.Optional(Type.String({ description: 'JSON with the name, at the first sign-in.' })),
+      error: Type.Optional(Type.String()),
+    }),
+  ),
+}
+
+/** Sign-in with providers, for browsers: cookies, redirects and forms. */
 export function socialLoginRoutes(app: HttpServer, context: SocialLoginContext): void {
-  app.addHook('onSend', async (_request, reply) => {
-    void reply.header('cache-control', 'no-store')
-  })
   app.get(
     '/api/auth/oauth/:provider',
     {
@@ -58,52 +97,4 @@ export function socialLoginRoutes(app: HttpServer, context: SocialLoginContext):
         finish(context, request.params.provider, request.body ?? new URLSearchParams(), request, reply),
     )
   })
-
-  app.post(
-    '/api/auth/link/oauth',
-    { config: { guard: 'bearer', operation: 'socialLogin.link' }, schema: linkSchema },
-    async (request, reply) =>
-      reply.send(await linkByAccessToken(context, userOf(request), request.body, clientOf(request))),
-  )
-  app.post(
-    '/api/auth/link/oauth/begin',
-    { config: { guard: 'bearer', operation: 'socialLogin.beginLink' }, schema: beginLinkSchema },
-    async (request, reply) => reply.send({ url: await beginLink(context, userOf(request), request.body) }),
-  )
-  app.delete(
-    '/api/auth/link/oauth',
-    { config: { guard: 'bearer', operation: 'socialLogin.unlink' }, schema: unlinkSchema },
-    async (request, reply) => {
-      await unlink(context, userOf(request), request.body.provider)
-      return reply.code(204).send()
-    },
-  )
-  app.get(
-    '/api/auth/identities',
-    { config: { guard: 'bearer', operation: 'socialLogin.listIdentities' }, schema: identitiesSchema },
-    async (request, reply) => {
-      const identities = await listIdentities(context.accounts.database, userOf(request).userId)
-      return reply.send(identities.map(describeIdentity))
-    },
-  )
-}
-
-export function describeIdentity({
-  provider,
-  subject,
-  email,
-  name,
-  is_proven,
-  created_at,
-  last_sign_in_at,
-}: IdentityRow) {
-  return {
-    provider,
-    subject,
-    email,
-    name,
-    proven: is_proven,
-    createdAt: created_at.toISOString(),
-    lastSignInAt: last_sign_in_at?.toISOString() ?? null,
-  }
 }

@@ -5,13 +5,7 @@ import { addressKey } from '../../../http/requests/client-address.ts'
 import { sendPage } from '../../../http/responses/send-page.ts'
 import { createPage, escapeHtml } from '../../../lib/page.ts'
 import { hashToken } from '../../../lib/tokens.ts'
-import {
-  fieldRequired,
-  findSessionOwner,
-  findUserById,
-  requireAttempt,
-  requirePassedFactor,
-} from '../accounts/index.ts'
+import { findSessionOwner, findUserById, requireAttempt, requirePassedFactor } from '../accounts/index.ts'
 import { bindState } from './binding.ts'
 import { bindBrowser, browserHashes, signInSeconds } from './browser-cookie.ts'
 import { callbackUrl, isHttps, type SocialLoginContext } from './context.ts'
@@ -179,17 +173,16 @@ interface LinkTicket {
 const linkContext = (provider: string) => `link ${provider}`
 
 /**
- * Begins to link a provider to the caller's account. The browser cannot send a token, so the address carries who asked.
- *
- * @returns where the browser goes
+ * Returns the address of a link of a provider to the caller's account. The browser cannot send a token, so the address
+ * carries the session.
  */
 export async function beginLink(
   context: SocialLoginContext,
   caller: UserIdentity,
-  { provider, redirect_to: redirectTo }: { provider?: string | undefined; redirect_to?: string | undefined },
+  provider: string,
+  redirectTo: string | undefined,
 ): Promise<string> {
   const { accounts, config, registry, secrets } = context
-  if (provider === undefined || provider === '') throw fieldRequired('provider')
   if (registry.find(provider) === undefined) throw socialLoginErrors.linkProviderNotConfigured(provider)
   findRedirectTarget(config, redirectTo)
   await requirePassedFactor(accounts, accounts.database, caller)
