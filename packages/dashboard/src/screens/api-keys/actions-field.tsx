@@ -7,15 +7,17 @@ export const actions = [
   { name: 'push:send', label: 'Send push notifications' },
 ] as const
 
-interface ActionsFieldProps {
+type Action = (typeof actions)[number]['name']
+
+interface ActionsFieldProps<Other extends string> {
   readonly legend: string
   /** May hold others, which stay. */
-  readonly value: readonly string[]
-  readonly onChange: (value: readonly string[]) => void
+  readonly value: readonly (Action | Other)[]
+  readonly onChange: (value: readonly (Action | Other)[]) => void
 }
 
 /** A checkbox for each action; no scope includes any. */
-export function ActionsField({ legend, value, onChange }: ActionsFieldProps) {
+export function ActionsField<Other extends string>({ legend, value, onChange }: ActionsFieldProps<Other>) {
   return (
     <fieldset>
       <legend>{legend}</legend>

@@ -4,7 +4,7 @@ import { Checkbox, Select, TextArea, TextField } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { ActionsField } from '../api-keys/actions-field.tsx'
 import { defaultAppId } from '../apps/api.ts'
-import { createClient, type OAuthClient, updateClient } from './api.ts'
+import { createClient, type NewClient, type OAuthClient, updateClient } from './api.ts'
 
 const scopeNames = ['readonly', 'readwrite', '*'] as const
 
@@ -21,7 +21,7 @@ export function ClientDialog({ client, appId = defaultAppId, onClose, onSaved }:
   const [name, setName] = useState(client?.name ?? '')
   const [type, setType] = useState<'confidential' | 'public'>('confidential')
   const [addresses, setAddresses] = useState(client?.redirectUris.join('\n') ?? '')
-  const [scopes, setScopes] = useState<readonly string[]>(client?.scopes ?? ['readonly'])
+  const [scopes, setScopes] = useState<NewClient['scopes']>(client?.scopes ?? ['readonly'])
   const settings = { name, redirectUris: addresses.split(/\s+/).filter((text) => text !== ''), scopes }
   const save = useAction(
     async () => {

@@ -1,6 +1,24 @@
 import type { FastifyRequest } from 'fastify'
 import { formType } from '../../../http/requests/body.ts'
+import { component } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import { formExpected, ProtocolError } from './protocol-error.ts'
+
+/** Credentials of a client in a form, where it does not send them by HTTP Basic (RFC 6749 §2.3.1). */
+export const clientCredentials = {
+  client_id: Type.Optional(Type.String()),
+  client_secret: Type.Optional(Type.String()),
+}
+
+/** Form of the endpoints that take a token of a client. */
+export const OAuthTokenParameters = component(
+  'OAuthTokenParameters',
+  Type.Object({
+    token: Type.String(),
+    token_type_hint: Type.Optional(Type.String()),
+    ...clientCredentials,
+  }),
+)
 
 /** Parameters of a form, each at most once (RFC 6749 §3.2); those that are lists by `all`. */
 export interface Form {

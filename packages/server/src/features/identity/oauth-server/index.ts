@@ -3,11 +3,9 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { ReturnToPage } from '../social-login/index.ts'
-import { adminRoutes } from './admin-routes.ts'
-import { ClientAdministration } from './clients/administration.ts'
 import type { PageContext } from './page/context.ts'
 import { authorizePage, resumeAuthorization } from './page/index.ts'
-import { clientRoutes, metadataRoutes, registrationRoutes, userRoutes } from './routes.ts'
+import { oauthRoutes } from './routes.ts'
 import { deleteExpiredGrants } from './token/grants.ts'
 
 export { ClientDocuments } from './clients/documents.ts'
@@ -29,18 +27,12 @@ export interface AuthorizationServer {
 
 /** An OAuth 2.0 authorization server: programs of others, let in by the users. */
 export function oauthServer(page: PageContext): AuthorizationServer {
-  const context = page.oauth
-  const clients = new ClientAdministration(context.database, context.onRevoke)
   return {
     feature: {
       name: 'oauth-server',
       routes(app) {
-        userRoutes(app, context)
-        clientRoutes(app, context)
-        registrationRoutes(app, context)
-        metadataRoutes(app, context)
+        oauthRoutes(app, page.oauth)
         authorizePage(app, page)
-        adminRoutes(app, context, clients)
       },
     },
     resume: (returned) => resumeAuthorization(page, returned),

@@ -1,11 +1,14 @@
 import { sql } from '../../../database/sql.ts'
+import { ok, operation } from '../../../http/operation.ts'
+import { formBody } from '../../../http/schemas.ts'
 import { hashToken, isToken } from '../../../lib/tokens.ts'
+import { Type } from '../../../lib/type.ts'
 import { readRefreshToken } from '../accounts/index.ts'
 import { authenticateClient } from './clients/authenticate.ts'
 import type { ClientRow } from './clients/queries.ts'
-import { accessTokenPrefix, issuerOf, type OAuthContext } from './context.ts'
-import type { Form } from './form.ts'
-import { ProtocolError } from './protocol-error.ts'
+import { accessTokenPrefix, issuerOf, type OAuthContext, requireEnabled } from './context.ts'
+import { OAuthTokenParameters, readForm } from './form.ts'
+import { OAuthError, ProtocolError, uncached } from './protocol-error.ts'
 import { formatPermission } from './scopes.ts'
 
 interface ActiveRow {
@@ -21,44 +24,53 @@ interface ActiveRow {
   readonly [column: string]: unknown
 }
 
-/**
- * What a token is good for (RFC 7662), for confidential clients: of their own tokens and those of clients of the same app.
- * Of any other nothing is said but that it is not active (§2.2).
- *
- * @throws ProtocolError
- */
-export async function introspectToken(
-  context: OAuthContext,
-  authorization: string | undefined,
-  form: Form,
-): Promise<Readonly<Record<string, unknown>>> {
-  const caller = await authenticateClient(context.database, authorization, form)
-  if (caller.client_type !== 'confidential') {
-    throw new ProtocolError('unauthorized_client', 'introspection is only allowed for confidential clients')
-  }
-  const token = form.require('token')
-  const isAccess = isToken(accessTokenPrefix, token)
-  const found = isAccess
-    ? await findAccessToken(context, caller, token)
-    : await findRefreshToken(context, caller, token)
-  if (found === undefined) return { active: false }
-  const issuer = issuerOf(context)
-  return {
-    active: true,
-    scope: formatPermission(found),
-    client_id: found.client_id,
-    ...(found.email === null ? {} : { username: found.email }),
-    ...(isAccess ? { token_type: 'Bearer' } : {}),
-    exp: found.expires_at,
-    iat: found.issued_at,
-    sub: found.user_id ?? found.client_id,
-    aud: issuer,
-    iss: issuer,
-    ...(found.allowed_tables.length === 0 ? {} : { allowed_tables: found.allowed_tables }),
-  }
-}
+/** Token introspection (RFC 7662), for confidential clients. */
+export const introspect = operation({
+  id: 'oauth.introspect',
+  method: 'POST',
+  path: '/api/auth/introspect',
+  guard: 'public',
+  tag: 'oauth',
+  summary: 'Introspect a token',
+  description:
+    'RFC 7662. A form with `token`, for confidential clients, which authenticate as at the token endpoint; of tokens of ' +
+    'clients of the same app.',
+  documentedBody: formBody(OAuthTokenParameters),
+  success: ok(Type.Object({ active: Type.Boolean() }, { additionalProperties: true })),
+  otherResponses: { 400: OAuthError, 401: OAuthError },
+  async handle(context: OAuthContext, { http }, reply) {
+    void reply.headers(uncached)
+    requireEnabled(context)
+    const form = readForm(http)
+    const caller = await authenticateClient(context.database, http.headers.authorization, form)
+    if (caller.client_type !== 'confidential') {
+      throw new ProtocolError('unauthorized_client', 'introspection is only allowed for confidential clients')
+    }
+    const token = form.require('token')
+    const isAccess = isToken(accessTokenPrefix, token)
+    const found = isAccess
+      ? await findAccessToken(context, caller, token)
+      : await findRefreshToken(context, caller, token)
+    // Of any other token nothing is said but that it is not active (§2.2).
+    if (found === undefined) return { active: false }
+    const issuer = issuerOf(context)
+    return {
+      active: true,
+      scope: formatPermission(found),
+      client_id: found.client_id,
+      username: found.email ?? undefined,
+      token_type: isAccess ? 'Bearer' : undefined,
+      exp: found.expires_at,
+      iat: found.issued_at,
+      sub: found.user_id ?? found.client_id,
+      aud: issuer,
+      iss: issuer,
+      allowed_tables: found.allowed_tables.length === 0 ? undefined : found.allowed_tables,
+    }
+  },
+})
 
-/** Of a grant in force that the caller may know of; one that has registered itself knows of its own only. */
+/** Returns the condition of grants in force that the caller may know. One that has registered itself knows only its own. */
 function activeGrant(caller: ClientRow) {
   return sql`g.revoked_at is null and c.revoked_at is null
     and (g.user_id is null or exists (select from basalt.users where id = g.user_id and disabled_at is null))

@@ -1,7 +1,17 @@
 import type { FastifyError, FastifyReply } from 'fastify'
 import { describeValidation } from '../../../http/errors/error-handler.ts'
 import { formType, jsonType } from '../../../http/requests/body.ts'
+import { component } from '../../../http/schemas.ts'
 import { AppError, codeOf } from '../../../lib/errors.ts'
+import { Type } from '../../../lib/type.ts'
+
+export const OAuthError = component(
+  'OAuthError',
+  Type.Object({ error: Type.String(), error_description: Type.String() }, { description: 'RFC 6749 §5.2.' }),
+)
+
+/** Headers of every answer with tokens or credentials (RFC 6749 §5.1), and of every error. */
+export const uncached = { 'cache-control': 'no-store', pragma: 'no-cache' } as const
 
 /** The codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2 that are answered here. */
 export type ProtocolErrorCode =
@@ -49,7 +59,7 @@ export function answerProtocolError(thrown: unknown, reply: FastifyReply, errors
   if (!(error instanceof ProtocolError)) throw error
   void reply
     .code(error.status)
-    .headers({ 'cache-control': 'no-store', pragma: 'no-cache', ...error.headers })
+    .headers({ ...uncached, ...error.headers })
     .send({ error: error.code, error_description: error.message })
 }
 

@@ -4,8 +4,8 @@ import { ProtocolError } from './protocol-error.ts'
 
 /** Scopes of data, from the one that permits least. */
 export const scopes: readonly Scope[] = ['readonly', 'readwrite', '*']
-/** What a `scope` may name (RFC 6749 §3.3): one scope of data, and actions beside it. */
-export const scopeTokens: readonly string[] = [...scopes, ...actions]
+/** Members of a `scope` (RFC 6749 §3.3): one scope of data, and actions beside it. */
+export const scopeTokens: readonly (Scope | Action)[] = [...scopes, ...actions]
 const tablesLimit = 1000
 const tableNameLimit = 200
 

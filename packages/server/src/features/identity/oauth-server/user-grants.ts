@@ -1,85 +1,154 @@
 import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { userOf } from '../../../http/access/authentication.ts'
+import { noContent, ok, operation } from '../../../http/operation.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
+import { type Answered, component, nullable, timestamp, uuidByHandler } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
-import type { Actor } from './clients/administration.ts'
-import type { OAuthContext } from './context.ts'
+import { requireUser } from '../accounts/index.ts'
+import { getClient } from './clients/administration.ts'
+import { type OAuthContext, requireEnabled } from './context.ts'
 import { oauthServerErrors } from './errors.ts'
-import { formatPermission } from './scopes.ts'
 
-interface ConsentRow {
-  readonly id: string
-  readonly user_id: string
-  readonly email: string | null
-  readonly client_id: string
-  readonly name: string
-  readonly scope: string
-  readonly actions: readonly string[]
-  readonly allowed_tables: readonly string[]
-  readonly created_at: Date
-  readonly updated_at: Date
-  readonly last_issued_at: Date | null
-  readonly [column: string]: unknown
-}
+/** Consent of a user to a client, which users know as grant. */
+const OAuthGrant = component(
+  'OAuthGrant',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    clientId: Type.String(),
+    clientName: Type.String(),
+    scope: Type.String({ description: 'As tokens have it: `readonly email:send`.' }),
+    allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    lastTokenIssuedAt: nullable(timestamp),
+  }),
+)
+const OAuthGrantOfUser = component(
+  'OAuthGrantOfUser',
+  Type.Object({
+    ...OAuthGrant.properties,
+    userId: Type.String({ format: 'uuid' }),
+    email: Type.String({ description: 'Empty when the user has none.' }),
+  }),
+)
 
-/** The programs that a user lets in, the latest first. */
-export async function listGrantsOf(context: OAuthContext, userId: string) {
-  const rows = await selectGrants(context, { userId })
-  return rows.map(describeGrant)
-}
+/** Parts of the descriptions below. */
+const own = { guard: 'bearer', tag: 'oauth' } as const
+const administrative = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
 
-/** Grants of a user or to a client, the latest first, with whose they are. */
-export async function listGrants(context: OAuthContext, of: GrantOwner) {
-  const rows = await selectGrants(context, of)
-  return rows.map((row) => ({ ...describeGrant(row), userId: row.user_id, email: row.email ?? '' }))
-}
+const list = operation({
+  ...own,
+  id: 'oauth.listGrants',
+  method: 'GET',
+  path: '/api/auth/grants',
+  summary: 'List the programs that the caller lets in',
+  success: ok(Type.Array(OAuthGrant)),
+  async handle(context: OAuthContext, { http }) {
+    requireEnabled(context)
+    const grants = await listGrants(context.database, sql`s.user_id = ${userOf(http).userId}::uuid`)
+    return grants.map(({ userId: _, email: __, ...grant }) => grant)
+  },
+})
 
-type GrantOwner = { readonly userId: string } | { readonly clientRowId: string }
+const revoke = operation({
+  ...own,
+  id: 'oauth.revokeGrant',
+  method: 'DELETE',
+  path: '/api/auth/grants/:id',
+  summary: 'Let a program in no longer',
+  description: 'Its tokens end on every node within a second.',
+  params: Type.Object({ id: uuidByHandler() }),
+  success: noContent,
+  async handle(context: OAuthContext, { params, http }) {
+    requireEnabled(context)
+    await revokeGrant(context, userOf(http).userId, params.id)
+  },
+})
 
-async function selectGrants({ database }: OAuthContext, of: GrantOwner): Promise<ConsentRow[]> {
-  const matching =
-    'userId' in of ? sql`s.user_id = ${of.userId}::uuid` : sql`s.client_id = ${of.clientRowId}::uuid`
-  return await database.many<ConsentRow>(sql`
-    select s.id, s.user_id, u.email, c.client_id, c.name, s.scope, s.actions, s.allowed_tables, s.created_at, s.updated_at,
-      (select max(g.last_issued_at) from basalt.oauth_grants g where g.consent_id = s.id) as last_issued_at
+const listOfClient = operation({
+  ...administrative,
+  id: 'oauthClients.listGrants',
+  method: 'GET',
+  path: '/api/admin/oauth/clients/:clientId/grants',
+  summary: 'List the users who let an OAuth client in, the latest first',
+  params: Type.Object({ clientId: Type.String() }),
+  success: ok(Type.Array(OAuthGrantOfUser)),
+  async handle(context: OAuthContext, { params: { clientId } }) {
+    requireEnabled(context)
+    const { id } = await getClient(context.database, clientId)
+    return await listGrants(context.database, sql`s.client_id = ${id}::uuid`)
+  },
+})
+
+const listOfUser = operation({
+  ...administrative,
+  id: 'users.listGrants',
+  method: 'GET',
+  path: '/api/admin/users/:id/grants',
+  summary: 'List the programs that a user lets in',
+  params: Type.Object({ id: uuidByHandler() }),
+  success: ok(Type.Array(OAuthGrantOfUser)),
+  async handle(context: OAuthContext, { params: { id } }) {
+    requireEnabled(context)
+    await requireUser(context.database, id)
+    return await listGrants(context.database, sql`s.user_id = ${id}::uuid`)
+  },
+})
+
+const revokeOfUser = operation({
+  ...administrative,
+  id: 'users.revokeGrant',
+  method: 'DELETE',
+  path: '/api/admin/users/:id/grants/:grantId',
+  summary: 'Let a program of a user in no longer',
+  description: 'Its tokens end on every node within a second.',
+  params: Type.Object({ id: uuidByHandler(), grantId: uuidByHandler() }),
+  success: noContent,
+  async handle(context: OAuthContext, { params: { id, grantId }, origin }) {
+    requireEnabled(context)
+    await requireUser(context.database, id)
+    await revokeGrant(context, id, grantId, origin)
+  },
+})
+
+export const grantOperations = [list, revoke, listOfClient, listOfUser, revokeOfUser]
+
+/** Returns grants, the latest first, with their users. */
+async function listGrants(database: Queryable, condition: ReturnType<typeof sql>) {
+  return await database.many<Answered<typeof OAuthGrantOfUser>>(sql`
+    select s.id, c.client_id as "clientId", c.name as "clientName",
+      array_to_string(s.scope || s.actions, ' ') as scope, s.allowed_tables as "allowedTables",
+      s.created_at as "createdAt", s.updated_at as "updatedAt", s.user_id as "userId", coalesce(u.email, '') as email,
+      (select max(g.last_issued_at) from basalt.oauth_grants g where g.consent_id = s.id) as "lastTokenIssuedAt"
     from basalt.oauth_consents s join basalt.oauth_clients c on c.id = s.client_id and c.revoked_at is null
     join basalt.users u on u.id = s.user_id
-    where ${matching}
+    where ${condition}
     order by s.updated_at desc, s.id limit 1000`)
 }
 
-function describeGrant(row: ConsentRow) {
-  return {
-    id: row.id,
-    clientId: row.client_id,
-    clientName: row.name,
-    scope: formatPermission(row),
-    allowedTables: row.allowed_tables,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-    lastTokenIssuedAt: row.last_issued_at?.toISOString() ?? null,
-  }
-}
-
 /**
- * Ends the consent and all that was given by it.
+ * Ends a consent and all that was given by it.
  *
- * @param by the administrator who does it, for the audit; not given when it is the user
+ * @param origin request of the administrator who does it, for the audit; undefined when it is the user
  * @throws AppError invalid_grant_id, grant_not_found
  */
-export async function revokeGrantOf(
+async function revokeGrant(
   { database, onRevoke }: OAuthContext,
   userId: string,
-  id: string,
-  by?: Actor,
+  grantId: string,
+  origin?: RequestOrigin,
 ): Promise<void> {
-  if (!isUuid(id)) throw oauthServerErrors.invalidGrantId()
+  if (!isUuid(grantId)) throw oauthServerErrors.invalidGrantId()
   await database.transaction(async (transaction) => {
     const count = await transaction.count(sql`
-      delete from basalt.oauth_consents where id = ${id}::uuid and user_id = ${userId}::uuid`)
+      delete from basalt.oauth_consents where id = ${grantId}::uuid and user_id = ${userId}::uuid`)
     if (count === 0) throw oauthServerErrors.grantNotFound()
-    if (by === undefined) return
-    const entry = { action: 'users.revoke_grant', target: userId, detail: { grantId: id } }
-    await recordAudit(transaction, { ...by, ...entry })
+    if (origin === undefined) return
+    const entry = { action: 'users.revoke_grant', target: userId, detail: { grantId } }
+    await recordAudit(transaction, { actor: 'admin', ...entry, origin })
   })
   onRevoke()
 }

@@ -1,178 +1,249 @@
-import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
+import type { Queryable } from '../../../../database/system-database.ts'
 import { isAction } from '../../../../http/access/actions.ts'
+import { created, noContent, ok, operation } from '../../../../http/operation.ts'
 import { readUuid } from '../../../../http/requests/filters.ts'
 import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
-import { type PageRequest, readPage } from '../../../../http/schemas.ts'
+import {
+  checkedByHandler,
+  pageOf,
+  pageQuery,
+  readPage,
+  requiredByHandler,
+  uuidByHandler,
+} from '../../../../http/schemas.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import { createToken, hashToken } from '../../../../lib/tokens.ts'
+import { Type } from '../../../../lib/type.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
-import { clientIdPrefix, clientSecretPrefix } from '../context.ts'
+import { clientIdPrefix, clientSecretPrefix, type OAuthContext, requireEnabled } from '../context.ts'
 import { oauthServerErrors } from '../errors.ts'
 import { scopes as dataScopes, isScope, scopeTokens } from '../scopes.ts'
-import { findNameProblem } from './client-name.ts'
-import type { ClientRow, CountedClientRow } from './queries.ts'
+import { redirectUriLimit } from './client-metadata.ts'
+import { findNameProblem, nameForm, nameLimit } from './client-name.ts'
+import type { ClientRow } from './queries.ts'
 import * as queries from './queries.ts'
-import { findRedirectUriProblem } from './redirect-uri.ts'
+import { OAuthClient } from './queries.ts'
+import { findRedirectUriProblem, redirectUri } from './redirect-uri.ts'
 
-export interface ClientInput {
-  readonly appId?: string
-  readonly name?: string
-  readonly clientType?: string
-  readonly redirectUris?: readonly string[]
-  readonly scopes?: readonly string[]
+/** Part of every description below. */
+const common = { guard: 'admin', permission: 'owner', tag: 'oauth' } as const
+const collection = '/api/admin/oauth/clients'
+const item = `${collection}/:clientId`
+const params = Type.Object({ clientId: Type.String() })
+
+/** Settings of a client. The handlers check them once the server is known to be enabled, each with a message of its own. */
+const settings = {
+  name: requiredByHandler(
+    checkedByHandler(
+      { maxLength: nameLimit, pattern: nameForm },
+      Type.String({ description: 'Shown to people.' }),
+    ),
+  ),
+  redirectUris: requiredByHandler(
+    checkedByHandler(
+      { items: redirectUri, minItems: 1, maxItems: redirectUriLimit },
+      Type.Array(Type.String()),
+    ),
+  ),
+  scopes: requiredByHandler(
+    checkedByHandler(
+      { items: { type: 'string', enum: scopeTokens }, contains: { enum: dataScopes } },
+      Type.Array(Type.String(), {
+        description:
+          '`readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none.',
+      }),
+    ),
+  ),
 }
 
-/** Who acts, for the audit. */
-export interface Actor {
-  readonly actor: string
-  readonly origin: RequestOrigin
-}
-
-const redirectUriLimit = 100
-
-/** The administration of clients. */
-export class ClientAdministration {
-  readonly #database: SystemDatabase
-  readonly #onRevoke: () => void
-
-  constructor(database: SystemDatabase, onRevoke: () => void) {
-    this.#database = database
-    this.#onRevoke = onRevoke
-  }
-
-  /** @throws AppError invalid_list_parameter */
-  async list(request: PageRequest & { readonly appId?: string }) {
-    const { page, perPage, offset } = readPage(request)
-    const appId = request.appId === undefined ? undefined : readUuid('appId', request.appId)
-    const { clients, total } = await queries.listClients(this.#database, { appId, limit: perPage, offset })
-    const items = clients.map(describeClient)
+const list = operation({
+  ...common,
+  id: 'oauthClients.list',
+  method: 'GET',
+  path: collection,
+  summary: 'List OAuth clients, the newest first, revoked ones too',
+  query: Type.Object({
+    ...pageQuery.properties,
+    appId: Type.Optional(uuidByHandler({ description: 'Only clients of this app.' })),
+  }),
+  success: ok(pageOf(OAuthClient)),
+  async handle(context: OAuthContext, { query }) {
+    requireEnabled(context)
+    const { page, perPage, offset } = readPage(query)
+    const appId = query.appId === undefined ? undefined : readUuid('appId', query.appId)
+    const { items, total } = await queries.listClients(context.database, { appId, limit: perPage, offset })
     return { items, page, perPage, totalItems: total, totalPages: Math.ceil(total / perPage) }
-  }
+  },
+})
 
-  /** @throws AppError oauth_client_not_found */
-  async get(clientId: string) {
-    const client = await queries.findCountedClient(this.#database, clientId)
-    if (client === undefined) throw oauthServerErrors.oauthClientNotFound()
-    return describeClient(client)
-  }
-
-  /** @throws AppError invalid_oauth_client */
-  async create(input: ClientInput, by: Actor) {
-    const { appId = '', clientType = 'confidential' } = input
-    const name = readName(input.name)
+const create = operation({
+  ...common,
+  id: 'oauthClients.create',
+  method: 'POST',
+  path: collection,
+  summary: 'Register an OAuth client',
+  body: Type.Object({
+    ...settings,
+    appId: requiredByHandler(uuidByHandler()),
+    clientType: Type.Optional(
+      checkedByHandler({ enum: ['confidential', 'public'] }, Type.String({ default: 'confidential' })),
+    ),
+  }),
+  success: created(
+    Type.Object({
+      clientSecret: Type.Optional(Type.String({ description: 'Shown this once; public clients have none.' })),
+      client: OAuthClient,
+    }),
+  ),
+  async handle(context: OAuthContext, { body, origin }) {
+    requireEnabled(context)
+    const { appId = '', clientType = 'confidential' } = body
+    const name = readName(body.name)
     if (appId === '') throw invalid('appId is required')
     if (!isUuid(appId)) throw invalid('invalid appId format')
     if (clientType !== 'confidential' && clientType !== 'public') {
       throw invalid(`invalid client type: ${clientType} (must be confidential or public)`)
     }
-    const redirectUris = readRedirectUris(input.redirectUris)
-    const scopes = readScopes(input.scopes)
-    const secret = clientType === 'confidential' ? createToken(clientSecretPrefix) : undefined
-    const client = await this.#change(by, 'oauth_clients.create', async (transaction) => {
-      const created = await queries.insertClient(transaction, {
+    const redirectUris = readRedirectUris(body.redirectUris)
+    const scopes = readScopes(body.scopes)
+    const clientSecret = clientType === 'confidential' ? createToken(clientSecretPrefix) : undefined
+    return await context.database.transaction(async (transaction) => {
+      const inserted = await queries.insertClient(transaction, {
         app_id: appId,
         client_id: createToken(clientIdPrefix),
         name,
         client_type: clientType,
-        secret_hash: secret === undefined ? null : hashToken(secret),
+        secret_hash: clientSecret === undefined ? null : hashToken(clientSecret),
         redirect_uris: redirectUris,
         scopes,
         source: 'administrator',
       })
-      if (created === undefined) throw invalid('app not found')
-      const detail = { appId, name, clientType, redirectUris, scopes }
-      return { target: created.client_id, detail, result: created }
+      if (inserted === undefined) throw invalid('app not found')
+      const { client_id: clientId } = inserted
+      await audit(transaction, 'create', clientId, origin, { appId, name, clientType, redirectUris, scopes })
+      return { clientSecret, client: await getClient(transaction, clientId) }
     })
-    const described = describeClient({ ...client, ...nothingGiven })
-    return { ...(secret === undefined ? {} : { clientSecret: secret }), client: described }
-  }
+  },
+})
 
-  /** Ends what it was given with a scope that is taken away, as {@link revoke}. @throws AppError invalid_oauth_client, oauth_client_not_found */
-  async update(clientId: string, input: ClientInput, by: Actor) {
-    const { source } = await this.#requireInForce(clientId)
+const get = operation({
+  ...common,
+  id: 'oauthClients.get',
+  method: 'GET',
+  path: item,
+  summary: 'Get an OAuth client',
+  params,
+  success: ok(OAuthClient),
+  async handle(context: OAuthContext, { params: { clientId } }) {
+    requireEnabled(context)
+    return await getClient(context.database, clientId)
+  },
+})
+
+const update = operation({
+  ...common,
+  id: 'oauthClients.update',
+  method: 'PUT',
+  path: item,
+  summary: 'Change an OAuth client',
+  description: 'Type and app stay. Tokens with a scope that is taken away end, as by a revocation.',
+  params,
+  body: Type.Object(settings),
+  success: ok(OAuthClient),
+  async handle(context: OAuthContext, { params: { clientId }, body, origin }) {
+    requireEnabled(context)
+    const { database, onRevoke } = context
+    const { source } = await requireInForce(database, clientId)
     if (source === 'document') throw invalid('oauth client is described by its metadata document')
-    const name = readName(input.name)
-    const redirect_uris = readRedirectUris(input.redirectUris)
-    const scopes = readScopes(input.scopes)
+    const name = readName(body.name)
+    const redirectUris = readRedirectUris(body.redirectUris)
+    const scopes = readScopes(body.scopes)
     if (source !== 'administrator' && scopes.some(isAction)) {
       throw invalid('scopes: actions are for clients that an administrator has registered')
     }
-    await this.#change(by, 'oauth_clients.update', async (transaction) => {
-      const values = { name, redirect_uris, scopes }
-      const updated = await queries.updateClient(transaction, clientId, values)
-      if (updated === undefined) throw revoked()
-      return { target: clientId, detail: { name, redirectUris: redirect_uris, scopes }, result: undefined }
+    await database.transaction(async (transaction) => {
+      const values = { name, redirect_uris: redirectUris, scopes }
+      if (!(await queries.updateClient(transaction, clientId, values))) throw revoked()
+      await audit(transaction, 'update', clientId, origin, { name, redirectUris, scopes })
     })
-    this.#onRevoke()
-    return await this.get(clientId)
-  }
+    onRevoke()
+    return await getClient(database, clientId)
+  },
+})
 
-  /** Ends what it was given, on every node within a second. @throws AppError oauth_client_not_found */
-  async revoke(clientId: string, by: Actor): Promise<void> {
-    await this.#change(by, 'oauth_clients.revoke', async (transaction) => {
+const revoke = operation({
+  ...common,
+  id: 'oauthClients.revoke',
+  method: 'DELETE',
+  path: item,
+  summary: 'Revoke an OAuth client and all that it was given',
+  description: 'Its tokens end on every node within a second.',
+  params,
+  success: noContent,
+  async handle(context: OAuthContext, { params: { clientId }, origin }) {
+    requireEnabled(context)
+    await context.database.transaction(async (transaction) => {
       if (!(await queries.revokeClient(transaction, clientId))) throw oauthServerErrors.oauthClientNotFound()
-      return { target: clientId, result: undefined }
+      await audit(transaction, 'revoke', clientId, origin)
     })
-    this.#onRevoke()
-  }
+    context.onRevoke()
+  },
+})
 
-  /** The secret before ends at once. @throws AppError invalid_oauth_client, oauth_client_not_found */
-  async rotateSecret(clientId: string, by: Actor): Promise<{ clientSecret: string }> {
-    const { client_type } = await this.#requireInForce(clientId)
+const rotateSecret = operation({
+  ...common,
+  id: 'oauthClients.rotateSecret',
+  method: 'POST',
+  path: `${item}/rotate-secret`,
+  summary: 'Give an OAuth client another secret',
+  description: 'The secret before ends at once.',
+  params,
+  success: ok(Type.Object({ clientSecret: Type.String() })),
+  async handle(context: OAuthContext, { params: { clientId }, origin }) {
+    requireEnabled(context)
+    const { client_type } = await requireInForce(context.database, clientId)
     if (client_type === 'public') throw invalid('cannot regenerate secret for public client')
     const clientSecret = createToken(clientSecretPrefix)
-    return await this.#change(by, 'oauth_clients.rotate_secret', async (transaction) => {
+    await context.database.transaction(async (transaction) => {
       if (!(await queries.replaceSecret(transaction, clientId, hashToken(clientSecret)))) throw revoked()
-      return { target: clientId, result: { clientSecret } }
+      await audit(transaction, 'rotate_secret', clientId, origin)
     })
-  }
+    return { clientSecret }
+  },
+})
 
-  async #requireInForce(clientId: string): Promise<ClientRow> {
-    const client = await queries.findClient(this.#database, clientId)
-    if (client === undefined) throw oauthServerErrors.oauthClientNotFound()
-    if (client.revoked_at !== null) throw revoked()
-    return client
-  }
+/** Administration of clients. */
+export const clientAdministration = [list, create, get, update, revoke, rotateSecret]
 
-  /** Makes a change and its audit row in one transaction. */
-  async #change<Result>(
-    { actor, origin }: Actor,
-    action: string,
-    work: (transaction: Queryable) => Promise<{
-      readonly target: string
-      readonly detail?: Readonly<Record<string, unknown>>
-      readonly result: Result
-    }>,
-  ): Promise<Result> {
-    return await this.#database.transaction(async (transaction) => {
-      const { target, detail = {}, result } = await work(transaction)
-      await recordAudit(transaction, { actor, action, target, detail, origin })
-      return result
-    })
-  }
+/** @throws AppError oauth_client_not_found */
+export async function getClient(database: Queryable, clientId: string): Promise<OAuthClient> {
+  const client = await queries.describeClient(database, clientId)
+  if (client === undefined) throw oauthServerErrors.oauthClientNotFound()
+  return client
 }
 
-const nothingGiven = { access_tokens: 0, refresh_tokens: 0, grants: 0, last_issued_at: null } as const
+async function requireInForce(database: Queryable, clientId: string): Promise<ClientRow> {
+  const client = await queries.findClient(database, clientId)
+  if (client === undefined) throw oauthServerErrors.oauthClientNotFound()
+  if (client.revoked_at !== null) throw revoked()
+  return client
+}
 
-function describeClient(client: CountedClientRow | (ClientRow & typeof nothingGiven)) {
-  return {
-    id: client.id,
-    appId: client.app_id,
-    clientId: client.client_id,
-    name: client.name,
-    redirectUris: client.redirect_uris,
-    scopes: client.scopes,
-    clientType: client.client_type,
-    source: client.source,
-    createdAt: client.created_at.toISOString(),
-    updatedAt: client.updated_at.toISOString(),
-    revokedAt: client.revoked_at?.toISOString() ?? null,
-    activeAccessTokenCount: client.access_tokens,
-    activeRefreshTokenCount: client.refresh_tokens,
-    totalGrants: client.grants,
-    lastTokenIssuedAt: client.last_issued_at?.toISOString() ?? null,
-  }
+async function audit(
+  transaction: Queryable,
+  change: string,
+  target: string,
+  origin: RequestOrigin,
+  detail: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  await recordAudit(transaction, {
+    actor: 'admin',
+    action: `oauth_clients.${change}`,
+    target,
+    detail,
+    origin,
+  })
 }
 
 function invalid(problem: string): AppError {
@@ -201,7 +272,7 @@ function readRedirectUris(given: readonly string[] = []): string[] {
 
 function readScopes(given: readonly string[] = []): string[] {
   if (given.length === 0) throw invalid('at least one scope is required')
-  const unknown = given.find((scope) => !scopeTokens.includes(scope))
+  const unknown = given.find((scope) => !scopeTokens.some((token) => token === scope))
   if (unknown !== undefined) {
     throw invalid(`invalid scope: ${unknown} (must be one of: ${scopeTokens.join(', ')})`)
   }

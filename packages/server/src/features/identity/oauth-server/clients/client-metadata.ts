@@ -12,7 +12,7 @@ export interface ClientMetadata {
   readonly authentication: string | undefined
 }
 
-const redirectUriLimit = 100
+export const redirectUriLimit = 100
 
 /**
  * Reads metadata of a client that no administrator has registered. Members that are not known are ignored (RFC 7591 §2).

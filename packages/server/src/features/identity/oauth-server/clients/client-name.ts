@@ -1,12 +1,15 @@
 import { isStorableText } from '../../../../lib/storable-text.ts'
 
-const limit = 200
+export const nameLimit = 200
 /** What reorders the text around it on the page that asks for consent (Unicode Standard Annex #9, §2). */
-const directional = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
+const controls = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069'
+const directional = new RegExp(`[${controls}]`)
+/** Form of names that are not blank, for the API document. */
+export const nameForm = `^[^\\u0000${controls}]*[^\\s\\u0000${controls}][^\\u0000${controls}]*$`
 
 /** Returns what is wrong with the name of a client, which people are shown. */
 export function findNameProblem(name: string): string | undefined {
-  if (name.length > limit) return `at most ${limit} characters`
+  if (name.length > nameLimit) return `at most ${nameLimit} characters`
   if (!isStorableText(name)) return 'expected Unicode text without NUL'
   if (directional.test(name)) return 'expected text without controls of its direction'
   return undefined

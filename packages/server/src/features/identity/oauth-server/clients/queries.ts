@@ -1,7 +1,36 @@
 import { sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
 import { defaultAppId } from '../../../../http/access/identity.ts'
+import { type Answered, choice, component, nullable, timestamp } from '../../../../http/schemas.ts'
 import { codeOf } from '../../../../lib/errors.ts'
+import { Type } from '../../../../lib/type.ts'
+import { scopeTokens } from '../scopes.ts'
+
+/** Client as administrators see it, with counts of what it was given. */
+export const OAuthClient = component(
+  'OAuthClient',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    appId: nullable(Type.String({ format: 'uuid' })),
+    clientId: Type.String(),
+    name: Type.String(),
+    redirectUris: Type.Array(Type.String()),
+    scopes: Type.Array(choice(scopeTokens)),
+    clientType: choice(['confidential', 'public']),
+    source: choice(['administrator', 'registration', 'document'], {
+      description:
+        'Origin of the registration: an administrator; the client itself (`registration`); the `document` at the address that is its id.',
+    }),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    revokedAt: nullable(timestamp),
+    activeAccessTokenCount: Type.Integer(),
+    activeRefreshTokenCount: Type.Integer(),
+    totalGrants: Type.Integer(),
+    lastTokenIssuedAt: nullable(timestamp),
+  }),
+)
+export type OAuthClient = Answered<typeof OAuthClient>
 
 /** A row of `basalt.oauth_clients`. */
 export interface ClientRow {
@@ -19,14 +48,6 @@ export interface ClientRow {
   readonly updated_at: Date
   readonly revoked_at: Date | null
   readonly [column: string]: unknown
-}
-
-/** A client with what it was given. */
-export interface CountedClientRow extends ClientRow {
-  readonly access_tokens: number
-  readonly refresh_tokens: number
-  readonly grants: number
-  readonly last_issued_at: Date | null
 }
 
 export type NewClient = Pick<ClientRow, 'client_id' | 'name' | 'client_type' | 'secret_hash' | 'source'> & {
@@ -51,9 +72,11 @@ const counts = sql`
     join basalt.oauth_access_tokens t on t.grant_id = g.id and t.expires_at > now()
     where g.client_id = c.id and g.expires_at > now() and g.revoked_at is null) as alive on c.revoked_at is null`
 
-const counted = sql`${columns}, coalesce(alive.access_tokens, 0) as access_tokens,
-  case when c.revoked_at is null then given.refresh_tokens else 0 end as refresh_tokens,
-  given.grants, given.last_issued_at`
+const described = sql`c.id, c.app_id as "appId", c.client_id as "clientId", c.name, c.redirect_uris as "redirectUris",
+  c.scopes, c.client_type as "clientType", c.source, c.created_at as "createdAt", c.updated_at as "updatedAt",
+  c.revoked_at as "revokedAt", coalesce(alive.access_tokens, 0) as "activeAccessTokenCount",
+  case when c.revoked_at is null then given.refresh_tokens else 0 end as "activeRefreshTokenCount",
+  given.grants as "totalGrants", given.last_issued_at as "lastTokenIssuedAt"`
 
 export async function findClient(database: Queryable, clientId: string): Promise<ClientRow | undefined> {
   return await database.maybeOne<ClientRow>(
@@ -61,12 +84,12 @@ export async function findClient(database: Queryable, clientId: string): Promise
   )
 }
 
-export async function findCountedClient(
+export async function describeClient(
   database: Queryable,
   clientId: string,
-): Promise<CountedClientRow | undefined> {
-  return await database.maybeOne<CountedClientRow>(sql`
-    select ${counted} from basalt.oauth_clients c ${counts} where c.client_id = ${clientId}`)
+): Promise<OAuthClient | undefined> {
+  return await database.maybeOne<OAuthClient>(sql`
+    select ${described} from basalt.oauth_clients c ${counts} where c.client_id = ${clientId}`)
 }
 
 /** The newest first, revoked ones too, and how many there are. */
@@ -77,17 +100,17 @@ export async function listClients(
     limit,
     offset,
   }: { readonly appId: string | undefined; readonly limit: number; readonly offset: number },
-): Promise<{ readonly clients: readonly CountedClientRow[]; readonly total: number }> {
+): Promise<{ readonly items: readonly OAuthClient[]; readonly total: number }> {
   const isOfApp = appId === undefined ? sql`true` : sql`app_id = ${appId}`
-  const clients = await database.many<CountedClientRow>(sql`
+  const items = await database.many<OAuthClient>(sql`
     with c as materialized (
       select * from basalt.oauth_clients where ${isOfApp} order by created_at desc, id limit ${limit} offset ${offset}
     )
-    select ${counted} from c ${counts} order by c.created_at desc, c.id`)
+    select ${described} from c ${counts} order by c.created_at desc, c.id`)
   const { total } = await database.one<{ total: number }>(
     sql`select count(*)::int as total from basalt.oauth_clients where ${isOfApp}`,
   )
-  return { clients, total }
+  return { items, total }
 }
 
 /** Undefined when there is no such app. */
@@ -104,17 +127,17 @@ export async function insertClient(database: Queryable, client: NewClient): Prom
   })
 }
 
-/** Undefined when the client does not exist or is revoked. */
+/** @returns whether the client is in force */
 export async function updateClient(
   database: Queryable,
   clientId: string,
   { name, redirect_uris, scopes }: Pick<ClientRow, 'name' | 'redirect_uris' | 'scopes'>,
-): Promise<ClientRow | undefined> {
-  return await database.maybeOne<ClientRow>(sql`
+): Promise<boolean> {
+  const count = await database.count(sql`
     update basalt.oauth_clients c set name = ${name}, redirect_uris = ${redirect_uris}::text[],
       scopes = ${scopes}::text[], updated_at = now()
-    where c.client_id = ${clientId} and c.revoked_at is null
-    returning ${columns}`)
+    where c.client_id = ${clientId} and c.revoked_at is null`)
+  return count > 0
 }
 
 /** @returns whether the client was in force */

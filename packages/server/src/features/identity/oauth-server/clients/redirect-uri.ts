@@ -2,6 +2,14 @@
 const loopback = /^http:\/\/(localhost|127\.0\.0\.1)(?::\d+)?(?=\/|$)/
 const lengthLimit = 2048
 
+/** Form of a redirect address, for the API document. */
+export const redirectUri = {
+  type: 'string',
+  format: 'uri',
+  pattern: '^(https://|http://(localhost|127\\.0\\.0\\.1)(:|/|$))[^?#*@]*$',
+  maxLength: lengthLimit,
+} as const
+
 /** What is wrong with an address that a client wants people sent back to. */
 export function findRedirectUriProblem(uri: string): string | undefined {
   if (uri.length > lengthLimit || !/^[!-~]+$/.test(uri) || uri.includes('\\') || !URL.canParse(uri)) {

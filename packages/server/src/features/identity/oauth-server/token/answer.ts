@@ -1,24 +1,29 @@
+import { type Answered, component } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
 import { createRefreshToken } from '../../accounts/index.ts'
 import { accessTokenOf, type OAuthContext } from '../context.ts'
 import { formatPermission } from '../scopes.ts'
 import type { GrantRow } from './grants.ts'
 
 /** RFC 6749 §5.1. */
-export interface TokenAnswer {
-  readonly access_token: string
-  readonly token_type: 'Bearer'
-  readonly expires_in: number
-  readonly refresh_token?: string
-  readonly scope: string
-  /** Collections; absent: all. */
-  readonly allowed_tables?: readonly string[]
-}
+export const OAuthTokens = component(
+  'OAuthTokens',
+  Type.Object({
+    access_token: Type.String(),
+    token_type: Type.Literal('Bearer'),
+    expires_in: Type.Integer({ description: 'Seconds.' }),
+    refresh_token: Type.Optional(Type.String()),
+    scope: Type.String(),
+    allowed_tables: Type.Optional(Type.Array(Type.String(), { description: 'Absent: all.' })),
+  }),
+)
+export type OAuthTokens = Answered<typeof OAuthTokens>
 
 export function describeTokens(
   context: OAuthContext,
   grant: GrantRow,
   { generation, expiresIn }: { readonly generation: number; readonly expiresIn: number },
-): TokenAnswer {
+): OAuthTokens {
   return {
     access_token: accessTokenOf(context, grant.id, generation),
     token_type: 'Bearer',

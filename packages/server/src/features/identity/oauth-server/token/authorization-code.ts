@@ -4,7 +4,7 @@ import type { ClientRow } from '../clients/queries.ts'
 import { accessTokenOf, type OAuthContext } from '../context.ts'
 import type { Form } from '../form.ts'
 import { ProtocolError } from '../protocol-error.ts'
-import { describeTokens, type TokenAnswer } from './answer.ts'
+import { describeTokens, type OAuthTokens } from './answer.ts'
 import { type CodeRow, findCode, redeemCode, revokeGrant } from './grants.ts'
 
 /** Redeems a code (RFC 6749 §4.1.3). Only a redemption that succeeds uses it up. @throws ProtocolError */
@@ -12,7 +12,7 @@ export async function redeemAuthorizationCode(
   context: OAuthContext,
   client: ClientRow,
   form: Form,
-): Promise<TokenAnswer> {
+): Promise<OAuthTokens> {
   const { database, config } = context
   const hash = hashToken(form.require('code'))
   const redirectUri = form.require('redirect_uri')

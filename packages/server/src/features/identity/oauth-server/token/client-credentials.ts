@@ -5,7 +5,7 @@ import { accessTokenOf, type OAuthContext } from '../context.ts'
 import type { Form } from '../form.ts'
 import { ProtocolError } from '../protocol-error.ts'
 import { permit, readTables } from '../scopes.ts'
-import { describeTokens, type TokenAnswer } from './answer.ts'
+import { describeTokens, type OAuthTokens } from './answer.ts'
 import { insertClientGrant } from './grants.ts'
 
 /** A token for the client itself (RFC 6749 §4.4). @throws ProtocolError */
@@ -13,7 +13,7 @@ export async function grantClientCredentials(
   context: OAuthContext,
   client: ClientRow,
   form: Form,
-): Promise<TokenAnswer> {
+): Promise<OAuthTokens> {
   if (client.client_type !== 'confidential') {
     throw new ProtocolError(
       'unauthorized_client',

@@ -5,7 +5,7 @@ import { accessTokenOf, type OAuthContext } from '../context.ts'
 import type { Form } from '../form.ts'
 import { ProtocolError } from '../protocol-error.ts'
 import { type Permission, parsePermission, permits } from '../scopes.ts'
-import { describeTokens, type TokenAnswer } from './answer.ts'
+import { describeTokens, type OAuthTokens } from './answer.ts'
 import { findGrantState, refreshGrant, revokeReplayedGrant } from './grants.ts'
 
 /** Replaces a refresh token (RFC 6749 §6, RFC 9700 §4.14.2). @throws ProtocolError */
@@ -13,7 +13,7 @@ export async function refreshTokens(
   context: OAuthContext,
   client: ClientRow,
   form: Form,
-): Promise<TokenAnswer> {
+): Promise<OAuthTokens> {
   const { database, config, key } = context
   const content = readRefreshToken(form.require('refresh_token'), key)
   if (content === undefined) throw refuse('invalid refresh token')
