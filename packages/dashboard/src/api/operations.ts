@@ -1216,8 +1216,7 @@ export type ExpressionPart = {
 
 export type Factor = {
   readonly id: string
-  /** `totp`, `email`, `sms` or `webauthn`. */
-  readonly method: string
+  readonly method: 'totp' | 'email' | 'sms' | 'webauthn'
   readonly label: string
   /** Masked. */
   readonly phone?: string | undefined
@@ -1545,20 +1544,20 @@ export type MfaChallengeTotpResult = {
 }
 
 export type MfaConfirmEmailInput = {
-  /** The digits; blanks and hyphens do not matter. */
-  readonly code?: string | undefined
+  /** Digits; blanks and hyphens do not matter. */
+  readonly code: string
 }
 
 export type MfaConfirmSmsInput = {
   /** International form. */
   readonly phone?: string | undefined
-  /** The digits; blanks and hyphens do not matter. */
-  readonly code?: string | undefined
+  /** Digits; blanks and hyphens do not matter. */
+  readonly code: string
 }
 
 export type MfaConfirmTotpInput = {
-  /** The digits; blanks and hyphens do not matter. */
-  readonly code?: string | undefined
+  /** Digits; blanks and hyphens do not matter. */
+  readonly code: string
 }
 
 export type MfaCountBackupCodesResult = {
@@ -1567,11 +1566,12 @@ export type MfaCountBackupCodesResult = {
 
 export type MfaEnrollSmsInput = {
   /** International form. */
-  readonly phone?: string | undefined
+  readonly phone: string
 }
 
 export type MfaEnrollTotpResult = {
   readonly factor_id: string
+  /** For a QR code. */
   readonly uri: string
   /** Base32; shown once. */
   readonly secret: string
@@ -1590,26 +1590,26 @@ export type MfaRegenerateBackupCodesResult = {
 }
 
 export type MfaVerifyBackupCodeInput = {
-  /** The digits; blanks and hyphens do not matter. */
-  readonly code?: string | undefined
+  /** Digits; blanks and hyphens do not matter. */
+  readonly code: string
 }
 
 export type MfaVerifyEmailInput = {
-  readonly challenge_id?: string | undefined
-  /** The digits; blanks and hyphens do not matter. */
-  readonly code?: string | undefined
+  readonly challenge_id: string
+  /** Digits; blanks and hyphens do not matter. */
+  readonly code: string
 }
 
 export type MfaVerifySmsInput = {
   readonly challenge_id?: string | undefined
-  /** The digits; blanks and hyphens do not matter. */
-  readonly code?: string | undefined
+  /** Digits; blanks and hyphens do not matter. */
+  readonly code: string
 }
 
 export type MfaVerifyTotpInput = {
-  readonly challenge_id?: string | undefined
-  /** The digits; blanks and hyphens do not matter. */
-  readonly code?: string | undefined
+  readonly challenge_id: string
+  /** Digits; blanks and hyphens do not matter. */
+  readonly code: string
 }
 
 export type OAuthClient = {
@@ -1618,12 +1618,13 @@ export type OAuthClient = {
   readonly clientId: string
   readonly name: string
   readonly redirectUris: ReadonlyArray<string>
-  readonly scopes: ReadonlyArray<string>
-  /** `confidential` or `public`. */
-  readonly clientType: string
-  /** Who has registered it: `administrator`; `registration`: itself; `document`: none, its id is the address of its document. */
-  readonly source: string
+  readonly scopes: ReadonlyArray<'readonly' | 'readwrite' | '*' | 'email:send' | 'sms:send' | 'push:send'>
+  readonly clientType: 'confidential' | 'public'
+  /** Origin of the registration: an administrator; the client itself (`registration`); the `document` at the address that is its id. */
+  readonly source: 'administrator' | 'registration' | 'document'
+  /** RFC 3339, UTC. */
   readonly createdAt: string
+  /** RFC 3339, UTC. */
   readonly updatedAt: string
   readonly revokedAt: string | null
   readonly activeAccessTokenCount: number
@@ -1654,7 +1655,9 @@ export type OAuthGrant = {
   readonly scope: string
   /** Empty: all. */
   readonly allowedTables: ReadonlyArray<string>
+  /** RFC 3339, UTC. */
   readonly createdAt: string
+  /** RFC 3339, UTC. */
   readonly updatedAt: string
   readonly lastTokenIssuedAt: string | null
 }
@@ -1667,18 +1670,44 @@ export type OAuthGrantOfUser = {
   readonly scope: string
   /** Empty: all. */
   readonly allowedTables: ReadonlyArray<string>
+  /** RFC 3339, UTC. */
   readonly createdAt: string
+  /** RFC 3339, UTC. */
   readonly updatedAt: string
   readonly lastTokenIssuedAt: string | null
   readonly userId: string
+  /** Empty when the user has none. */
   readonly email: string
 }
 
-export type OAuthTokenForm = {
+export type OAuthTokenParameters = {
   readonly token: string
   readonly token_type_hint?: string | undefined
   readonly client_id?: string | undefined
   readonly client_secret?: string | undefined
+}
+
+export type OAuthTokenRequest = {
+  readonly grant_type: 'authorization_code' | 'refresh_token' | 'client_credentials'
+  readonly client_id?: string | undefined
+  readonly client_secret?: string | undefined
+  readonly code?: string | undefined
+  readonly redirect_uri?: string | undefined
+  readonly code_verifier?: string | undefined
+  readonly refresh_token?: string | undefined
+  readonly scope?: string | undefined
+  readonly allowed_tables?: string | undefined
+}
+
+export type OAuthTokens = {
+  readonly access_token: string
+  readonly token_type: 'Bearer'
+  /** Seconds. */
+  readonly expires_in: number
+  readonly refresh_token?: string | undefined
+  readonly scope: string
+  /** Absent: all. */
+  readonly allowed_tables?: ReadonlyArray<string> | undefined
 }
 
 export type OauthAuthorizeResult = {
@@ -1699,14 +1728,13 @@ export type OauthAuthorizeResult = {
 export type OauthAuthorizeResult401 = OAuthError | Error
 
 export type OauthClientsCreateInput = {
-  /** Shown to people; at most 200 characters. */
-  readonly name?: string | undefined
-  readonly redirectUris?: ReadonlyArray<string> | undefined
+  /** Shown to people. */
+  readonly name: string
+  readonly redirectUris: ReadonlyArray<string>
   /** `readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none. */
-  readonly scopes?: ReadonlyArray<string> | undefined
-  readonly appId?: string | undefined
-  /** `confidential` unless given, or `public`. */
-  readonly clientType?: string | undefined
+  readonly scopes: ReadonlyArray<'readonly' | 'readwrite' | '*' | 'email:send' | 'sms:send' | 'push:send'>
+  readonly appId: string
+  readonly clientType?: 'confidential' | 'public' | undefined
 }
 
 export type OauthClientsCreateResult = {
@@ -1720,29 +1748,26 @@ export type OauthClientsRotateSecretResult = {
 }
 
 export type OauthClientsUpdateInput = {
-  /** Shown to people; at most 200 characters. */
-  readonly name?: string | undefined
-  readonly redirectUris?: ReadonlyArray<string> | undefined
+  /** Shown to people. */
+  readonly name: string
+  readonly redirectUris: ReadonlyArray<string>
   /** `readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none. */
-  readonly scopes?: ReadonlyArray<string> | undefined
+  readonly scopes: ReadonlyArray<'readonly' | 'readwrite' | '*' | 'email:send' | 'sms:send' | 'push:send'>
 }
 
 export type OauthConsentInput = {
-  /** `code`. */
-  readonly response_type?: string | undefined
-  readonly client_id?: string | undefined
+  readonly response_type: 'code'
+  readonly client_id: string
   /** One of the client, character by character. */
-  readonly redirect_uri?: string | undefined
+  readonly redirect_uri: string
   /** One of `readonly`, `readwrite`, `*`, then actions: `readonly email:send`. */
-  readonly scope?: string | undefined
+  readonly scope: string
   /** Up to 2048 bytes, returned as they are. */
-  readonly state?: string | undefined
+  readonly state: string
   /** RFC 7636 §4.2. */
-  readonly code_challenge?: string | undefined
-  /** `S256`. */
-  readonly code_challenge_method?: string | undefined
-  /** `approve` or `deny`. */
-  readonly decision?: string | undefined
+  readonly code_challenge: string
+  readonly code_challenge_method: 'S256'
+  readonly decision: 'approve' | 'deny'
   readonly allowed_tables?: ReadonlyArray<string> | null | undefined
   readonly resource?: string | undefined
 }
@@ -1759,38 +1784,28 @@ export type OauthIntrospectResult = {
   readonly [name: string]: unknown
 }
 
+export type OauthRegisterInput = {
+  readonly redirect_uris: ReadonlyArray<string>
+  readonly client_name?: string | undefined
+  readonly scope?: string | undefined
+  readonly token_endpoint_auth_method?: 'client_secret_basic' | 'client_secret_post' | 'none' | undefined
+  readonly grant_types?: ReadonlyArray<string> | undefined
+  readonly response_types?: ReadonlyArray<string> | undefined
+  readonly [name: string]: unknown
+}
+
 export type OauthRegisterResult = {
   readonly client_id: string
   readonly client_secret?: string | undefined
   readonly client_id_issued_at: number
+  /** Never. */
   readonly client_secret_expires_at?: 0 | undefined
   readonly client_name: string
   readonly redirect_uris: ReadonlyArray<string>
-  readonly token_endpoint_auth_method: string
+  readonly token_endpoint_auth_method: 'client_secret_basic' | 'client_secret_post' | 'none'
   readonly grant_types: ReadonlyArray<string>
   readonly response_types: ReadonlyArray<string>
   readonly scope: string
-}
-
-export type OauthTokenForm = {
-  readonly grant_type: 'authorization_code' | 'refresh_token' | 'client_credentials'
-  readonly client_id?: string | undefined
-  readonly client_secret?: string | undefined
-  readonly code?: string | undefined
-  readonly redirect_uri?: string | undefined
-  readonly code_verifier?: string | undefined
-  readonly refresh_token?: string | undefined
-  readonly scope?: string | undefined
-  readonly allowed_tables?: string | undefined
-}
-
-export type OauthTokenResult = {
-  readonly access_token: string
-  readonly token_type: 'Bearer'
-  readonly expires_in: number
-  readonly refresh_token?: string | undefined
-  readonly scope: string
-  readonly allowed_tables?: ReadonlyArray<string> | undefined
 }
 
 export type OverviewConfigurationResult = {
@@ -2026,6 +2041,7 @@ export type ProviderIdentity = {
   readonly name: string | null
   /** False: linked, but not yet a way to sign in. */
   readonly proven: boolean
+  /** RFC 3339, UTC. */
   readonly createdAt: string
   readonly lastSignInAt: string | null
 }
@@ -2036,8 +2052,8 @@ export type ProviderTokens = {
   readonly accessToken: string
   readonly refreshToken?: string | undefined
   readonly expiresAt: string | null
-  /** `active`; `failing`: the provider was not available, which is tried again; `revoked`: the person has to sign in again; `none`: the provider gave no refresh token, or no expiry. */
-  readonly renewal: string
+  /** `failing`: the provider was not available, which is tried again; `revoked`: the person has to sign in again; `none`: the provider gave no refresh token, or no expiry. */
+  readonly renewal: 'active' | 'failing' | 'revoked' | 'none'
   readonly renewalFailedAt: string | null
 }
 
@@ -2656,8 +2672,7 @@ export type Session = {
 
 export type SignInProvider = {
   readonly name: string
-  /** `builtin` or `oidc`. */
-  readonly type: string
+  readonly type: 'builtin' | 'oidc'
   readonly display_name: string
   readonly enabled: boolean
   readonly client_id_configured: boolean
@@ -2665,7 +2680,7 @@ export type SignInProvider = {
   readonly store_provider_tokens: boolean
   /** The first setting that the provider cannot work without. */
   readonly missing: string | null
-  /** Whether an administrator has changed what the configuration says. */
+  /** True if an administrator has changed what the configuration says. */
   readonly changed: boolean
   /** To be registered at the provider. */
   readonly callback_url: string
@@ -2812,7 +2827,7 @@ export type SmsSendResult = {
 export type SocialLoginBeginLinkInput = {
   /** Such as `google`, or the name of an OpenID provider. */
   readonly provider: string
-  /** Where to return. */
+  /** Where to return; a path, or an address on an allowed host. */
   readonly redirect_to?: string | undefined
 }
 
@@ -4941,9 +4956,7 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'auth/clients'
     readonly query: never
-    readonly body: {
-      readonly [name: string]: unknown
-    }
+    readonly body: OauthRegisterInput
     readonly answer: OauthRegisterResult | OAuthError
   }
   'oauth.resourceMetadata': {
@@ -4983,7 +4996,7 @@ export interface Operations {
     readonly path: 'auth/token'
     readonly query: never
     readonly body: undefined
-    readonly answer: OauthTokenResult | OAuthError
+    readonly answer: OAuthTokens | OAuthError
   }
   'oauthClients.create': {
     readonly method: 'POST'

@@ -7,14 +7,14 @@ import type { FactorMethod } from './factors.ts'
 
 export type ChallengePurpose = 'enroll' | 'verify' | 'sign_in'
 
-/** What a challenge belongs to; one is never good for another user, factor or purpose. */
+/** Owner of a challenge, which is never good for another user, factor or purpose. */
 export interface ChallengeScope {
   readonly userId: string
   readonly method: FactorMethod
   readonly purpose: ChallengePurpose
 }
 
-/** A row of `basalt.mfa_challenges`. */
+/** Challenge as it is stored. */
 export interface Challenge {
   readonly id: string
   readonly code_hash: Buffer | null
@@ -44,12 +44,12 @@ export async function createChallenge(
   return id
 }
 
-/** Of a failed insertion. @throws AppError no_pending_mfa when the user has been deleted meanwhile */
+/** Translates a failed insertion. @throws AppError no_pending_mfa when the user has been deleted meanwhile */
 export function refuseDeletedUser(error: unknown): never {
   throw codeOf(error) === '23503' ? httpErrors.noPendingMfa() : error
 }
 
-/** Challenges of before are void, as when an enrolment begins anew. */
+/** Voids earlier challenges, as when an enrolment begins anew. */
 export async function voidChallenges(
   database: Queryable,
   { userId, method, purpose }: ChallengeScope,
@@ -69,7 +69,7 @@ export async function findChallenge(
     where id = ${id} and user_id = ${userId} and method = ${method} and purpose = ${purpose}`)
 }
 
-/** The one asked for last. */
+/** Returns the latest challenge. */
 export async function findLatestChallenge(
   database: Queryable,
   { userId, method, purpose }: ChallengeScope,

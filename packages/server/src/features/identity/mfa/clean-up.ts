@@ -3,12 +3,12 @@ import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { type AccountConfig, removeAnonymousUsers } from '../accounts/index.ts'
 import { removeStaleEnrollments } from './factors.ts'
 
-export interface CleanedUp {
+export interface CleanUpCounts {
   readonly anonymousUsers: number
   readonly enrollments: number
 }
 
-/** Housekeeping that `auth.clean_up.enabled` asks for; else the job does nothing. */
+/** Defines the housekeeping that `auth.clean_up.enabled` switches on; otherwise the job does nothing. */
 export function defineUnfinishedHousekeeping(
   database: SystemDatabase,
   queue: JobQueue,
@@ -21,11 +21,11 @@ export function defineUnfinishedHousekeeping(
   )
 }
 
-/** What the operator has to ask for: unlinked anonymous accounts and unfinished enrolments. */
+/** Removes unlinked anonymous accounts and unfinished enrolments, where the operator has asked for it. */
 export async function cleanUp(
   database: SystemDatabase,
   config: AccountConfig['clean_up'],
-): Promise<CleanedUp> {
+): Promise<CleanUpCounts> {
   return {
     anonymousUsers: await removeAnonymousUsers(database, config.anonymous_days),
     enrollments: await removeStaleEnrollments(database, config.enrollment_minutes),

@@ -1,7 +1,7 @@
 import { flag } from '../../../config/keys.ts'
 import type { Static, Type } from '../../../lib/type.ts'
 
-/** Of `auth`: second factors. */
+/** Keys of `auth` for second factors. */
 export const mfaKeys = {
   totp_enabled: flag(false, 'Whether an authenticator app may be a second factor.'),
   email_mfa_enabled: flag(false, 'Whether a mailed code may be a second factor.'),

@@ -107,7 +107,7 @@ export const mfaErrorTable = {
 
 export const mfaErrors = defineErrors(mfaErrorTable)
 
-/** What is missing is the same as everywhere; the text says what for. */
+/** Returns the error of sessions without a second factor, with a text of its own. */
 export function enrollmentNeedsAal2(): AppError {
   const { kind, status } = httpErrors.insufficientAal()
   return new AppError(kind, status, 'AAL2 session required to enroll additional MFA factors')

@@ -5,7 +5,7 @@ import { isUuid } from '../../../lib/uuid.ts'
 export const factorMethods = ['totp', 'email', 'sms', 'webauthn'] as const
 export type FactorMethod = (typeof factorMethods)[number]
 
-/** A row of `basalt.mfa_factors`. */
+/** Factor as it is stored. */
 export interface StoredFactor {
   readonly id: string
   readonly user_id: string
@@ -20,7 +20,7 @@ export interface StoredFactor {
 
 const columns = sql`id, user_id, method, secret, last_step, phone, confirmed_at, created_at`
 
-/** Whether a sign-in of the user needs a second factor, whatever is switched on at the moment. */
+/** Returns whether a sign-in of the user needs a second factor, whatever is switched on at the moment. */
 export async function isEnrolled(database: Queryable, userId: string): Promise<boolean> {
   const { enrolled } = await database.one<{ enrolled: boolean }>(sql`
     select exists (
@@ -28,7 +28,7 @@ export async function isEnrolled(database: Queryable, userId: string): Promise<b
   return enrolled
 }
 
-/** Confirmed factors in the order of their enrolment. */
+/** Returns confirmed factors in the order of their enrolment. */
 export async function listFactors(database: Queryable, userId: string): Promise<StoredFactor[]> {
   return await database.many<StoredFactor>(sql`
     select ${columns} from basalt.mfa_factors
@@ -62,10 +62,10 @@ export async function beginFactor(
     returning ${columns}`)
 }
 
-/** An enrolment that was begun and not confirmed is void after this time. */
+/** Condition of unconfirmed enrolments that are not void yet. */
 const begun = sql`confirmed_at is null and created_at > now() - interval '10 minutes'`
 
-/** The enrolment that waits for its confirmation. */
+/** Returns the enrolment that waits for its confirmation. */
 export async function findBegunFactor(
   database: Queryable,
   userId: string,
@@ -123,14 +123,14 @@ export async function removeAllFactors(database: Queryable, userId: string): Pro
   }
 }
 
-/** Enrolments that were never confirmed. */
+/** Removes enrolments that were never confirmed. */
 export async function removeStaleEnrollments(database: Queryable, olderThanMinutes: number): Promise<number> {
   return await database.count(sql`
     delete from basalt.mfa_factors
     where confirmed_at is null and created_at < now() - make_interval(mins => ${olderThanMinutes}::int)`)
 }
 
-/** How many shared secrets each key has sealed; a sealed secret begins with the name of its key. */
+/** Counts shared secrets by the key that has sealed them. A sealed secret begins with the name of its key. */
 export async function countSecretsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
   const rows = await database.many<{ key: string; count: number }>(sql`
     select split_part(secret, '.', 1) as key, count(*)::int as count

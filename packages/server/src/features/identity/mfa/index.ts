@@ -28,7 +28,7 @@ export { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } 
 export { challengeSentCode, verifySentCode } from './sent-codes.ts'
 export { challengeTotp, verifyTotp } from './totp.ts'
 
-/** What accounts ask of the second factors. */
+/** Second factors as accounts see them. */
 export const secondFactors: SecondFactors = { isEnrolled }
 
 /** Second factors: authenticator app, codes by mail and SMS, backup codes. */

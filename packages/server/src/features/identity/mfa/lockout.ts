@@ -22,7 +22,7 @@ export async function forgetFailures(throttle: Throttle, userId: string): Promis
   await throttle.reset(failures, userId)
 }
 
-/** Confirming an enrolment: wrong codes lock nothing but further tries. */
+/** Limit of confirmations: wrong codes lock nothing but further tries. */
 const confirmations: AttemptLimit = { name: 'mfa.confirmations', attempts: 15, windowSeconds: 600 }
 
 /** @throws AppError too_many_mfa_failures */

@@ -18,7 +18,7 @@ import { isEnrolled } from './factors.ts'
 import { forgetFailures, releaseTry, requireTry } from './lockout.ts'
 
 /**
- * Who may enrol a factor: a user with an account. With a factor already only after passing it, see
+ * Returns the user who may enrol a factor: one with an account. A user with a factor must have passed it, see
  * {@link requirePassedFactor}.
  *
  * @throws AppError link_account_first, invalid_token
@@ -28,8 +28,8 @@ export async function requireEnroller({ accounts }: MfaContext, identity: UserId
 }
 
 /**
- * As {@link requireEnroller}, when an enrolment is confirmed: since it began, another factor may have come into force, or
- * the session have ended. The user stays locked until the transaction ends: of two factors confirmed at once the second one
+ * Locks the user as {@link requireEnroller} returns it, when an enrolment is confirmed: since it began, another factor may
+ * have come into force, or the session have ended. The user stays locked until the transaction ends: of two factors confirmed at once the second one
  * sees the first.
  */
 export async function lockEnroller(transaction: Queryable, identity: UserIdentity): Promise<User> {
@@ -43,7 +43,8 @@ function requireAccount(user: User | undefined, identity: UserIdentity): User {
 }
 
 /**
- * Every step of an enrolment asks for it, the last one with the user locked.
+ * Rejects sessions that have not passed a factor of the user. Every step of an enrolment asks for it, the last one with
+ * the user locked.
  *
  * @param hasPassed whether the session counts as one that has passed a factor
  * @throws AppError insufficient_aal
@@ -90,7 +91,7 @@ export async function passSecondFactor(
   }
 }
 
-/** What counts as a failure; an unknown or used challenge tells nothing about the factor. */
+/** Errors that count as failures. An unknown or used challenge tells nothing about the factor. */
 const failedTries = new Set([
   'invalid_totp_code',
   'totp_code_used',

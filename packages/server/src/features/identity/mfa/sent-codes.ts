@@ -32,7 +32,7 @@ import { beginFactor, confirmFactor, findBegunFactor, findFactor } from './facto
 import { requireConfirmTry } from './lockout.ts'
 import { lockEnroller, passSecondFactor, requireEnroller, requirePassedFactor } from './second-factor.ts'
 
-/** Codes that are sent: by mail or to a phone. Both are made when they are sent, and stored as a keyed hash. */
+/** Method of codes by mail or SMS. Codes are made when they are sent, and stored as a keyed hash. */
 export type SentMethod = 'email' | 'sms'
 
 const channels = {
@@ -81,7 +81,7 @@ interface CodeRequest {
 
 const jobName = 'mfa.send_code'
 
-/** @throws AppError of the method: disabled, enrolled, too many; invalid_phone, email_for_mfa_missing, … */
+/** Begins an enrolment. @throws AppError of the method: disabled, enrolled, too many; invalid_phone, email_for_mfa_missing, … */
 export async function enrollSentCode(
   context: MfaContext,
   identity: UserIdentity,
@@ -110,7 +110,7 @@ export async function enrollSentCode(
   jobs.wake()
 }
 
-/** @throws AppError of the method: no enrolment, wrong code, expired; insufficient_aal, too_many_mfa_failures */
+/** Confirms an enrolment. @throws AppError of the method: no enrolment, wrong code, expired; insufficient_aal, too_many_mfa_failures */
 export async function confirmSentCode(
   context: MfaContext,
   identity: UserIdentity,
@@ -164,7 +164,7 @@ export async function challengeSentCode(
   return id
 }
 
-/** @param given without a challenge id the latest challenge is meant */
+/** Completes a pending sign-in by a code. @param given without a challenge id the latest challenge is meant */
 export async function verifySentCode(
   context: MfaContext,
   pending: PendingIdentity,
@@ -193,7 +193,7 @@ export async function verifySentCode(
   })
 }
 
-/** Makes and sends the code; every attempt the same one. */
+/** Returns the job that makes and sends a code. Every attempt makes the same one. */
 export function sentCodeJob(context: MfaContext): JobType<CodeRequest> {
   return {
     name: jobName,
@@ -266,7 +266,7 @@ async function requireSend(context: MfaContext, channel: Channel, userId: string
   requireAllowed(await context.accounts.throttle.attempt(channel.limit(context), userId), channel.limited())
 }
 
-/** Nobody has proved yet whose number it is: of all accounts together it gets a few messages. @throws AppError too many */
+/** Limits the messages that a number gets for all accounts together, before its owner is proven. @throws AppError too many */
 async function requireEnrollmentSend({ accounts }: MfaContext, channel: Channel, phone: string) {
   if (parseTestNumbers(accounts.config.sms_test_phone_numbers).has(phone)) return
   const { smsToEnroll, smsDaily } = accountLimits(accounts)
@@ -280,7 +280,7 @@ function requireEnabled(context: MfaContext, method: SentMethod): Channel {
   return channel
 }
 
-/** The number in E.164. @throws AppError field_required, invalid_phone */
+/** Returns a number in E.164. @throws AppError field_required, invalid_phone */
 function requirePhone({ accounts }: MfaContext, given: string | undefined): string {
   const text = requireText(given?.trim(), 'phone')
   const testNumbers = parseTestNumbers(accounts.config.sms_test_phone_numbers)

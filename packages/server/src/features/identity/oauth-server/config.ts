@@ -1,7 +1,7 @@
 import { flag, integer, list } from '../../../config/keys.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
-/** Of `auth`: the OAuth 2.0 authorization server. */
+/** Keys of `auth` for the OAuth 2.0 authorization server. */
 export const oauthServerKeys = {
   oauth_provider: Type.Object({
     enabled: flag(false, 'Whether programs of others may ask users for access, by OAuth 2.0.'),

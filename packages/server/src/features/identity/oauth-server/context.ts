@@ -11,7 +11,7 @@ export const accessTokenPrefix = 'basalt_at_'
 export const clientIdPrefix = 'basalt_cid_'
 export const clientSecretPrefix = 'basalt_cs_'
 
-/** What the steps of the authorization server work with. */
+/** Dependencies of the authorization server. */
 export interface OAuthContext {
   readonly config: OAuthServerConfig['oauth_provider']
   readonly database: SystemDatabase
@@ -19,18 +19,18 @@ export interface OAuthContext {
   readonly key: Buffer
   readonly appName: string
   readonly publicBaseUrl: () => string
-  /** After the commit of a revocation: tokens in memory may have ended. */
+  /** Called after the commit of a revocation: tokens in memory may have ended. */
   readonly onRevoke: () => void
   /** Clients that documents describe. */
   readonly documents: ClientDocuments
   readonly throttle: AccountContext['throttle']
-  /** Locks the account of who consents. @throws AppError invalid_token, insufficient_aal */
+  /** Locks the account of the user who consents. @throws AppError invalid_token, insufficient_aal */
   readonly lockGranter: (transaction: Queryable, caller: UserIdentity) => Promise<{ readonly id: string }>
   /** Limits per address are wide. */
   readonly isDevelopment: boolean
 }
 
-/** The issuer identifier (RFC 8414 §2). */
+/** Returns the issuer identifier (RFC 8414 §2). */
 export function issuerOf({ publicBaseUrl }: Pick<OAuthContext, 'publicBaseUrl'>): string {
   return publicBaseUrl().replace(/\/+$/, '')
 }
@@ -40,7 +40,7 @@ export function requireEnabled({ config }: Pick<OAuthContext, 'config'>): void {
   if (!config.enabled) throw oauthServerErrors.oauthProviderDisabled()
 }
 
-/** The access token that a grant gets with its refresh token of this generation. */
+/** Returns the access token that a grant gets with its refresh token of this generation. */
 export function accessTokenOf(
   { key }: Pick<OAuthContext, 'key'>,
   grantId: string,

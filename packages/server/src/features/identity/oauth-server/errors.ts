@@ -1,6 +1,6 @@
 import { defineErrors } from '../../../lib/errors.ts'
 
-/** What the administration of clients answers; the protocol has a shape of its own, see `protocol-error.ts`. */
+/** Errors in the envelope of the API. Those of the protocol have a shape of their own, see `protocol-error.ts`. */
 export const oauthServerErrorTable = {
   oauthProviderDisabled: {
     status: 404,

@@ -14,7 +14,7 @@ export { oauthServerErrorTable } from './errors.ts'
 export { resourceMetadataUrl } from './metadata.ts'
 export { createOAuthTokens, examineClient } from './tokens.ts'
 
-/** Schedules name it whether or not the server is enabled. */
+/** Defines the housekeeping. Schedules name it whether or not the server is enabled. */
 export function defineOAuthHousekeeping(database: SystemDatabase, queue: JobQueue): void {
   queue.define(housekeeping('expired_oauth_cleanup', () => deleteExpiredGrants(database)))
 }
@@ -25,7 +25,7 @@ export interface AuthorizationServer {
   readonly resume: (returned: ReturnToPage) => Promise<FastifyReply>
 }
 
-/** An OAuth 2.0 authorization server: programs of others, let in by the users. */
+/** OAuth 2.0 authorization server: programs of others, let in by the users. */
 export function oauthServer(page: PageContext): AuthorizationServer {
   return {
     feature: {

@@ -13,7 +13,7 @@ export const OAuthError = component(
 /** Headers of every answer with tokens or credentials (RFC 6749 §5.1), and of every error. */
 export const uncached = { 'cache-control': 'no-store', pragma: 'no-cache' } as const
 
-/** The codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2 that are answered here. */
+/** Codes of RFC 6749 §4.1.2.1 and §5.2, RFC 7591 §3.2.2 and RFC 8707 §2 that are answered here. */
 export type ProtocolErrorCode =
   | 'access_denied'
   | 'invalid_client'
@@ -26,7 +26,7 @@ export type ProtocolErrorCode =
   | 'unauthorized_client'
   | 'unsupported_grant_type'
 
-/** An error in the shape of RFC 6749 §5.2, which is not that of the envelope. */
+/** Error in the shape of RFC 6749 §5.2, which is not that of the envelope. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError'
   readonly code: ProtocolErrorCode
@@ -41,10 +41,10 @@ export class ProtocolError extends Error {
   }
 }
 
-/** What the platform finds wrong with bodies, in the words of an endpoint. */
+/** Errors of bodies that the platform rejects, in the words of an endpoint. */
 export interface BodyErrors {
   readonly contentType: string
-  /** For what is malformed. */
+  /** Code of a malformed body. */
   readonly code: ProtocolErrorCode
 }
 
@@ -67,7 +67,7 @@ export function formExpected(): ProtocolError {
   return new ProtocolError(ofForms.code, `Content-Type must be ${ofForms.contentType}`)
 }
 
-/** What the platform found wrong with the request, in the words of the protocol. */
+/** Translates an error of the platform into the words of the protocol. */
 function translate(thrown: unknown, { contentType, code }: BodyErrors): unknown {
   const isOtherType = thrown instanceof AppError && thrown.status === 415
   if (isOtherType || codeOf(thrown) === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {

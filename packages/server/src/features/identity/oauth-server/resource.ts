@@ -2,8 +2,8 @@ import { issuerOf, type OAuthContext } from './context.ts'
 import { ProtocolError } from './protocol-error.ts'
 
 /**
- * The resources that tokens may be asked for (RFC 8707 §2). This server is the only one, and all of it is one resource:
- * the audience of every token.
+ * Rejects tokens for other resources (RFC 8707 §2). This server is the only one, and all of it is one resource: the audience
+ * of every token.
  *
  * @throws ProtocolError invalid_target
  */

@@ -13,7 +13,7 @@ export function isScope(text: string): text is Scope {
   return scopes.some((scope) => scope === text)
 }
 
-/** What a client may do beside tables: a scope of data, and actions. */
+/** Rights of a client, without tables: a scope of data, and actions. */
 export interface Permission {
   readonly scope: Scope
   readonly actions: readonly Action[]
@@ -27,7 +27,7 @@ export function parsePermission(text: string): Permission | undefined {
   return { scope, actions: orderActions(tokens) }
 }
 
-/** The `scope` of answers: the scope of data, then the actions. */
+/** Returns the `scope` of responses: the scope of data, then the actions. */
 export function formatPermission({ scope, actions }: { scope: string; actions: readonly string[] }): string {
   return [scope, ...actions].join(' ')
 }
@@ -44,7 +44,7 @@ function includesAll(list: readonly string[], wanted: readonly string[]): boolea
   return wanted.every((each) => list.includes(each))
 }
 
-/** The scopes that permit at least as much. */
+/** Returns the scopes that permit at least as much. */
 export function permitting(scope: Scope): readonly Scope[] {
   return scopes.slice(scopes.indexOf(scope))
 }
@@ -54,19 +54,19 @@ export function permits(granted: Permission, asked: Permission): boolean {
   return permitting(asked.scope).includes(granted.scope) && includesAll(granted.actions, asked.actions)
 }
 
-/** What a client may do, and with which collections; no tables means all. */
+/** Rights of a client, and the collections they are for; no tables means all. */
 export interface Access extends Permission {
   readonly allowedTables: readonly string[]
 }
 
-/** Whether what was consented to covers what is asked for. */
+/** Returns whether a consent covers a request. */
 export function covers(consented: Access, asked: Access): boolean {
   if (!permits(consented, asked)) return false
   if (consented.allowedTables.length === 0) return true
   return asked.allowedTables.length > 0 && includesAll(consented.allowedTables, asked.allowedTables)
 }
 
-/** Names of collections; a text may be a list with commas. @throws ProtocolError invalid_request */
+/** Reads names of collections; a text may be a list with commas. @throws ProtocolError invalid_request */
 export function readTables(given: readonly string[]): string[] {
   const names = given
     .flatMap((text) => text.split(','))

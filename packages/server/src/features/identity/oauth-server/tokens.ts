@@ -35,17 +35,17 @@ export function createOAuthTokens(
   )
 }
 
-/** What a client opens for a user, or for itself, and what keeps it from that. */
+/** Access of a client for a user, or for itself, and what keeps it from that. */
 export interface ExaminedClient extends OpenedClient {
   readonly name: string
   readonly is_revoked: boolean
   readonly disabled_at: Date | null
-  /** Whether there is a grant in force. */
+  /** True if there is a grant in force. */
   readonly is_granted: boolean
 }
 
 /**
- * The newest grant in force of a client, as an administrator looks at it.
+ * Returns the newest grant in force of a client, as an administrator looks at it.
  *
  * @param clientId as clients present it
  * @param userId null for what the client was given for itself
@@ -74,7 +74,7 @@ export async function examineClient(
     where c.client_id = ${clientId}`)
 }
 
-/** Access tokens in force, by one statement. @param hashes in hexadecimal */
+/** Returns access tokens in force, by one statement. @param hashes in hexadecimal */
 async function openAccessTokens(
   database: SystemDatabase,
   hashes: readonly string[],

@@ -48,7 +48,7 @@ export function readAssertionInput(body: Static<typeof PasskeyAssertion>): Asser
   }
 }
 
-/** What `navigator.credentials.get` answered, in the right form; not verified. */
+/** Response of `navigator.credentials.get` in the right form, not verified. */
 export interface Assertion {
   readonly credentialId: string
   /** Base64url; what the passkey says of whom it belongs to. */
@@ -57,7 +57,7 @@ export interface Assertion {
   readonly response: AuthenticationResponseJSON
 }
 
-/** What an assertion is verified against. */
+/** Values that an assertion is verified against. */
 export interface ExpectedAssertion {
   /** Base64url. */
   readonly challenge: string
@@ -67,7 +67,7 @@ export interface ExpectedAssertion {
   readonly isUserVerificationRequired: boolean
 }
 
-/** What a verified assertion says of its passkey. */
+/** State of a passkey, by a verified assertion. */
 export interface PasskeyUse {
   readonly signCount: number
   readonly isBackedUp: boolean
@@ -76,7 +76,7 @@ export interface PasskeyUse {
 
 const longest = 8192
 
-/** Undefined when the form is wrong. */
+/** Parses an assertion; undefined when the form is wrong. */
 export function parseAssertion(given: unknown): Assertion | undefined {
   if (!isRecord(given) || !isRecord(given.response)) return undefined
   const { id, rawId = id, type, response } = given

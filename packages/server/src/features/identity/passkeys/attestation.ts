@@ -15,14 +15,14 @@ import { algorithms } from './options.ts'
 import { algorithmOf, requireUsableKey } from './public-key.ts'
 import type { RelyingParty } from './relying-party.ts'
 
-/** What `navigator.credentials.create` answered, in the right form; not verified. */
+/** Response of `navigator.credentials.create` in the right form, not verified. */
 export interface Attestation {
   readonly response: RegistrationResponseJSON
   readonly clientData: ClientData
   readonly transports: readonly string[]
 }
 
-/** What is kept of a passkey that has been verified. */
+/** Verified passkey, as it is stored. */
 export interface VerifiedPasskey {
   /** Unpadded base64url. */
   readonly credentialId: string
@@ -51,7 +51,7 @@ export const credential = credentialOf(
   }),
 )
 
-/** Undefined when the form is wrong. */
+/** Parses an attestation; undefined when the form is wrong. */
 export function parseAttestation(given: unknown): Attestation | undefined {
   if (!isRecord(given) || !isRecord(given.response)) return undefined
   const { id, rawId = id, type, response } = given
@@ -154,7 +154,7 @@ function areTransports(value: unknown): value is string[] {
   )
 }
 
-/** Not a view into a larger buffer, which the decoder would read from its beginning. */
+/** Copies bytes: the decoder would read a view into a larger buffer from the beginning of that. */
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(text, 'base64url'))
 }

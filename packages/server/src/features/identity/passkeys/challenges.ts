@@ -12,17 +12,17 @@ import {
 import type { RelyingParty } from './relying-party.ts'
 
 /**
- * What an assertion is asked for. A challenge is good for one of these alone: as second factor of a user, or to sign in,
- * by email or by what the passkey tells. A challenge to sign in never says who: for an address without an account there
- * is one just the same.
+ * Purpose of an assertion. A challenge is good for one of these alone: as second factor of a user, or to sign in, by email
+ * or by the user that the passkey names. A challenge to sign in never says who: for an address without an account there is
+ * one just the same.
  */
 export type ChallengeUse =
   | { readonly kind: 'second_factor'; readonly userId: string }
   | { readonly kind: 'email' }
   | { readonly kind: 'discoverable' }
 
-/** A challenge that has been taken. */
-export interface TakenChallenge {
+/** Challenge that an assertion has used up. */
+export interface SpentChallenge {
   /** Base64url. */
   readonly challenge: string
   /** Undefined when any passkey may answer. */
@@ -46,7 +46,7 @@ export async function insertEnrollment(
     values (${userId}, 'webauthn', 'enroll', ${challenge}, ${expiry})`)
 }
 
-/** Whether there is something for {@link takeEnrollment}. */
+/** Returns whether {@link takeEnrollment} would succeed. */
 export async function isEnrollmentWaiting(
   database: Queryable,
   userId: string,
@@ -97,7 +97,7 @@ export async function requestAssertion(
   return { challenge_id: id, options: requestOptions(party, challenge, verification, allowed) }
 }
 
-/** What has become of a challenge; one that has expired is unknown. */
+/** Returns the state of a challenge; an expired one is unknown. */
 export async function findChallengeState(
   database: Queryable,
   use: ChallengeUse,
@@ -116,7 +116,7 @@ export async function takeChallenge(
   database: Queryable,
   use: ChallengeUse,
   id: string,
-): Promise<TakenChallenge | undefined> {
+): Promise<SpentChallenge | undefined> {
   if (!isUuid(id)) return undefined
   const row = await database.maybeOne<{ challenge: string; credential_ids: string[] | null }>(sql`
     update basalt.mfa_challenges set used_at = now()

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type TObject, Type } from '../../../lib/type.ts'
 
-/** What the browser says of the exchange (WebAuthn L3 §5.8.1); nothing of it is believed before the signature is. */
+/** Statement of the browser about the ceremony (WebAuthn L3 §5.8.1). Nothing of it is believed before the signature is. */
 export interface ClientData {
   readonly type: string
   /** Base64url. */
@@ -26,7 +26,7 @@ export function credentialOf(description: string, response: TObject) {
   )
 }
 
-/** Undefined when it is not base64url of JSON in UTF-8 with the members that must be there. */
+/** Parses client data; undefined unless it is base64url of JSON in UTF-8 with the required members. */
 export function parseClientData(encoded: unknown): ClientData | undefined {
   if (!isBase64url(encoded, longest)) return undefined
   const bytes = Buffer.from(encoded, 'base64url')
@@ -43,12 +43,12 @@ export function parseClientData(encoded: unknown): ClientData | undefined {
   }
 }
 
-/** Pages of other sites that frame ours may not use passkeys (WebAuthn L3 §7.1 and §7.2, crossOrigin, topOrigin). */
+/** Returns whether a page of another site frames ours, which then may not use passkeys (WebAuthn L3 §7.1 and §7.2, crossOrigin, topOrigin). */
 export function isFramed({ crossOrigin, topOrigin }: ClientData): boolean {
   return (crossOrigin !== undefined && crossOrigin !== false) || topOrigin !== undefined
 }
 
-/** Unpadded base64url (RFC 4648 §5) of at least one byte, in its one spelling. */
+/** Returns whether a value is unpadded base64url (RFC 4648 §5) of at least one byte, in its one spelling. */
 export function isBase64url(value: unknown, longestText: number): value is string {
   return (
     typeof value === 'string' &&

@@ -1,6 +1,6 @@
 import { flag } from '../../../config/keys.ts'
 
-/** Of `auth`: passkeys. */
+/** Keys of `auth` for passkeys. */
 export const passkeyKeys = {
   webauthn_enabled: flag(false, 'Whether passkeys may be used.'),
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { MfaContext } from '../mfa/index.ts'
 
-/** What the use cases work with: that of the second factors, and where the server is reached. */
+/** Dependencies of the use cases: those of the second factors, and the address of the server. */
 export interface PasskeyContext {
   readonly mfa: MfaContext
   /** Never made from a request's headers. */

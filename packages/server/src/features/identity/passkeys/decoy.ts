@@ -1,7 +1,7 @@
 import { type AccountKeys, hashCode } from '../accounts/index.ts'
 import type { CredentialDescriptor } from './options.ts'
 
-/** What credential ids of common passkeys look like: bytes, and the transports their browser names. */
+/** Lengths of credential ids of common passkeys, and the transports that browsers name for them. */
 const kinds = [
   { bytes: 16, transports: ['hybrid', 'internal'] },
   { bytes: 20, transports: ['hybrid', 'internal'] },
@@ -11,7 +11,7 @@ const kinds = [
   { bytes: 32, transports: [] },
 ] as const
 
-/** Passkeys that do not exist, always the same for an address: it does not disclose whether there is an account. */
+/** Makes up passkeys, the same ones for an address each time: they do not disclose whether there is an account. */
 export function decoyCredentials(keys: AccountKeys, email: string): CredentialDescriptor[] {
   const derive = (detail: string) => hashCode(keys, 'passkey decoy', email, detail)
   const shape = derive('shape')
@@ -24,8 +24,8 @@ export function decoyCredentials(keys: AccountKeys, email: string): CredentialDe
 }
 
 /**
- * A key (ES256) whose private half does not exist: an assertion for a passkey that is not there is verified against it, and
- * refused after the same work.
+ * Key (ES256) without a private half. An assertion of an unknown passkey is verified against it, and refused after the same
+ * work.
  */
 export const decoyKey = {
   publicKey: Buffer.from(

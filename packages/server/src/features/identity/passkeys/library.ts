@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)
 
 /**
- * The WebAuthn library, read with the first passkey: it takes a quarter of a second and 16 MB that a server without
+ * Returns the WebAuthn library, which is read with the first passkey: it takes a quarter of a second and 16 MB that a server without
  * passkeys can do without.
  */
 export const webauthn = (): typeof import('@simplewebauthn/server') => require('@simplewebauthn/server')

@@ -52,13 +52,13 @@ export const PasskeyRequestOptions = component(
 )
 export type PasskeyRequestOptions = Answered<typeof PasskeyRequestOptions>
 
-/** How long a challenge lasts. */
+/** Lifetime of a challenge. */
 export const challengeSeconds = 300
 
 /** EdDSA, ES256, RS256: what WebAuthn L3 §5.4 advises to offer, in its order. */
 export const algorithms: readonly number[] = [-8, -7, -257]
 
-/** A passkey as the browser receives it. */
+/** Passkey as the browser receives it. */
 export interface CredentialDescriptor {
   readonly credential_id: string
   readonly transports: readonly string[]
@@ -68,7 +68,7 @@ export function createChallenge(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** What a passkey remembers of its user: the bytes of the id as text, the same for good. */
+/** Returns the user handle of a passkey: the bytes of the id as text, the same for good. */
 export function userHandleOf(userId: string): string {
   return Buffer.from(userId, 'utf8').toString('base64url')
 }

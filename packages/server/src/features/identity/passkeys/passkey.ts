@@ -43,13 +43,13 @@ export function describePasskey(stored: StoredPasskey): Answered<typeof Passkey>
 const columns = sql`p.id, p.user_id, p.credential_id, p.public_key, p.transports, p.display_name, p.is_backup_eligible,
   p.is_user_verified, p.created_at, p.last_used_at`
 
-/** The oldest first. */
+/** Returns the passkeys of a user, the oldest first. */
 export async function listPasskeys(database: Queryable, userId: string): Promise<StoredPasskey[]> {
   return await database.many<StoredPasskey>(sql`
     select ${columns} from basalt.passkeys p where p.user_id = ${userId} order by p.created_at, p.id`)
 }
 
-/** Those that an account can be entered with by themselves. One statement, whether there is such an account or not. */
+/** Returns the passkeys that sign in to an account by themselves. It is one statement, with or without such an account. */
 export async function listSignInPasskeys(
   database: Queryable,
   email: string,
@@ -62,9 +62,9 @@ export async function listSignInPasskeys(
 }
 
 /**
- * A passkey by its credential id, locked; before it its user, as {@link lockUser} asks for.
+ * Locks a passkey, and before it its user, as {@link lockUser} requires.
  *
- * @param userId of this user alone
+ * @param userId only owner that is accepted; null: any
  */
 export async function lockPasskey(
   database: Queryable,
@@ -82,7 +82,7 @@ export async function lockPasskey(
     for update of p`)
 }
 
-/** Undefined when the credential id is taken, by whomever. Of several at once one succeeds. */
+/** Adds a passkey; undefined when any user has its credential id. Of several at once one succeeds. */
 export async function insertPasskey(
   database: Queryable,
   userId: string,
@@ -99,7 +99,7 @@ export async function insertPasskey(
 }
 
 /**
- * Keeps what a verified assertion says. False when its counter does not go up, unless the passkey does not count (WebAuthn
+ * Stores the state that a verified assertion states. Returns false when its counter does not go up, unless the passkey does not count (WebAuthn
  * L3 §7.2); nothing is changed then. Of several with the same counter one succeeds.
  */
 export async function recordUse(database: Queryable, id: string, use: PasskeyUse): Promise<boolean> {

@@ -5,10 +5,10 @@ import { webauthnHelpers } from './library.ts'
 const labels = { kty: 1, alg: 3, first: -1, second: -2, third: -3 }
 
 /**
- * Whether signatures can be verified with the key: of a kind that was offered, complete, on its curve (WebAuthn L3
- * §5.8.5). A passkey without would lock its user out.
+ * Rejects a key that cannot verify signatures: of a kind that was not offered, incomplete, off its curve (WebAuthn L3
+ * §5.8.5). A passkey with such a key would lock its user out.
  *
- * @throws Error that says what is wrong, for the log
+ * @throws Error for the log
  */
 export function requireUsableKey(publicKey: Uint8Array): void {
   const jwk = toJwk(webauthnHelpers().decodeCredentialPublicKey(new Uint8Array(publicKey)) as unknown)
@@ -17,7 +17,7 @@ export function requireUsableKey(publicKey: Uint8Array): void {
   if ((asymmetricKeyDetails?.modulusLength ?? 2048) < 2048) throw new Error('the RSA key is too short')
 }
 
-/** The algorithm that the key is for (RFC 9052 §7.1). */
+/** Returns the algorithm of a key (RFC 9052 §7.1). */
 export function algorithmOf(publicKey: Uint8Array): unknown {
   const key = webauthnHelpers().decodeCredentialPublicKey(new Uint8Array(publicKey)) as unknown
   return key instanceof Map ? key.get(labels.alg) : undefined

@@ -3,16 +3,16 @@ import { isLoopback } from '../../../lib/addresses.ts'
 import type { PasskeyContext } from './context.ts'
 import { passkeyErrors } from './errors.ts'
 
-/** Whom passkeys are made for (WebAuthn L3 §4, Relying Party). */
+/** Relying party (WebAuthn L3 §4). */
 export interface RelyingParty {
   /** A domain. */
   readonly id: string
-  /** The only one whose pages may use the passkeys. */
+  /** Only origin whose pages may use the passkeys. */
   readonly origin: string
 }
 
 /**
- * The relying party of a public address. Addresses of this machine stand for `localhost`, which browsers take for a
+ * Returns the relying party of a public address. Addresses of this machine stand for `localhost`, which browsers take for a
  * domain; any other address can have no passkeys.
  */
 export function relyingPartyOf(publicBaseUrl: string): RelyingParty | undefined {

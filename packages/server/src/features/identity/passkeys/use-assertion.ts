@@ -10,19 +10,19 @@ import { userHandleOf } from './options.ts'
 import { lockPasskey, recordUse, type StoredPasskey } from './passkey.ts'
 import type { RelyingParty } from './relying-party.ts'
 
-/** An assertion and what it answers. */
+/** Assertion and the challenge that it answers. */
 export interface AssertionAttempt {
   readonly use: ChallengeUse
   readonly challengeId: string
   readonly assertion: Assertion
   readonly party: RelyingParty
-  /** How to refuse; where it matters whether there is an account, the two are the same. */
+  /** Refusals. Where a difference would disclose an account, the two are the same. */
   readonly refusals: { readonly unknownChallenge: () => AppError; readonly failed: () => AppError }
 }
 
 /**
- * Uses up challenge and counter of an assertion that is right in everything (WebAuthn L3 §7.2). Call it in the transaction
- * that starts the session.
+ * Verifies an assertion, and uses up its challenge and counter (WebAuthn L3 §7.2). Callers start the session in the same
+ * transaction.
  *
  * @throws AppError challenge_used, cloned_authenticator, those of `refusals`
  */
@@ -75,9 +75,9 @@ function keyOf({ public_key, is_backup_eligible }: StoredPasskey) {
 }
 
 /**
- * Whether it was this passkey that was asked (WebAuthn L3 §7.2, steps 5 and 6).
+ * Rejects a passkey that was not requested (WebAuthn L3 §7.2, steps 5 and 6).
  *
- * @throws Error that says why not, for the log
+ * @throws Error for the log
  */
 function requireAsked(
   passkey: StoredPasskey | undefined,

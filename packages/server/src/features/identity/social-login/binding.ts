@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import type { Binding } from './provider-client.ts'
 
 /**
- * The nonce and the PKCE verifier of a sign-in are made from its state by a key of the server, so that the database needs
- * to hold the hash of the state only.
+ * Derives the nonce and the PKCE verifier of a sign-in from its state, by a key of the server. The database then holds only
+ * the hash of the state.
  */
 export function bindState(key: Buffer, provider: string, state: string, redirectUri: string): Binding {
   const derive = (purpose: string) =>

@@ -6,15 +6,15 @@ import { hashToken } from '../../../lib/tokens.ts'
 export const signInSeconds = 600
 
 /**
- * The cookie that binds a sign-in to the browser that began it (RFC 9700 §4.7). One value per browser, so that sign-ins in
- * several windows do not disturb one another. Of https addresses only this host can set it (RFC 6265bis §4.1.3.2).
+ * Returns the names of the cookies that bind a sign-in to its browser (RFC 9700 §4.7). A browser has one value, so that
+ * sign-ins in several windows do not disturb one another. With https only this host can set them (RFC 6265bis §4.1.3.2).
  */
 function cookieNames(isHttps: boolean): { readonly lax: string; readonly crossSite: string } {
   const prefix = isHttps ? '__Host-' : ''
   return { lax: `${prefix}basalt_sign_in`, crossSite: `${prefix}basalt_sign_in_post` }
 }
 
-/** The hash of the browser's value, which is set when there is none. */
+/** Returns the hash of the browser's value, which is set when there is none. */
 export function bindBrowser(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -30,7 +30,7 @@ export function bindBrowser(
   return hashToken(value)
 }
 
-/** The hashes of the values the browser has sent. */
+/** Returns the hashes of the values that the browser has sent. */
 export function browserHashes(request: FastifyRequest, isHttps: boolean): Buffer[] {
   const { lax, crossSite } = cookieNames(isHttps)
   const values = [lax, ...(request.method === 'POST' ? [crossSite] : [])].map((name) =>

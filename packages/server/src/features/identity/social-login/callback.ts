@@ -70,13 +70,13 @@ export async function finish(
   }
 }
 
-/** A fault of ours is answered and logged as everywhere. */
+/** Returns an error for the browser. A fault of the server is thrown, answered and logged as everywhere. */
 function requireAppError(error: unknown): AppError {
   if (error instanceof AppError && error.status !== 500) return error
   throw error
 }
 
-/** Who the provider says it is. @throws AppError provider_denied, missing_code, provider_failed, … */
+/** Returns the person that the provider names. @throws AppError provider_denied, missing_code, provider_failed, … */
 async function identify(
   context: SocialLoginContext,
   provider: string,
@@ -96,7 +96,7 @@ async function identify(
   return { provider, at, ...identified }
 }
 
-/** What that opens: an account, or another way into the account of the session that began it. */
+/** Signs the person in, or links the identity to the account of the session that began it. */
 async function admit(
   context: SocialLoginContext,
   signIn: WaitingSignIn,
@@ -145,7 +145,7 @@ function sendFailure(
   return lead(target, { error: failure.kind, error_description: failure.message }, request, reply)
 }
 
-/** The page that asked for the sign-in, unless the configuration has changed since the start. */
+/** Returns the page that began the sign-in, unless the configuration has changed since. */
 function pageOf(config: RedirectConfig, given: string | undefined): URL | undefined {
   try {
     return findRedirectTarget(config, given)

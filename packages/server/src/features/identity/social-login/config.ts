@@ -27,7 +27,7 @@ const oidcProvider = Type.Object(
   { additionalProperties: false },
 )
 
-/** Of `auth`: signing in with other providers. */
+/** Keys of `auth` for sign-in with other providers. */
 export const socialLoginKeys = {
   oauth_redirect_url: webAddress(
     'Where people return after signing in with a provider, with the tokens in the fragment. Empty: the callback answers JSON.',

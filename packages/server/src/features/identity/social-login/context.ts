@@ -12,16 +12,16 @@ export interface SocialLoginContext {
   readonly registry: ProviderRegistry
   readonly popups: Popups
   readonly secrets: () => SecretBox
-  /** Where providers send browsers back; never made from a request's headers. */
+  /** Address that providers send browsers back to; never made from a request's headers. */
   readonly publicBaseUrl: () => string
   readonly resumeAuthorization: ResumeAuthorization
 }
 
-/** A person who returns from a provider to the page that lets programs in. */
+/** Return of a person from a provider to the page that lets programs in. */
 export interface ReturnToPage {
-  /** Of the authorization request. */
+  /** Query of the authorization request. */
   readonly query: string
-  /** How the sign-in ended. */
+  /** Outcome of the sign-in. */
   readonly outcome: AuthenticationResponse | PendingResponse | AppError
   readonly request: FastifyRequest
   readonly reply: FastifyReply

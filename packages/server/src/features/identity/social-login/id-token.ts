@@ -5,8 +5,8 @@ import { type Json, objectOf } from './providers/provider.ts'
 const toleranceSeconds = 30
 
 /**
- * The claims of an id_token that an application brings (OpenID Connect Core §3.1.3.7). Whom it was issued to is for the
- * caller to compare.
+ * Returns the claims of an id_token that an application brings (OpenID Connect Core §3.1.3.7). Callers compare its
+ * audience.
  *
  * @param keys of the issuer, as its JWKS lists them
  * @returns undefined for what the issuer has not signed, or what has expired

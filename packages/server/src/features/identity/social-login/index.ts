@@ -35,7 +35,7 @@ export interface SocialLoginDeps {
   readonly secrets: () => SecretBox
   readonly publicBaseUrl: () => string
   readonly outbound: Outbound
-  /** Where requests to an address of a provider go instead; for tests. */
+  /** Returns the address that replaces one of a provider; for tests. */
   readonly reachProvider?: ((url: string) => string) | undefined
   readonly resumeAuthorization: ResumeAuthorization
 }
@@ -44,7 +44,7 @@ export interface SocialLogin {
   readonly feature: Feature
   /** Opens a stream that waits for the tokens of a sign-in in another window. */
   readonly openPopup: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
-  /** For the page that lets programs in. */
+  /** Sign-in on the page that lets programs in. */
   readonly forPage: {
     /** Providers that people may sign in with. */
     list(): readonly { readonly name: string; readonly title: string }[]
@@ -62,7 +62,7 @@ export interface SocialLogin {
   }
 }
 
-/** Housekeeping as a job. The schedule names it whether or not auth is enabled. */
+/** Defines the housekeeping. The schedule names it whether or not auth is enabled. */
 export function defineSocialHousekeeping(database: SystemDatabase, queue: JobQueue): void {
   queue.define(housekeeping('social_sign_in_cleanup', () => deleteExpiredSignIns(database)))
 }

@@ -11,7 +11,7 @@ export interface LibraryFetchDeps {
 }
 
 /**
- * The way of `openid-client` to the network. Answers of token endpoints are brought into the form of RFC 6749 §5.1 where
+ * Creates the `fetch` of `openid-client`. Responses of token endpoints are brought into the form of RFC 6749 §5.1 where
  * providers differ from it.
  */
 export function createLibraryFetch({

@@ -24,7 +24,7 @@ import { type Profile, ProviderFailure } from './providers/provider.ts'
 import { deleteIdentities, findIdentity, listIdentities, saveIdentity } from './queries.ts'
 import { type Arrival, lockIdentity, verifiedEmail } from './resolve-account.ts'
 
-/** What an application has got of the provider. */
+/** Tokens that an application got from a provider. */
 export interface LinkBody {
   readonly provider?: string | undefined
   readonly access_token?: string | undefined
@@ -32,8 +32,8 @@ export interface LinkBody {
 }
 
 /**
- * Makes an anonymous user one whom the owner of an access token signs in. Where the provider does not report which client
- * a token was issued to, the identity is unproven: the token may come from any other application.
+ * Gives an anonymous user the identity of an access token. Where the provider does not report which client a token was
+ * issued to, the identity is unproven: the token may come from any other application.
  *
  * @throws AppError only_anonymous, field_required, link_provider_not_configured, user_info_failed, foreign_token, …
  */
@@ -116,7 +116,7 @@ export async function linkArrival(
   })
 }
 
-/** An unproven identity is free to the person who proves it. @throws AppError identity_of_another, identity_already_linked */
+/** Rejects an identity that is proven already; an unproven one is free to its owner. @throws AppError identity_of_another, identity_already_linked */
 async function requireFree(
   database: Queryable,
   provider: string,

@@ -72,7 +72,7 @@ export class Popups {
     return reply
   }
 
-  /** Whether a stream with this id was opened by the browser and still waits. */
+  /** Returns whether the browser opened a stream with this id, which still waits. */
   async isOpen(idHash: Buffer, browserHashes: readonly Buffer[]): Promise<boolean> {
     const found = await this.#deps.database.count(sql`
       select from basalt.social_popups where id_hash = ${idHash} and answer is null

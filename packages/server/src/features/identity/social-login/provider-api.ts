@@ -10,7 +10,7 @@ export interface ProviderApiDeps extends Pick<ProviderApi, 'tokenAnswer' | 'clai
   readonly accessToken: string
 }
 
-/** What descriptions of providers read profiles from, with one access token. */
+/** API of a provider with one access token, which descriptions of providers read profiles from. */
 export function createProviderApi({
   transport,
   settings,

@@ -18,13 +18,13 @@ import {
 } from './providers/provider.ts'
 import type { Transport } from './transport.ts'
 
-/** How long the discovery document of a provider is used. */
+/** Lifetime of the discovery document of a provider. */
 const discoveryMs = 24 * 60 * 60 * 1000
 
-/** What token endpoints call a refresh token that has ended: RFC 6749 §5.2, GitHub. */
+/** Error codes of token endpoints for a refresh token that has ended: RFC 6749 §5.2, GitHub. */
 const revokedErrors: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token'])
 
-/** What binds an answer of the provider to the request it belongs to. */
+/** Values that bind a response of the provider to its request. */
 export interface Binding {
   readonly redirectUri: string
   readonly state: string
@@ -57,7 +57,7 @@ export class ProviderClient {
     this.#deps = deps
   }
 
-  /** Where the browser is sent. @throws ProviderFailure */
+  /** Returns the address that the browser is sent to. @throws ProviderFailure */
   async createAuthorizationUrl(binding: Binding): Promise<URL> {
     const { provider } = this
     const library = await import('openid-client')
@@ -114,7 +114,7 @@ export class ProviderClient {
     }, answers)
   }
 
-  /** Who an access token belongs to, and whether it was issued to this client. @throws ProviderFailure */
+  /** Returns the owner of an access token, and whether it was issued to this client. @throws ProviderFailure */
   async inspect(accessToken: string): Promise<{ readonly profile: Profile; readonly audience: Audience }> {
     const { provider } = this
     return await this.#use(async (configuration) => {
@@ -129,7 +129,7 @@ export class ProviderClient {
   }
 
   /**
-   * Who an id_token belongs to that an application brings, and whether it was issued to this client.
+   * Returns the owner of an id_token that an application brings, and whether it was issued to this client.
    *
    * @returns undefined when it is not one of the provider, or has expired @throws ProviderFailure
    */
@@ -224,7 +224,7 @@ export class ProviderClient {
     }
   }
 
-  /** A configuration of its own for each use, with no key in memory: keys that were rotated are seen at once. */
+  /** Creates a configuration for each use, with no key in memory: rotated keys are seen at once. */
   async #configure(): Promise<Configuration> {
     const { provider, settings } = this
     const library = await import('openid-client')
@@ -319,12 +319,12 @@ export class ProviderClient {
   }
 }
 
-/** The configuration allows http for providers on this machine only. */
+/** Returns whether http is allowed: the configuration allows it for providers on this machine only. */
 function isInsecure({ extra }: ClientSettings): boolean {
   return extra.issuer_url?.startsWith('http:') === true
 }
 
-/** Of the library's errors: what was wrong, without what was sent. */
+/** Returns what was wrong by the library's error, without what was sent. */
 function describe(error: unknown): string {
   const { cause, error: name, error_description: description } = error as Readonly<Record<string, unknown>>
   if (cause instanceof ProviderFailure) return cause.message

@@ -12,8 +12,8 @@ interface Identified {
 }
 
 /**
- * What of a provider's tokens is stored; nothing unless the provider is configured to keep them. Some send a refresh token
- * the first time only (Google): the one before is kept on.
+ * Seals the tokens of a provider, unless the provider is not configured to keep them. Some send a refresh token the first
+ * time only (Google): then the one before stays.
  */
 export async function keepTokens(
   database: Queryable,
@@ -51,7 +51,7 @@ async function findRefreshToken(
   return row && openTokens(secrets, identity, row.tokens)?.refreshToken
 }
 
-/** Undefined when no key opens them. */
+/** Opens stored tokens; undefined when no key opens them. */
 export function openTokens(
   secrets: () => SecretBox,
   identity: Identified,

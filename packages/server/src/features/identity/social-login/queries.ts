@@ -5,7 +5,7 @@ import { type Answered, component, nullable, timestamp } from '../../../http/sch
 import { Type } from '../../../lib/type.ts'
 import { signInSeconds } from './browser-cookie.ts'
 
-/** A sign-in that waits for the provider's answer. */
+/** Sign-in that waits for the response of the provider. */
 export interface WaitingSignIn {
   readonly redirect_to: string | null
   readonly popup_hash: Buffer | null
@@ -34,7 +34,7 @@ export async function insertSignIn(database: Queryable, signIn: NewSignIn): Prom
       now() + make_interval(secs => ${signInSeconds}::int))`)
 }
 
-/** Uses a state up. Undefined when it is not one of this provider and browser, was used or has expired. */
+/** Uses a state up; undefined when it is not one of this provider and browser, was used or has expired. */
 export async function consumeSignIn(
   database: Queryable,
   signIn: {
@@ -99,14 +99,14 @@ export interface KeptTokens {
   /** Encrypted; undefined: tokens are not kept. */
   readonly sealed?: string | undefined
   readonly expiresInSeconds?: number | undefined
-  /** Whether a refresh token is among them. */
+  /** True if a refresh token is among them. */
   readonly isRenewable: boolean
 }
 
 /** Providers that never let a token expire send seconds of any length; a century is as good. */
 const longestSeconds = 3_155_760_000
 
-/** When the tokens expire, by the clock of the database, which decides when they are renewed; null: never. */
+/** Returns the expiry of tokens by the clock of the database, which decides when they are renewed; null: never. */
 export function expiryOf({ expiresInSeconds: seconds }: Pick<KeptTokens, 'expiresInSeconds'>) {
   const bounded = seconds === undefined ? null : Math.min(seconds, longestSeconds)
   return sql`now() + make_interval(secs => ${bounded}::float8)`
@@ -145,7 +145,7 @@ export async function deleteExpiredSignIns(database: Queryable): Promise<void> {
   await deleteInBatches(database, 'social_popups', sql`expires_at < now()`)
 }
 
-/** How many secrets of clients, set by administrators, each key has sealed. */
+/** Counts the secrets of clients that administrators have set, by the key that has sealed them. */
 export async function countClientSecretsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
   const rows = await database.many<{ key: string; count: number }>(sql`
     select split_part(change ->> 'sealed_secret', '.', 1) as key, count(*)::int as count

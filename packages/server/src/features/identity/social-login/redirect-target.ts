@@ -4,7 +4,7 @@ import { socialLoginErrors } from './errors.ts'
 export type RedirectConfig = Pick<SocialLoginConfig, 'oauth_redirect_url' | 'oauth_return_to_allowlist'>
 
 /**
- * Where the browser goes after a sign-in. Asked at the start and again at the callback.
+ * Returns the address that the browser goes to after a sign-in. It is checked at the start and again at the callback.
  *
  * @returns undefined when no redirect is configured and none was asked for
  * @throws AppError invalid_redirect_to

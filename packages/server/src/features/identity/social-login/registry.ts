@@ -12,7 +12,7 @@ import { type BuiltInProvider, builtInProviders } from './providers/index.ts'
 import { createOidcProvider } from './providers/oidc.ts'
 import type { ClientSettings, Provider } from './providers/provider.ts'
 
-/** What an administrator may change of a provider. */
+/** Change of a provider by an administrator. */
 export interface ProviderChange {
   readonly enabled?: boolean | undefined
   readonly client_id?: string | undefined
@@ -20,7 +20,7 @@ export interface ProviderChange {
   readonly store_provider_tokens?: boolean | undefined
 }
 
-/** A change as stored: the secret is encrypted. */
+/** Change as it is stored: the secret is encrypted. */
 type StoredChange = Omit<ProviderChange, 'client_secret'> & { readonly sealed_secret?: string }
 
 interface Entry {
@@ -39,7 +39,7 @@ export interface RegistryDeps extends ClientDeps {
 const key = 'social_providers'
 const topic = 'social_providers'
 
-/** The providers of the configuration with what administrators have changed of them, in force on every node. */
+/** Providers of the configuration with the changes of administrators, in force on every node. */
 export class ProviderRegistry {
   readonly #deps: RegistryDeps
   #changes: Readonly<Record<string, StoredChange>> = {}
@@ -59,18 +59,18 @@ export class ProviderRegistry {
     })
   }
 
-  /** The client at an enabled provider. */
+  /** Returns the client at an enabled provider. */
   find(name: string): ProviderClient | undefined {
     const entry = this.#entries.get(name)
     return entry?.isEnabled === true && findMissing(entry.client) === undefined ? entry.client : undefined
   }
 
-  /** The client at a provider, enabled or not. */
+  /** Returns the client at a provider, enabled or not. */
   findAny(name: string): ProviderClient | undefined {
     return this.#entries.get(name)?.client
   }
 
-  /** Those that people may sign in with. */
+  /** Returns the providers that people may sign in with. */
   listUsable(): { readonly name: string; readonly title: string }[] {
     return [...this.#entries.keys()].flatMap((name) => {
       const title = this.find(name)?.provider.title
@@ -202,7 +202,7 @@ export class ProviderRegistry {
   }
 }
 
-/** The first key that the provider cannot work without. */
+/** Returns the first missing key that the provider cannot work without. */
 export function findMissing({ provider, settings }: ProviderClient): string | undefined {
   if (settings.clientId === '') return 'client_id'
   const isPublic = settings.extra.issuer_url !== undefined

@@ -18,7 +18,7 @@ import { keepTokens } from './provider-tokens.ts'
 import type { Profile } from './providers/provider.ts'
 import { findIdentity, saveIdentity } from './queries.ts'
 
-/** A person, as a provider has just identified them. */
+/** Person whom a provider has just identified. */
 export interface Arrival {
   readonly provider: string
   readonly at: ProviderClient
@@ -68,7 +68,7 @@ export async function signInArrival(
   return response
 }
 
-/** One sign-in or link of an identity at a time. */
+/** Locks an identity: it signs in or is linked once at a time. */
 export async function lockIdentity(
   database: Queryable,
   { provider, profile }: Pick<Arrival, 'provider' | 'profile'>,
@@ -76,12 +76,12 @@ export async function lockIdentity(
   await takeTransactionLock(database, `social identity ${provider} ${profile.subject}`)
 }
 
-/** The address, if the provider vouches for it; normalized. */
+/** Returns the normalized address, if the provider vouches for it. */
 export function verifiedEmail({ email, isEmailVerified }: Profile): string | undefined {
   return isEmailVerified && email !== undefined ? normalizeEmail(email) : undefined
 }
 
-/** An identity that was linked by an access token of unknown audience opens no account. */
+/** Returns the user of a proven identity. One that was linked by a token of unknown audience opens no account. */
 async function findProvenUser(
   database: Queryable,
   { provider, profile }: Pick<Arrival, 'provider' | 'profile'>,

@@ -20,7 +20,7 @@ export interface StartQuery {
   readonly redirect_to?: string
   /** Id of the stream that waits for the tokens. */
   readonly state?: string
-  /** What {@link beginLink} has answered. */
+  /** Ticket of {@link beginLink}. */
   readonly link?: string
   readonly confirm?: string
 }
@@ -120,7 +120,7 @@ export async function requireStart({ accounts }: SocialLoginContext, request: Fa
   await requireAttempt(accounts.throttle, limit, addressKey(request))
 }
 
-/** Says whom the sign-in is for, before it begins: a page of another site can open this address too. */
+/** Sends a page that says whom the sign-in is for: a page of another site can open this address too. */
 async function sendConfirmation(
   context: SocialLoginContext,
   { provider: { title } }: ProviderClient,
@@ -153,7 +153,7 @@ async function sendConfirmation(
   )
 }
 
-/** What only the page that this browser was shown leads to. */
+/** Returns the value that only the page of this browser leads to. */
 function confirmationOf({ accounts }: SocialLoginContext, browserHash: Buffer, ...about: string[]): string {
   return createHmac('sha256', accounts.keys.codes)
     .update(JSON.stringify(['social confirmation', browserHash.toString('hex'), ...about]))

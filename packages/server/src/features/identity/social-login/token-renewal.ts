@@ -14,7 +14,7 @@ const windowSeconds = 600
 const batchSize = 8
 /** Longer than a provider may take: another node renews what this one has not by then. */
 const claimSeconds = 60
-/** After a failure; doubled for each one in a row. */
+/** Pause after a failure, doubled for each one in a row. */
 const firstPauseSeconds = 60
 const longestPauseSeconds = 21_600
 
@@ -22,7 +22,7 @@ interface Payload {
   readonly window_seconds?: number
 }
 
-/** Stored tokens are renewed before they expire. @param context undefined without auth: there are none */
+/** Defines the job that renews stored tokens before they expire. @param context undefined without auth: there are none */
 export function defineTokenRenewal(queue: JobQueue, context: SocialLoginContext | undefined): void {
   queue.define<Payload>({
     name: 'oauth_provider_tokens_refresh',
@@ -106,7 +106,7 @@ async function renew(context: SocialLoginContext, identity: ClaimedIdentity): Pr
   }
 }
 
-/** A sign-in meanwhile has brought other tokens: those stay. */
+/** Stores renewed tokens, unless a sign-in has brought others meanwhile. */
 function unchanged({ provider, subject, tokens }: ClaimedIdentity) {
   return sql`provider = ${provider} and subject = ${subject} and tokens = ${tokens}`
 }

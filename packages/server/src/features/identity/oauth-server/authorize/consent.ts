@@ -14,7 +14,7 @@ interface ConsentRow extends Pick<Access, 'scope' | 'actions'> {
   readonly [column: string]: unknown
 }
 
-/** A code for a client that the user has consented to already; undefined: the user has to be asked. @throws AppError invalid_token, insufficient_aal */
+/** Issues a code to a client that the user has consented to already; undefined: the user has to be asked. @throws AppError invalid_token, insufficient_aal */
 export async function issueConsented(
   context: OAuthContext,
   request: AuthorizationRequest,

@@ -9,7 +9,7 @@ import { type Access, permit, readTables } from '../scopes.ts'
 
 const stateLimitBytes = 2048
 
-/** What a client asks with, as it was sent. */
+/** Parameters of a client, as they were sent. */
 export interface Parameters {
   readonly response_type?: string | undefined
   readonly client_id?: string | undefined
@@ -24,14 +24,14 @@ export interface Parameters {
   readonly encodedState?: string | undefined
 }
 
-/** Where an answer may go. */
+/** Address that a response may go to. */
 export interface Target {
   readonly client: ClientRow
   readonly redirectUri: string
   readonly encodedState: string | undefined
 }
 
-/** A request for authorization that may be granted (RFC 6749 §4.1.1). */
+/** Request for authorization that may be granted (RFC 6749 §4.1.1). */
 export interface AuthorizationRequest extends Target, Access {
   readonly state: string
   readonly encodedState: string
@@ -48,7 +48,7 @@ const single = [
   'code_challenge_method',
 ] as const
 
-/** What an answer to the client is made of. */
+/** Parameters that a response to the client is made of. */
 export const answering = ['client_id', 'redirect_uri', 'state'] as const
 
 /**
@@ -85,7 +85,7 @@ function encode(state: string | null | undefined): string | undefined {
   return state == null ? undefined : encodeURIComponent(state)
 }
 
-/** What must not stand in an address as it is, should a client have sent it so. */
+/** Encodes the characters that an address must not have, should a client have sent them. */
 function encodeRest(encoded: string | undefined): string | undefined {
   return encoded?.replace(/[^!$%&'()*+,\-./0-9:;=?@A-Z_a-z~]/gu, (character) => encodeURIComponent(character))
 }
@@ -126,7 +126,7 @@ export async function checkRequest(
   return { client, redirectUri, ...permission, state, encodedState, codeChallenge, allowedTables }
 }
 
-/** Who asks, and an address of theirs: only there may an error be sent (RFC 6749 §4.1.2.1). @throws ProtocolError */
+/** Returns the client and one of its addresses: only there may an error be sent (RFC 6749 §4.1.2.1). @throws ProtocolError */
 export async function requireTarget(
   { database, documents }: OAuthContext,
   parameters: Parameters,

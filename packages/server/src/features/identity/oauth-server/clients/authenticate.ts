@@ -7,15 +7,15 @@ import { ProtocolError } from '../protocol-error.ts'
 import { isDocumentAddress } from './documents.ts'
 import { type ClientRow, findClient } from './queries.ts'
 
-/** The client with this id; a mistyped id costs no query. A client that its document describes is known once it has asked. */
+/** Returns a client; a mistyped id costs no query. A client that its document describes is known once it has asked. */
 export async function findKnownClient(database: Queryable, clientId: string): Promise<ClientRow | undefined> {
   const mayBe = isToken(clientIdPrefix, clientId) || isDocumentAddress(clientId)
   return mayBe ? await findClient(database, clientId) : undefined
 }
 
 /**
- * Who calls the token endpoint (RFC 6749 §2.3): a confidential client by its secret, in the body or by HTTP Basic, a public
- * one by its id.
+ * Authenticates the caller of the token endpoint (RFC 6749 §2.3): a confidential client by its secret, in the body or by HTTP
+ * Basic, a public one by its id.
  *
  * @throws ProtocolError invalid_client, invalid_request
  */

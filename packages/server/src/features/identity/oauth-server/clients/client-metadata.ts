@@ -3,12 +3,12 @@ import { isScope } from '../scopes.ts'
 import { findNameProblem } from './client-name.ts'
 import { findRedirectUriProblem } from './redirect-uri.ts'
 
-/** What a client says of itself (RFC 7591 §2), as far as it matters here. */
+/** Metadata of a client (RFC 7591 §2), as far as it matters here. */
 export interface ClientMetadata {
   readonly name: string | undefined
   readonly redirectUris: readonly string[]
   readonly scopes: readonly string[]
-  /** How it authenticates at the token endpoint; undefined: it does not say. */
+  /** Authentication at the token endpoint; undefined: it does not say. */
   readonly authentication: string | undefined
 }
 
@@ -50,7 +50,7 @@ function readRedirectUris(given: unknown): readonly string[] {
   return [...new Set(given)]
 }
 
-/** Those that are permitted of what the client lists; without a list all that are. */
+/** Returns the permitted scopes that the client lists; without a list all of them. */
 function readScopes(given: string | undefined, permitted: readonly string[]): readonly string[] {
   if (given === undefined) return permitted
   const scopes = given.split(' ').filter((scope) => isScope(scope) && permitted.includes(scope))
@@ -58,7 +58,7 @@ function readScopes(given: string | undefined, permitted: readonly string[]): re
   return [...new Set(scopes)]
 }
 
-/** A list that has to have this member; absent, it is that alone. */
+/** Reads a list that has to have this member; absent, it is that alone. */
 function requireMember(given: Readonly<Record<string, unknown>>, name: string, member: string) {
   const list = given[name] ?? [member]
   if (!isTextList(list) || !list.includes(member)) throw invalid(`${name}: expected a list with ${member}`)

@@ -1,7 +1,7 @@
 import { isStorableText } from '../../../../lib/storable-text.ts'
 
 export const nameLimit = 200
-/** What reorders the text around it on the page that asks for consent (Unicode Standard Annex #9, §2). */
+/** Characters that reorder the text around them on the page that asks for consent (Unicode Standard Annex #9, §2). */
 const controls = '\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069'
 const directional = new RegExp(`[${controls}]`)
 /** Form of names that are not blank, for the API document. */

@@ -20,7 +20,7 @@ export interface ClientDocumentsDeps {
   /** Scopes that such clients may ask for. */
   readonly permittedScopes: readonly string[]
   readonly outbound: Outbound
-  /** Where requests to an address go instead; for tests. */
+  /** Returns the address that replaces another one; for tests. */
   readonly reach?: ((url: string) => string) | undefined
   /** Counts what an address causes to be fetched. @throws AppError too_many_requests */
   readonly requireFetch: (address: string) => Promise<void>
@@ -41,7 +41,7 @@ export class ClientDocuments {
   }
 
   /**
-   * The client that a document describes, fetched anew when it is too old.
+   * Returns the client that a document describes. The document is fetched anew when it is too old.
    *
    * @param address of the caller
    * @returns undefined for what cannot be the address of a document, or while documents are not read
@@ -58,7 +58,7 @@ export class ClientDocuments {
     return await fetching
   }
 
-  /** One whose document need not be fetched. */
+  /** Returns a client whose document need not be fetched. */
   async #findUsable(clientId: string): Promise<ClientRow | undefined> {
     const known = await findDocumentedClient(this.#deps.database, clientId)
     return known?.is_fresh === true || known?.revoked_at instanceof Date ? known : undefined
@@ -105,7 +105,7 @@ export class ClientDocuments {
 }
 
 /**
- * Whether a text is an address of a document, in its normal form: what compares equal is equal, and neither dot segments
+ * Returns whether a text is an address of a document, in its normal form: what compares equal is equal, and neither dot segments
  * nor another spelling of the host name one document twice.
  */
 export function isDocumentAddress(text: string): boolean {

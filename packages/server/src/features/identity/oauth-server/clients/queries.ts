@@ -32,7 +32,7 @@ export const OAuthClient = component(
 )
 export type OAuthClient = Answered<typeof OAuthClient>
 
-/** A row of `basalt.oauth_clients`. */
+/** Client as it is stored. */
 export interface ClientRow {
   readonly id: string
   readonly app_id: string | null
@@ -42,7 +42,7 @@ export interface ClientRow {
   readonly secret_hash: Buffer | null
   readonly redirect_uris: readonly string[]
   readonly scopes: readonly string[]
-  /** Who has registered it: an administrator, itself, or none: its id is the address of its document. */
+  /** Origin of the registration: an administrator, the client itself, or the document at the address that is its id. */
   readonly source: 'administrator' | 'registration' | 'document'
   readonly created_at: Date
   readonly updated_at: Date
@@ -59,7 +59,7 @@ export type NewClient = Pick<ClientRow, 'client_id' | 'name' | 'client_type' | '
 const columns = sql`c.id, c.app_id, c.client_id, c.name, c.client_type, c.secret_hash, c.redirect_uris, c.scopes,
   c.source, c.created_at, c.updated_at, c.revoked_at`
 
-/** Of one client at a time, by an index: a page costs what its clients were given, not what all were. */
+/** Joins of counts, of one client at a time by an index: a page costs what its clients were given, not what all were. */
 const counts = sql`
   left join lateral (
     select count(*)::int as grants, max(g.last_issued_at) as last_issued_at,
@@ -92,7 +92,7 @@ export async function describeClient(
     select ${described} from basalt.oauth_clients c ${counts} where c.client_id = ${clientId}`)
 }
 
-/** The newest first, revoked ones too, and how many there are. */
+/** Returns clients, the newest first, revoked ones too, and their number. */
 export async function listClients(
   database: Queryable,
   {
@@ -113,7 +113,7 @@ export async function listClients(
   return { items, total }
 }
 
-/** Undefined when there is no such app. */
+/** Adds a client; undefined when there is no such app. */
 export async function insertClient(database: Queryable, client: NewClient): Promise<ClientRow | undefined> {
   const insert = database.one<ClientRow>(sql`
     insert into basalt.oauth_clients as c
@@ -163,7 +163,7 @@ export type DocumentedClient = Pick<ClientRow, 'client_id' | 'name'> & {
   readonly lifetimeSeconds: number
 }
 
-/** A client that its document describes, and whether that is to be used still. */
+/** Returns a client that its document describes, and whether the document is still fresh. */
 export async function findDocumentedClient(
   database: Queryable,
   clientId: string,

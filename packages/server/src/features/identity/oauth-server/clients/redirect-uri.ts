@@ -1,4 +1,4 @@
-/** With any port, a number with leading zeros included (RFC 3986 §3.2.3); one over 65535 is no address. */
+/** Origin with any port, a number with leading zeros included (RFC 3986 §3.2.3); one over 65535 is no address. */
 const loopback = /^http:\/\/(localhost|127\.0\.0\.1)(?::\d+)?(?=\/|$)/
 const lengthLimit = 2048
 
@@ -10,7 +10,7 @@ export const redirectUri = {
   maxLength: lengthLimit,
 } as const
 
-/** What is wrong with an address that a client wants people sent back to. */
+/** Returns what is wrong with an address that a client wants people sent back to. */
 export function findRedirectUriProblem(uri: string): string | undefined {
   if (uri.length > lengthLimit || !/^[!-~]+$/.test(uri) || uri.includes('\\') || !URL.canParse(uri)) {
     return `invalid redirect URI: ${uri.slice(0, 200)}`
@@ -29,13 +29,13 @@ export function findRedirectUriProblem(uri: string): string | undefined {
   return undefined
 }
 
-/** Of a native app (RFC 8252 §7.3). */
+/** Returns whether an address is one of a native app (RFC 8252 §7.3). */
 export function isLoopbackRedirect(uri: string): boolean {
   return loopback.test(uri) && URL.canParse(uri)
 }
 
 /**
- * Whether an address is a registered one: character by character (RFC 9700 §2.1), but for the port of a loopback address,
+ * Returns whether an address is a registered one: character by character (RFC 9700 §2.1), but for the port of a loopback address,
  * which a native app cannot know before (RFC 8252 §7.3).
  */
 export function isRegistered(registered: readonly string[], uri: string): boolean {
