@@ -157,7 +157,9 @@ describe('GET /api/openapi.json', () => {
       const body = ['get', 'delete'].includes(method) ? undefined : {}
       const { status } = await app.request(method.toUpperCase(), path.replace(/\{\w+\}/g, '1'), { body })
       // A token may be sent, or need not.
-      const isOptional = operationId === 'accounts.confirmMagicLink'
+      const isOptional = ['accounts.confirmMagicLink', 'storage.list', 'storage.download'].includes(
+        operationId,
+      )
       // What is signed in with is in the body.
       const isSignIn = security?.length === 0 && /^\/api\/(admin\/auth|auth\/(login|refresh))$/.test(path)
       const needed = status === 401 && !isSignIn ? [{ bearer: [] }] : []

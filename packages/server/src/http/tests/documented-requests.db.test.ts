@@ -2,6 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, notes } from '../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../test/test-app.ts'
 
+interface Body {
+  readonly required?: readonly string[]
+}
+
 interface Operation {
   readonly operationId: string
   readonly method: string
@@ -9,18 +13,21 @@ interface Operation {
   readonly parameters?: readonly { readonly schema: { readonly format?: string } }[]
   readonly requestBody?: {
     readonly required?: boolean
-    readonly content: Readonly<Record<string, { readonly schema: { readonly required?: readonly string[] } }>>
+    readonly content: Readonly<Record<string, { readonly schema: Body & { readonly $ref?: string } }>>
   }
 }
 
 let app: TestApp
 let operations: Operation[]
+let schemas: Readonly<Record<string, Body>>
 
 beforeAll(async () => {
   app = await createTestApp({ setup: notes })
-  const { paths } = (await app.request('GET', '/api/openapi.json')).json as {
+  const { paths, components } = (await app.request('GET', '/api/openapi.json')).json as {
     paths: Record<string, Record<string, Omit<Operation, 'method' | 'path'>>>
+    components: { schemas: Record<string, Body> }
   }
+  schemas = components.schemas
   operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
   )
@@ -54,7 +61,8 @@ describe('GET /api/openapi.json says what handlers ask for', () => {
         requestBody?.content['application/json'] !== undefined && path !== '/api/admin/auth/logout',
     )
     const answers = (await askAll(asked, alice)).map(({ operation, ...answer }) => {
-      const { required = [] } = operation.requestBody?.content['application/json']?.schema ?? {}
+      const { $ref = '', ...schema } = operation.requestBody?.content['application/json']?.schema ?? {}
+      const { required = [] } = schemas[$ref.replace('#/components/schemas/', '')] ?? schema
       return { name: operation.operationId, required, ...answer }
     })
     const found = answers.flatMap(({ name, required, message }) => {
