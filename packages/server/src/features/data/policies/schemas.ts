@@ -1,31 +1,49 @@
-import { type Answered, component } from '../../../http/schemas.ts'
+import { type Answered, checkedByHandler, component } from '../../../http/schemas.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
 const closed = { additionalProperties: false }
 
-/** Caller by user, key, client or claims. The fields that a kind takes are checked by hand, for the message. */
+/**
+ * Fields that a kind of caller takes, for the API document. They are checked by hand, for the message.
+ */
+const fieldsByKind = {
+  if: { properties: { kind: { const: 'user' } } },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: { oneOf: [{ required: ['id'] }, { required: ['email'] }] },
+  else: {
+    if: { properties: { kind: { const: 'claims' } } },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { required: ['userId'] },
+    else: { not: { required: ['id', 'email'] } },
+  },
+}
+
+/** Caller by user, key, client or claims. */
 export const CallerReference = component(
   'CallerReference',
-  Type.Object(
-    {
-      kind: Type.Enum(['user', 'key', 'client', 'anonymous', 'claims'], {
-        description:
-          '`user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`.',
-      }),
-      id: Type.Optional(Type.String({ maxLength: 100 })),
-      email: Type.Optional(Type.String({ maxLength: 1024 })),
-      aal: Type.Optional(Type.Enum(['aal1', 'aal2'], { description: 'aal1 unless given.' })),
-      sessionId: Type.Optional(Type.String({ maxLength: 100 })),
-      clientId: Type.Optional(Type.String({ maxLength: 2048 })),
-      userId: Type.Optional(Type.String({ maxLength: 100 })),
-      scope: Type.Optional(
-        Type.Enum(['*', 'readonly', 'readwrite'], { description: 'Of a client: as granted unless given.' }),
-      ),
-      tables: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 1000 })),
-      emailVerified: Type.Optional(Type.Boolean()),
-      isAnonymous: Type.Optional(Type.Boolean()),
-    },
-    closed,
+  checkedByHandler(
+    fieldsByKind,
+    Type.Object(
+      {
+        kind: Type.Enum(['user', 'key', 'client', 'anonymous', 'claims'], {
+          description:
+            '`user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`.',
+        }),
+        id: Type.Optional(Type.String({ maxLength: 100 })),
+        email: Type.Optional(checkedByHandler({ format: 'email' }, Type.String({ maxLength: 1024 }))),
+        aal: Type.Optional(Type.Enum(['aal1', 'aal2'], { description: 'aal1 unless given.' })),
+        sessionId: Type.Optional(checkedByHandler({ format: 'uuid' }, Type.String({ maxLength: 100 }))),
+        clientId: Type.Optional(Type.String({ maxLength: 2048 })),
+        userId: Type.Optional(checkedByHandler({ format: 'uuid' }, Type.String({ maxLength: 100 }))),
+        scope: Type.Optional(
+          Type.Enum(['*', 'readonly', 'readwrite'], { description: 'Of a client: as granted unless given.' }),
+        ),
+        tables: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 1000 })),
+        emailVerified: Type.Optional(Type.Boolean()),
+        isAnonymous: Type.Optional(Type.Boolean()),
+      },
+      closed,
+    ),
   ),
 )
 export type CallerReference = Static<typeof CallerReference>
