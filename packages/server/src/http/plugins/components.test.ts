@@ -26,6 +26,11 @@ describe('components of the API document', () => {
     })
   })
 
+  test('a choice of texts has their type', () => {
+    const document = collectComponents({ paths: { one: Type.Enum(['a', 'b']), two: Type.Enum(['a', 1]) } })
+    expect(document.paths).toEqual({ one: { type: 'string', enum: ['a', 'b'] }, two: { enum: ['a', 1] } })
+  })
+
   test('two different schemas of one name are an error', () => {
     const other = component('Track', Type.Object({ title: Type.String() }))
     expect(() => collectComponents({ paths: { one: Track, two: other } })).toThrow(

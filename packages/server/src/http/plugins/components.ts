@@ -25,7 +25,7 @@ export function collectComponents<Document extends { components?: object; paths?
     if (Array.isArray(value)) return value.map(visit)
     if (typeof value !== 'object' || value === null) return value
     const { documented, ...rest } = value as Part & { documented?: Documented }
-    const part = { ...rest, ...documented?.keywords }
+    const part = typeTexts({ ...rest, ...documented?.keywords })
     const visited = Object.fromEntries(Object.entries(part).map(([name, each]) => [name, visit(each)]))
     const name = documented?.component
     if (name === undefined) {
@@ -50,4 +50,11 @@ export function collectComponents<Document extends { components?: object; paths?
       responses: { Error: errorResponse },
     },
   }
+}
+
+/** Adds the type of texts to a choice of them: generators do not read it from the values. */
+function typeTexts(part: Part): Part {
+  const { enum: values, type } = part
+  const isUntyped = type === undefined && Array.isArray(values)
+  return isUntyped && values.every((value) => typeof value === 'string') ? { type: 'string', ...part } : part
 }
