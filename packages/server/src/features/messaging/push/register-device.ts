@@ -29,7 +29,7 @@ export const deviceMembers = {
     { missing: () => pushErrors.invalidPush('token is required') },
     checkedByHandler(
       { maxLength: tokenLimit, pattern: '^[^\\u0000]*$' },
-      Type.String({ minLength: 1, description: 'Of Web Push the endpoint, a URL.' }),
+      Type.String({ minLength: 1, description: 'Token of the device; of `webpush` the endpoint, a URL.' }),
     ),
   ),
   device_name: Type.Optional(
@@ -44,7 +44,7 @@ export const deviceMembers = {
   keys: Type.Optional(
     Type.Object(
       { p256dh: Type.Optional(Type.String()), auth: Type.Optional(Type.String()) },
-      { description: 'Of Web Push.' },
+      { description: 'Required of `webpush`, and of no other provider.' },
     ),
   ),
 }

@@ -44,6 +44,7 @@ const documentedMail = Type.Object(
   },
   {
     additionalProperties: false,
+    dependentRequired: { variables: ['templateKey'] },
     oneOf: [
       { required: ['templateKey'] },
       { required: ['subject'], anyOf: [{ required: ['html'] }, { required: ['text'] }] },
