@@ -2178,12 +2178,12 @@ export type PushRegisterDeviceInput = {
   readonly user_id: string
   readonly provider: 'fcm' | 'apns' | 'webpush'
   readonly platform: 'android' | 'ios' | 'web'
-  /** Of Web Push the endpoint, a URL. */
+  /** Token of the device; of `webpush` the endpoint, a URL. */
   readonly token: string
   readonly device_name?: string | undefined
   /** Replaces the topics of the device. */
   readonly topics?: ReadonlyArray<string> | undefined
-  /** Of Web Push. */
+  /** Required of `webpush`, and of no other provider. */
   readonly keys?: {
     readonly p256dh?: string | undefined
     readonly auth?: string | undefined
@@ -2194,12 +2194,12 @@ export type PushRegisterOwnDeviceInput = {
   readonly app_id: string
   readonly provider: 'fcm' | 'apns' | 'webpush'
   readonly platform: 'android' | 'ios' | 'web'
-  /** Of Web Push the endpoint, a URL. */
+  /** Token of the device; of `webpush` the endpoint, a URL. */
   readonly token: string
   readonly device_name?: string | undefined
   /** Replaces the topics of the device. */
   readonly topics?: ReadonlyArray<string> | undefined
-  /** Of Web Push. */
+  /** Required of `webpush`, and of no other provider. */
   readonly keys?: {
     readonly p256dh?: string | undefined
     readonly auth?: string | undefined

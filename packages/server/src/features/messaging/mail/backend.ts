@@ -6,16 +6,16 @@ export interface MailMessage {
   readonly text: string
   /** Instead of `email.from`. */
   readonly from?: string
-  /** Where replies go instead of to the sender. */
+  /** Address of replies, instead of the sender. */
   readonly replyTo?: string
 }
 
 export interface SendOptions {
-  /** Of the mail, the same at every attempt to send it: by it a receiver knows a mail it already has. */
+  /** Id of the mail, the same at every attempt to send it: receivers recognize a repeated mail by it. */
   readonly id?: string
 }
 
-/** What sends mail. */
+/** Sender of mail. */
 export interface MailBackend {
   /**
    * Resolves once the mail has been taken on; that is within a bounded time.

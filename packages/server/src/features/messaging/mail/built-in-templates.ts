@@ -9,7 +9,7 @@ interface Wording {
   readonly subject: string
   readonly title: string
   readonly lead: string
-  /** What to do: words of the button, or a code. */
+  /** Words of the button, or a code. */
   readonly action: { readonly button: string } | 'code'
   readonly note: string
 }
@@ -63,7 +63,7 @@ const wordings: Readonly<Record<string, Wording>> = {
   },
 }
 
-/** By key. */
+/** Built-in templates by key. */
 export const builtInTemplates: ReadonlyMap<string, BuiltInTemplate> = new Map(
   Object.entries(wordings).map(([key, wording]) => [key, compose(wording)]),
 )

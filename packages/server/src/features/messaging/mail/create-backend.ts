@@ -10,7 +10,7 @@ import { createWebhookBackend } from './webhook-backend.ts'
 
 export interface MailBackendDeps {
   readonly config: EmailConfig
-  /** Whether codes and links may stand in the log. */
+  /** True if the log may show codes and links. */
   readonly isDevelopment: boolean
   readonly log: Logger
   readonly clock: Clock

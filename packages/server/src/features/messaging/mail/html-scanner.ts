@@ -1,17 +1,17 @@
-/** Where in HTML a placeholder stands, which decides how its value is written. */
+/** Position of a placeholder in HTML, which decides how its value is written. */
 export interface HtmlPlace {
   /** `markup`: inside a tag but no value, or in a script or style sheet, where no escaping makes a value safe. */
   readonly kind: 'text' | 'quoted' | 'unquoted' | 'markup'
   /** Name of the attribute in lower case; empty outside a value. */
   readonly attribute: string
-  /** Whether nothing but blanks and other placeholders comes before it in the value. */
+  /** True if only blanks and other placeholders come before it in the value. */
   readonly isStart: boolean
 }
 
 /** Follows HTML through pieces of text with placeholders between them. */
 export interface HtmlScanner {
   read(text: string): void
-  /** Where a placeholder would stand that follows what was read; reading continues behind it. */
+  /** Returns the position of a placeholder that follows the text read so far; reading continues behind it. */
   place(): HtmlPlace
   /** Start and end tags so far. */
   readonly tags: number
@@ -122,7 +122,7 @@ export function createHtmlScanner(): HtmlScanner {
     },
   }
 
-  /** Whether nothing but blanks and placeholders has been read of the value. */
+  /** True if only blanks and placeholders of the value have been read. */
   let isStart = false
 
   return {

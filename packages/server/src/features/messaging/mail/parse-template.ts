@@ -4,13 +4,13 @@ import { createHtmlScanner, type HtmlPlace } from './html-scanner.ts'
 /** Limits of a template, in characters. */
 export const subjectLimit = 1000
 export const htmlLimit = 256_000
-/** Of a text part that was not made from HTML. */
+/** Limit of a text part that was not made from HTML. */
 export const textLimit = htmlLimit
 
 /** Turning HTML into text takes the square of the depth of its tags; a large newsletter has about 5,000. */
 const tagLimit = 10_000
 
-/** As it was written. */
+/** Template as it was written. */
 export interface TemplateSource {
   readonly subjectTemplate: string
   readonly htmlTemplate: string
@@ -48,7 +48,7 @@ export function requireHtmlSize(html: string): void {
   requireTags(countTags(html))
 }
 
-/** Whether HTML can be turned into text in a moment. */
+/** Returns whether HTML is small enough to be turned into text. */
 export function isConvertible(html: string): boolean {
   return html.length <= htmlLimit && countTags(html) <= tagLimit
 }

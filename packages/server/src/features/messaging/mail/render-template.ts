@@ -9,7 +9,7 @@ export type Variables = Readonly<Record<string, string>>
 export interface RenderedMail {
   readonly subject: string
   readonly html: string
-  /** What the HTML says, for readers that show no HTML. */
+  /** Text of the HTML, for readers that show no HTML. */
   readonly text: string
 }
 
@@ -54,7 +54,7 @@ function plainLine(text: string): string {
   return text.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
-/** Without what HTML cannot carry. */
+/** Returns the text without the characters that HTML cannot carry. */
 function printable(text: string): string {
   return text.toWellFormed().replace(/[^\P{Cc}\t\n\r]/gu, '')
 }
@@ -79,7 +79,7 @@ function escapeCharacters(value: string, unsafe: RegExp): string {
 
 const linkAttributes = new Set(['href', 'xlink:href', 'src', 'action', 'formaction', 'background', 'poster'])
 
-/** Whether following the value would run something: readers ignore blanks and control characters in the scheme. */
+/** Returns whether following the value would run something: readers ignore blanks and control characters in the scheme. */
 function isActiveLink(attribute: string, value: string): boolean {
   if (!linkAttributes.has(attribute)) return false
   const bare = value.replace(/[\p{Cc}\p{Z}]/gu, '')

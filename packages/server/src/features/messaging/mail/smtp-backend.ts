@@ -85,7 +85,7 @@ const encryption = {
   none: { secure: false, ignoreTLS: true },
 } as const
 
-/** What may stand before the `@` of a Message-ID (RFC 5322 §3.6.4). */
+/** Form of the part of a Message-ID before the `@` (RFC 5322 §3.6.4). */
 function messageName(id: string): string {
   return /^[\w-]{1,64}$/.test(id) ? id : createHash('sha256').update(id).digest('hex')
 }

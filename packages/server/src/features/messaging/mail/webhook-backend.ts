@@ -14,7 +14,7 @@ const passing: readonly number[] = [408, 425, 429]
 
 export interface WebhookBackendDeps {
   readonly config: EmailConfig['webhook']
-  /** Of mail that names none. */
+  /** Sender of mail that names none. */
   readonly sender: string
   readonly clock: Clock
 }

@@ -63,7 +63,7 @@ export const readCredentials: { readonly [Name in keyof Credentials]: (given: Gi
     },
   }
 
-/** What the configuration names. @throws OperatorError for a file that cannot be used */
+/** Returns the credentials of the configuration. @throws OperatorError for a file that cannot be used */
 export function configuredCredentials(config: PushConfig): Partial<Credentials> {
   const { fcm, apns, webpush } = config
   const { key_file: keyFile, base_url: _, ...keyDetails } = apns
@@ -88,7 +88,7 @@ export function configuredCredentials(config: PushConfig): Partial<Credentials> 
   }
 }
 
-/** What of credentials may be shown. */
+/** Returns the members of credentials that are no secret. */
 export function describeCredentials(
   given: Partial<Credentials>,
 ): Readonly<Record<string, Given | undefined>> {

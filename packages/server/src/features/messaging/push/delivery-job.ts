@@ -22,7 +22,7 @@ import { findDevicesOfTopic, type Recipient } from './send.ts'
 
 /** Deliveries that one job makes. */
 const jobSize = 100
-/** Of a job, those in flight at once; so many are sent again when a node is killed before it records them. */
+/** Deliveries of a job in flight at once; so many are sent again when a node is killed before it records them. */
 const flightSize = 25
 /** Devices of a topic that one job finds. */
 const fanOutSize = 5000
@@ -66,7 +66,7 @@ export function defineDeliveryJobs(deps: DeliveryJobDeps): void {
     },
   })
 
-  /** What a provider took no more of waits for as long as it said, in a job of its own. */
+  /** Records outcomes. Throttled deliveries wait for as long as the provider said, in a job of their own. */
   async function record(ends: readonly AttemptEnd[]): Promise<void> {
     const throttled = ends.filter(({ outcome }) => outcome.kind === 'throttled')
     await database.transaction(async (transaction) => {
@@ -175,7 +175,7 @@ function createSender({ providers, clock, log }: DeliveryJobDeps) {
   }
 }
 
-/** Why a message is not sent at all. */
+/** Returns the outcome of a message that is not sent at all. */
 function judgeUnsent({ is_active, inactive_reason, is_theirs, age, options }: Attempt): Outcome | undefined {
   if (!is_theirs) {
     return { kind: 'refused', code: 'device_moved', reason: 'another user has registered the device since' }

@@ -107,7 +107,7 @@ export async function moveToJob(database: Queryable, ids: readonly string[], job
     update basalt.push_deliveries set job_id = ${jobId} where id = any (${ids}::uuid[])`)
 }
 
-/** A delivery as an attempt finds it. */
+/** Delivery at the begin of an attempt. */
 export interface Attempt {
   readonly id: string
   /** 1 for the first; an outcome under another number is rejected. */
@@ -140,7 +140,7 @@ export function beginAttempts(database: Queryable, ids: readonly string[]): Prom
       extract(epoch from now() - s.send_at)::float8 as age`)
 }
 
-/** How one attempt ended. */
+/** End of one attempt. */
 export interface AttemptEnd {
   readonly attempt: Attempt
   readonly outcome: Outcome

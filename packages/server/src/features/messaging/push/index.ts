@@ -32,7 +32,7 @@ export interface PushDeps {
   readonly clock: Clock
   readonly lockCaller: LockCaller
   readonly log: Logger
-  /** Of the process alone: messages of development stand in it. */
+  /** Log of the process alone: it holds messages of development. */
   readonly output: Logger
 }
 

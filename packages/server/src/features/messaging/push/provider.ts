@@ -6,10 +6,10 @@ export type ProviderName = (typeof providerNames)[number]
 
 /** A message on its way to one device. */
 export interface Outgoing {
-  /** Of the delivery: the same for every attempt. */
+  /** Id of the delivery: the same for every attempt. */
   readonly id: string
   readonly token: string
-  /** Of Web Push. */
+  /** Keys of Web Push. */
   readonly keys: WebPushKeys | undefined
   readonly message: PushMessage
   /** Seconds after which the message is of no use. */
@@ -54,13 +54,13 @@ export type Outcome =
       readonly kind: 'throttled'
       readonly seconds: number
       readonly reason: string
-      /** Whether it says so of all messages, not of this one alone. */
+      /** True if it holds for all messages, not for this one alone. */
       readonly isForAll: boolean
     }
 
-/** What takes messages to devices. */
+/** Transport of messages to devices. */
 export interface PushProvider {
-  /** What is paused together: everything, or what goes to the same push service. */
+  /** Returns the group of messages that is paused together: all, or those to one push service. */
   lane(token: string): string
   /** Answers, or fails, within {@link exchangeTimeoutMs} for each exchange that it takes. */
   send(outgoing: Outgoing): Promise<Outcome>

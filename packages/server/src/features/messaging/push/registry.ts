@@ -24,7 +24,7 @@ export interface RegistryDeps {
   readonly secrets: () => SecretBox
   readonly outbound: Outbound
   readonly clock: Clock
-  /** Of the process alone: messages of development stand in it. */
+  /** Log of the process alone: it holds messages of development. */
   readonly output: Logger
   readonly log: Logger
 }
@@ -70,7 +70,7 @@ export class PushProviders {
     return this.#providers.get(name)
   }
 
-  /** What browsers subscribe with, base64url. */
+  /** Key that browsers subscribe with, base64url. */
   get webPushKey(): string | undefined {
     const { webpush } = this.#credentials()
     return webpush && readVapidKeys(Buffer.from(webpush.private_key, 'base64url')).publicKey
@@ -181,7 +181,7 @@ function contextOf(name: string): string {
   return `push provider ${name}`
 }
 
-/** How many stored credentials each key has sealed. */
+/** Counts the stored credentials that each key has sealed. */
 export async function countPushCredentialsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
   const rows = await database.many<{ key: string; count: number }>(sql`
     select split_part(entry ->> 'sealed', '.', 1) as key, count(*)::int as count

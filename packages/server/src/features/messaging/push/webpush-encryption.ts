@@ -10,7 +10,7 @@ const recordSize = 4096
  */
 export const longestWebPush = 3993
 
-/** What makes an encryption unique; chosen by chance, given in tests. */
+/** Random values that make an encryption unique; fixed in tests. */
 export interface EncryptionSeed {
   readonly salt: Buffer
   /** Private key of P-256, 32 bytes. */
@@ -51,7 +51,7 @@ function hkdf(secret: Buffer, salt: Buffer, info: Buffer, length: number): Buffe
   return Buffer.from(hkdfSync('sha256', secret, salt, info, length))
 }
 
-/** What is wrong with the keys of a subscription, if anything is. */
+/** Returns the problem of the keys of a subscription, if there is one. */
 export function findKeysProblem({ p256dh, auth }: WebPushKeys): string | undefined {
   if (Buffer.from(auth, 'base64url').length !== 16) return 'keys.auth: expected 16 bytes as base64url'
   try {

@@ -35,7 +35,7 @@ export const smsConfig = Type.Object({
   }),
 })
 
-/** Of `auth`: codes sent to phones, and what sends them. */
+/** Keys of `auth`: codes sent to phones, and their provider. */
 export const smsKeys = {
   sms_enabled: flag(
     false,

@@ -17,7 +17,7 @@ import { webhook } from './vendors/webhook.ts'
 
 export interface SmsDeps {
   readonly config: SmsProviderConfig
-  /** Whether codes may be written to the log. */
+  /** True if codes may be written to the log. */
   readonly isDevelopment: boolean
   readonly log: Logger
   readonly clock: Clock
@@ -71,7 +71,7 @@ async function prepare(
   }
 }
 
-/** What a provider that repeats the request in its answer would give away. */
+/** Secrets that a provider would reveal by repeating the request in its response. */
 function secretsOf({ to, body }: TextMessage, { headers }: OutgoingRequest): string[] {
   const authorization = headers.authorization ?? ''
   return [to, to.replace('+', ''), body, ...(body.match(/\d{4,}/g) ?? []), authorization.replace(/^\w+ /, '')]

@@ -39,7 +39,7 @@ const columns = sql`
 
 export interface NewMessage {
   readonly to: string
-  /** Without codes. */
+  /** Text without codes. */
   readonly body: string
   readonly provider: string
   readonly userId: string | undefined

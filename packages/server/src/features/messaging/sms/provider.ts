@@ -19,9 +19,9 @@ export interface SmsProvider {
   send(message: TextMessage, options?: { readonly id?: string }): Promise<Receipt>
 }
 
-/** What the provider answered to a message that it took. */
+/** Response of the provider to an accepted message. */
 export interface Receipt {
-  /** What the provider calls the message; undefined when it names none. */
+  /** Id of the message at the provider; undefined when it names none. */
   readonly messageId: string | undefined
 }
 

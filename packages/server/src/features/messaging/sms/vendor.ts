@@ -2,12 +2,12 @@ import type { SmsProviderConfig } from './config.ts'
 import type { OutgoingRequest, Reply } from './exchange.ts'
 import type { TextMessage } from './provider.ts'
 
-/** What a reply says of the message. */
+/** Outcome that a reply states. */
 export type Outcome =
   | { readonly isAccepted: true; readonly messageId: string | undefined }
   | {
       readonly isAccepted: false
-      /** Whether the provider will never take this message. */
+      /** True if the provider will never accept this message. */
       readonly isFinal: boolean
       /** For the operator; may repeat what the provider said and is redacted before it is shown. */
       readonly reason: string
@@ -28,7 +28,7 @@ export function accepted(messageId: unknown): Outcome {
   return { isAccepted: true, messageId: isId ? messageId : undefined }
 }
 
-/** What the status of HTTP says where the provider says nothing better. */
+/** Returns the outcome that the HTTP status states, where the provider states nothing better. */
 export function rejected({ status }: Reply, detail?: string): Outcome {
   const isFinal = status >= 400 && status < 500 && ![408, 425, 429].includes(status)
   return { isAccepted: false, isFinal, reason: withDetail(`HTTP ${status}`, detail) }

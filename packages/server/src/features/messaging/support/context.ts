@@ -10,7 +10,7 @@ export interface SupportContext {
   readonly throttle: Throttle
   /** Limit of one user. */
   readonly messagesPerHour: number
-  /** In lower case; empty: no mail is accepted. */
+  /** Domain in lower case; empty: no mail is accepted. */
   readonly inboundDomain: string
 }
 

@@ -8,11 +8,11 @@ import { supportErrors } from './errors.ts'
 
 /** A mail as a gateway posts it. */
 export interface InboundMail {
-  /** Of `From`, normalized; undefined when it is not exactly one. */
+  /** Address of `From`, normalized; undefined when it is not exactly one. */
   readonly sender: string | undefined
-  /** Of SMTP's MAIL FROM, normalized; undefined when it is no address. */
+  /** Address of SMTP's MAIL FROM, normalized; undefined when it is none. */
   readonly returnPath: string | undefined
-  /** In ASCII and lower case. */
+  /** Domains in ASCII and lower case. */
   readonly recipientDomains: readonly string[]
   /** Named in the subject. */
   readonly ticketId: string | undefined
@@ -26,7 +26,7 @@ export interface InboundMail {
   readonly ownId: string | undefined
   /** Sent by a program, so that answers to it could go round in circles (RFC 3834 §2). */
   readonly isAutomatic: boolean
-  /** What the gateway found; undefined when it does not say. */
+  /** Result of the gateway; undefined when it states none. */
   readonly spf: string | undefined
   readonly dkim: string | undefined
 }
@@ -39,7 +39,7 @@ export interface Attachment {
 
 const requiredFields = ['from', 'to', 'subject', 'text', 'envelope'] as const
 
-/** Of a mail that may be 2 MiB: a person does not read so much. */
+/** Longest text of a mail that may be 2 MiB: a person does not read more. */
 const longestText = 100_000
 const mostAttachments = 50
 
@@ -130,7 +130,7 @@ function memberOf(json: string, name: string): unknown {
   }
 }
 
-/** By name in lower case; of several with one name the last. Folded lines are joined (RFC 5322 §2.2.3). */
+/** Returns headers by name in lower case; the last of several with one name. Folded lines are joined (RFC 5322 §2.2.3). */
 function readHeaders(text: string): ReadonlyMap<string, string> {
   const lines = text.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)
   return new Map(
@@ -157,7 +157,7 @@ function ticketIn(subject: string): string | undefined {
   return id !== undefined && isUuid(id) ? id.toLowerCase() : undefined
 }
 
-/** What stands before the `@` where the mail backend puts the id of a mail. */
+/** Returns the id that the mail backend puts before the `@` of a Message-ID. */
 function ownIdIn(messageId = ''): string | undefined {
   const id = /^<([0-9a-f-]{36})@/i.exec(messageId)?.[1]
   return id !== undefined && isUuid(id) ? id.toLowerCase() : undefined

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type { InboundMail } from './inbound-mail.ts'
 
 /**
- * Whether a mail is of the user. Anyone can write any address into `From`, so it counts only with DKIM of its domain, or
+ * Returns whether a mail is of the user. Anyone can write any address into `From`, so it counts only with DKIM of its domain, or
  * when MAIL FROM is the same address, which SPF then must not deny. A gateway that says nothing of SPF and DKIM is trusted to
  * have refused what they deny.
  */
@@ -15,7 +15,7 @@ export function isSentBy({ sender, returnPath, spf, dkim }: InboundMail, address
 }
 
 /**
- * Whether a signature of the domain, or of one above or below it that has the same registered domain, is good (RFC 7489
+ * Returns whether a signature of the domain, or of one above or below it that has the same registered domain, is good (RFC 7489
  * §3.1.1): `{@example.com : pass}`. What is above that is a public suffix, under which anybody registers.
  */
 function isSigned(dkim: string, domain: string): boolean {

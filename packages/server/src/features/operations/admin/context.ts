@@ -1,7 +1,7 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Throttle } from '../throttle/index.ts'
 
-/** How passwords are hashed; as those of users. */
+/** Hashing of passwords; the same as of users. */
 export interface PasswordHashing {
   hash(password: string): Promise<string>
   verify(password: string, hash: string): Promise<boolean>

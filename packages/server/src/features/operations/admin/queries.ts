@@ -7,14 +7,14 @@ export async function findPasswordHash(database: Queryable): Promise<string | un
 }
 
 /**
- * Whether this is still the password's hash. Until the transaction ends it cannot be replaced: a session that
+ * Returns whether this is still the password's hash. Until the transaction ends it cannot be replaced: a session that
  * begins while the password is being reset is either ended by the reset or never begins.
  */
 export async function holdPasswordHash(transaction: Queryable, hash: string): Promise<boolean> {
   return (await transaction.count(sql`select from basalt.admin where password_hash = ${hash} for share`)) > 0
 }
 
-/** Sets the first password; answers whether there was none yet. Of several nodes one succeeds. */
+/** Sets the first password; returns whether there was none yet. One of several nodes succeeds. */
 export async function insertPassword(database: Queryable, hash: string): Promise<boolean> {
   return (
     (await database.count(
@@ -29,7 +29,7 @@ export async function upsertPassword(database: Queryable, hash: string): Promise
     on conflict (is_only) do update set password_hash = excluded.password_hash, updated_at = now()`)
 }
 
-/** Whether there was a sign-in since the password was made, or it was replaced. */
+/** Returns whether there was a sign-in since the password was made, or it was replaced. */
 export async function wasFirstSignInUsed(database: Queryable): Promise<boolean> {
   const { used } = await database.one<{ used: boolean }>(sql`
     select exists (
@@ -38,7 +38,7 @@ export async function wasFirstSignInUsed(database: Queryable): Promise<boolean> 
   return used
 }
 
-/** How long a session lasts: at most, and without a request. */
+/** Lifetime of a session: at most, and without a request. */
 export interface SessionLife {
   readonly seconds: number
   /** Undefined: as long as it lasts at most. */
@@ -86,7 +86,7 @@ export async function moveIdleEnd(
       and idle_expires_at < now() + make_interval(secs => ${idleSeconds - moveSeconds}::int)`)
 }
 
-/** When the session ends unless further requests come; undefined when it has ended. */
+/** Returns the end of the session unless further requests come; undefined when it has ended. */
 export async function findSessionEnd(database: Queryable, id: string): Promise<Date | undefined> {
   const row = await database.maybeOne<{ ends_at: Date }>(sql`
     select least(expires_at, idle_expires_at) as ends_at from basalt.admin_sessions where id = ${id}`)

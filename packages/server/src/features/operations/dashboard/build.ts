@@ -4,13 +4,13 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 
-/** What is known of the newest build. */
+/** State of the newest build. */
 export type BuildState =
   | { readonly kind: 'idle' }
   | { readonly kind: 'building' }
   | { readonly kind: 'failed'; readonly output: string; readonly newestBefore: bigint | undefined }
 
-/** Where a clone's builds come from. */
+/** Origin of the builds of a clone. */
 export interface Clone {
   /** The builds; `scripts/build-dashboard.js` says what is in it. */
   readonly builds: string
@@ -35,7 +35,7 @@ export class DashboardBuild {
     return this.#state
   }
 
-  /** Whether there is a build of these sources: after a failure, one made by hand or by another server. */
+  /** True if there is a build of these sources: after a failure, one made by hand or by another server. */
   get isUsable(): boolean {
     const state = this.#state
     return state.kind === 'idle' || (state.kind === 'failed' && this.#newest() !== state.newestBefore)

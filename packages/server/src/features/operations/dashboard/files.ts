@@ -10,7 +10,7 @@ import { type BuildState, type Clone, DashboardBuild } from './build.ts'
 export interface DashboardFolders {
   /** The files of a published package. */
   readonly published: string
-  /** Of a clone. */
+  /** Files of a clone. */
   readonly clone: Clone | undefined
 }
 
@@ -41,7 +41,7 @@ export interface DashboardFiles {
   readPage(): Promise<string | undefined>
   /** @param name without a path */
   findAsset(name: string, acceptedCodings: string | undefined): Promise<DashboardAsset | undefined>
-  /** In a clone: has it built when its sources have changed. Does not wait for it. */
+  /** Starts a build in a clone whose sources have changed. Does not wait for it. */
   build(log: Logger): void
   /** Ends a build. */
   stop(): Promise<void>

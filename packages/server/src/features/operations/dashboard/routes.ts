@@ -7,7 +7,7 @@ import type { DashboardFiles } from './files.ts'
 import { pagePolicy } from './policy.ts'
 import { createWaitingPage } from './waiting-page.ts'
 
-/** As the build writes them: a name with a hash, no path. */
+/** Names that the build writes: with a hash, without a path. */
 const assetName = /^[\w-][\w.-]*$/
 
 const contentTypes: Readonly<Record<string, string>> = {

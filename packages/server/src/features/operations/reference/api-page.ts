@@ -93,7 +93,7 @@ show()`,
   })
 }
 
-/** What makes Swagger UI fit our page. */
+/** Style that makes Swagger UI fit our page. */
 export const apiPageStyle = `
 .swagger-ui .wrapper { padding: 0; max-width: none; }
 .swagger-ui .info { margin: 1rem 0; }

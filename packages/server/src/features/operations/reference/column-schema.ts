@@ -3,7 +3,7 @@ import type { Column, ColumnType } from '../../../database/catalog/model.ts'
 /** JSON Schema 2020-12, as OpenAPI 3.1 uses it. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** What a column holds in records that the API answers and takes. */
+/** Describes the value of a column in records of the API. */
 export function describeColumnSchema(column: Column): JsonSchema {
   const schema = { ...describeType(column.type), ...describeLength(column) }
   return {
@@ -13,12 +13,12 @@ export function describeColumnSchema(column: Column): JsonSchema {
   }
 }
 
-/** Whether a caller may give it a value. */
+/** Returns whether a caller may give the column a value. */
 export function isWritable({ isGenerated, identity }: Column): boolean {
   return !isGenerated && identity !== 'always'
 }
 
-/** Whether a record cannot be created without it. */
+/** Returns whether a record cannot be created without the column. */
 export function isRequired(column: Column): boolean {
   return !column.nullable && column.default === undefined && column.identity === undefined
 }

@@ -1,7 +1,7 @@
 import type { Catalog, Column, Relation } from '../../../database/catalog/model.ts'
 import { isWritable } from './column-schema.ts'
 
-/** Who reads the document: a signed-in user what the role of callers has privileges on, an administrator everything. */
+/** Reader of the document: a caller sees the objects that its role has privileges on, an administrator all. */
 export type Audience = 'caller' | 'administrator'
 
 export function mayRead({ callers }: Relation, audience: Audience): boolean {
@@ -11,14 +11,14 @@ export function mayRead({ callers }: Relation, audience: Audience): boolean {
 /** A collection as far as the audience may use it. */
 export interface DescribedTable {
   readonly relation: Relation
-  /** In names of components and operations. */
+  /** Part of the names of components and operations. */
   readonly name: string
-  /** In words for people; no name of a static tag. */
+  /** Words for people; no name of a static tag. */
   readonly label: string
   readonly columns: readonly Column[]
-  /** Those of {@link columns} that take a value. */
+  /** Members of {@link columns} that accept a value. */
   readonly writable: readonly Column[]
-  /** Whether records have an address. */
+  /** True if records have an address. */
   readonly hasKey: boolean
   readonly can: Readonly<Record<'create' | 'update' | 'delete' | 'updateAll' | 'deleteAll', boolean>>
   readonly relationships: readonly { readonly name: string; readonly isMany: boolean; readonly to: string }[]

@@ -12,7 +12,7 @@ export interface Guide {
   readonly markdown: string
 }
 
-/** In the published package, and in a clone. */
+/** Folders of the guides in the published package, and in a clone. */
 const folders = ['.', '../..'].map((root) => join(packageFolder, root, 'docs/guides/'))
 
 const openFolder = () => folders.find((candidate) => existsSync(candidate))
@@ -83,7 +83,7 @@ export function createGuidePage({ title, markdown }: Guide, guides: readonly Gui
   return createPage({ title, body: String(marked.parse(markdown)) })
 }
 
-/** Where a link of a guide leads on this server; nowhere when it leads into the repository. */
+/** Returns the target of a link on this server; undefined when it leads into the repository. */
 function resolveLink(href: string, guides: ReadonlySet<string>): string | undefined {
   if (/^(https?:\/\/|#)/.test(href)) return href
   const [, name = '', fragment = ''] = /([^/#]+)\.md(#.*)?$/.exec(href) ?? []
@@ -91,7 +91,7 @@ function resolveLink(href: string, guides: ReadonlySet<string>): string | undefi
   return guides.has(name) ? `${guidesPath}/${name}${fragment}` : undefined
 }
 
-/** As GitHub makes them: in lower case, without punctuation, numbered when there are several. */
+/** Returns an anchor as GitHub makes it: in lower case, without punctuation, numbered when there are several. */
 function nextSlug(slugs: Map<string, number>, text: string): string {
   const slug = text
     .toLowerCase()
@@ -102,7 +102,7 @@ function nextSlug(slugs: Map<string, number>, text: string): string {
   return count === 0 ? slug : `${slug}-${count}`
 }
 
-/** What it is about, by its headings. */
+/** Returns the headings of a guide as a summary. */
 function listHeadings(markdown: string): string {
   const headings = [...markdown.matchAll(/^## (.+)$/gm)].map(([, text = '']) => text.replaceAll('`', ''))
   return escapeHtml(headings.join(' · '))

@@ -4,7 +4,7 @@ import type { DescribedTable } from './described-table.ts'
 import { answers, errorResponse, json, parameter, reference } from './document-parts.ts'
 import { listParametersOf } from './list-parameters.ts'
 
-/** What can be done with a collection: one function per operation. */
+/** Operations on a collection: one function each. */
 
 function operation({ name, label }: DescribedTable, action: string, summary: string): object {
   return {

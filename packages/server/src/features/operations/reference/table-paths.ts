@@ -7,7 +7,7 @@ import { sharedParameters, sharedSchemas } from './shared-components.ts'
 import * as operations from './table-operations.ts'
 import { schemasOf } from './table-schemas.ts'
 
-/** What the document has beside the routes that every server has. */
+/** Parts of the document beside the routes that every server has. */
 export interface TablePaths {
   readonly tags: readonly object[]
   readonly paths: Readonly<Record<string, object>>

@@ -5,9 +5,9 @@ import { httpErrors } from '../../../http/errors/errors.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { createSlots } from './slots.ts'
 
-/** So many attempts per key within a window that begins with the first one. */
+/** Limit of attempts per key within a window that begins with the first one. */
 export interface AttemptLimit {
-  /** What is limited; part of the key. */
+  /** Name of the limited action; part of the key. */
   readonly name: string
   readonly attempts: number
   readonly windowSeconds: number
@@ -19,11 +19,11 @@ export type AttemptVerdict = { readonly isAllowed: true } | AttemptRefusal
 
 export interface AttemptRefusal {
   readonly isAllowed: false
-  /** Those allowed. */
+  /** Number of allowed attempts. */
   readonly attempts: number
   /** Whole seconds until the window ends. */
   readonly retryAfterSeconds: number
-  /** When it ends, in whole seconds since 1970. */
+  /** End of the window in whole seconds since 1970. */
   readonly endsAt: number
 }
 
@@ -55,7 +55,7 @@ export interface Throttle {
    * @throws AppError too_many_requests when too many wait already
    */
   inTurn<Result>(limit: AttemptLimit, key: string, attempt: () => Promise<Result>): Promise<Result>
-  /** Whether one more attempt is allowed; counts nothing. */
+  /** Judges whether one more attempt is allowed; counts nothing. */
   check(limit: AttemptLimit, key: string, transaction?: Queryable): Promise<AttemptVerdict>
   /** Forgets the attempts of a key, as after a success. */
   reset(limit: AttemptLimit, key: string): Promise<void>

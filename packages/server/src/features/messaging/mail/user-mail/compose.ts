@@ -6,7 +6,7 @@ import type { RenderedMail, Variables } from '../render-template.ts'
 import { requireTemplateKey } from '../template-key.ts'
 import type { MailTemplates } from '../templates.ts'
 
-/** What a mail says: in words of its own, or by a template. */
+/** Content of a mail: its own texts, or a template. */
 export interface MailContent {
   readonly subject?: string
   readonly html?: string

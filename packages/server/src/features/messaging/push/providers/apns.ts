@@ -73,7 +73,7 @@ interface Reply {
   readonly id: string
   readonly reason: string
   readonly retryAfter: string | undefined
-  /** Of 410: since when the device is gone, in milliseconds. */
+  /** Time since which the device of a 410 is gone, in milliseconds. */
   readonly timestamp: number | undefined
 }
 

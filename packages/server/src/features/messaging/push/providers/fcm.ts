@@ -11,7 +11,7 @@ import {
   retryAfter,
 } from '../provider.ts'
 
-/** Of the JSON file that Google gives for a service account. */
+/** Members of the JSON file of a service account of Google. */
 export interface ServiceAccount {
   readonly project_id: string
   readonly client_email: string

@@ -13,7 +13,7 @@ import {
 import { encryptWebPush, longestWebPush } from '../webpush-encryption.ts'
 
 export interface VapidKeys {
-  /** As browsers take it for `applicationServerKey`: 65 bytes, base64url. */
+  /** Value of `applicationServerKey` in browsers: 65 bytes, base64url. */
   readonly publicKey: string
   readonly privateKey: KeyObject
 }
@@ -90,7 +90,7 @@ export function createWebPush(
   }
 }
 
-/** What the service worker of the page reads: `event.data.json()`. */
+/** Returns the content that the service worker of the page reads: `event.data.json()`. */
 function describe({ message: { title, body, data, options } }: Outgoing): string {
   return JSON.stringify({ title, body, data, ...options })
 }

@@ -18,13 +18,13 @@ export interface Report {
   readonly error: string | undefined
 }
 
-/** How one provider signs its callbacks and what it says in them. */
+/** Signature and content of the callbacks of one provider. */
 export interface StatusCallback {
-  /** As in `auth.sms_provider`. */
+  /** Value of `auth.sms_provider`. */
   readonly provider: string
   /** The header of the signature. */
   readonly header: string
-  /** What it calls the id of the message. */
+  /** Member that holds the id of the message. */
   readonly idName: string
   isSigned(request: CallbackRequest): boolean
   /** Reads a body whose signature is right. */
