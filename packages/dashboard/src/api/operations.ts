@@ -3059,6 +3059,7 @@ export type StorageApplyTemplateInput = {
 export type StorageCopyInput = {
   /** The same bucket unless given. */
   readonly bucket?: string | undefined
+  /** Name of the object, with its slashes; at most 1,024 bytes. */
   readonly name: string
 }
 
@@ -3074,6 +3075,7 @@ export type StorageCreateBucketInput = {
 export type StorageMoveInput = {
   /** The same bucket unless given. */
   readonly bucket?: string | undefined
+  /** Name of the object, with its slashes; at most 1,024 bytes. */
   readonly name: string
 }
 
@@ -3143,6 +3145,7 @@ export type StorageUpdateBucketInput = {
 }
 
 export type StorageUploadForm = {
+  /** Name of the object, with its slashes; at most 1,024 bytes. */
   readonly name?: string | undefined
   readonly file: string
 }

@@ -88,7 +88,7 @@ function nameWildcard(schema: FastifySchema, url: string): { schema: FastifySche
 
 /** What clients are to send, also where handlers check it. */
 function describeRequest(schema: FastifySchema): FastifySchema {
-  const parts = ['params', 'querystring', 'body'] as const
+  const parts = ['params', 'querystring', 'headers', 'body'] as const
   const described = parts.flatMap((part) =>
     schema?.[part] === undefined ? [] : [[part, describeMembers(schema[part] as ObjectSchema)]],
   )

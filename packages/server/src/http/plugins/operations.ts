@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { type TSchema, Type } from '../../lib/type.ts'
-import type { DocumentedBody, DocumentedVariant } from '../schemas.ts'
+import { bodyOf, type DocumentedBody, type DocumentedVariant } from '../schemas.ts'
 
 /** Members of a route's schema that describe it beyond what the swagger plugin reads. */
 export interface OperationSchema {
@@ -77,7 +77,7 @@ function describeVariant(operation: DocumentedOperation, variant: DocumentedVari
     operationId,
     summary,
     ...(description === undefined ? {} : { description }),
-    ...(body === undefined ? {} : { requestBody: { content: { 'application/json': { schema: body } } } }),
+    ...(body === undefined ? {} : { requestBody: bodyOf('application/json', body, 'required' in body) }),
     responses: { ...Object.fromEntries(successes), '4XX': clientError, default: otherError },
   }
 }

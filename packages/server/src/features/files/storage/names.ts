@@ -1,4 +1,4 @@
-import { refusedWith } from '../../../http/schemas.ts'
+import { checkedByHandler, refusedWith } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { storageErrors } from './errors.ts'
 
@@ -25,6 +25,13 @@ export function readBucketName(name: string | undefined): string {
 }
 
 const maxNameBytes = 1024
+const segment = '(?!\\.{1,2}(/|$))[^/\\u0000-\\u001f\\u007f-\\u009f]+'
+
+/** Name of an object in a request. */
+export const objectName = checkedByHandler(
+  { minLength: 1, maxLength: maxNameBytes, pattern: `^${segment}(/${segment})*$` },
+  Type.String({ description: 'Name of the object, with its slashes; at most 1,024 bytes.' }),
+)
 
 /**
  * The name of an object, in the composed form of Unicode, whichever form the client types it in.

@@ -6,7 +6,7 @@ import { readHttpDate } from '../../../http/responses/partial-content.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 import { type IdempotencyKey, idempotencyHeaders, idempotencyKeyOf } from '../../data/idempotency/index.ts'
 import { storageErrors } from './errors.ts'
-import { bucketName, readObjectName } from './names.ts'
+import { bucketName, objectName, readObjectName } from './names.ts'
 import type { Place, WriteCondition } from './objects/object-queries.ts'
 import type { Signature } from './signing/addresses.ts'
 
@@ -14,10 +14,7 @@ import type { Signature } from './signing/addresses.ts'
 
 export const objectPath = '/api/storage/:bucket/*'
 
-export const objectParams = Type.Object({
-  bucket: bucketName,
-  '*': Type.String({ description: 'Name of the object, with its slashes.' }),
-})
+export const objectParams = Type.Object({ bucket: bucketName, '*': objectName })
 export type ObjectParams = Static<typeof objectParams>
 
 /** Headers of writes of objects. */

@@ -1,9 +1,11 @@
-import { component } from '../../../../http/schemas.ts'
+import { checkedByHandler, component } from '../../../../http/schemas.ts'
 import { type Static, type TSchema, Type } from '../../../../lib/type.ts'
 
 export const pageQuery = Type.Object({
-  page: Type.Optional(Type.Integer({ description: 'From 1.' })),
-  perPage: Type.Optional(Type.Integer({ description: 'At most 100; 20 unless given, or out of bounds.' })),
+  page: Type.Optional(checkedByHandler({ minimum: 1, maximum: 1_000_000 }, Type.Integer())),
+  perPage: Type.Optional(
+    checkedByHandler({ minimum: 1, maximum: 100 }, Type.Integer({ description: '20 unless given.' })),
+  ),
 })
 
 /** Named page whose items are a member of their own name. */

@@ -32,7 +32,9 @@ const query = Type.Object({
       }),
     ),
   ),
-  limit: Type.Optional(Type.Integer({ description: '1 to 500; 100 unless given.' })),
+  limit: Type.Optional(
+    checkedByHandler({ minimum: 1, maximum: maxItems }, Type.Integer({ description: '100 unless given.' })),
+  ),
   cursor: Type.Optional(
     checkedByHandler(
       { format: 'cursor' },
@@ -44,7 +46,13 @@ const query = Type.Object({
     ),
   ),
   offset: Type.Optional(
-    Type.Integer({ description: 'From 0. A page costs as much as all pages before it: prefer `cursor`.' }),
+    checkedByHandler(
+      { minimum: 0, maximum: 999_999_999_999_999 },
+      Type.Integer({
+        description:
+          'Not together with `cursor`, which costs less: a page costs as much as all pages before it.',
+      }),
+    ),
   ),
   skipTotal: Type.Optional(
     checkedByHandler(

@@ -5,7 +5,7 @@ import { Type } from '../../../../lib/type.ts'
 import type { IdempotencyKey } from '../../../data/idempotency/index.ts'
 import { type Actor, actorOf, requireBucket } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
-import { readObjectName } from '../names.ts'
+import { objectName, readObjectName } from '../names.ts'
 import { StorageObject } from '../object.ts'
 import { keyOf, objectHeaders, objectParams, objectPath, placeOf, readCondition } from '../requests.ts'
 import type { AddressService } from '../signing/addresses.ts'
@@ -54,15 +54,11 @@ const SignedAddress = component(
   'SignedAddress',
   Type.Object({ url: Type.String({ description: 'Relative to the server.' }) }),
 )
-const signing = Type.Object({
-  expiresIn: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 604_800, default: 3600, description: 'Seconds.' }),
-  ),
-})
-const destination = Type.Object({
-  bucket: Type.Optional(Type.String({ description: 'The same bucket unless given.' })),
-  name: Type.String(),
-})
+const strict = { additionalProperties: false }
+const expiresIn = Type.Integer({ minimum: 1, maximum: 604_800, default: 3600, description: 'Seconds.' })
+const otherBucket = Type.String({ description: 'The same bucket unless given.' })
+const signing = Type.Object({ expiresIn: Type.Optional(expiresIn) }, strict)
+const destination = Type.Object({ bucket: Type.Optional(otherBucket), name: objectName }, strict)
 
 /** Actions on objects, by the last segment of a path that the router takes as a whole. */
 const actions = [
@@ -131,7 +127,7 @@ export function addActions(app: HttpServer, deps: ObjectDeps): void {
               bucket: Type.Optional(Type.String()),
               name: Type.Optional(Type.String()),
             },
-            { additionalProperties: false },
+            strict,
           ),
         ),
         response: responses({}),
@@ -147,15 +143,15 @@ export function addActions(app: HttpServer, deps: ObjectDeps): void {
       requireBucket(actor, bucket)
       const action = actions.find(({ segment }) => path.endsWith(`/${segment}`))
       if (action === undefined) return reply.callNotFound()
-      const { expiresIn, name, bucket: otherBucket = bucket } = request.body ?? {}
+      const { expiresIn, name, bucket: target = bucket } = request.body ?? {}
       const answer = await action.act(deps, {
         actor,
         place: { bucket, name: readObjectName(path.slice(0, -action.segment.length - 1)) },
         expiresIn,
         destination() {
           if (name === undefined) throw storageErrors.invalidDestination('name is required')
-          const place = { bucket: otherBucket, name: readObjectName(name) }
-          requireBucket(actor, otherBucket)
+          const place = { bucket: target, name: readObjectName(name) }
+          requireBucket(actor, target)
           return place
         },
         key: () => keyOf(request, reply),

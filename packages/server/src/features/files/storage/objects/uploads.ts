@@ -5,7 +5,7 @@ import { binary, bodyOf, multipartBody } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 import { actorOf, requireBucket } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
-import { bucketParams, readObjectName } from '../names.ts'
+import { bucketParams, objectName, readObjectName } from '../names.ts'
 import { StorageObject } from '../object.ts'
 import {
   keyOf,
@@ -38,7 +38,7 @@ const uploadForm = operation({
   description:
     'Parts: `file`, and `name` unless the file name of the part is that. Replaces the object of this name, where policies permit it.',
   params: bucketParams,
-  documentedBody: multipartBody(Type.Object({ name: Type.Optional(Type.String()), file: binary })),
+  documentedBody: multipartBody(Type.Object({ name: Type.Optional(objectName), file: binary })),
   success: created(StorageObject),
   async handle({ uploader }: UploadDeps, { params: { bucket }, identity, http }, reply) {
     const actor = actorOf(identity)

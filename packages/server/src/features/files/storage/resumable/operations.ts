@@ -2,11 +2,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { addOperations, created, noContent, operation } from '../../../../http/operation.ts'
 import { acceptStreams } from '../../../../http/requests/body.ts'
 import { isBodyAwaited } from '../../../../http/requests/expectation.ts'
-import { binary, bodyOf, choice, component } from '../../../../http/schemas.ts'
+import {
+  binary,
+  bodyOf,
+  checkedByHandler,
+  choice,
+  component,
+  requiredByHandler,
+} from '../../../../http/schemas.ts'
 import type { HttpServer } from '../../../../http/server.ts'
 import { Type } from '../../../../lib/type.ts'
 import { actorOf, requireBucket } from '../actor.ts'
 import { storageErrors } from '../errors.ts'
+import { objectName } from '../names.ts'
 import { withBody } from '../requests.ts'
 import {
   bringsBytes,
@@ -30,6 +38,13 @@ const idleMs = 10_000
 const common = { guard: 'data', programs: 'write', tag: 'storage' } as const
 const params = Type.Object({ id: Type.String({ description: 'UUID of the upload.' }) })
 
+/** Returns a header that the handler requires, for messages of its own. */
+const header = (keywords: Readonly<Record<string, unknown>>, description: string) =>
+  requiredByHandler(checkedByHandler(keywords, Type.String({ description })))
+const protocol = { 'tus-resumable': header({ enum: [version] }, 'Version of the protocol.') }
+const count = { pattern: '^\\d{1,15}$' }
+const offset = { 'upload-offset': header(count, 'Bytes that have arrived, from which on these are added.') }
+
 const begin = operation({
   ...common,
   id: 'storage.beginUpload',
@@ -37,11 +52,16 @@ const begin = operation({
   path,
   summary: 'Begin a resumable upload',
   description:
-    'The protocol is tus 1.0 with the extensions creation, creation-with-upload, expiration and termination: every request carries `Tus-Resumable: 1.0.0`, this one `Upload-Length` as well. `Location` says where the bytes go.',
+    'The protocol is tus 1.0 with the extensions creation, creation-with-upload, expiration and termination. `Location` says where the bytes go. Without `name` the object has the name of `name` or `filename` of `Upload-Metadata`.',
   query: Type.Object({
-    bucket: Type.Optional(Type.String()),
-    name: Type.Optional(
-      Type.String({ description: 'Name of the object; or `name` or `filename` of `Upload-Metadata`.' }),
+    bucket: requiredByHandler(Type.String()),
+    name: Type.Optional(objectName),
+  }),
+  headers: Type.Object({
+    ...protocol,
+    'upload-length': header(count, 'Bytes of the whole upload.'),
+    'upload-metadata': Type.Optional(
+      Type.String({ description: 'Pairs of a key and a Base64 value, between commas.' }),
     ),
   }),
   documentedBody: bodyOf(chunkType, binary, false),
@@ -85,6 +105,7 @@ const addTo = operation({
   description:
     'From `Upload-Offset` on. What comes before the request is cut is kept; HEAD answers how far that is. The last bytes make the object.',
   params,
+  headers: Type.Object({ ...protocol, ...offset }),
   documentedBody: bodyOf(chunkType, binary),
   success: noContent,
   handle: (deps: ResumableDeps, { params, http }, reply) => addChunk(deps, http, reply, params.id),
@@ -98,6 +119,7 @@ const end = operation({
   summary: 'End a resumable upload',
   description: 'An object that it has become stays.',
   params,
+  headers: Type.Object(protocol),
   success: noContent,
   handle: (deps: ResumableDeps, { params, http }) => terminate(deps, http, params.id),
 })
@@ -112,6 +134,11 @@ const override = operation({
   description:
     'For clients behind what lets no other methods pass: what `X-HTTP-Method-Override` names, PATCH or DELETE, is done.',
   params,
+  headers: Type.Object({
+    ...protocol,
+    'x-http-method-override': header({ enum: ['PATCH', 'DELETE'] }, 'Method that is meant.'),
+    'upload-offset': Type.Optional(Type.String({ description: 'With PATCH.' })),
+  }),
   documentedBody: bodyOf(chunkType, binary),
   success: noContent,
   handle(deps: ResumableDeps, { params, http }, reply) {
