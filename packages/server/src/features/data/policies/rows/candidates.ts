@@ -89,7 +89,7 @@ function compileIds(relation: Relation, ids: readonly string[], alias: string): 
       sql` and `,
     )})`
   })
-  return sql`(${sql.join(conditions, sql` or `)})`
+  return conditions.length === 0 ? sql`false` : sql`(${sql.join(conditions, sql` or `)})`
 }
 
 /** Whether the caller sees a row: what the table itself answers, with its policies in force. */

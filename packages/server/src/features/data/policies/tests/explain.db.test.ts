@@ -106,8 +106,10 @@ describe('access › explain', () => {
     })
     const pair = await explain({ as: asAda, table: 'pair', ids: ['1,x%2Cy', '2,z'] })
     expect(matrixOf(pair)).toEqual({ '1,x%2Cy': 'true → true, true', '2,z': 'false → false, false' })
-    const none = await explain({ as: asAda, table: 'project', ids: ['77'] })
-    expect(none.json.answer).toBe('no row of project matches; 3 policies apply to ada@example.com')
+    for (const ids of [['77'], []]) {
+      const none = await explain({ as: asAda, table: 'project', ids })
+      expect(none.json.answer).toBe('no row of project matches; 3 policies apply to ada@example.com')
+    }
   })
 
   test('runs an insert through the data API and undoes it', async () => {
