@@ -107,9 +107,7 @@ export type Timestamp = string & { readonly [timestampMark]: true }
 declare const timestampMark: unique symbol
 
 /** Point in time. */
-export const timestamp = Type.Unsafe<Timestamp>(
-  Type.String({ format: 'date-time', description: 'RFC 3339, UTC.' }),
-)
+export const timestamp = Type.Unsafe<Timestamp>(Type.String({ format: 'date-time' }))
 
 /** A value, or null. */
 export function nullable<Schema extends TSchema>(
@@ -177,8 +175,10 @@ export const optionalSecurity: Record<string, string[]>[] = [{}, ...bearerSecuri
 
 /** A member whose lack its handler answers with an error of its own: optional to the check, required in the API document. */
 export function requiredByHandler<Schema extends TSchema>(schema: Schema) {
-  const isText = (schema as { type?: unknown }).type === 'string'
-  const documented: Documented = { isRequired: true, ...(isText ? { keywords: { minLength: 1 } } : {}) }
+  const { type, documented: known } = schema as { type?: unknown; documented?: Documented }
+  const { enum: values, format } = known?.keywords ?? {}
+  const isFreeText = type === 'string' && values === undefined && format === undefined
+  const documented: Documented = { isRequired: true, ...(isFreeText ? { keywords: { minLength: 1 } } : {}) }
   return Type.Optional(document(schema, documented))
 }
 
