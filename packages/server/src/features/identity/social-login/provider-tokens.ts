@@ -4,7 +4,7 @@ import { type Answered, choice, component, nullable, timestamp } from '../../../
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { Type } from '../../../lib/type.ts'
 import type { ProviderClient, ProviderTokens } from './provider-client.ts'
-import type { KeptTokens } from './queries.ts'
+import type { SealedTokens } from './queries.ts'
 
 interface Identified {
   readonly provider: string
@@ -21,7 +21,7 @@ export async function keepTokens(
   { settings }: ProviderClient,
   identity: Identified,
   tokens: ProviderTokens | undefined,
-): Promise<KeptTokens> {
+): Promise<SealedTokens> {
   if (!settings.storesTokens || tokens === undefined) return { isRenewable: false }
   const refreshToken = tokens.refreshToken ?? (await findRefreshToken(database, secrets, identity))
   return sealTokens(secrets, identity, { ...tokens, refreshToken })
@@ -31,7 +31,7 @@ export function sealTokens(
   secrets: () => SecretBox,
   identity: Identified,
   { accessToken, refreshToken, expiresInSeconds }: ProviderTokens,
-): KeptTokens {
+): SealedTokens {
   const text = JSON.stringify({ accessToken, refreshToken })
   return {
     sealed: secrets().seal(Buffer.from(text), contextOf(identity)),

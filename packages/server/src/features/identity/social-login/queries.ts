@@ -91,11 +91,11 @@ export interface IdentityValues {
   readonly name: string | undefined
   readonly isProven: boolean
   readonly isSignIn: boolean
-  readonly kept: KeptTokens
+  readonly kept: SealedTokens
 }
 
 /** Tokens of a provider as they are stored. */
-export interface KeptTokens {
+export interface SealedTokens {
   /** Encrypted; undefined: tokens are not kept. */
   readonly sealed?: string | undefined
   readonly expiresInSeconds?: number | undefined
@@ -107,7 +107,7 @@ export interface KeptTokens {
 const longestSeconds = 3_155_760_000
 
 /** Returns the expiry of tokens by the clock of the database, which decides when they are renewed; null: never. */
-export function expiryOf({ expiresInSeconds: seconds }: Pick<KeptTokens, 'expiresInSeconds'>) {
+export function expiryOf({ expiresInSeconds: seconds }: Pick<SealedTokens, 'expiresInSeconds'>) {
   const bounded = seconds === undefined ? null : Math.min(seconds, longestSeconds)
   return sql`now() + make_interval(secs => ${bounded}::float8)`
 }

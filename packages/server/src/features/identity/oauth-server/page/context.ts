@@ -3,7 +3,7 @@ import type { PasskeyContext } from '../../passkeys/index.ts'
 import type { SocialLogin } from '../../social-login/index.ts'
 import type { OAuthContext } from '../context.ts'
 
-/** What the page for people works with. */
+/** Dependencies of the page for people. */
 export interface PageContext {
   readonly oauth: OAuthContext
   readonly passkeys: PasskeyContext

@@ -4,13 +4,13 @@ import { createSecretBox, type SecretBox } from '../../../../lib/secret-box.ts'
 
 /** Seconds that a person has for the page. */
 const lifetimeSeconds = 900
-/** What the cookie holds before anybody has signed in. */
+/** Value of the cookie before a person has signed in. */
 const begun = 'begun'
-/** What the key of the cookie is for. */
+/** Purpose of the key of the cookie. */
 const sealing = 'cookie of the authorization page'
 
 /**
- * Who has signed in on the page, in a cookie that no script reads and no other site's form sends along (RFC 9700 §4.7).
+ * Session of the person who has signed in on the page, in a cookie that no script reads and no other site's form sends along (RFC 9700 §4.7).
  * Without it no form of the page does anything. The token in it is sealed: outside of the page it opens nothing.
  */
 export class PageCookie {

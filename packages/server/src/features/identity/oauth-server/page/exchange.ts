@@ -15,17 +15,17 @@ import { PageCookie } from './cookie.ts'
 import { PageReply } from './reply.ts'
 import { firstSteps, type SignedIn, secondSteps, text } from './sign-in.ts'
 import {
-  type Asked,
-  type AskedPasskey,
   consentView,
   faultView,
   linkView,
+  type PageRequest,
+  type PasskeyPrompt,
   phoneCodeView,
   secondFactorView,
   signInView,
 } from './views.ts'
 
-/** One request to the page, and its answer. */
+/** Request to the page, and its response. */
 export class Exchange {
   readonly cookie: PageCookie
   readonly #context: PageContext
@@ -41,8 +41,8 @@ export class Exchange {
     this.#page = new PageReply(reply, context.oauth.appName)
   }
 
-  /** What is asked for; otherwise answers why not, to the client if that is known (RFC 6749 §4.1.2.1). */
-  async check(query: string): Promise<Asked | undefined> {
+  /** Checks the request of the client; a fault goes to the client if that is known (RFC 6749 §4.1.2.1). */
+  async check(query: string): Promise<PageRequest | undefined> {
     const { oauth } = this.#context
     try {
       return {
@@ -77,8 +77,8 @@ export class Exchange {
     this.#page.send(faultView(fault.message), [], fault.status)
   }
 
-  /** Takes a form of the page. */
-  async take(asked: Asked, form: URLSearchParams): Promise<FastifyReply> {
+  /** Handles a form of the page. */
+  async take(asked: PageRequest, form: URLSearchParams): Promise<FastifyReply> {
     const token = this.cookie.read(this.#request)
     if (token === undefined) {
       this.cookie.begin(this.#reply)
@@ -108,7 +108,7 @@ export class Exchange {
   }
 
   /** Sends the browser to a sign-in provider, from the page only: no other site begins it. */
-  async leadToProvider(asked: Asked, provider: string): Promise<FastifyReply> {
+  async leadToProvider(asked: PageRequest, provider: string): Promise<FastifyReply> {
     const { providers } = this.#context
     if (this.cookie.read(this.#request) === undefined) {
       this.cookie.begin(this.#reply)
@@ -120,8 +120,8 @@ export class Exchange {
     )
   }
 
-  /** After the provider. The cookie of the page does not come along from another site, and is set anew. */
-  async resume(asked: Asked, outcome: SignedIn | AppError): Promise<FastifyReply> {
+  /** Resumes after the provider. The cookie of the page does not come along from another site, and is set anew. */
+  async resume(asked: PageRequest, outcome: SignedIn | AppError): Promise<FastifyReply> {
     return await this.#page.attempt(
       async () => {
         if (outcome instanceof AppError) throw outcome
@@ -134,7 +134,7 @@ export class Exchange {
     )
   }
 
-  async showSignIn(asked: Asked, problem?: string): Promise<FastifyReply> {
+  async showSignIn(asked: PageRequest, problem?: string): Promise<FastifyReply> {
     const { settings } = this.#context.passkeys.mfa.accounts
     const { magic_link_enabled: hasMail, sms_enabled: hasSms } = settings.current
     const passkey = await this.#askPasskey('passkey', () =>
@@ -145,7 +145,7 @@ export class Exchange {
     return this.#page.send(signInView(view), [asked.request.redirectUri])
   }
 
-  async #sendFirst(asked: Asked, step: 'mail' | 'phone', form: URLSearchParams): Promise<FastifyReply> {
+  async #sendFirst(asked: PageRequest, step: 'mail' | 'phone', form: URLSearchParams): Promise<FastifyReply> {
     const { accounts } = this.#context.passkeys.mfa
     const address = addressKey(this.#request)
     return await this.#page.attempt(
@@ -163,7 +163,7 @@ export class Exchange {
   }
 
   async #showFirstAgain(
-    asked: Asked,
+    asked: PageRequest,
     step: string,
     form: URLSearchParams,
     problem: string,
@@ -175,8 +175,8 @@ export class Exchange {
     return await this.showSignIn(asked, problem)
   }
 
-  /** After a factor has passed: to the next one, to the consent, or back to the client. */
-  async #goOn(asked: Asked, signedIn: SignedIn): Promise<FastifyReply> {
+  /** Continues after a factor has passed: to the next one, to the consent, or back to the client. */
+  async #goOn(asked: PageRequest, signedIn: SignedIn): Promise<FastifyReply> {
     const token = 'mfa_pending' in signedIn ? signedIn.mfa_token : signedIn.token
     const verdict = await this.#context.sessions.verify(token)
     if ('pending' in verdict && verdict.pending !== undefined) {
@@ -193,7 +193,7 @@ export class Exchange {
   }
 
   async #takeSecond(
-    asked: Asked,
+    asked: PageRequest,
     pending: PendingIdentity,
     step: string,
     form: URLSearchParams,
@@ -217,7 +217,7 @@ export class Exchange {
   }
 
   async #showSecond(
-    asked: Asked,
+    asked: PageRequest,
     pending: PendingIdentity,
     problem?: string,
     sent?: { readonly method: string; readonly challengeId: string },
@@ -234,7 +234,7 @@ export class Exchange {
     return this.#page.send(secondFactorView(view), [asked.request.redirectUri])
   }
 
-  async #decide(asked: Asked, identity: UserIdentity, decision: string | null): Promise<FastifyReply> {
+  async #decide(asked: PageRequest, identity: UserIdentity, decision: string | null): Promise<FastifyReply> {
     const { oauth } = this.#context
     const { request } = asked
     if (decision === 'deny') return await this.#endAndLeave(identity, errorAddress(oauth, request, denied()))
@@ -253,7 +253,7 @@ export class Exchange {
     }
   }
 
-  async #showExpired(asked: Asked): Promise<FastifyReply> {
+  async #showExpired(asked: PageRequest): Promise<FastifyReply> {
     this.cookie.begin(this.#reply)
     return await this.showSignIn(asked, 'The sign-in has expired. Try again.')
   }
@@ -273,7 +273,7 @@ export class Exchange {
   async #askPasskey(
     step: string,
     ask: () => Promise<{ readonly challenge_id: string; readonly options: object }>,
-  ): Promise<AskedPasskey | undefined> {
+  ): Promise<PasskeyPrompt | undefined> {
     if (!this.#context.passkeys.mfa.accounts.settings.current.webauthn_enabled) return undefined
     const asked = await optional(ask)
     return asked && { step, ...asked }
@@ -284,7 +284,7 @@ async function endOwn(database: Queryable, { sessionId }: UserIdentity): Promise
   if (sessionId !== undefined) await endSession(database, sessionId)
 }
 
-/** Undefined for what is not available now, such as a factor that was switched off. */
+/** Returns undefined where something is not available now, such as a factor that was switched off. */
 async function optional<Result>(ask: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await ask()
@@ -294,7 +294,7 @@ async function optional<Result>(ask: () => Promise<Result>): Promise<Result | un
   }
 }
 
-/** Whether it is the user who has signed in: an administrator who acts as the user lets no program in. */
+/** Returns whether the user has signed in: an administrator who acts as the user lets no program in. */
 function isPerson(identity: Identity): identity is UserIdentity {
   return identity.kind === 'user' && identity.impersonator === undefined
 }

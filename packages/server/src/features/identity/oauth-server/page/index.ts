@@ -9,7 +9,7 @@ import { Exchange } from './exchange.ts'
 const path = '/oauth/authorize'
 
 /**
- * The authorization endpoint for people (RFC 6749 §3.1): signs a person in, asks for consent, leads back to the client. It
+ * Adds the authorization endpoint for people (RFC 6749 §3.1): signs a person in, asks for consent, leads back to the client. It
  * keeps no session: the session ends with the answer. All of it are forms, which work without a script; only passkeys
  * need one.
  */
@@ -70,7 +70,7 @@ export async function resumeAuthorization(
   return asked === undefined ? reply : await exchange.resume(asked, outcome)
 }
 
-/** As it came: it may hold bytes that are no text. */
+/** Returns the query as it came: it may hold bytes that are no text. */
 function queryOf({ raw }: FastifyRequest): string {
   const [, query = ''] = raw.url?.split(/\?(.*)/s) ?? []
   return query

@@ -5,7 +5,7 @@ import { AppError } from '../../../../lib/errors.ts'
 import { createPage, submitOnceScript } from '../../../../lib/page.ts'
 import { passkeyScript } from './passkey-script.ts'
 
-/** How the page answers one request. */
+/** Response of the page to a request. */
 export class PageReply {
   readonly #reply: FastifyReply
   readonly #appName: string
@@ -20,7 +20,7 @@ export class PageReply {
     return this.#reply.code(303).header('cache-control', 'no-store').header('location', address).send()
   }
 
-  /** What a person did wrong is said on the page; a fault of ours is answered and logged as everywhere. */
+  /** Shows mistakes of a person on the page; a fault of the server is answered and logged as everywhere. */
   async attempt(
     work: () => Promise<FastifyReply>,
     again: (problem: string) => Promise<FastifyReply>,

@@ -16,19 +16,19 @@ import type { PageContext } from './context.ts'
 
 export type SignedIn = AuthenticationResponse | PendingResponse
 
-interface Given {
+interface StepInput {
   readonly form: URLSearchParams
   readonly request: FastifyRequest
 }
 
-type FirstStep = (context: PageContext, given: Given) => Promise<SignedIn>
+type FirstStep = (context: PageContext, given: StepInput) => Promise<SignedIn>
 type SecondStep = (
   context: PageContext,
   pending: PendingIdentity,
-  given: Given,
+  given: StepInput,
 ) => Promise<AuthenticationResponse>
 
-/** The forms that sign a person in, by their step. */
+/** Forms that sign a person in, by their step. */
 export const firstSteps: Readonly<Record<string, FirstStep>> = {
   password: ({ passkeys }, { form, request }) =>
     logIn(
@@ -55,7 +55,7 @@ const sent =
   ({ passkeys }, pending, { form, request }) =>
     verifySentCode(passkeys.mfa, pending, method, codeOf(form), clientOf(request))
 
-/** The forms that verify a second factor, by their step. */
+/** Forms that verify a second factor, by their step. */
 export const secondSteps: Readonly<Record<string, SecondStep>> = {
   totp: ({ passkeys }, pending, { form, request }) =>
     verifyTotp(passkeys.mfa, pending, codeOf(form), clientOf(request)),
@@ -67,7 +67,7 @@ export const secondSteps: Readonly<Record<string, SecondStep>> = {
     verifyPasskey(passkeys, pending, assertionOf(form), clientOf(request)),
 }
 
-/** A member of a form; Postgres has no NUL in texts. */
+/** Returns a member of a form; PostgreSQL has no NUL in texts. */
 export function text(form: URLSearchParams, name: string): string {
   const value = form.get(name) ?? ''
   if (value.includes('\0')) throw httpErrors.invalidRequest(`${name}: NUL is not allowed`)
@@ -88,7 +88,7 @@ function assertionOf(form: URLSearchParams) {
   }
 }
 
-/** Of a pasted link, or the token itself. */
+/** Returns the token of a pasted link, or the token itself. */
 function tokenOf(pasted: string): string {
   const [, token = pasted.trim()] = /[?&]token=([^&#\s]+)/.exec(pasted) ?? []
   return token

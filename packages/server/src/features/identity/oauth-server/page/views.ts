@@ -2,16 +2,16 @@ import type { Action } from '../../../../http/access/actions.ts'
 import { escapeHtml } from '../../../../lib/page.ts'
 import type { AuthorizationRequest } from '../authorize/request.ts'
 
-/** What a form of the page is about. */
-export interface Asked {
+/** Authorization request that a form of the page belongs to. */
+export interface PageRequest {
   readonly request: AuthorizationRequest
-  /** The query of the address, as it came: every form carries it on. */
+  /** Query of the address, as it came: every form carries it on. */
   readonly query: string
   readonly appName: string
 }
 
-/** A passkey that may be used: where its answer goes, and what the browser asks for. */
-export interface AskedPasskey {
+/** Request for a passkey, and the step that its response goes to. */
+export interface PasskeyPrompt {
   readonly step: string
   readonly challenge_id: string
   readonly options: object
@@ -24,7 +24,7 @@ interface FormParts {
   readonly isPlain?: boolean
 }
 
-function form({ query }: Asked, { step, fields = '', button, isPlain = false }: FormParts): string {
+function form({ query }: PageRequest, { step, fields = '', button, isPlain = false }: FormParts): string {
   return `<form id="${step}" method="post" action="/oauth/authorize">
 ${hidden('request', query)}${hidden('step', step)}${fields}<p><button${isPlain ? ' class="plain"' : ''}>${button}</button></p>
 </form>`
@@ -45,7 +45,7 @@ function problemLine(problem: string | undefined): string {
   return problem === undefined ? '' : `<p id="problem" class="bad" role="alert">${escapeHtml(problem)}</p>\n`
 }
 
-function passkeyForm(asked: Asked, passkey: AskedPasskey | undefined): string {
+function passkeyForm(asked: PageRequest, passkey: PasskeyPrompt | undefined): string {
   if (passkey === undefined) return ''
   const { step, challenge_id, options } = passkey
   const whole = form(asked, {
@@ -58,21 +58,21 @@ function passkeyForm(asked: Asked, passkey: AskedPasskey | undefined): string {
   return `${whole.replace('<form', attributes)}\n<p id="passkey-problem" class="bad" role="alert"></p>`
 }
 
-function who({ request }: Asked): string {
+function who({ request }: PageRequest): string {
   return `<b>${escapeHtml(request.client.name)}</b>`
 }
 
 export interface SignInView {
-  readonly asked: Asked
+  readonly asked: PageRequest
   readonly problem?: string | undefined
   readonly hasMail: boolean
   readonly hasSms: boolean
-  readonly passkey: AskedPasskey | undefined
+  readonly passkey: PasskeyPrompt | undefined
   readonly providers: readonly { readonly name: string; readonly title: string }[]
 }
 
 /** Links, not forms: the policy of the page names where its forms may lead, and providers are not known by their origin. */
-function providerLinks({ query }: Asked, providers: SignInView['providers']): string {
+function providerLinks({ query }: PageRequest, providers: SignInView['providers']): string {
   return providers
     .map(({ name, title }) => {
       const address = escapeHtml(`/oauth/authorize/${encodeURIComponent(name)}?${query}`)
@@ -97,25 +97,25 @@ ${hasMail ? `<details><summary>Sign in by a mailed link</summary>\n${form(asked,
 ${hasSms ? `<details><summary>Sign in by text message</summary>\n${form(asked, { step: 'phone', fields: field('phone-number', 'Phone', 'name="phone" type="tel" autocomplete="tel"'), button: 'Send a code', isPlain: true })}</details>` : ''}`
 }
 
-export function linkView(asked: Asked, problem?: string): string {
+export function linkView(asked: PageRequest, problem?: string): string {
   return `<p role="status">If the address has an account, a link is on its way. Do not open it: copy its address and paste it here.</p>
 ${problemLine(problem)}${form(asked, { step: 'link', fields: field('pasted-link', 'Link from the mail', 'name="link" autocomplete="off"'), button: 'Sign in' })}`
 }
 
-export function phoneCodeView(asked: Asked, phone: string, problem?: string): string {
+export function phoneCodeView(asked: PageRequest, phone: string, problem?: string): string {
   return `<p role="status">If the number can sign in, a code is on its way.</p>
 ${problemLine(problem)}${form(asked, { step: 'phone-code', fields: hidden('phone', phone) + codeField('code', 'Code'), button: 'Sign in' })}`
 }
 
 export interface SecondFactorView {
-  readonly asked: Asked
+  readonly asked: PageRequest
   readonly problem?: string | undefined
   readonly factors: readonly { readonly method: string; readonly label: string }[]
-  /** Of the authenticator app. */
+  /** Challenge of the authenticator app. */
   readonly totpChallengeId: string | undefined
-  /** A code that was sent. */
+  /** Code that was sent. */
   readonly sent?: { readonly method: string; readonly challengeId: string } | undefined
-  readonly passkey: AskedPasskey | undefined
+  readonly passkey: PasskeyPrompt | undefined
 }
 
 export function secondFactorView(view: SecondFactorView): string {
@@ -141,8 +141,8 @@ ${passkeyForm(asked, passkey)}
 ${form(asked, { step: 'backup', fields: codeField('backup-code', 'Backup code'), button: 'Verify', isPlain: true })}</details>`
 }
 
-/** What a person should know of a client that no administrator has registered. */
-function unchecked({ request, appName }: Asked): string {
+/** Returns the warning about a client that no administrator has registered. */
+function unchecked({ request, appName }: PageRequest): string {
   const { client } = request
   if (client.source === 'administrator') return ''
   const origin =
@@ -152,7 +152,7 @@ function unchecked({ request, appName }: Asked): string {
   return `<p id="unchecked" class="bad">${origin} ${escapeHtml(appName)} has not checked who made it: allow it only if you came from it.</p>\n`
 }
 
-/** What an action means to the person who is asked. */
+/** Meaning of an action to the person who is asked. */
 const actionWords: Readonly<Record<Action, string>> = {
   'email:send': 'send mail on your behalf',
   'sms:send': 'send text messages on your behalf',
@@ -165,7 +165,7 @@ function inWords(words: readonly string[]): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`
 }
 
-export function consentView(asked: Asked, account: string): string {
+export function consentView(asked: PageRequest, account: string): string {
   const { request, query } = asked
   const { scope, actions, allowedTables, redirectUri } = request
   const what = scope === 'readonly' ? 'read' : 'read and change'

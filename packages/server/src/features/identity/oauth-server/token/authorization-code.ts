@@ -35,7 +35,7 @@ export async function redeemAuthorizationCode(
   return describeTokens(context, grant, { generation: 1, expiresIn: config.access_token_duration })
 }
 
-/** A code that is used again was stolen, before or after: what it gave ends (RFC 6749 §4.1.2). */
+/** Revokes the grant of a code that is used again: it was stolen, before or after (RFC 6749 §4.1.2). */
 async function requireUnused({ database, onRevoke }: OAuthContext, hash: Buffer): Promise<CodeRow> {
   const code = await findCode(database, hash)
   if (code === undefined) throw refuse('invalid authorization code')

@@ -8,7 +8,7 @@ import { permit, readTables } from '../scopes.ts'
 import { describeTokens, type OAuthTokens } from './answer.ts'
 import { insertClientGrant } from './grants.ts'
 
-/** A token for the client itself (RFC 6749 §4.4). @throws ProtocolError */
+/** Issues a token for the client itself (RFC 6749 §4.4). @throws ProtocolError */
 export async function grantClientCredentials(
   context: OAuthContext,
   client: ClientRow,

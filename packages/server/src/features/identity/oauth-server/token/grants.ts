@@ -4,7 +4,7 @@ import type { Queryable } from '../../../../database/system-database.ts'
 import { deleteUnusedClients } from '../clients/queries.ts'
 import { type Permission, permitting } from '../scopes.ts'
 
-/** What a grant gives. */
+/** Rights that a grant gives. */
 export interface GrantRow extends Permission {
   readonly id: string
   readonly allowed_tables: readonly string[]
@@ -27,7 +27,7 @@ export interface Lifetimes {
   readonly grant_duration: number
 }
 
-/** A replay of a refresh token within this time of its rotation answers the same successor, as for sessions. */
+/** Time after its rotation in which a replayed refresh token gets the same successor, as for sessions. */
 const graceSeconds = 10
 /** Rotations whose time is kept; more than a client makes within the grace. */
 const rememberedRotations = 16
@@ -113,7 +113,7 @@ export async function insertClientGrant(
   return count > 0
 }
 
-/** A grant; its scope is that of its newest access token, which may be narrower than its own. */
+/** Grant with the scope of its newest access token, which may be narrower than its own. */
 export interface RefreshedGrantRow extends GrantRow {
   readonly generation: number
   /** Seconds that its access token is still valid. */
@@ -138,9 +138,9 @@ export async function refreshGrant(
     readonly grantId: string
     readonly generation: number
     readonly clientRowId: string
-    /** Of the next generation. */
+    /** Access token of the next generation. */
     readonly accessTokenHash: Buffer
-    /** Undefined: that of the grant. */
+    /** Narrower rights; undefined: those of the grant. */
     readonly permission: Permission | undefined
   },
   { access_token_duration, refresh_token_duration, grant_duration }: Lifetimes,

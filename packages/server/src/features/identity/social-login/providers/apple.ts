@@ -29,7 +29,7 @@ export const apple: Provider = {
   },
 }
 
-/** Only the first time, and only in the form. */
+/** Returns the name, which is sent the first time only, and only in the form. */
 function nameIn(user: string | null): string | undefined {
   try {
     const { firstName, lastName } = objectOf(objectOf(JSON.parse(user ?? '{}')).name)
@@ -39,7 +39,7 @@ function nameIn(user: string | null): string | undefined {
   }
 }
 
-/** A JWT signed with ES256 (RFC 7518 §3.4), for this one request. */
+/** Creates a JWT signed with ES256 (RFC 7518 §3.4), for one request. */
 function signClientSecret({ clientId, extra }: ClientSettings, now: Date): string {
   const issuedAt = Math.floor(now.getTime() / 1000)
   const claims = {

@@ -1,12 +1,12 @@
 import { audienceIs, decodeClaims, type Provider, requireText, textOf } from './provider.ts'
 
-/** Where an OpenID provider is found and what is asked of it. */
+/** Title of an OpenID provider, and the scopes that are requested. */
 export interface OidcDescription {
   readonly title: string
   readonly scopes: readonly string[]
 }
 
-/** An OpenID provider; its endpoints come from its discovery document (OpenID Connect Discovery §4). */
+/** Creates an OpenID provider; its endpoints come from its discovery document (OpenID Connect Discovery §4). */
 export function createOidcProvider({ title, scopes }: OidcDescription): Provider {
   return {
     title,

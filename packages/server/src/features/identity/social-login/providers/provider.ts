@@ -1,17 +1,17 @@
-/** A JSON object of a provider, of which nothing is known yet. */
+/** JSON object of a provider, of which nothing is known yet. */
 export type Json = Readonly<Record<string, unknown>>
 
-/** A person as a provider describes them. */
+/** Person as a provider describes them. */
 export interface Profile {
-  /** The provider's id of the person. */
+  /** Id of the person at the provider. */
   readonly subject: string
   readonly email?: string | undefined
-  /** Whether the provider says that the address belongs to the person. */
+  /** True if the provider says that the address belongs to the person. */
   readonly isEmailVerified: boolean
   readonly name?: string | undefined
 }
 
-/** The client of this server at a provider. */
+/** Client of this server at a provider. */
 export interface ClientSettings {
   readonly clientId: string
   readonly clientSecret: string
@@ -33,22 +33,22 @@ export interface GetOptions {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What a description of a provider reads a person's profile from. */
+/** API of a provider, which its description reads a person's profile from. */
 export interface ProviderApi {
   readonly settings: ClientSettings
   readonly accessToken: string
-  /** The answer of the token endpoint; empty where a caller brought the access token. */
+  /** Response of the token endpoint; empty where a caller brought the access token. */
   readonly tokenAnswer: Json
   /** Claims of the id_token of that answer; empty without one. */
   readonly claims: Json
-  /** What the provider posted beside the code (Apple: `user`). */
+  /** Form that the provider posted with the code (Apple: `user`). */
   readonly form: URLSearchParams
   /** GET with the access token. @throws ProviderFailure unless the answer is JSON with status 200 */
   get(url: string, options?: GetOptions): Promise<Json>
   getList(url: string): Promise<readonly Json[]>
-  /** The userinfo endpoint of an OpenID provider; empty where there is none. @throws ProviderFailure */
+  /** Returns the userinfo of an OpenID provider; empty where it has no such endpoint. @throws ProviderFailure */
   fetchUserInfo(): Promise<Json>
-  /** A request of the client itself. Undefined when the answer is not JSON with status 200. */
+  /** Sends a request of the client itself; undefined when the response is not JSON with status 200. */
   request(url: string, options: RequestOptions): Promise<Json | undefined>
 }
 
@@ -57,17 +57,17 @@ export interface RequestOptions extends GetOptions {
   readonly body?: string
 }
 
-/** Whether an access token was issued to our client, as far as the provider reports it. */
+/** Audience of an access token, as far as the provider reports it. */
 export type Audience = 'ours' | 'foreign' | 'unknown'
 
-/** A provider. Everything that differs between providers is in these values. */
+/** Provider. Everything that differs between providers is in these values. */
 export interface Provider {
   readonly title: string
   readonly endpoints: (settings: ClientSettings) => Endpoints
   readonly scopes: readonly string[]
-  /** How the client authenticates at the token endpoint (RFC 6749 §2.3.1). */
+  /** Authentication of the client at the token endpoint (RFC 6749 §2.3.1). */
   readonly authentication: 'basic' | 'body'
-  /** Whether the provider accepts PKCE (RFC 7636). */
+  /** True if the provider accepts PKCE (RFC 7636). */
   readonly acceptsPkce: boolean
   readonly authorizeParameters?: Readonly<Record<string, string>>
   readonly responseMode?: 'form_post'
@@ -83,7 +83,7 @@ export interface Provider {
   readonly findAudience?: (api: ProviderApi) => Promise<Audience> | Audience
 }
 
-/** The provider gave an answer that cannot be used. The message is for the log. */
+/** Error for a response of the provider that cannot be used. The message is for the log. */
 export class ProviderFailure extends Error {
   override readonly name = 'ProviderFailure'
 }
@@ -107,7 +107,7 @@ export function audienceIs(actual: unknown, settings: ClientSettings): Audience 
   return actual === settings.clientId ? 'ours' : 'foreign'
 }
 
-/** The payload of a JWT that came straight from its issuer by TLS (OpenID Connect Core §3.1.3.7, step 6). */
+/** Returns the payload of a JWT that came straight from its issuer by TLS (OpenID Connect Core §3.1.3.7, step 6). */
 export function decodeClaims(token: unknown): Json {
   if (typeof token !== 'string') return {}
   const [, payload = ''] = token.split('.')
