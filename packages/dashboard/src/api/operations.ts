@@ -324,13 +324,11 @@ export type AdminCredentials = {
 }
 
 export type AdminSession = {
-  /** RFC 3339, UTC. */
   readonly expiresAt: string
 }
 
 export type AdminSignInResult = {
   readonly token: string
-  /** RFC 3339, UTC. */
   readonly expiresAt: string
 }
 
@@ -677,6 +675,8 @@ export type Authentication = {
   readonly user: User
 }
 
+export type Base64Url = string
+
 export type BatchOperation = {
   /** create, update or delete */
   readonly method: string
@@ -751,9 +751,7 @@ export type Bucket = {
   readonly maxFileSize?: number | undefined
   /** Media types; all when absent. */
   readonly allowedTypes?: ReadonlyArray<string> | undefined
-  /** RFC 3339, UTC. */
   readonly createdAt: string
-  /** RFC 3339, UTC. */
   readonly updatedAt: string
 }
 
@@ -884,7 +882,6 @@ export type CreatedApiKey = {
 
 export type CustomMailTemplate = MailTemplate & {
   readonly id: string
-  /** RFC 3339, UTC. */
   readonly createdAt: string
   /** Reasons why the template will not be used. */
   readonly warnings?: ReadonlyArray<string> | undefined
@@ -897,9 +894,7 @@ export type Deploy = {
   readonly fileCount: number
   readonly totalBytes: number
   readonly errorMessage?: string | undefined
-  /** RFC 3339, UTC. */
   readonly createdAt: string
-  /** RFC 3339, UTC. */
   readonly updatedAt: string
 }
 
@@ -926,13 +921,9 @@ export type Domain = {
   readonly siteId?: string | undefined
   /** Result of the last check, unless it succeeded. */
   readonly lastError?: string | undefined
-  /** RFC 3339, UTC. */
   readonly verifiedAt?: string | undefined
-  /** RFC 3339, UTC. */
   readonly checkedAt?: string | undefined
-  /** RFC 3339, UTC. */
   readonly createdAt: string
-  /** RFC 3339, UTC. */
   readonly updatedAt: string
 }
 
@@ -1479,7 +1470,6 @@ export type MailTemplateSummary = {
   readonly enabled: boolean
   /** Names of placeholders. */
   readonly variables: ReadonlyArray<string>
-  /** RFC 3339, UTC. */
   readonly updatedAt?: string | undefined
 }
 
@@ -1498,9 +1488,7 @@ export type Matview = {
   readonly lastRefreshDurationMs: number | null
   readonly lastRefreshStatus: 'success' | 'error' | null
   readonly lastRefreshError: string | null
-  /** RFC 3339, UTC. */
   readonly createdAt: string
-  /** RFC 3339, UTC. */
   readonly updatedAt: string
 }
 
@@ -1618,13 +1606,11 @@ export type OAuthClient = {
   readonly clientId: string
   readonly name: string
   readonly redirectUris: ReadonlyArray<string>
-  readonly scopes: ReadonlyArray<'readonly' | 'readwrite' | '*' | 'email:send' | 'sms:send' | 'push:send'>
+  readonly scopes: ReadonlyArray<OAuthScope>
   readonly clientType: 'confidential' | 'public'
   /** Origin of the registration: an administrator; the client itself (`registration`); the `document` at the address that is its id. */
   readonly source: 'administrator' | 'registration' | 'document'
-  /** RFC 3339, UTC. */
   readonly createdAt: string
-  /** RFC 3339, UTC. */
   readonly updatedAt: string
   readonly revokedAt: string | null
   readonly activeAccessTokenCount: number
@@ -1655,9 +1641,7 @@ export type OAuthGrant = {
   readonly scope: string
   /** Empty: all. */
   readonly allowedTables: ReadonlyArray<string>
-  /** RFC 3339, UTC. */
   readonly createdAt: string
-  /** RFC 3339, UTC. */
   readonly updatedAt: string
   readonly lastTokenIssuedAt: string | null
 }
@@ -1670,9 +1654,7 @@ export type OAuthGrantOfUser = {
   readonly scope: string
   /** Empty: all. */
   readonly allowedTables: ReadonlyArray<string>
-  /** RFC 3339, UTC. */
   readonly createdAt: string
-  /** RFC 3339, UTC. */
   readonly updatedAt: string
   readonly lastTokenIssuedAt: string | null
   readonly userId: string
@@ -1680,11 +1662,14 @@ export type OAuthGrantOfUser = {
   readonly email: string
 }
 
+export type OAuthScope = 'readonly' | 'readwrite' | '*' | 'email:send' | 'sms:send' | 'push:send'
+
 export type OAuthTokenParameters = {
   readonly token: string
   readonly token_type_hint?: string | undefined
   readonly client_id?: string | undefined
   readonly client_secret?: string | undefined
+  readonly [name: string]: unknown
 }
 
 export type OAuthTokenRequest = {
@@ -1697,6 +1682,7 @@ export type OAuthTokenRequest = {
   readonly refresh_token?: string | undefined
   readonly scope?: string | undefined
   readonly allowed_tables?: string | undefined
+  readonly [name: string]: unknown
 }
 
 export type OAuthTokens = {
@@ -1730,9 +1716,9 @@ export type OauthAuthorizeResult401 = OAuthError | Error
 export type OauthClientsCreateInput = {
   /** Shown to people. */
   readonly name: string
-  readonly redirectUris: ReadonlyArray<string>
+  readonly redirectUris: ReadonlyArray<RedirectUri>
   /** `readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none. */
-  readonly scopes: ReadonlyArray<'readonly' | 'readwrite' | '*' | 'email:send' | 'sms:send' | 'push:send'>
+  readonly scopes: ReadonlyArray<OAuthScope>
   readonly appId: string
   readonly clientType?: 'confidential' | 'public' | undefined
 }
@@ -1750,9 +1736,9 @@ export type OauthClientsRotateSecretResult = {
 export type OauthClientsUpdateInput = {
   /** Shown to people. */
   readonly name: string
-  readonly redirectUris: ReadonlyArray<string>
+  readonly redirectUris: ReadonlyArray<RedirectUri>
   /** `readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none. */
-  readonly scopes: ReadonlyArray<'readonly' | 'readwrite' | '*' | 'email:send' | 'sms:send' | 'push:send'>
+  readonly scopes: ReadonlyArray<OAuthScope>
 }
 
 export type OauthConsentInput = {
@@ -1785,8 +1771,9 @@ export type OauthIntrospectResult = {
 }
 
 export type OauthRegisterInput = {
-  readonly redirect_uris: ReadonlyArray<string>
+  readonly redirect_uris: ReadonlyArray<RedirectUri>
   readonly client_name?: string | undefined
+  /** Scopes of `auth.oauth_provider.self_registered_scopes`; others are left out. */
   readonly scope?: string | undefined
   readonly token_endpoint_auth_method?: 'client_secret_basic' | 'client_secret_post' | 'none' | undefined
   readonly grant_types?: ReadonlyArray<string> | undefined
@@ -1857,13 +1844,10 @@ export type OverviewTablesResult = {
 
 /** Passkey; without `last_used_at` until it is used. */
 export type Passkey = {
-  /** Base64url. */
-  readonly credential_id: string
+  readonly credential_id: Base64Url
   readonly display_name: string
   readonly transports: ReadonlyArray<string>
-  /** RFC 3339, UTC. */
   readonly created_at: string
-  /** RFC 3339, UTC. */
   readonly last_used_at?: string | undefined
 }
 
@@ -1871,18 +1855,13 @@ export type PasskeyAssertion = {
   readonly challenge_id: string
   /** What `navigator.credentials.get` answered, by `toJSON()`. */
   readonly assertion_response: {
-    /** Base64url. */
-    readonly id: string
-    /** Base64url. */
-    readonly rawId?: string | undefined
+    readonly id: Base64Url
+    readonly rawId?: Base64Url | undefined
     readonly type: 'public-key'
     readonly response: {
-      /** Base64url. */
-      readonly clientDataJSON: string
-      /** Base64url. */
-      readonly authenticatorData: string
-      /** Base64url. */
-      readonly signature: string
+      readonly clientDataJSON: Base64Url
+      readonly authenticatorData: Base64Url
+      readonly signature: Base64Url
       readonly userHandle?: string | null | undefined
     }
   }
@@ -1895,13 +1874,11 @@ export type PasskeyCreationOptions = {
     readonly name: string
   }
   readonly user: {
-    /** Base64url. */
-    readonly id: string
+    readonly id: Base64Url
     readonly name: string
     readonly displayName: string
   }
-  /** Base64url. */
-  readonly challenge: string
+  readonly challenge: Base64Url
   readonly pubKeyCredParams: ReadonlyArray<{
     readonly type: 'public-key'
     readonly alg: number
@@ -1910,8 +1887,7 @@ export type PasskeyCreationOptions = {
   readonly timeout: number
   readonly excludeCredentials: ReadonlyArray<{
     readonly type: 'public-key'
-    /** Base64url. */
-    readonly id: string
+    readonly id: Base64Url
     readonly transports?: ReadonlyArray<string> | undefined
   }>
   readonly authenticatorSelection: {
@@ -1930,15 +1906,13 @@ export type PasskeyRequestOptions = {
   /** For `PublicKeyCredential.parseRequestOptionsFromJSON`. */
   readonly options: {
     readonly rpId: string
-    /** Base64url. */
-    readonly challenge: string
+    readonly challenge: Base64Url
     /** Milliseconds. */
     readonly timeout: number
     readonly userVerification: 'required' | 'preferred'
     readonly allowCredentials?: ReadonlyArray<{
       readonly type: 'public-key'
-      /** Base64url. */
-      readonly id: string
+      readonly id: Base64Url
       readonly transports?: ReadonlyArray<string> | undefined
     }> | undefined
   }
@@ -1953,16 +1927,12 @@ export type PasskeysConfirmInput = {
   readonly display_name?: string | undefined
   /** What `navigator.credentials.create` answered, by `toJSON()`. */
   readonly attestation_response: {
-    /** Base64url. */
-    readonly id: string
-    /** Base64url. */
-    readonly rawId?: string | undefined
+    readonly id: Base64Url
+    readonly rawId?: Base64Url | undefined
     readonly type: 'public-key'
     readonly response: {
-      /** Base64url. */
-      readonly clientDataJSON: string
-      /** Base64url. */
-      readonly attestationObject: string
+      readonly clientDataJSON: Base64Url
+      readonly attestationObject: Base64Url
       readonly transports?: ReadonlyArray<string> | undefined
     }
   }
@@ -2041,7 +2011,6 @@ export type ProviderIdentity = {
   readonly name: string | null
   /** False: linked, but not yet a way to sign in. */
   readonly proven: boolean
-  /** RFC 3339, UTC. */
   readonly createdAt: string
   readonly lastSignInAt: string | null
 }
@@ -2095,12 +2064,9 @@ export type PushDelivery = {
   readonly error_code: 'unregistered' | 'invalid_token' | 'provider_auth' | 'payload_too_large' | 'provider_error' | 'provider_not_configured' | 'expired' | 'device_moved' | null
   readonly error_message: string | null
   readonly provider_message_id: string | null
-  /** RFC 3339, UTC. */
   readonly send_at: string
   readonly sent_at: string | null
-  /** RFC 3339, UTC. */
   readonly created_at: string
-  /** RFC 3339, UTC. */
   readonly updated_at: string
 }
 
@@ -2116,12 +2082,9 @@ export type PushDevice = {
   readonly is_active: boolean
   /** `revoked`, also by the end of the session that registered it, or the reason of the provider. */
   readonly inactive_reason: string | null
-  /** RFC 3339, UTC. */
   readonly last_refreshed_at: string
   readonly last_used: string | null
-  /** RFC 3339, UTC. */
   readonly created_at: string
-  /** RFC 3339, UTC. */
   readonly updated_at: string
 }
 
@@ -2212,9 +2175,7 @@ export type PushSend = {
   readonly topic: string | null
   readonly title: string
   readonly body: string
-  /** RFC 3339, UTC. */
   readonly send_at: string
-  /** RFC 3339, UTC. */
   readonly created_at: string
   readonly counts: PushCounts
 }
@@ -2258,7 +2219,6 @@ export type RealtimeConnection = {
   readonly node: string
   readonly tables: ReadonlyArray<string>
   readonly channels: ReadonlyArray<string>
-  /** RFC 3339, UTC. */
   readonly connectedAt: string
 }
 
@@ -2271,7 +2231,6 @@ export type RealtimePreview = {
   readonly items: ReadonlyArray<{
     /** Of the event. */
     readonly id: string
-    /** RFC 3339, UTC. */
     readonly happenedAt: string
     /** JSON as a stream is sent it. */
     readonly data: string
@@ -2285,7 +2244,6 @@ export type RealtimePreview = {
 
 export type RealtimeStats = {
   readonly version: string
-  /** RFC 3339, UTC. */
   readonly timestamp: string
   readonly connections: {
     readonly sse: number
@@ -2387,6 +2345,8 @@ export type RecordPage = {
     readonly [name: string]: boolean
   } | undefined
 }
+
+export type RedirectUri = string
 
 export type ResumableUpload = {
   readonly id: string
@@ -2646,7 +2606,6 @@ export type SentMail = {
   readonly template_key: string | null
   readonly status: 'pending' | 'sent' | 'failed'
   readonly error_message: string | null
-  /** RFC 3339, UTC. */
   readonly created_at: string
 }
 
@@ -2699,9 +2658,7 @@ export type Site = {
   /** A navigation to a missing path is answered with index.html. */
   readonly spaMode: boolean
   readonly customDomainId?: string | undefined
-  /** RFC 3339, UTC. */
   readonly createdAt: string
-  /** RFC 3339, UTC. */
   readonly updatedAt: string
   readonly liveDeployId?: string | undefined
   /** Address for visitors; absent while `sites.base_domain` names no domain. */
@@ -2779,9 +2736,7 @@ export type SmsMessage = {
   readonly status: 'pending' | 'accepted' | 'queued' | 'sending' | 'sent' | 'delivered' | 'undelivered' | 'failed' | 'canceled'
   /** Reason of a failure. */
   readonly error_message: string | null
-  /** RFC 3339, UTC. */
   readonly created_at: string
-  /** RFC 3339, UTC. */
   readonly updated_at: string
 }
 
@@ -3089,9 +3044,7 @@ export type StorageObject = {
   readonly contentType: string
   /** User who made it. */
   readonly userId?: string | undefined
-  /** RFC 3339, UTC. */
   readonly createdAt: string
-  /** RFC 3339, UTC. */
   readonly updatedAt: string
   /** In a public bucket: public address of the content. */
   readonly url?: string | undefined
@@ -3592,9 +3545,7 @@ export type Ticket = {
   readonly email: string | null
   readonly subject: string
   readonly status: 'open' | 'answered' | 'closed'
-  /** RFC 3339, UTC. */
   readonly created_at: string
-  /** RFC 3339, UTC. */
   readonly updated_at: string
 }
 
@@ -3613,7 +3564,6 @@ export type TicketMessage = {
   }>
   /** Time at which an answer was mailed. */
   readonly mailed_at: string | null
-  /** RFC 3339, UTC. */
   readonly created_at: string
 }
 

@@ -10,14 +10,20 @@ export const clientCredentials = {
   client_secret: Type.Optional(Type.String()),
 }
 
+/** Options of a form whose parameters must not be repeated (RFC 6749 §3.2). */
+export const eachOnce = { additionalProperties: Type.String() }
+
 /** Form of the endpoints that take a token of a client. */
 export const OAuthTokenParameters = component(
   'OAuthTokenParameters',
-  Type.Object({
-    token: Type.String(),
-    token_type_hint: Type.Optional(Type.String()),
-    ...clientCredentials,
-  }),
+  Type.Object(
+    {
+      token: Type.String({ minLength: 1 }),
+      token_type_hint: Type.Optional(Type.String()),
+      ...clientCredentials,
+    },
+    eachOnce,
+  ),
 )
 
 /** Parameters of a form, each at most once (RFC 6749 §3.2); those that are lists by `all`. */

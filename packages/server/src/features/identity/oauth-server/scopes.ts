@@ -1,4 +1,5 @@
 import { type Action, actions, isAction, orderActions } from '../../../http/access/actions.ts'
+import { choice, component } from '../../../http/schemas.ts'
 import type { Scope } from '../opaque-tokens/index.ts'
 import { ProtocolError } from './protocol-error.ts'
 
@@ -6,6 +7,7 @@ import { ProtocolError } from './protocol-error.ts'
 export const scopes: readonly Scope[] = ['readonly', 'readwrite', '*']
 /** Members of a `scope` (RFC 6749 §3.3): one scope of data, and actions beside it. */
 export const scopeTokens: readonly (Scope | Action)[] = [...scopes, ...actions]
+export const OAuthScope = component('OAuthScope', choice(scopeTokens))
 const tablesLimit = 1000
 const tableNameLimit = 200
 

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { component } from '../../../http/schemas.ts'
 import { type TObject, Type } from '../../../lib/type.ts'
 
 /** Statement of the browser about the ceremony (WebAuthn L3 §5.8.1). Nothing of it is believed before the signature is. */
@@ -16,7 +17,7 @@ const longest = 8192
 /** 1023 bytes (WebAuthn L3 §7.1) in base64url. */
 export const longestCredentialId = 1364
 
-export const base64url = Type.String({ pattern: '^[A-Za-z0-9_-]+$', description: 'Base64url.' })
+export const base64url = component('Base64Url', Type.String({ pattern: '^[A-Za-z0-9_-]+$' }))
 
 /** Documented form of a credential that a browser has made or used. Parsers check it, each part in their order. */
 export function credentialOf(description: string, response: TObject) {

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { type Answered, choice, component } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import type { User } from '../accounts/index.ts'
+import { base64url } from './client-data.ts'
 import type { RelyingParty } from './relying-party.ts'
 
-const base64url = Type.String({ description: 'Base64url.' })
 const timeout = Type.Integer({ description: 'Milliseconds.' })
 const descriptor = Type.Object({
   type: Type.Literal('public-key'),

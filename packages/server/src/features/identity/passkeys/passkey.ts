@@ -4,6 +4,7 @@ import { type Answered, component, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import type { PasskeyUse } from './assertion.ts'
 import type { VerifiedPasskey } from './attestation.ts'
+import { base64url } from './client-data.ts'
 import type { CredentialDescriptor } from './options.ts'
 
 /** Passkey as its user sees it. */
@@ -11,7 +12,7 @@ export const Passkey = component(
   'Passkey',
   Type.Object(
     {
-      credential_id: Type.String({ description: 'Base64url.' }),
+      credential_id: base64url,
       display_name: Type.String(),
       transports: Type.Array(Type.String()),
       created_at: timestamp,

@@ -1,6 +1,6 @@
 import { userOf } from '../../../http/access/authentication.ts'
 import { noContent, ok, operation } from '../../../http/operation.ts'
-import { checkedByHandler, refusedWith, requiredByHandler } from '../../../http/schemas.ts'
+import { refusedWith, requiredByHandler } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { authenticationSchema, clientOf, fieldRequired } from '../accounts/index.ts'
 import type { SocialLoginContext } from './context.ts'
@@ -44,15 +44,7 @@ const begin = operation({
     'The browser goes to `url`, within ten minutes. With a second factor enrolled this takes an aal2 session.',
   body: Type.Object({
     provider,
-    redirect_to: Type.Optional(
-      checkedByHandler(
-        { format: 'uri-reference' },
-        Type.String({
-          description: 'Where to return; a path, or an address on an allowed host.',
-          maxLength: 4096,
-        }),
-      ),
-    ),
+    redirect_to: text('Where to return; a path, or an address on an allowed host.'),
   }),
   success: ok(Type.Object({ url: Type.String({ format: 'uri' }) })),
   handle: async (context: SocialLoginContext, { body, http }) => ({

@@ -18,13 +18,13 @@ import { isUuid } from '../../../../lib/uuid.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import { clientIdPrefix, clientSecretPrefix, type OAuthContext, requireEnabled } from '../context.ts'
 import { oauthServerErrors } from '../errors.ts'
-import { scopes as dataScopes, isScope, scopeTokens } from '../scopes.ts'
+import { scopes as dataScopes, isScope, OAuthScope, scopeTokens } from '../scopes.ts'
 import { redirectUriLimit } from './client-metadata.ts'
 import { findNameProblem, nameForm, nameLimit } from './client-name.ts'
 import type { ClientRow } from './queries.ts'
 import * as queries from './queries.ts'
 import { OAuthClient } from './queries.ts'
-import { findRedirectUriProblem, redirectUri } from './redirect-uri.ts'
+import { findRedirectUriProblem, RedirectUri } from './redirect-uri.ts'
 
 /** Part of every description below. */
 const common = { guard: 'admin', permission: 'owner', tag: 'oauth' } as const
@@ -42,13 +42,13 @@ const settings = {
   ),
   redirectUris: requiredByHandler(
     checkedByHandler(
-      { items: redirectUri, minItems: 1, maxItems: redirectUriLimit },
+      { items: RedirectUri, minItems: 1, maxItems: redirectUriLimit },
       Type.Array(Type.String()),
     ),
   ),
   scopes: requiredByHandler(
     checkedByHandler(
-      { items: { type: 'string', enum: scopeTokens }, contains: { enum: dataScopes } },
+      { items: OAuthScope, contains: { enum: dataScopes } },
       Type.Array(Type.String(), {
         description:
           '`readonly`, `readwrite`, `*`; beside them actions: `email:send`, `sms:send`, `push:send`, of which `*` includes none.',

@@ -4,7 +4,7 @@ import { defaultAppId } from '../../../../http/access/identity.ts'
 import { type Answered, choice, component, nullable, timestamp } from '../../../../http/schemas.ts'
 import { codeOf } from '../../../../lib/errors.ts'
 import { Type } from '../../../../lib/type.ts'
-import { scopeTokens } from '../scopes.ts'
+import { OAuthScope } from '../scopes.ts'
 
 /** Client as administrators see it, with counts of what it was given. */
 export const OAuthClient = component(
@@ -15,7 +15,7 @@ export const OAuthClient = component(
     clientId: Type.String(),
     name: Type.String(),
     redirectUris: Type.Array(Type.String()),
-    scopes: Type.Array(choice(scopeTokens)),
+    scopes: Type.Array(OAuthScope),
     clientType: choice(['confidential', 'public']),
     source: choice(['administrator', 'registration', 'document'], {
       description:

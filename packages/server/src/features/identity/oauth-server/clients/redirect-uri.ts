@@ -1,14 +1,19 @@
+import { component } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
+
 /** Origin with any port, a number with leading zeros included (RFC 3986 §3.2.3); one over 65535 is no address. */
 const loopback = /^http:\/\/(localhost|127\.0\.0\.1)(?::\d+)?(?=\/|$)/
 const lengthLimit = 2048
 
 /** Form of a redirect address, for the API document. */
-export const redirectUri = {
-  type: 'string',
-  format: 'uri',
-  pattern: '^(https://|http://(localhost|127\\.0\\.0\\.1)(:|/|$))[^?#*@]*$',
-  maxLength: lengthLimit,
-} as const
+export const RedirectUri = component(
+  'RedirectUri',
+  Type.String({
+    format: 'uri',
+    pattern: '^(https://[^/?#*@]+|http://(localhost|127\\.0\\.0\\.1)(:[0-9]+)?)(/[^?#*@]*)?$',
+    maxLength: lengthLimit,
+  }),
+)
 
 /** Returns what is wrong with an address that a client wants people sent back to. */
 export function findRedirectUriProblem(uri: string): string | undefined {

@@ -12,7 +12,7 @@ import { OAuthError, ProtocolError, uncached } from '../protocol-error.ts'
 import { readClientMetadata, redirectUriLimit } from './client-metadata.ts'
 import { nameForm, nameLimit } from './client-name.ts'
 import { insertClient } from './queries.ts'
-import { redirectUri } from './redirect-uri.ts'
+import { RedirectUri } from './redirect-uri.ts'
 
 const texts = Type.Array(Type.String())
 const methods = ['client_secret_basic', 'client_secret_post', 'none'] as const
@@ -36,7 +36,7 @@ export const register = operation({
         checkedByHandler(
           {
             type: 'array',
-            items: redirectUri,
+            items: RedirectUri,
             minItems: 1,
             maxItems: redirectUriLimit,
           },
@@ -44,7 +44,11 @@ export const register = operation({
         ),
       ),
       client_name: metadata({ type: 'string', maxLength: nameLimit, pattern: nameForm }),
-      scope: metadata({ type: 'string', pattern: '(^| )(readonly|readwrite|\\*)( |$)' }),
+      scope: metadata({
+        type: 'string',
+        pattern: '(^| )(readonly|readwrite)( |$)',
+        description: 'Scopes of `auth.oauth_provider.self_registered_scopes`; others are left out.',
+      }),
       token_endpoint_auth_method: metadata({ type: 'string', enum: methods, default: methods[0] }),
       grant_types: metadata({
         type: 'array',

@@ -4,7 +4,7 @@ import { Type } from '../../../../lib/type.ts'
 import { authenticateClient } from '../clients/authenticate.ts'
 import type { ClientRow } from '../clients/queries.ts'
 import { type OAuthContext, requireEnabled } from '../context.ts'
-import { clientCredentials, type Form, readForm } from '../form.ts'
+import { clientCredentials, eachOnce, type Form, readForm } from '../form.ts'
 import { OAuthError, ProtocolError, uncached } from '../protocol-error.ts'
 import { requireOwnResource } from '../resource.ts'
 import { OAuthTokens } from './answer.ts'
@@ -24,16 +24,19 @@ export const grantTypes = Object.keys(grants) as readonly (keyof typeof grants)[
 
 const OAuthTokenRequest = component(
   'OAuthTokenRequest',
-  Type.Object({
-    grant_type: choice(grantTypes),
-    ...clientCredentials,
-    code: Type.Optional(Type.String()),
-    redirect_uri: Type.Optional(Type.String()),
-    code_verifier: Type.Optional(Type.String({ minLength: 43, maxLength: 128 })),
-    refresh_token: Type.Optional(Type.String()),
-    scope: Type.Optional(Type.String()),
-    allowed_tables: Type.Optional(Type.String()),
-  }),
+  Type.Object(
+    {
+      grant_type: choice(grantTypes),
+      ...clientCredentials,
+      code: Type.Optional(Type.String()),
+      redirect_uri: Type.Optional(Type.String()),
+      code_verifier: Type.Optional(Type.String({ minLength: 43, maxLength: 128 })),
+      refresh_token: Type.Optional(Type.String()),
+      scope: Type.Optional(Type.String()),
+      allowed_tables: Type.Optional(Type.String()),
+    },
+    eachOnce,
+  ),
 )
 
 /** Token endpoint (RFC 6749 §3.2). */
