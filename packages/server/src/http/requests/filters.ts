@@ -2,33 +2,66 @@ import { parseDay, parseInstant } from '../../lib/instant.ts'
 import { Type } from '../../lib/type.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { httpErrors } from '../errors/errors.ts'
+import { choice, refusedWith, uuid } from '../schemas.ts'
 
-/** Parameters of lists and reports. They are read by hand, for the messages. */
+/**
+ * Parameters of lists and reports. As schemas they are checked and read before the handler; the functions read texts of
+ * other origin, with the same messages.
+ */
+
+/** Returns the parameter `true` or `false`. */
+export function flagParameter(name: string, description: string) {
+  const invalid = () => httpErrors.invalidListParameter(name, 'must be one of: true, false')
+  return Type.Optional(refusedWith({ invalid }, Type.Boolean({ description })))
+}
+
+/** Returns the parameter that is one of some texts. @param label name in the message */
+export function choiceParameter<const Option extends string>(
+  label: string,
+  options: readonly Option[],
+  keywords: Readonly<Record<string, unknown>> = {},
+) {
+  const invalid = () => invalidChoice(label, options)
+  return Type.Optional(refusedWith({ invalid }, choice(options, keywords)))
+}
+
+/** Returns the parameter that filters by an id. */
+export function uuidParameter(name: string) {
+  const invalid = () => httpErrors.invalidListParameter(`${name} filter`, 'must be a UUID')
+  return Type.Optional(refusedWith({ invalid }, uuid))
+}
+
+/** Begin or end of a range, which {@link readTimeRange} reads. */
+export const instantParameter = Type.Optional(
+  Type.String({
+    format: 'instant-or-day',
+    description: 'RFC 3339, or YYYY-MM-DD, of which the last day is included.',
+  }),
+)
+
+/** Returns the parameter `limit`: what the API document says of it, and how the handler reads it. */
+export function limitParameter(fallback: number, most: number) {
+  const invalid = () => httpErrors.invalidListParameter('limit', '')
+  const description = `${fallback} unless given, ${most} at most.`
+  return {
+    schema: Type.Optional(refusedWith({ invalid }, Type.Integer({ minimum: 1, description }))),
+    read: (limit: number = fallback) => Math.min(limit, most),
+  }
+}
+
+/** Parameter `offset`. */
+export const offsetParameter = Type.Optional(
+  refusedWith(
+    { invalid: () => httpErrors.invalidListParameter('offset', '') },
+    Type.Integer({ minimum: 0, description: '0 unless given.' }),
+  ),
+)
 
 /** @throws AppError invalid_list_parameter */
 export function readLimit(text: string | undefined, fallback: number, most: number): number {
   if (text === undefined) return fallback
   if (!/^\d{1,15}$/.test(text) || Number(text) === 0) throw httpErrors.invalidListParameter('limit', '')
   return Math.min(Number(text), most)
-}
-
-/** The parameter `limit` of a route: what the API document says of it, and how it is read. */
-export function limitParameter(fallback: number, most: number) {
-  const description = `An integer; ${fallback} unless given, ${most} at most.`
-  return {
-    schema: Type.Optional(Type.String({ description })),
-    /** @throws AppError invalid_list_parameter */
-    read: (text: string | undefined) => readLimit(text, fallback, most),
-  }
-}
-
-/** The parameter `offset`, as {@link readOffset} reads it. */
-export const offsetSchema = Type.Optional(Type.String({ description: 'An integer; 0 unless given.' }))
-
-/** @throws AppError invalid_list_parameter */
-export function readOffset(text = '0'): number {
-  if (!/^\d{1,15}$/.test(text)) throw httpErrors.invalidListParameter('offset', '')
-  return Number(text)
 }
 
 /** One of the options. @throws AppError invalid_list_parameter */
@@ -38,9 +71,12 @@ export function readChoice<const Option extends string>(
   options: readonly Option[],
 ): Option {
   const found = options.find((option) => option === text)
-  if (found === undefined)
-    throw httpErrors.invalidListParameter(name, `must be one of: ${options.join(', ')}`)
+  if (found === undefined) throw invalidChoice(name, options)
   return found
+}
+
+function invalidChoice(name: string, options: readonly string[]) {
+  return httpErrors.invalidListParameter(name, `must be one of: ${options.join(', ')}`)
 }
 
 /** In lower case, as ids are stored. @throws AppError invalid_list_parameter */

@@ -12,8 +12,8 @@ const body = Type.Object({
   mode: Type.Optional(refusedWith({ invalid: () => invalid }, choice(['fast', 'slow']))),
 })
 
-function validate(schema: TSchema, value: unknown): unknown {
-  const check = compileValidator({ schema, method: 'POST', url: '/', httpPart: 'body' })
+function validate(schema: TSchema, value: unknown, httpPart = 'body'): unknown {
+  const check = compileValidator({ schema, method: 'POST', url: '/', httpPart })
   return check(value)
 }
 
@@ -33,5 +33,36 @@ describe('validation of a body', () => {
     ['a rule without an error of its own', { name: 'too long' }, 'maxLength'],
   ])('%s gets the general error', (_, value, keyword) => {
     expect(validate(body, value)).toEqual({ error: [expect.objectContaining({ keyword })] })
+  })
+})
+
+describe('validation of a query', () => {
+  const query = Type.Object({
+    size: Type.Optional(refusedWith({ invalid: () => invalid }, Type.Integer({ minimum: 1 }))),
+    all: Type.Optional(refusedWith({ invalid: () => invalid }, Type.Boolean())),
+    plain: Type.Optional(Type.Boolean()),
+  })
+
+  test.each([
+    [{ size: '12' }, { size: 12 }],
+    [{ all: 'true' }, { all: true }],
+    [{ plain: 'false' }, { plain: false }],
+  ])('%j is read by the types of the schema', (value, read) => {
+    expect(validate(query, value, 'querystring')).toEqual({ value: read })
+  })
+
+  test.each([{ size: '0' }, { size: '1.5' }, { size: 'x' }, { all: '1' }, { all: '' }])(
+    '%j is answered by the error that the member names',
+    (value) => {
+      expect(validate(query, value, 'querystring')).toEqual({ error: invalid })
+    },
+  )
+
+  test.each([
+    ['a text without an error of its own', { plain: 'yes' }, 'type'],
+    ['a repeated parameter', { size: ['1', '2'] }, 'repeated'],
+  ])('%s gets the general error', (_, value, keyword) => {
+    const { error } = validate(query, value, 'querystring') as { error: unknown }
+    expect(error).toEqual(expect.arrayContaining([expect.objectContaining({ keyword })]))
   })
 })

@@ -10,9 +10,10 @@ type ValidatorCompiler = FastifySchemaCompiler<TSchema>
 type Validate = ReturnType<ValidatorCompiler>
 
 /**
- * Checks parts of a request against their schemas. Parameters come as texts: only what is written as an integer is
- * read as one, where TypeBox's own conversion makes 1 of `true` and of `1.5`. A parameter given twice is an array,
- * which no schema takes. One that the route does not know is refused: a misspelled filter would answer everything.
+ * Checks parts of a request against their schemas. Parameters come as texts: only what is written as an integer or as
+ * `true` or `false` is read as such, where TypeBox's own conversion makes 1 of `true` and of `1.5`. A parameter given
+ * twice is an array, which no schema takes. One that the route does not know is refused: a misspelled filter would
+ * answer everything.
  */
 export const compileValidator: ValidatorCompiler = (route) => {
   let compiled: ReturnType<typeof Compile> | undefined
@@ -21,7 +22,7 @@ export const compileValidator: ValidatorCompiler = (route) => {
     compiled ??= Compile(route.schema)
     if (compiled.Check(value)) return { value }
     const [, errors] = compiled.Errors(value)
-    const refusal = refusalOf(route.schema, errors, value)
+    const refusal = refusalOf(route, errors, value)
     if (refusal !== undefined) return { error: refusal }
     return { error: route.httpPart === 'querystring' ? errors.map(nameRepeated(value)) : errors }
   }
@@ -31,7 +32,7 @@ export const compileValidator: ValidatorCompiler = (route) => {
       ? (body) => (body === null ? { value: body } : validate(body))
       : validate
   }
-  const integers = integersOf(route.schema)
+  const types = typesOf(route.schema)
   const known = route.httpPart === 'querystring' ? namesOf(route.schema) : undefined
   return (parameters) => {
     if (known !== undefined) {
@@ -39,7 +40,7 @@ export const compileValidator: ValidatorCompiler = (route) => {
       if (unknown !== undefined)
         return { error: httpErrors.unknownParameter(unknown, suggestion(unknown, known)) }
     }
-    return validate(integers.length === 0 ? parameters : readIntegers(parameters, integers))
+    return validate(types.length === 0 ? parameters : readTypes(parameters, types))
   }
 }
 
@@ -47,10 +48,10 @@ type Fault = ReturnType<ReturnType<typeof Compile>['Errors']>[1][number]
 
 /**
  * Returns the error that the schema of a missing or invalid member names. The first member in the order of the schema
- * decides.
+ * decides. A parameter that is a text can only be invalid, where a member of a body can be of the wrong type.
  */
 function refusalOf(
-  schema: TSchema,
+  { schema, httpPart }: Parameters<ValidatorCompiler>[0],
   faults: readonly Fault[],
   request: Readonly<Record<string, unknown>>,
 ): AppError | undefined {
@@ -58,7 +59,8 @@ function refusalOf(
     if (documented?.refusal === undefined) continue
     const { missing, invalid } = documented.refusal
     const fault = faults.find((each) => isAbout(name, each))
-    if (fault === undefined || fault.keyword === 'type') continue
+    const isText = httpPart !== 'body' && typeof request[name] === 'string'
+    if (fault === undefined || (fault.keyword === 'type' && !isText)) continue
     const isMissing = fault.keyword === 'required' || fault.keyword === 'minLength'
     const refusal = isMissing ? missing?.() : invalid?.(request[name])
     if (refusal !== undefined) return refusal
@@ -111,17 +113,21 @@ function propertiesOf(schema: TSchema): Readonly<Record<string, Member>> {
   return properties
 }
 
-function integersOf(schema: TSchema): readonly string[] {
+type ParameterType = 'integer' | 'boolean'
+
+function typesOf(schema: TSchema): readonly (readonly [name: string, type: ParameterType])[] {
   return Object.entries(propertiesOf(schema)).flatMap(([name, { type }]) =>
-    type === 'integer' ? [name] : [],
+    type === 'integer' || type === 'boolean' ? [[name, type] as const] : [],
   )
 }
 
-function readIntegers(parameters: unknown, names: readonly string[]): unknown {
+function readTypes(parameters: unknown, types: ReturnType<typeof typesOf>): unknown {
   const read: Record<string, unknown> = { ...(parameters as Readonly<Record<string, unknown>>) }
-  for (const name of names) {
+  for (const [name, type] of types) {
     const value = read[name]
-    if (typeof value === 'string' && /^-?\d{1,15}$/.test(value)) read[name] = Number(value)
+    if (typeof value !== 'string') continue
+    if (type === 'integer' && /^-?\d{1,15}$/.test(value)) read[name] = Number(value)
+    if (type === 'boolean' && (value === 'true' || value === 'false')) read[name] = value === 'true'
   }
   return read
 }

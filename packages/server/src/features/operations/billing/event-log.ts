@@ -2,8 +2,7 @@ import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import {
   limitParameter,
-  offsetSchema,
-  readOffset,
+  offsetParameter,
   readTimeRange,
   readUuid,
   type TimeRange,
@@ -40,7 +39,7 @@ const listSchema = {
     from: Type.Optional(Type.String({ description: 'When it happened: RFC 3339 or YYYY-MM-DD.' })),
     to: filter,
     limit: eventLimit.schema,
-    offset: offsetSchema,
+    offset: offsetParameter,
   }),
   response: responses({
     200: offsetPageOf(
@@ -66,7 +65,7 @@ export function eventLogRoute(app: HttpServer, database: SystemDatabase): void {
     { config: { guard: 'admin', operation: 'billing.listEvents' }, schema: listSchema },
     async (request, reply) => {
       const { app_id: appId, subscription_id, customer_id, type, from, to, limit, offset } = request.query
-      const range = { limit: eventLimit.read(limit), offset: readOffset(offset) }
+      const range = { limit: eventLimit.read(limit), offset: offset ?? 0 }
       const filter = {
         appId: appId === undefined ? undefined : readUuid('app_id filter', appId),
         texts: { subscription_id, customer_id, type },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { userOf } from '../../../../http/access/authentication.ts'
 import type { UserIdentity } from '../../../../http/access/identity.ts'
 import { ok, operation } from '../../../../http/operation.ts'
-import { limitParameter, offsetSchema, readOffset, readUuid } from '../../../../http/requests/filters.ts'
+import { limitParameter, offsetParameter, readUuid } from '../../../../http/requests/filters.ts'
 import { bodyOf, lineForm, offsetPageOf, textForm } from '../../../../http/schemas.ts'
 import { normalizeEmail } from '../../../../lib/email-address.ts'
 import { messageOf } from '../../../../lib/errors.ts'
@@ -136,11 +136,11 @@ const listSent = operation({
   path: '/api/admin/email/sent',
   tag: 'mail',
   summary: 'List mails of users and programs, the newest first',
-  query: Type.Object({ user_id: Type.Optional(Type.String()), limit: limit.schema, offset: offsetSchema }),
+  query: Type.Object({ user_id: Type.Optional(Type.String()), limit: limit.schema, offset: offsetParameter }),
   success: ok(offsetPageOf(SentMail)),
   async handle({ database }: UserMailDeps, { query }) {
     const userId = query.user_id === undefined ? undefined : readUuid('user_id filter', query.user_id)
-    const range = { limit: limit.read(query.limit), offset: readOffset(query.offset) }
+    const range = { limit: limit.read(query.limit), offset: query.offset ?? 0 }
     const items = await listMails(database, userId, range)
     return { items, count: items.length, ...range }
   },
