@@ -37,18 +37,20 @@ export interface ReplayPosition {
   readonly eventId: string
 }
 
-/** What is to be delivered once more. */
+export const replayChoices = ['failed', 'delivered', 'missed'] as const
+
+/** Events to deliver once more. */
 export interface Replay {
   readonly webhookId: string
-  /** `failed`: no attempt has succeeded; `delivered`: whatever was tried; `missed`: in the log, and never tried. */
-  readonly which: 'failed' | 'delivered' | 'missed'
+  /** `failed`: no attempt has succeeded; `delivered`: any that was tried; `missed`: in the log, and never tried. */
+  readonly which: (typeof replayChoices)[number]
   readonly from: Date | undefined
   /** Exclusive. */
   readonly to: Date | undefined
   /** Where the request before it ended. */
   readonly after: ReplayPosition | undefined
   readonly limit: number
-  /** Whether the events are only counted. */
+  /** True if the events are only counted. */
   readonly isDryRun: boolean
 }
 

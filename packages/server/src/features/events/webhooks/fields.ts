@@ -1,24 +1,15 @@
 import { isStorableText } from '../../../lib/storable-text.ts'
 import { isBrokenSecret } from '../../../lib/webhook-signature.ts'
 import { webhookErrors } from './errors.ts'
-
-/** What callers send to create or change a webhook. */
-export interface WebhookInput {
-  readonly url?: string
-  readonly secret?: string | null
-  readonly events?: readonly string[]
-  readonly tables?: readonly string[]
-  readonly enabled?: boolean
-}
-
-/** Those of records, which a webhook gets unless it names others. */
-const recordActions: readonly string[] = ['create', 'update', 'delete']
-const actions: readonly string[] = [...recordActions, 'truncate']
+import { actions, recordActions } from './webhook.ts'
 
 const urlLimit = 2048
-const secretLimit = 1024
-const tablesLimit = 1000
-const nameLimit = 200
+export const secretLimit = 1024
+export const tablesLimit = 1000
+export const nameLimit = 200
+
+/** Rules of {@link readUrl} for the API document. */
+export const urlRules = { format: 'uri', maxLength: urlLimit }
 
 /** @throws AppError invalid_webhook */
 export function readUrl(text: string): string {
@@ -35,7 +26,7 @@ export function readUrl(text: string): string {
   return storable('url', url)
 }
 
-/** Undefined when there is none. @throws AppError invalid_webhook */
+/** Returns undefined when there is none. @throws AppError invalid_webhook */
 export function readSecret(text: string | null): string | undefined {
   if (text === null || text === '') return undefined
   if (text.length > secretLimit)
@@ -45,9 +36,9 @@ export function readSecret(text: string | null): string | undefined {
   return text
 }
 
-/** None means all of records. @throws AppError invalid_webhook */
+/** Returns the events of records for an empty list. @throws AppError invalid_webhook */
 export function readEvents(events: readonly string[]): string[] {
-  const wrong = events.find((event) => !actions.includes(event))
+  const wrong = events.find((event) => !actions.some((action) => action === event))
   if (wrong !== undefined) {
     throw webhookErrors.invalidWebhook(
       `invalid event: ${wrong} (must be create, update, delete, or truncate)`,

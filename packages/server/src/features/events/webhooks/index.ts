@@ -3,6 +3,7 @@ import type { Notifications } from '../../../database/notifications/notification
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
 import type { Outbound } from '../../../http/outbound.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
@@ -10,18 +11,16 @@ import type { SecretBox } from '../../../lib/secret-box.ts'
 import { type Interests, Relay } from '../outbox/index.ts'
 import type { WebhooksConfig } from './config.ts'
 import { enqueueEvents } from './enqueue.ts'
+import { deliveryOperations } from './operations/deliveries.ts'
+import { webhookOperations } from './operations/webhooks.ts'
 import { pruneWebhooks } from './prune.ts'
-import { webhookReplayRoutes } from './replay-routes.ts'
-import { createWebhookReplays } from './replays.ts'
-import { webhookRoutes } from './routes.ts'
 import { createSend } from './send.ts'
-import { createWebhookService } from './service.ts'
 import { createDeliveryWorker } from './worker.ts'
 
 export { payloadOfLog } from './enqueue.ts'
 export { webhookErrorTable } from './errors.ts'
 export { pruneWebhooks } from './prune.ts'
-export { countWebhookSecretsByKey } from './queries.ts'
+export { countWebhookSecretsByKey } from './webhook.ts'
 
 const topic = 'webhooks'
 /** Time that attempts in flight get when the server stops; those cut off are made again. */
@@ -61,7 +60,6 @@ export function webhooks({
   log,
 }: WebhooksDeps): Feature {
   const send = createSend({ outbound, secrets, clock })
-  const service = createWebhookService({ database, outbound, secrets, interests, send })
   const worker = createDeliveryWorker({
     database,
     send,
@@ -75,7 +73,7 @@ export function webhooks({
     worker.wake()
     notifications.announce(topic)
   }
-  const replays = createWebhookReplays({ database, outbound, secrets, send, onQueued: taken })
+  const deps = { database, outbound, secrets, interests, send, onQueued: taken }
   const consumer = { name: consumerName, take: enqueueEvents, taken }
   const relay = config.deliver ? new Relay({ database, consumer, notifications, interests, log }) : undefined
   queue.define(
@@ -86,10 +84,7 @@ export function webhooks({
   if (config.deliver) notifications.watch({ topic, version, onChange: () => worker.wake() })
   return {
     name: 'webhooks',
-    routes(app) {
-      webhookRoutes(app, service)
-      webhookReplayRoutes(app, replays)
-    },
+    routes: (app) => addOperations(app, deps, [...webhookOperations, ...deliveryOperations]),
     async start() {
       if (relay === undefined) return
       await relay.start()

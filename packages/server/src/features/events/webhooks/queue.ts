@@ -1,7 +1,8 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { Claims } from '../queue/index.ts'
-import { type Outcome, previousSecretOf } from './queries.ts'
+import type { Outcome } from './delivery.ts'
+import { previousSecretOf } from './webhook.ts'
 
 /** An attempt that is this node's to make, until its lease runs out. */
 export interface Claim {

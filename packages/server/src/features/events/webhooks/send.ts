@@ -2,19 +2,14 @@ import type { Outbound, OutboundReply } from '../../../http/outbound.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { SecretBox } from '../../../lib/secret-box.ts'
 import { signatureHeaders } from '../../../lib/webhook-signature.ts'
-import type { Outcome } from './queries.ts'
+import type { Outcome } from './delivery.ts'
+import type { Receiver } from './webhook.ts'
 
 /** Interface, Limits. */
 const timeoutMs = 10_000
 const replyLimit = 64 * 1024
 
-export interface Message {
-  readonly webhookId: string
-  readonly url: string
-  /** Encrypted. */
-  readonly secret: string | null
-  /** The one before, encrypted, while it still signs. */
-  readonly previousSecret: string | null
+export interface Message extends Receiver {
   /** The header `webhook-id`. */
   readonly id: string
   readonly body: string

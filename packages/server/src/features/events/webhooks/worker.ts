@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { QueueWorker } from '../queue/index.ts'
-import type { Outcome } from './queries.ts'
+import type { Outcome } from './delivery.ts'
 import {
   type Claim,
   claimAttempts,

@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto'
+import { httpErrors } from '../../../../http/errors/errors.ts'
+import { ok, operation } from '../../../../http/operation.ts'
+import {
+  choiceParameter,
+  instantParameter,
+  limitParameter,
+  readTimeRange,
+} from '../../../../http/requests/filters.ts'
+import { component, isTotalEstimated, pageOf, readPage, refusedWith, uuid } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
+import { uuidPattern } from '../../../../lib/uuid.ts'
+import {
+  countDeliveries,
+  getDelivery,
+  insertReplay,
+  listDeliveries,
+  WebhookDelivery,
+  WebhookTrial,
+} from '../delivery.ts'
+import { enqueueAgain, replayChoices } from '../enqueue.ts'
+import { webhookErrors } from '../errors.ts'
+import { readSecret } from '../fields.ts'
+import { getReceiver, getWebhook, noteReplay } from '../webhook.ts'
+import { audit, common, id, item, readAllowedUrl, requiredUrl, seal, type WebhookDeps } from './webhooks.ts'
+
+const deliveriesPath = `${item}/deliveries`
+const deliveryPath = `${deliveriesPath}/:deliveryId`
+const params = Type.Object({ id })
+const deliveryParams = Type.Object({
+  id,
+  deliveryId: refusedWith({ invalid: webhookErrors.deliveryNotFound }, uuid),
+})
+
+const wrong = (problem: string) => ({ invalid: () => webhookErrors.invalidWebhook(problem) })
+
+const list = operation({
+  ...common,
+  id: 'webhooks.listDeliveries',
+  method: 'GET',
+  path: deliveriesPath,
+  summary: 'List the deliveries of a webhook',
+  description: 'Every attempt, newest first.',
+  params,
+  query: Type.Object({
+    page: Type.Optional(
+      refusedWith(wrong('page: expected an integer'), Type.Integer({ description: 'From 1.' })),
+    ),
+    perPage: Type.Optional(
+      refusedWith(
+        wrong('perPage: expected an integer'),
+        Type.Integer({ description: '20 unless given, 100 at most.' }),
+      ),
+    ),
+    failed_only: Type.Optional(
+      refusedWith(
+        wrong('failed_only: expected true or false'),
+        Type.Boolean({ description: 'true: only attempts that failed.' }),
+      ),
+    ),
+  }),
+  success: ok(
+    component(
+      'WebhookDeliveryPage',
+      Type.Object({ ...pageOf(WebhookDelivery).properties, isTotalEstimated }),
+    ),
+  ),
+  async handle({ database }: WebhookDeps, { params, query }) {
+    const filter = { webhookId: params.id, failedOnly: query.failed_only ?? false }
+    const { page, perPage, offset } = readPage(query)
+    await getWebhook(database, params.id)
+    const [items, total] = await Promise.all([
+      listDeliveries(database, filter, { perPage, offset }),
+      countDeliveries(database, filter),
+    ])
+    return { items, page, perPage, ...total, totalPages: Math.ceil(total.totalItems / perPage) }
+  },
+})
+
+const get = operation({
+  ...common,
+  id: 'webhooks.getDelivery',
+  method: 'GET',
+  path: deliveryPath,
+  summary: 'Get a delivery',
+  params: deliveryParams,
+  success: ok(WebhookDelivery),
+  handle: ({ database }: WebhookDeps, { params }) => getDelivery(database, params.id, params.deliveryId),
+})
+
+const replay = operation({
+  ...common,
+  id: 'webhooks.replay',
+  method: 'POST',
+  path: `${deliveryPath}/replay`,
+  summary: 'Send a delivery again',
+  description: 'One attempt with the same body and `webhook-id`; answers its row of the log.',
+  params: deliveryParams,
+  success: ok(WebhookDelivery),
+  async handle({ database, send }: WebhookDeps, { params: { id, deliveryId }, origin }) {
+    const delivery = await getDelivery(database, id, deliveryId)
+    const { eventId, requestBody: body } = delivery
+    const receiver = await getReceiver(database, id)
+    await audit(database, 'webhooks.replay', id, origin, { deliveryId, eventId })
+    return await insertReplay(database, delivery, await send({ ...receiver, id: eventId, body }))
+  },
+})
+
+const tryDelivery = operation({
+  ...common,
+  id: 'webhooks.try',
+  method: 'POST',
+  path: `${deliveryPath}/try`,
+  summary: 'Send a delivery to another address',
+  description: 'One attempt with the same body and `webhook-id`, for a test; not in the log of deliveries.',
+  params: deliveryParams,
+  body: Type.Object({
+    url: requiredUrl,
+    secret: Type.Optional(
+      Type.String({ description: 'Signs this attempt. The secret of the webhook is not used.' }),
+    ),
+  }),
+  success: ok(WebhookTrial),
+  async handle(deps: WebhookDeps, { params: { id, deliveryId }, body, origin }) {
+    const { eventId, requestBody } = await getDelivery(deps.database, id, deliveryId)
+    const url = readAllowedUrl(deps, body.url)
+    const secret = readSecret(body.secret ?? null)
+    await audit(deps.database, 'webhooks.try', id, origin, { deliveryId, eventId, url })
+    // Under an id of its own, as secrets are sealed for one receiver.
+    const webhookId = randomUUID()
+    const { headers: _, ...outcome } = await deps.send({
+      webhookId,
+      url,
+      secret: seal(deps, webhookId, secret),
+      previousSecret: null,
+      id: eventId,
+      body: requestBody,
+    })
+    return outcome
+  },
+})
+
+const replayLimit = limitParameter(1000, 10_000)
+
+const replayRange = operation({
+  ...common,
+  id: 'webhooks.replayRange',
+  method: 'POST',
+  path: `${item}/replays`,
+  summary: 'Deliver a range of events again',
+  description:
+    'Queues them in their order, each record after what the queue holds of it already; an event that is in the queue is left out. The webhook must be enabled.',
+  params,
+  body: Type.Object({
+    which: choiceParameter('which', replayChoices, {
+      description:
+        '`failed` (unless given): events of which no attempt has succeeded; `delivered`: all that were tried; `missed`: events of the log that the webhook asks for and that were never queued for it.',
+    }),
+    since: instantParameter,
+    until: instantParameter,
+    cursor: Type.Optional(
+      refusedWith(
+        {
+          invalid: () =>
+            httpErrors.invalidListParameter('cursor', 'expected nextCursor of the request before'),
+        },
+        Type.String({
+          pattern: `^\\d{0,18}_${uuidPattern.slice(1)}`,
+          description: '`nextCursor` of the request before: continues where it ended.',
+        }),
+      ),
+    ),
+    limit: replayLimit.schema,
+    dryRun: Type.Optional(Type.Boolean({ description: 'true: only counts them.' })),
+  }),
+  success: ok(
+    Type.Object({
+      queued: Type.Integer({ description: 'Events that are queued now; with `dryRun`, that would be.' }),
+      hasMore: Type.Boolean({ description: 'True if the limit was reached.' }),
+      nextCursor: Type.Optional(
+        Type.String({ description: 'With `hasMore`: where the next request continues.' }),
+      ),
+    }),
+  ),
+  async handle({ database, onQueued }: WebhookDeps, { params: { id }, body, origin }) {
+    const { which = 'failed', cursor, dryRun: isDryRun = false } = body
+    const { from, to } = readTimeRange({ from: body.since, to: body.until }, ['since', 'until'])
+    const limit = replayLimit.read(body.limit)
+    const [logId, eventId = ''] = cursor?.split('_') ?? []
+    const after = cursor === undefined ? undefined : { logId: logId || null, eventId }
+    const range = { webhookId: id, which, from, to, after, limit, isDryRun }
+    const { count: queued, last } = await database.transaction(async (transaction) => {
+      // Locked, so that of two replays at once the second finds what the first has queued.
+      const { enabled } = await (isDryRun ? getWebhook : noteReplay)(transaction, id)
+      if (!enabled && !isDryRun) throw webhookErrors.webhookDisabled()
+      const found = await enqueueAgain(transaction, range)
+      if (isDryRun) return found
+      const since = from?.toISOString() ?? null
+      const until = to?.toISOString() ?? null
+      const detail = { which, since, until, queued: found.count }
+      await audit(transaction, 'webhooks.replay_range', id, origin, detail)
+      return found
+    })
+    if (!isDryRun) onQueued()
+    const hasMore = queued === limit
+    const nextCursor = hasMore && last !== undefined ? `${last.logId ?? ''}_${last.eventId}` : undefined
+    return { queued, hasMore, nextCursor }
+  },
+})
+
+export const deliveryOperations = [list, get, replay, tryDelivery, replayRange]

@@ -1,0 +1,161 @@
+import { type Sql, sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { type Answered, component, nullable, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import { webhookErrors } from './errors.ts'
+
+/** Events of records, which a webhook gets unless it names others. */
+export const recordActions = ['create', 'update', 'delete'] as const
+export const actions = [...recordActions, 'truncate'] as const
+
+export const Webhook = component(
+  'Webhook',
+  Type.Object({
+    id: Type.String(),
+    url: Type.String(),
+    hasSecret: Type.Boolean(),
+    events: Type.Array(Type.String()),
+    tables: Type.Array(Type.String({ description: 'Empty: all tables.' })),
+    enabled: Type.Boolean(),
+    pausedAt: nullable(timestamp, {
+      description: 'When the server stopped sending by itself; `enabled` is false then.',
+    }),
+    pausedReason: nullable(Type.String()),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+)
+export type Webhook = Answered<typeof Webhook>
+
+/** Fields of a webhook that callers set. */
+export interface WebhookFields extends Pick<Webhook, 'url' | 'events' | 'tables' | 'enabled'> {
+  /** Encrypted. */
+  readonly secret: string | null
+}
+
+/** Secrets of a webhook, encrypted. */
+interface Secrets {
+  readonly secret: string | null
+  /** Secret before, while it still signs. */
+  readonly previousSecret: string | null
+}
+
+/** @param webhook its row, or an alias of it */
+export function previousSecretOf(webhook: string): Sql {
+  const column = (name: string) => sql.id(webhook, name)
+  return sql`case when ${column('previous_secret_until')} > now() then ${column('previous_secret')} end`
+}
+
+const columns = sql`id, url, secret is not null as "hasSecret", events, tables, enabled, paused_at as "pausedAt",
+  paused_reason as "pausedReason", created_at as "createdAt", updated_at as "updatedAt"`
+
+export async function listWebhooks(database: Queryable): Promise<Webhook[]> {
+  return await database.many<Webhook>(sql`select ${columns} from basalt.webhooks order by created_at, id`)
+}
+
+/** @throws AppError webhook_not_found */
+export async function getWebhook(database: Queryable, id: string): Promise<Webhook> {
+  return found(
+    await database.maybeOne<Webhook>(sql`select ${columns} from basalt.webhooks where id = ${id}::uuid`),
+  )
+}
+
+/** Destination of the events of a webhook. */
+export type Receiver = Secrets & { readonly webhookId: string; readonly url: string }
+
+/** @throws AppError webhook_not_found */
+export async function getReceiver(database: Queryable, id: string): Promise<Receiver> {
+  return found(
+    await database.maybeOne<Receiver>(sql`
+      select id as "webhookId", url, secret, ${previousSecretOf('webhooks')} as "previousSecret"
+      from basalt.webhooks where id = ${id}::uuid`),
+  )
+}
+
+/** Keeps others from changing the webhook until the transaction ends. @throws AppError webhook_not_found */
+export async function lockWebhook(transaction: Queryable, id: string): Promise<WebhookFields> {
+  return found(
+    await transaction.maybeOne<Pick<WebhookFields, keyof WebhookFields>>(sql`
+      select url, secret, events, tables, enabled
+      from basalt.webhooks where id = ${id}::uuid for no key update`),
+  )
+}
+
+/**
+ * Keeps others from changing the webhook until the transaction ends; nodes then read the queue.
+ *
+ * @throws AppError webhook_not_found
+ */
+export async function noteReplay(transaction: Queryable, id: string): Promise<Webhook> {
+  return found(
+    await transaction.maybeOne<Webhook>(
+      sql`update basalt.webhooks set replayed_at = clock_timestamp() where id = ${id}::uuid returning ${columns}`,
+    ),
+  )
+}
+
+export async function insertWebhook(
+  database: Queryable,
+  id: string,
+  { url, secret, events, tables, enabled }: WebhookFields,
+): Promise<Webhook> {
+  return await database.one<Webhook>(sql`
+    insert into basalt.webhooks (id, url, secret, events, tables, enabled)
+    values (${id}::uuid, ${url}, ${secret}, ${events}::text[], ${tables}::text[], ${enabled})
+    returning ${columns}`)
+}
+
+/** How long a secret that was replaced signs beside its successor. */
+const previousSecretHours = 24
+
+/**
+ * Stores a webhook. A secret that is replaced still signs for a while, one that is removed does not, nor the one replaced
+ * before it.
+ *
+ * @param isResumed ends a pause, and with it the count of its hours
+ * @param isSecretReplaced false also of the same secret sealed anew
+ */
+export async function updateWebhook(
+  database: Queryable,
+  id: string,
+  { url, secret, events, tables, enabled }: WebhookFields,
+  { isResumed, isSecretReplaced }: { readonly isResumed: boolean; readonly isSecretReplaced: boolean },
+): Promise<Webhook> {
+  const resumed = isResumed ? sql`, paused_at = null, paused_reason = null, failing_since = null` : sql.empty
+  const replaced = sql`secret,
+    previous_secret_until = now() + make_interval(hours => ${previousSecretHours}::int)`
+  const kept = secret === null ? sql`null` : previousSecretOf('webhooks')
+  return await database.one<Webhook>(sql`
+    update basalt.webhooks
+    set url = ${url}, secret = ${secret},
+      previous_secret = ${isSecretReplaced ? replaced : kept},
+      events = ${events}::text[], tables = ${tables}::text[],
+      enabled = ${enabled}, updated_at = now() ${resumed}
+    where id = ${id}::uuid
+    returning ${columns}`)
+}
+
+/** Deletes a webhook and returns it. @throws AppError webhook_not_found */
+export async function deleteWebhook(database: Queryable, id: string): Promise<Webhook> {
+  return found(
+    await database.maybeOne<Webhook>(
+      sql`delete from basalt.webhooks where id = ${id}::uuid returning ${columns}`,
+    ),
+  )
+}
+
+/** Counts the secrets of receivers that each key has sealed; a sealed secret begins with the name of its key. */
+export async function countWebhookSecretsByKey(database: Queryable): Promise<ReadonlyMap<string, number>> {
+  const rows = await database.many<{ key: string; count: number }>(sql`
+    select split_part(secret, '.', 1) as key, count(*)::int as count
+    from basalt.webhooks
+    where secret is not null
+    group by 1`)
+  return new Map(rows.map(({ key, count }) => [key, count]))
+}
+
+/** @throws AppError webhook_not_found */
+function found<Row>(row: Row | undefined): Row {
+  if (row === undefined) throw webhookErrors.webhookNotFound()
+  return row
+}
