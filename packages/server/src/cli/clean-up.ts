@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { deleteFinishedJobRows } from '../features/events/jobs/index.ts'
+import { deleteFinishedJobs } from '../features/events/jobs/index.ts'
 import { pruneOutbox } from '../features/events/outbox/index.ts'
 import { forgetUnlistened } from '../features/events/realtime/index.ts'
 import { pruneWebhooks } from '../features/events/webhooks/index.ts'
@@ -26,7 +26,7 @@ export function cleanUpCommand(terminal: Terminal): Command {
       await deleteLogs(system, config.logging.retention_days)
       await deleteRequests(system, config.logging.retention_days)
       await deleteUsage(system, config.usage.retention_days)
-      const jobs = await deleteFinishedJobRows(system, config.jobs.retention_days)
+      const jobs = await deleteFinishedJobs(system, config.jobs.retention_days)
       const deliveries = await pruneWebhooks(system, config.webhooks.retention_days * 24)
       const { removed } = await pruneOutbox(system, config.events.retention_hours)
       terminal.stdout.write(

@@ -1,6 +1,6 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import type { JobState } from './states.ts'
+import type { JobState } from './job.ts'
 
 /** Differences that one statement merges. */
 const mergeSize = 20_000
@@ -10,7 +10,7 @@ const mergeAfter = 1000
 export interface JobCounts {
   readonly counts: Readonly<Partial<Record<JobState, number>>>
   /** Seconds since the job that has been due longest was; negative when none is due yet. */
-  readonly oldest_age: number | null
+  readonly oldestAge: number | null
 }
 
 /** Counts the jobs by state, from the differences that triggers append to `basalt.job_counts`. */
@@ -31,7 +31,7 @@ export async function countJobs(database: Queryable): Promise<JobCounts> {
       ) next
     )
     select coalesce(json_object_agg(state, jobs), '{}') as counts, coalesce(sum(differences), 0)::int as differences,
-      (select extract(epoch from now() - min(run_at))::float8 from head) as oldest_age
+      (select extract(epoch from now() - min(run_at))::float8 from head) as "oldestAge"
     from counted`)
   if (differences >= mergeAfter) await mergeDifferences(database)
   return counted

@@ -1,5 +1,5 @@
 import { defineErrors } from '../../../lib/errors.ts'
-import { jobStates } from './states.ts'
+import { jobStates } from './job.ts'
 
 export const jobErrorTable = {
   invalidJobId: {

@@ -1,22 +1,21 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
-import { createJobAdministration } from './administration.ts'
 import { correctJobCounts } from './counts.ts'
-import { deleteFinishedJobRows } from './queries.ts'
-import { jobRoutes } from './routes.ts'
+import { addJobOperations } from './gate.ts'
+import { deleteFinishedJobs } from './job.ts'
+import { jobOperations } from './operations.ts'
 
-export { requireJobType } from './administration.ts'
-export { jobErrorTable } from './errors.ts'
-export { deleteFinishedJobRows } from './queries.ts'
+export { jobErrors, jobErrorTable } from './errors.ts'
+export { addJobOperations } from './gate.ts'
+export { deleteFinishedJobs, payloadSchema } from './job.ts'
+export { maxAttemptsSchema, requireJobType } from './operations.ts'
 export { createJobQueue } from './queue.ts'
-export { refuseWhileDisabled } from './routes.ts'
-export { maxAttemptsSchema, payloadSchema } from './schemas.ts'
 
 export interface JobsDeps {
   readonly queue: JobQueue
   readonly database: SystemDatabase
-  /** Whether this node works on jobs; else their administration is refused. */
+  /** True if this node works on jobs; else their administration is refused. */
   readonly isEnabled: boolean
   /** Days that finished jobs are kept. */
   readonly retentionDays: number
@@ -26,13 +25,13 @@ export interface JobsDeps {
 export function jobs({ queue, database, isEnabled, retentionDays }: JobsDeps): Feature {
   queue.define(
     housekeeping('job_retention', async ({ retention_days = retentionDays }) => {
-      await deleteFinishedJobRows(database, retention_days)
+      await deleteFinishedJobs(database, retention_days)
       await correctJobCounts(database)
     }),
   )
   return {
     name: 'jobs',
-    routes: (app) => jobRoutes(app, createJobAdministration(database, queue), isEnabled),
+    routes: (app) => addJobOperations(app, isEnabled, { database, queue }, jobOperations),
     start: () => queue.start(),
     stop: () => queue.stop(),
   }

@@ -4,7 +4,7 @@ import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { JobQueue, JobType } from '../../../job-queue.ts'
 import { JobCountMerger } from './counts.ts'
-import { insertJobRow } from './queries.ts'
+import { insertJob } from './job.ts'
 import { createJobWorker } from './worker.ts'
 
 const topic = 'jobs'
@@ -64,13 +64,13 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     async enqueue(name, payload, transaction, { maxAttempts, runAt, delaySeconds, scheduleId } = {}) {
       const type = types.get(name)
       if (type === undefined) throw new Error(`no job type ${name}`)
-      const id = await insertJobRow(transaction ?? database, {
+      const id = await insertJob(transaction ?? database, {
         type: name,
         payload,
-        max_attempts: maxAttempts ?? type.retry.attempts,
-        run_at: runAt,
-        delay_seconds: delaySeconds,
-        schedule_id: scheduleId,
+        maxAttempts: maxAttempts ?? type.retry.attempts,
+        runAt,
+        delaySeconds,
+        scheduleId,
       })
       merger.note()
       if (transaction === undefined) wake()

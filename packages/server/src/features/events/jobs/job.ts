@@ -1,0 +1,132 @@
+import { allOf, when } from '../../../database/conditions.ts'
+import { deleteInBatches } from '../../../database/delete-in-batches.ts'
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { type Answered, choice, component, described, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import { type RowOf, withoutNulls } from '../../../lib/without-nulls.ts'
+
+export const jobStates = ['queued', 'running', 'completed', 'failed', 'canceled'] as const
+export type JobState = (typeof jobStates)[number]
+
+/** A free object, kept as it is. */
+export const payloadSchema = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'What a job of the type needs.',
+})
+
+export const Job = component(
+  'Job',
+  Type.Object({
+    id: Type.String(),
+    type: Type.String(),
+    payload: payloadSchema,
+    state: choice(jobStates),
+    attempts: Type.Integer(),
+    maxAttempts: Type.Integer(),
+    lastError: Type.String({ description: 'Empty when the latest attempt did not fail.' }),
+    runAt: described('Not before this time.', timestamp),
+    leaseUntil: Type.Optional(
+      described('Of a running job: when another worker takes it unless its own renews the lease.', timestamp),
+    ),
+    lastRunAt: Type.Optional(timestamp),
+    scheduleId: Type.Optional(Type.String({ description: 'The schedule it comes from.' })),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    completedAt: Type.Optional(described('When it completed or failed.', timestamp)),
+    canceledAt: Type.Optional(timestamp),
+  }),
+)
+export type Job = Answered<typeof Job>
+
+const columns = sql`
+  id, type, coalesce(payload, '{}') as payload, state, attempts, max_attempts as "maxAttempts",
+  coalesce(last_error, '') as "lastError", run_at as "runAt", leased_until as "leaseUntil", started_at as "lastRunAt",
+  schedule_id as "scheduleId", created_at as "createdAt", updated_at as "updatedAt",
+  case when state <> 'canceled' then finished_at end as "completedAt",
+  case when state = 'canceled' then finished_at end as "canceledAt"`
+
+export interface NewJob {
+  readonly type: string
+  readonly payload: object
+  readonly maxAttempts: number
+  readonly runAt: Date | undefined
+  readonly delaySeconds: number | undefined
+  readonly scheduleId: string | undefined
+}
+
+/** Returns the id of the job. */
+export async function insertJob(
+  database: Queryable,
+  { type, payload, maxAttempts, runAt, delaySeconds, scheduleId }: NewJob,
+): Promise<string> {
+  const due =
+    delaySeconds === undefined
+      ? sql`coalesce(${runAt ?? null}::timestamptz, now())`
+      : sql`clock_timestamp() + make_interval(secs => ${delaySeconds}::float8)`
+  const { id } = await database.one<{ id: string }>(sql`
+    insert into basalt.jobs (type, payload, max_attempts, run_at, schedule_id)
+    values (${type}, ${JSON.stringify(payload)}::jsonb, ${maxAttempts}::int, ${due}, ${scheduleId ?? null}::uuid)
+    returning id`)
+  return id
+}
+
+export interface JobFilter {
+  readonly state?: JobState
+  readonly type?: string
+}
+
+/** Lists the newest first. */
+export async function listJobs(
+  database: Queryable,
+  filter: JobFilter,
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+): Promise<Job[]> {
+  const matches = [
+    when(filter.type, (type) => sql`type = ${type}`),
+    when(filter.state, (state) => sql`state = ${state}`),
+  ]
+  const rows = await database.many<RowOf<Job>>(sql`
+    select ${columns} from basalt.jobs
+    where ${allOf(matches)}
+    order by created_at desc, id desc
+    limit ${limit}::int offset ${offset}::bigint`)
+  return rows.map((row) => withoutNulls<Job>(row))
+}
+
+export async function findJob(database: Queryable, id: string): Promise<Job | undefined> {
+  return shown(
+    await database.maybeOne<RowOf<Job>>(sql`select ${columns} from basalt.jobs where id = ${id}::uuid`),
+  )
+}
+
+/** Gives a failed job all its attempts again, the first at once; undefined when it is not failed. */
+export async function requeueJob(database: Queryable, id: string): Promise<Job | undefined> {
+  return shown(
+    await database.maybeOne<RowOf<Job>>(sql`
+      update basalt.jobs set
+        state = 'queued', attempts = 0, run_at = now(), finished_at = null, last_error = null, updated_at = now()
+      where id = ${id}::uuid and state = 'failed'
+      returning ${columns}`),
+  )
+}
+
+/** Cancels a job; undefined when it is not queued. */
+export async function cancelJob(database: Queryable, id: string): Promise<Job | undefined> {
+  return shown(
+    await database.maybeOne<RowOf<Job>>(sql`
+      update basalt.jobs set state = 'canceled', finished_at = now(), updated_at = now()
+      where id = ${id}::uuid and state = 'queued'
+      returning ${columns}`),
+  )
+}
+
+const shown = (row: RowOf<Job> | undefined) => row && withoutNulls<Job>(row)
+
+/** Removes what finished longer ago. */
+export async function deleteFinishedJobs(database: Queryable, olderThanDays: number): Promise<number> {
+  return await deleteInBatches(
+    database,
+    'jobs',
+    sql`finished_at < now() - make_interval(days => ${olderThanDays}::int)`,
+  )
+}

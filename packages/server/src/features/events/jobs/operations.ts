@@ -1,0 +1,219 @@
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { created, ok, operation } from '../../../http/operation.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
+import { checkedByHandler, choice, listOf, refusedWith, uuid } from '../../../http/schemas.ts'
+import type { JobQueue } from '../../../job-queue.ts'
+import { parseInstant } from '../../../lib/instant.ts'
+import { isStorableJson } from '../../../lib/storable-text.ts'
+import { Type } from '../../../lib/type.ts'
+import { recordAudit } from '../../operations/audit/index.ts'
+import { countJobs } from './counts.ts'
+import { jobErrors } from './errors.ts'
+import { cancelJob, findJob, Job, jobStates, listJobs, payloadSchema, requeueJob } from './job.ts'
+
+export interface JobDeps {
+  readonly database: SystemDatabase
+  readonly queue: JobQueue
+}
+
+/** Part of every description below. */
+const common = { guard: 'admin', permission: 'owner', tag: 'jobs' } as const
+const collection = '/api/admin/jobs'
+const item = `${collection}/:id`
+const params = Type.Object({ id: refusedWith({ invalid: jobErrors.invalidJobId }, uuid) })
+
+export const maxAttemptsSchema = Type.Integer({
+  minimum: 1,
+  maximum: 100,
+  description: 'Attempts after which a job has failed.',
+})
+
+const list = operation({
+  ...common,
+  id: 'jobs.list',
+  method: 'GET',
+  path: collection,
+  summary: 'List jobs',
+  description: 'Newest first.',
+  query: Type.Object({
+    state: Type.Optional(refusedWith({ invalid: jobErrors.invalidStateFilter }, choice(jobStates))),
+    type: Type.Optional(Type.String()),
+    limit: Type.Optional(
+      refusedWith(
+        { invalid: jobErrors.invalidJobLimit },
+        Type.Integer({ minimum: 1, description: '50 unless given, 500 at most.' }),
+      ),
+    ),
+    offset: Type.Optional(
+      refusedWith(
+        { invalid: jobErrors.invalidJobOffset },
+        Type.Integer({ minimum: 0, description: '0 unless given.' }),
+      ),
+    ),
+  }),
+  success: ok(listOf(Job)),
+  async handle({ database }: JobDeps, { query: { limit = 50, offset = 0, ...filter } }) {
+    const items = await listJobs(database, filter, { limit: Math.min(limit, 500), offset })
+    return { items, count: items.length }
+  },
+})
+
+const count = operation({
+  ...common,
+  id: 'jobs.count',
+  method: 'GET',
+  path: `${collection}/stats`,
+  summary: 'Count jobs by state',
+  success: ok(
+    Type.Object({
+      queued: Type.Integer(),
+      running: Type.Integer(),
+      completed: Type.Integer(),
+      failed: Type.Integer(),
+      canceled: Type.Integer(),
+      oldestQueuedAgeSec: Type.Number({
+        description: 'Seconds since the job that has been due longest was; 0 when none is due.',
+      }),
+    }),
+  ),
+  async handle({ database }: JobDeps) {
+    const { counts, oldestAge } = await countJobs(database)
+    const none = { queued: 0, running: 0, completed: 0, failed: 0, canceled: 0 }
+    return { ...none, ...counts, oldestQueuedAgeSec: Math.max(0, oldestAge ?? 0) }
+  },
+})
+
+const get = operation({
+  ...common,
+  id: 'jobs.get',
+  method: 'GET',
+  path: item,
+  summary: 'Get a job',
+  params,
+  success: ok(Job),
+  async handle({ database }: JobDeps, { params: { id } }) {
+    const job = await findJob(database, id)
+    if (job === undefined) throw jobErrors.jobNotFound()
+    return job
+  },
+})
+
+const enqueue = operation({
+  ...common,
+  id: 'jobs.enqueue',
+  method: 'POST',
+  path: collection,
+  summary: 'Add a job',
+  body: Type.Object({
+    type: refusedWith({ missing: () => jobErrors.missingJobField('type') }, Type.String({ minLength: 1 })),
+    payload: Type.Optional(payloadSchema),
+    maxAttempts: Type.Optional(maxAttemptsSchema),
+    runAt: Type.Optional(
+      checkedByHandler(
+        { format: 'date-time' },
+        Type.String({ description: 'RFC 3339. At once unless given.' }),
+      ),
+    ),
+  }),
+  success: created(Job),
+  async handle({ database, queue }: JobDeps, { body, origin }) {
+    const { type, payload = {}, maxAttempts, runAt } = body
+    requireJobType(queue, type, payload)
+    const options = { maxAttempts, runAt: runAt === undefined ? undefined : readRunAt(runAt) }
+    const job = await database.transaction(async (transaction) => {
+      const id = await queue.enqueue(type, payload, transaction, options)
+      const action = 'jobs.enqueue'
+      await recordAudit(transaction, { actor: 'admin', action, target: id, detail: { type }, origin })
+      const added = await findJob(transaction, id)
+      if (added === undefined) throw new Error('the job was not added')
+      return added
+    })
+    queue.wake()
+    return job
+  },
+})
+
+const retry = operation({
+  ...common,
+  id: 'jobs.retry',
+  method: 'POST',
+  path: `${item}/retry`,
+  summary: 'Try a failed job again',
+  description: 'It is queued at once, with all its attempts again.',
+  params,
+  success: ok(Job),
+  async handle({ database, queue }: JobDeps, { params: { id }, origin }) {
+    const job = await change(database, id, origin, {
+      action: 'jobs.retry',
+      work: requeueJob,
+      refusal: jobErrors.jobNotFailed,
+    })
+    queue.wake()
+    return job
+  },
+})
+
+const cancel = operation({
+  ...common,
+  id: 'jobs.cancel',
+  method: 'POST',
+  path: `${item}/cancel`,
+  summary: 'Cancel a queued job',
+  description: 'A job that is running cannot be canceled.',
+  params,
+  success: ok(Job),
+  handle: ({ database }: JobDeps, { params: { id }, origin }) =>
+    change(database, id, origin, {
+      action: 'jobs.cancel',
+      work: cancelJob,
+      refusal: jobErrors.jobNotQueued,
+    }),
+})
+
+/** Administration of jobs. */
+export const jobOperations = [list, count, get, enqueue, retry, cancel]
+
+interface Change {
+  readonly action: string
+  readonly work: typeof requeueJob
+  readonly refusal: (id: string) => Error
+}
+
+/** Makes one conditional change with its audit row: 404 for an unknown job, 409 for one in another state. */
+async function change(
+  database: SystemDatabase,
+  id: string,
+  origin: RequestOrigin,
+  { action, work, refusal }: Change,
+): Promise<Job> {
+  return await database.transaction(async (transaction) => {
+    const job = await work(transaction, id)
+    if (job === undefined) {
+      throw (await findJob(transaction, id)) === undefined ? jobErrors.jobNotFound() : refusal(id)
+    }
+    const detail = { type: job.type }
+    await recordAudit(transaction, { actor: 'admin', action, target: job.id, detail, origin })
+    return job
+  })
+}
+
+/** @throws AppError unknown_job_type, invalid_job_payload */
+export function requireJobType(
+  queue: JobQueue,
+  name: string,
+  payload: Readonly<Record<string, unknown>>,
+): void {
+  const type = queue.findType(name)
+  if (type === undefined) throw jobErrors.unknownJobType(name)
+  const problem = isStorableJson(payload)
+    ? type.findProblem?.(payload)
+    : 'texts must be well-formed Unicode without NUL'
+  if (problem !== undefined) throw jobErrors.invalidJobPayload(problem)
+}
+
+/** @throws AppError invalid_run_at */
+function readRunAt(text: string): Date {
+  const instant = parseInstant(text)
+  if (instant === undefined) throw jobErrors.invalidRunAt()
+  return instant
+}
