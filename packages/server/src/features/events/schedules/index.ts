@@ -3,9 +3,9 @@ import type { Notifications } from '../../../database/notifications/notification
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { JobQueue } from '../../../job-queue.ts'
-import { scheduleRoutes } from './routes.ts'
+import { addJobOperations } from '../jobs/index.ts'
+import { scheduleOperations } from './operations.ts'
 import { Scheduler } from './scheduler.ts'
-import { createScheduleService } from './service.ts'
 
 export { scheduleErrorTable } from './errors.ts'
 
@@ -23,7 +23,7 @@ export function schedules({ database, queue, notifications, isEnabled, log }: Sc
   const scheduler = isEnabled ? new Scheduler({ database, queue, notifications, log }) : undefined
   return {
     name: 'schedules',
-    routes: (app) => scheduleRoutes(app, createScheduleService(database, queue), isEnabled),
+    routes: (app) => addJobOperations(app, isEnabled, { database, queue }, scheduleOperations),
     start: () => scheduler?.start(),
     stop: () => scheduler?.stop(),
   }

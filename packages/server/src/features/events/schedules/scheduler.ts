@@ -5,7 +5,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import { parseCronExpression } from './cron-expression.ts'
 import { findNextRun } from './next-run.ts'
-import { advanceSchedule, claimDueSchedule, type ScheduleRow } from './queries.ts'
+import { advanceSchedule, claimDueSchedule, type Schedule } from './schedule.ts'
 import { isTimeZone } from './time-zone.ts'
 
 export interface SchedulerOptions {
@@ -69,8 +69,8 @@ export class Scheduler {
       if (next === null) {
         log.error({ schedule: due.name }, 'schedule disabled: its next run cannot be computed')
       } else {
-        const options = { maxAttempts: due.max_attempts, scheduleId: due.id }
-        await queue.enqueue(due.job_type, due.payload, transaction, options)
+        const options = { maxAttempts: due.maxAttempts, scheduleId: due.id }
+        await queue.enqueue(due.jobType, due.payload, transaction, options)
       }
       await advanceSchedule(transaction, due.id, next)
       return true
@@ -79,8 +79,8 @@ export class Scheduler {
 }
 
 /** Null for a schedule that was written into the table and that the API would have refused. */
-function findNext({ cron_expr, timezone }: ScheduleRow, after: Date): Date | null {
-  const expression = parseCronExpression(cron_expr)
+function findNext({ cronExpr, timezone }: Schedule, after: Date): Date | null {
+  const expression = parseCronExpression(cronExpr)
   if (expression === undefined || !isTimeZone(timezone)) return null
   return findNextRun(expression, timezone, after) ?? null
 }

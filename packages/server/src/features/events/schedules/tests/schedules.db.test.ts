@@ -10,7 +10,7 @@ import {
   userToken,
 } from '../../../../../test/test-app.ts'
 import { waitFor } from '../../../../../test/wait-for.ts'
-import type { Schedule } from '../service.ts'
+import type { Schedule } from '../schedule.ts'
 
 let database: TestDatabase
 let app: TestApp

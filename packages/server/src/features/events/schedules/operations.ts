@@ -1,0 +1,225 @@
+import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import { created, noContent, ok, operation } from '../../../http/operation.ts'
+import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
+import { checkedByHandler, listOf, refusedWith, uuid } from '../../../http/schemas.ts'
+import type { JobQueue } from '../../../job-queue.ts'
+import { isStorableText } from '../../../lib/storable-text.ts'
+import { type Static, Type } from '../../../lib/type.ts'
+import { recordAudit } from '../../operations/audit/index.ts'
+import { jobErrors, maxAttemptsSchema, payloadSchema, requireJobType } from '../jobs/index.ts'
+import { parseCronExpression } from './cron-expression.ts'
+import { scheduleErrors } from './errors.ts'
+import { findNextRun } from './next-run.ts'
+import {
+  deleteSchedule,
+  insertSchedule,
+  listSchedules,
+  lockSchedule,
+  readClock,
+  Schedule,
+  time,
+  updateSchedule,
+} from './schedule.ts'
+import { isTimeZone } from './time-zone.ts'
+
+export interface ScheduleDeps {
+  readonly database: SystemDatabase
+  readonly queue: JobQueue
+}
+
+/** Part of every description below. */
+const common = { guard: 'admin', permission: 'owner', tag: 'jobs' } as const
+const collection = '/api/admin/schedules'
+const item = `${collection}/:id`
+const params = Type.Object({ id: refusedWith({ invalid: scheduleErrors.invalidScheduleId }, uuid) })
+
+const longestName = 100
+const name = checkedByHandler(
+  { maxLength: longestName, pattern: '\\S' },
+  Type.String({ minLength: 1, description: 'Unique.' }),
+)
+const changeable = { ...Type.Partial(Type.Object(time)).properties, payload: Type.Optional(payloadSchema) }
+
+/** Body of a change. Name, job type and attempts may be repeated, so that a schedule can be sent back. */
+const Change = Type.Object({
+  name: Type.Optional(Type.String()),
+  jobType: Type.Optional(Type.String()),
+  maxAttempts: Type.Optional(maxAttemptsSchema),
+  ...changeable,
+})
+
+const list = operation({
+  ...common,
+  id: 'schedules.list',
+  method: 'GET',
+  path: collection,
+  summary: 'List schedules',
+  description: 'By name.',
+  success: ok(listOf(Schedule)),
+  async handle({ database }: ScheduleDeps) {
+    const items = await listSchedules(database)
+    return { items, count: items.length }
+  },
+})
+
+const create = operation({
+  ...common,
+  id: 'schedules.create',
+  method: 'POST',
+  path: collection,
+  summary: 'Create a schedule',
+  description: 'Adds a job of the type each time the expression says so.',
+  body: Type.Object({
+    name: refusedWith({ missing: () => scheduleErrors.missingScheduleField('name') }, name),
+    jobType: refusedWith(
+      { missing: () => jobErrors.missingJobField('jobType') },
+      Type.String({ minLength: 1 }),
+    ),
+    ...changeable,
+    cronExpr: refusedWith({ missing: () => scheduleErrors.missingScheduleField('cronExpr') }, time.cronExpr),
+    maxAttempts: Type.Optional(maxAttemptsSchema),
+  }),
+  success: created(Schedule),
+  async handle({ database, queue }: ScheduleDeps, { body, origin }) {
+    const { name, jobType, cronExpr, timezone = 'UTC', payload = {}, enabled = true, maxAttempts = 3 } = body
+    if (name.trim() === '') throw scheduleErrors.missingScheduleField('name')
+    if ([...name].length > longestName) throw scheduleErrors.scheduleNameTooLong()
+    if (!isStorableText(name)) throw scheduleErrors.invalidScheduleName()
+    requireJobType(queue, jobType, payload)
+    if (cronExpr.trim() === '') throw scheduleErrors.missingScheduleField('cronExpr')
+    return await database.transaction(async (transaction) => {
+      const time = { cronExpr, timezone, enabled }
+      const nextRunAt = await findNext(transaction, time)
+      const row = { ...time, name, jobType, payload, maxAttempts, nextRunAt }
+      const schedule = await insertSchedule(transaction, row)
+      if (schedule === undefined) throw scheduleErrors.scheduleNameTaken()
+      await audit(transaction, 'schedules.create', schedule.id, origin, { name, jobType, ...time })
+      return schedule
+    })
+  },
+})
+
+const update = operation({
+  ...common,
+  id: 'schedules.update',
+  method: 'PUT',
+  path: item,
+  summary: 'Change a schedule',
+  description: 'Members that are left out stay as they are. Name, job type and attempts are fixed.',
+  params,
+  body: Change,
+  success: ok(Schedule),
+  handle: (deps: ScheduleDeps, { params: { id }, body, origin }) =>
+    change(deps, id, 'schedules.update', body, origin),
+})
+
+const remove = operation({
+  ...common,
+  id: 'schedules.delete',
+  method: 'DELETE',
+  path: item,
+  summary: 'Delete a schedule',
+  description: 'Jobs it has added stay.',
+  params,
+  success: noContent,
+  async handle({ database }: ScheduleDeps, { params: { id }, origin }) {
+    await database.transaction(async (transaction) => {
+      const name = await deleteSchedule(transaction, id)
+      if (name === undefined) throw scheduleErrors.scheduleNotFound()
+      await audit(transaction, 'schedules.delete', id, origin, { name })
+    })
+  },
+})
+
+const enable = operation({
+  ...common,
+  id: 'schedules.enable',
+  method: 'POST',
+  path: `${item}/enable`,
+  summary: 'Enable a schedule',
+  params,
+  success: ok(Schedule),
+  handle: (deps: ScheduleDeps, { params: { id }, origin }) =>
+    change(deps, id, 'schedules.enable', { enabled: true }, origin),
+})
+
+const disable = operation({
+  ...common,
+  id: 'schedules.disable',
+  method: 'POST',
+  path: `${item}/disable`,
+  summary: 'Disable a schedule',
+  params,
+  success: ok(Schedule),
+  handle: (deps: ScheduleDeps, { params: { id }, origin }) =>
+    change(deps, id, 'schedules.disable', { enabled: false }, origin),
+})
+
+/** Administration of schedules. */
+export const scheduleOperations = [list, create, update, remove, enable, disable]
+
+/** @throws AppError of a member that is wrong or fixed, schedule_not_found */
+async function change(
+  { database, queue }: ScheduleDeps,
+  id: string,
+  action: string,
+  { name, jobType, maxAttempts, payload, cronExpr, timezone, enabled }: Static<typeof Change>,
+  origin: RequestOrigin,
+): Promise<Schedule> {
+  return await database.transaction(async (transaction) => {
+    const stored = await lockSchedule(transaction, id)
+    if (stored === undefined) throw scheduleErrors.scheduleNotFound()
+    requireSame('name', name, stored.name)
+    requireSame('jobType', jobType, stored.jobType)
+    requireSame('maxAttempts', maxAttempts, stored.maxAttempts)
+    // Other members are ignored; JSON leaves out those that are undefined.
+    const changes = { cronExpr, timezone, payload, enabled }
+    const next = {
+      ...stored,
+      payload: payload ?? stored.payload,
+      cronExpr: cronExpr ?? stored.cronExpr,
+      timezone: timezone ?? stored.timezone,
+      enabled: enabled ?? stored.enabled,
+    }
+    if (payload !== undefined) requireJobType(queue, stored.jobType, payload)
+    const isTimeKept =
+      next.cronExpr === stored.cronExpr && next.timezone === stored.timezone && stored.nextRunAt !== null
+    const nextRunAt = await findNext(transaction, next)
+    const updated = await updateSchedule(transaction, {
+      ...next,
+      // A run that is due is not lost by a change of the payload.
+      nextRunAt: next.enabled && isTimeKept ? stored.nextRunAt : nextRunAt,
+    })
+    await audit(transaction, action, stored.id, origin, { name: stored.name, ...changes })
+    return updated
+  })
+}
+
+/** @throws AppError invalid_cron_expression, invalid_timezone */
+async function findNext(
+  transaction: Queryable,
+  { cronExpr, timezone, enabled }: Pick<Schedule, keyof typeof time>,
+): Promise<Date | null> {
+  const expression = parseCronExpression(cronExpr)
+  if (expression === undefined) throw scheduleErrors.invalidCronExpression()
+  if (!isTimeZone(timezone)) throw scheduleErrors.invalidTimezone()
+  if (!enabled) return null
+  const next = findNextRun(expression, timezone, await readClock(transaction))
+  if (next === undefined) throw scheduleErrors.invalidCronExpression()
+  return next
+}
+
+/** @throws AppError immutable_schedule_field */
+function requireSame(field: string, value: string | number | undefined, stored: string | number): void {
+  if (value !== undefined && value !== stored) throw scheduleErrors.immutableScheduleField(field)
+}
+
+async function audit(
+  database: Queryable,
+  action: string,
+  target: string,
+  origin: RequestOrigin,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await recordAudit(database, { actor: 'admin', action, target, detail, origin })
+}

@@ -1,0 +1,137 @@
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import { type Answered, component, nullable, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import type { RowOf } from '../../../lib/without-nulls.ts'
+import { payloadSchema } from '../jobs/index.ts'
+
+/** Members of a schedule that a change may have. */
+export const time = {
+  cronExpr: Type.String({
+    format: 'cron',
+    description: 'Minute, hour, day of the month, month, weekday: `*/15 9-17 * * mon-fri`.',
+  }),
+  timezone: Type.String({
+    format: 'time-zone',
+    description: 'IANA name, such as `Europe/Berlin`. UTC unless given.',
+  }),
+  enabled: Type.Boolean({ description: 'true unless given.' }),
+}
+
+export const Schedule = component(
+  'Schedule',
+  Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    jobType: Type.String(),
+    payload: payloadSchema,
+    ...time,
+    maxAttempts: Type.Integer(),
+    nextRunAt: nullable(timestamp, { description: 'null while disabled.' }),
+    lastRunAt: Type.Optional(timestamp),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+)
+export type Schedule = Answered<typeof Schedule>
+
+/** Schedule whose next run is a time to compare. */
+type StoredSchedule = Schedule & { readonly nextRunAt: Date | null }
+
+const columns = sql`
+  id, name, job_type as "jobType", payload, cron_expr as "cronExpr", timezone, enabled, max_attempts as "maxAttempts",
+  next_run_at as "nextRunAt", last_run_at as "lastRunAt", created_at as "createdAt", updated_at as "updatedAt"`
+
+/** Returns the time that schedules go by: the same for all nodes. */
+export async function readClock(database: Queryable): Promise<Date> {
+  return (await database.one<{ now: Date }>(sql`select now() as now`)).now
+}
+
+export async function listSchedules(database: Queryable): Promise<Schedule[]> {
+  const rows = await database.many<RowOf<Schedule>>(
+    sql`select ${columns} from basalt.schedules order by name`,
+  )
+  return rows.map(shown)
+}
+
+export type NewSchedule = Pick<
+  StoredSchedule,
+  'name' | 'jobType' | 'payload' | 'cronExpr' | 'timezone' | 'enabled' | 'maxAttempts' | 'nextRunAt'
+>
+
+/** Adds a schedule; undefined when another one has the name. */
+export async function insertSchedule(
+  database: Queryable,
+  { name, jobType, payload, cronExpr, timezone, enabled, maxAttempts, nextRunAt }: NewSchedule,
+): Promise<Schedule | undefined> {
+  const row = await database.maybeOne<RowOf<Schedule>>(sql`
+    insert into basalt.schedules (
+      name, job_type, payload, cron_expr, timezone, enabled, max_attempts, next_run_at)
+    values (
+      ${name}, ${jobType}, ${JSON.stringify(payload)}::jsonb, ${cronExpr}, ${timezone},
+      ${enabled}, ${maxAttempts}::int, ${nextRunAt}::timestamptz)
+    on conflict (name) do nothing
+    returning ${columns}`)
+  return row && shown(row)
+}
+
+/** Keeps a schedule from changing until the transaction ends. */
+export async function lockSchedule(transaction: Queryable, id: string): Promise<StoredSchedule | undefined> {
+  return await transaction.maybeOne<StoredSchedule>(
+    sql`select ${columns} from basalt.schedules where id = ${id}::uuid for update`,
+  )
+}
+
+export async function updateSchedule(
+  transaction: Queryable,
+  { id, payload, cronExpr, timezone, enabled, nextRunAt }: StoredSchedule,
+): Promise<Schedule> {
+  return shown(
+    await transaction.one<RowOf<Schedule>>(sql`
+      update basalt.schedules set
+        payload = ${JSON.stringify(payload)}::jsonb, cron_expr = ${cronExpr}, timezone = ${timezone},
+        enabled = ${enabled}, next_run_at = ${nextRunAt}::timestamptz, updated_at = now()
+      where id = ${id}::uuid
+      returning ${columns}`),
+  )
+}
+
+/** Deletes a schedule and returns its name; undefined when there is none. */
+export async function deleteSchedule(transaction: Queryable, id: string): Promise<string | undefined> {
+  const row = await transaction.maybeOne<{ name: string }>(
+    sql`delete from basalt.schedules where id = ${id}::uuid returning name`,
+  )
+  return row?.name
+}
+
+/** Claims a schedule that is due for this transaction alone; others claim other ones. */
+export async function claimDueSchedule(
+  transaction: Queryable,
+  jobTypes: readonly string[],
+): Promise<(Schedule & { readonly now: Date }) | undefined> {
+  return await transaction.maybeOne<Schedule & { now: Date }>(sql`
+    select ${columns}, now() as now from basalt.schedules
+    where enabled and next_run_at <= now() and job_type = any (${[...jobTypes]}::text[])
+    order by next_run_at
+    limit 1
+    for update skip locked`)
+}
+
+/** Advances a claimed schedule; null disables it. */
+export async function advanceSchedule(
+  transaction: Queryable,
+  id: string,
+  nextRunAt: Date | null,
+): Promise<void> {
+  await transaction.count(sql`
+    update basalt.schedules set
+      next_run_at = ${nextRunAt}::timestamptz,
+      last_run_at = case when ${nextRunAt !== null} then now() else last_run_at end,
+      enabled = ${nextRunAt !== null}
+    where id = ${id}::uuid`)
+}
+
+/** Leaves out the latest run of a schedule that has had none. */
+function shown({ lastRunAt, ...row }: RowOf<Schedule>): Schedule {
+  return lastRunAt === null ? row : { ...row, lastRunAt }
+}
