@@ -4,11 +4,11 @@ import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { addJobOperations } from '../jobs/index.ts'
 import { type EventConsumer, type Interests, Relay } from '../outbox/index.ts'
 import { createBackfillJob } from './backfill.ts'
+import { embeddingOperations } from './operations.ts'
 import * as queries from './queries.ts'
-import { embeddingRoutes } from './routes.ts'
-import { createKeptEmbeddingService } from './service.ts'
 import { recipeOf } from './target.ts'
 import { createUpdateJob, type EmbeddingDeps, enqueueUpdate } from './update.ts'
 
@@ -61,7 +61,7 @@ export function keptEmbeddings({
 
   return {
     name: consumerName,
-    routes: (app) => embeddingRoutes(app, createKeptEmbeddingService(deps), isWorking),
+    routes: (app) => addJobOperations(app, isWorking, deps, embeddingOperations),
     async start() {
       const configured = Object.entries(settings).map(([name, each]) => {
         return { name, table: each.table, columns: each.columns, recipe: recipeOf(each, embedders) }

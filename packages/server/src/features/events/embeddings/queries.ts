@@ -5,29 +5,32 @@ import type { Queryable } from '../../../database/system-database.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import { compileInput, compileKey, compileKeyMatch, type EmbeddingTarget } from './target.ts'
 
-export interface EmbeddingRow {
+/** State of an embedding, beside what is configured. */
+export interface EmbeddingState {
   readonly name: string
-  /** Vectors written so far. */
-  readonly written: string
-  readonly last_written_at: Date | null
-  readonly last_error: string | null
-  readonly is_outdated: boolean
-  readonly pending: string
-  readonly failed: string
-  readonly backfill_job: string | null
-  readonly backfill_state: string | null
-  readonly backfill_rows: string | null
-  readonly backfill_started_at: Date | null
-  readonly backfill_finished_at: Date | null
+  readonly isOutdated: boolean
+  readonly pending: number
+  readonly failed: number
+  readonly written: number
+  readonly lastWrittenAt: Date | null
+  readonly lastError: string | null
+  readonly backfill: {
+    readonly jobId: string | null
+    readonly state: string
+    readonly rows: number | null
+    readonly startedAt: Date | null
+    readonly finishedAt: Date | null
+  }
 }
 
-export async function listEmbeddings(database: Queryable): Promise<EmbeddingRow[]> {
-  return await database.many<EmbeddingRow & Record<string, unknown>>(sql`
-    select e.name, e.written::text, e.last_written_at, e.last_error,
-      e.filled_recipe is distinct from e.recipe as is_outdated,
-      q.pending::text, q.failed::text,
-      e.backfill_job, j.state as backfill_state, e.backfill_rows::text, e.backfill_started_at,
-      e.backfill_finished_at
+export async function listEmbeddings(database: Queryable): Promise<EmbeddingState[]> {
+  type Row = Omit<EmbeddingState, 'backfill'> & EmbeddingState['backfill']
+  const rows = await database.many<Row & Record<string, unknown>>(sql`
+    select e.name, e.filled_recipe is distinct from e.recipe as "isOutdated", q.pending::float8, q.failed::float8,
+      e.written::float8, e.last_written_at as "lastWrittenAt", e.last_error as "lastError", e.backfill_job as "jobId",
+      -- The job itself is kept for jobs.retention_days.
+      coalesce(j.state, case when e.backfill_finished_at is null then 'failed' else 'completed' end) as state,
+      e.backfill_rows::float8 as rows, e.backfill_started_at as "startedAt", e.backfill_finished_at as "finishedAt"
     from basalt.embeddings e
     cross join lateral (
       select count(*) filter (where error is null) as pending, count(error) as failed
@@ -35,16 +38,20 @@ export async function listEmbeddings(database: Queryable): Promise<EmbeddingRow[
     ) q
     left join basalt.jobs j on j.id = e.backfill_job
     order by e.name`)
+  return rows.map(({ jobId, state, rows, startedAt, finishedAt, ...embedding }) => ({
+    ...embedding,
+    backfill: { jobId, state, rows, startedAt, finishedAt },
+  }))
 }
 
-/** Rows whose text the provider refuses, those that have waited longest first. */
+/** Lists rows whose text the provider refuses, those that have waited longest first. */
 export async function listFailures(
   database: Queryable,
   name: string,
   limit: number,
-): Promise<{ readonly record_key: string; readonly error: string }[]> {
+): Promise<{ readonly recordKey: readonly unknown[]; readonly error: string }[]> {
   return await database.many(sql`
-    select record_key, error from basalt.embedding_queue
+    select record_key::json as "recordKey", error from basalt.embedding_queue
     where embedding = ${name} and error is not null order by id limit ${limit}::int`)
 }
 
