@@ -10,7 +10,7 @@ export { type CapturedCollection, type CaptureGap, describeCapture } from './cap
 export { EventTriggers } from './capture/event-triggers.ts'
 export { Interests } from './interests.ts'
 export { hasRowsBeyond, outboxTopic } from './log-news.ts'
-export { findIdAt, longestTransaction, scanLimit } from './log-times.ts'
+export { findIdAt, longestTransactionMs, scanLimit } from './log-times.ts'
 export { OutboxChangeLog } from './outbox.ts'
 export { type Pruned, pruneOutbox } from './prune.ts'
 export { type EventConsumer, Relay, type RelayOptions } from './relay.ts'

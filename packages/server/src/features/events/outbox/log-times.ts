@@ -8,7 +8,7 @@ import type { Queryable } from '../../../database/system-database.ts'
 export const scanLimit = 50_000
 
 /** A transaction has the time at which it began, and takes no longer than this: how far ids and times disagree. */
-export const longestTransaction = sql`interval '5 minutes'`
+export const longestTransactionMs = 5 * 60_000
 
 /**
  * An id before which every event is that may have happened before the time; found by halving, as ids grow with time and
@@ -19,10 +19,8 @@ export async function findIdAt(
   time: Date,
   side: 'before' | 'after',
 ): Promise<string | undefined> {
-  const bound =
-    side === 'after'
-      ? sql`${time}::timestamptz + ${longestTransaction}`
-      : sql`${time}::timestamptz - ${longestTransaction}`
+  const leewayMs = side === 'after' ? longestTransactionMs : -longestTransactionMs
+  const bound = sql`${new Date(time.getTime() + leewayMs)}::timestamptz`
   const row = await database.maybeOne<{ id: string | null }>(sql`
     with recursive seek (low, high) as (
       select (select id from basalt.outbox order by id limit 1) - 1,

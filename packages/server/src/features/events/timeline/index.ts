@@ -1,7 +1,7 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
-import { timelineRoutes } from './routes.ts'
-import { createTimeline } from './service.ts'
+import { addOperations } from '../../../http/operation.ts'
+import { timelineOperations } from './operations.ts'
 
 export { timelineErrorTable } from './errors.ts'
 
@@ -11,5 +11,8 @@ export { timelineErrorTable } from './errors.ts'
  * @param sentHours for which is recorded what streams were sent
  */
 export function timeline(database: SystemDatabase, sentHours: number): Feature {
-  return { name: 'timeline', routes: (app) => timelineRoutes(app, createTimeline(database, sentHours)) }
+  return {
+    name: 'timeline',
+    routes: (app) => addOperations(app, { database, sentHours }, timelineOperations),
+  }
 }

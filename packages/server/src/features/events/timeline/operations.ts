@@ -1,0 +1,190 @@
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
+import { ok, operation } from '../../../http/operation.ts'
+import {
+  choiceParameter,
+  instantParameter,
+  limitParameter,
+  readTimeRange,
+  uuidParameter,
+} from '../../../http/requests/filters.ts'
+import { nullable, refusedWith, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import { findIdAt } from '../outbox/index.ts'
+import {
+  isLoggedForStreams,
+  listAddedJobs,
+  listAttempts,
+  listConsumers,
+  listEmbeddingStates,
+  listPending,
+  listSent,
+  listStreams,
+  mostAttempts,
+} from './destinations.ts'
+import { timelineErrors } from './errors.ts'
+import { EventDetail, findEvent, findKeptSince, ListedEvent, searchEvents } from './event.ts'
+
+export interface TimelineDeps {
+  readonly database: SystemDatabase
+  /** Hours for which is recorded what streams were sent. */
+  readonly sentHours: number
+}
+
+const common = { guard: 'admin', permission: 'owner', tag: 'events' } as const
+const collection = '/api/admin/events'
+const eventId = Type.String({ pattern: '^\\d{1,18}$' })
+const listLimit = limitParameter(50, 500)
+
+const list = operation({
+  ...common,
+  id: 'events.list',
+  method: 'GET',
+  path: collection,
+  summary: 'List changes of the log',
+  description:
+    'Newest first. The log holds changes that had a listener, for `events.retention_hours`. An index serves `record`, best together with `table`. For other filters a page reads 50,000 changes at most, so one that is short, or empty, can have a `nextCursor`.',
+  query: Type.Object({
+    table: Type.Optional(Type.String({ description: 'A collection.' })),
+    record: Type.Optional(
+      Type.String({ description: 'Key of a record; values of a composite one are joined by commas.' }),
+    ),
+    user_id: uuidParameter('user_id'),
+    request_id: Type.Optional(Type.String({ description: 'The `X-Request-Id` of a response.' })),
+    action: choiceParameter('action filter', ['create', 'update', 'delete', 'truncate']),
+    since: instantParameter,
+    until: instantParameter,
+    limit: listLimit.schema,
+    cursor: Type.Optional(
+      refusedWith(
+        { invalid: () => httpErrors.invalidListParameter('cursor', 'expected the nextCursor of a page') },
+        eventId,
+      ),
+    ),
+  }),
+  success: ok(
+    Type.Object({
+      items: Type.Array(ListedEvent),
+      nextCursor: Type.Optional(Type.String({ description: 'There may be more.' })),
+      searchedTo: nullable(timestamp, {
+        description: 'How far back the log was read, when that ended the page.',
+      }),
+      keptSince: nullable(timestamp, { description: 'Of the oldest change that the log holds.' }),
+    }),
+  ),
+  async handle({ database }: TimelineDeps, { query }) {
+    const { user_id: userId, request_id: requestId, since, until, limit, cursor, ...others } = query
+    const range = readTimeRange({ from: since, to: until }, ['since', 'until'])
+    const { to } = range
+    const before = cursor ?? (to === undefined ? undefined : await findIdAt(database, to, 'after'))
+    const size = listLimit.read(limit)
+    const [{ rows, end }, keptSince] = await Promise.all([
+      searchEvents(database, { ...others, userId, requestId, ...range }, before, size + 1),
+      findKeptSince(database),
+    ])
+    const items = rows.slice(0, size)
+    const next = rows.length > size ? items.at(-1) : end
+    return { items, nextCursor: next?.id, searchedTo: end?.happenedAt ?? null, keptSince }
+  },
+})
+
+const get = operation({
+  ...common,
+  id: 'events.get',
+  method: 'GET',
+  path: `${collection}/:id`,
+  summary: 'Get a change and what followed from it',
+  description:
+    'Attempts of webhooks are kept for `webhooks.retention_days`, longer than the log: what is no longer in it is shown as it was sent.',
+  params: Type.Object({ id: refusedWith({ invalid: timelineErrors.eventNotFound }, eventId) }),
+  success: ok(EventDetail),
+  async handle(deps: TimelineDeps, { params: { id } }) {
+    const { database } = deps
+    const [found, attempts, pending] = await Promise.all([
+      findEvent(database, id),
+      listAttempts(database, id),
+      listPending(database, id),
+    ])
+    const webhooks = groupByWebhook(attempts, pending)
+    if (found !== undefined) return { ...(await describe(deps, found)), webhooks }
+    const [first] = attempts
+    // Deliveries are kept for longer than the log: they hold what was sent.
+    if (first === undefined) throw timelineErrors.eventNotFound()
+    const { action, table, payload } = first
+    return { ...unknown, id, action, table, payload, webhooks }
+  },
+})
+
+/** Changes of the log and what followed from them. */
+export const timelineOperations = [list, get]
+
+type Detail = Omit<EventDetail, 'webhooks'>
+
+/** Members of an event that only the log has. */
+const unknown = {
+  happenedAt: null,
+  record: null,
+  previousRecord: null,
+  actor: null,
+  userId: null,
+  apiKeyId: null,
+  requestId: null,
+  isInLog: false,
+  transactionId: null,
+  consumers: [],
+  streams: { isLogged: false, record: 'incomplete', sent: [], nodes: [] },
+  jobs: [],
+  embeddings: [],
+} as const
+
+async function describe(
+  { database, sentHours }: TimelineDeps,
+  { event, recordKey, age }: NonNullable<Awaited<ReturnType<typeof findEvent>>>,
+): Promise<Detail> {
+  const { id, table, transactionId, happenedAt } = event
+  const [nodes, sent, jobs, isLogged, embeddings, consumers] = await Promise.all([
+    listStreams(database, table, happenedAt),
+    listSent(database, id),
+    listAddedJobs(database, id),
+    isLoggedForStreams(database, table, transactionId),
+    recordKey === null ? [] : listEmbeddingStates(database, table, recordKey),
+    listConsumers(database, transactionId),
+  ])
+  const record = judgeRecord(age, sent, sentHours)
+  const records = sent.flatMap(({ dropped: _, sent, ...row }) => (sent === null ? [] : [{ ...row, sent }]))
+  return {
+    ...event,
+    isInLog: true,
+    consumers,
+    streams: { isLogged, record, sent: records, nodes },
+    jobs,
+    embeddings,
+  }
+}
+
+/** Nodes write what they have sent once a second. */
+const recordSeconds = 3
+
+/** Returns whether all that streams were sent of it is in the record. */
+function judgeRecord(
+  age: number,
+  sent: Awaited<ReturnType<typeof listSent>>,
+  hours: number,
+): Detail['streams']['record'] {
+  const isMissing = sent.some((row) => row.sent === null && row.dropped > 0)
+  if (isMissing || sent.length >= mostAttempts || age > hours * 3600) return 'incomplete'
+  return age < recordSeconds ? 'pending' : 'complete'
+}
+
+function groupByWebhook(
+  attempts: Awaited<ReturnType<typeof listAttempts>>,
+  pending: Awaited<ReturnType<typeof listPending>>,
+): EventDetail['webhooks'] {
+  const destinations = new Map([...attempts, ...pending].map((each) => [each.webhookId, each]))
+  return [...destinations].map(([webhookId, { url, eventId }]) => {
+    const made = attempts.filter((each) => each.webhookId === webhookId).map(({ attempt }) => attempt)
+    const next = pending.find((each) => each.webhookId === webhookId)?.next ?? null
+    const settled = made.some(({ success }) => success) ? 'delivered' : 'failed'
+    return { webhookId, url, eventId, state: next === null ? settled : 'pending', attempts: made, next }
+  })
+}
