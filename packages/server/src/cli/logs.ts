@@ -2,15 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
 import type { SystemDatabase } from '../database/system-database.ts'
 import {
+  type LogEntry,
   type LogFilter,
-  type LogRow,
+  levelNames,
   listLatestLogs,
   listLogsSince,
-  readLogFilter,
-  showEntry,
   takeSnapshot,
 } from '../features/operations/logs/index.ts'
-import { readLimit, readTimeRange } from '../http/requests/filters.ts'
+import { readChoice, readLimit, readTimeRange } from '../http/requests/filters.ts'
 import { loadCommandConfig, print, printAll, type Terminal, withConfigFlags } from './context.ts'
 import { showControls } from './table.ts'
 import { mostRows, readDatabase } from './with-database.ts'
@@ -42,9 +41,14 @@ export function logsCommand(terminal: Terminal): Command {
   return withConfigFlags(command).action(async (options: LogsOptions) => {
     const { config } = loadCommandConfig(terminal, command)
     await readDatabase(config, 'basalt logs', async (database) => {
-      const format = (rows: readonly LogRow[]) =>
+      const format = (rows: readonly LogEntry[]) =>
         rows.map((row) => formatEntry(row, options.json === true)).join('')
-      const filter = readLogFilter({ ...options, q: options.query })
+      const { level, query: q, requestId } = options
+      const filter = {
+        level: level === undefined ? undefined : readChoice('level', level, levelNames),
+        q,
+        requestId,
+      }
       const range = readTimeRange({ from: options.since, to: options.until }, ['since', 'until'])
       const limit = readLimit(options.limit, 100, mostRows)
       const snapshot = await takeSnapshot(database)
@@ -53,7 +57,7 @@ export function logsCommand(terminal: Terminal): Command {
           yield format(rows)
       }
       const isRead = await printAll(terminal, latest())
-      const show = (rows: readonly LogRow[]) => print(terminal, format(rows))
+      const show = (rows: readonly LogEntry[]) => print(terminal, format(rows))
       if (options.follow === true && isRead) await follow(terminal, database, filter, snapshot, show)
     })
   })
@@ -65,7 +69,7 @@ async function follow(
   database: SystemDatabase,
   filter: LogFilter,
   snapshot: string,
-  show: (rows: readonly LogRow[]) => void,
+  show: (rows: readonly LogEntry[]) => void,
 ): Promise<void> {
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM']) terminal.on(signal, () => stopping.abort())
@@ -80,12 +84,11 @@ async function follow(
 }
 
 /** `2026-01-02T03:04:05.678Z WARN  web-1/17 failed to look for jobs {"reason":"…"} (request 1f0c…)` */
-function formatEntry(row: LogRow, isJson: boolean): string {
-  const entry = showEntry(row)
+function formatEntry(entry: LogEntry, isJson: boolean): string {
   if (isJson) return `${JSON.stringify(entry)}\n`
   const { time, level, message, attrs, node, requestId } = entry
   const parts = [
-    time,
+    new Date(time).toISOString(),
     level.toUpperCase().padEnd(5),
     node,
     message,

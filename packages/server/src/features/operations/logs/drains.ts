@@ -6,7 +6,7 @@ import { postJson } from '../../../http/post-json.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { toOtlpAttributes, toOtlpTime } from '../../../lib/otlp.ts'
 import { TaskQueue } from '../../../lib/task-queue.ts'
-import { type LogEntry, nameLevel } from './entry.ts'
+import { type LogLine, nameLevel } from './line.ts'
 
 const everyMs = 1000
 const batchSize = 500
@@ -26,7 +26,7 @@ export interface DrainsOptions {
 
 /** A receiver of the log. */
 export interface LogDrain {
-  add(entry: LogEntry): void
+  add(entry: LogLine): void
   start(): void
   stop(): Promise<void>
 }
@@ -35,7 +35,7 @@ export interface LogDrain {
 export function createDrains({ drains, serviceName, node, metrics, log }: DrainsOptions): LogDrain[] {
   return Object.entries(drains).map(([name, drain]) => {
     let refused = 0
-    const queue = new WriteBehind<LogEntry>({
+    const queue = new WriteBehind<LogLine>({
       createBatch: () => [],
       async write(entries) {
         const body =
@@ -61,7 +61,7 @@ function headersOf({ headers = {} }: DrainConfig): Record<string, string> {
   return { ...headers }
 }
 
-function formatJson(entries: readonly LogEntry[], node: string): unknown {
+function formatJson(entries: readonly LogLine[], node: string): unknown {
   return entries.map(({ time, level, message, attrs, requestId }) => ({
     time: time.toISOString(),
     level: nameLevel(level),
@@ -75,7 +75,7 @@ function formatJson(entries: readonly LogEntry[], node: string): unknown {
 /** SeverityNumber (OpenTelemetry, Logs Data Model) of the levels 10, 20 … 60. */
 const severities = [1, 5, 9, 13, 17, 21]
 
-function formatOtlp(entries: readonly LogEntry[], serviceName: string, node: string): unknown {
+function formatOtlp(entries: readonly LogLine[], serviceName: string, node: string): unknown {
   const resource = toOtlpAttributes({ 'service.name': serviceName, 'service.instance.id': node })
   const logRecords = entries.map(({ time, level, message, attrs, requestId }) => ({
     timeUnixNano: toOtlpTime(time.getTime()),

@@ -4,26 +4,27 @@ import type { DatabaseConfig } from '../../../database/config.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
 import type { Metrics } from '../../../http/observation/metrics.ts'
+import { addOperations } from '../../../http/operation.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { latencyRoutes } from './latency-routes.ts'
-import { deleteLogs, deleteRequests } from './queries.ts'
-import { logRoutes } from './routes.ts'
+import { deleteLogs } from './log.ts'
+import { logOperations } from './operations.ts'
+import { deleteRequests } from './request.ts'
 import type { LogStore } from './store.ts'
 import { LogTails } from './tail.ts'
+import { tailRoute } from './tail-route.ts'
 
 export { logErrorTable } from './errors.ts'
-export { readLogFilter } from './parameters.ts'
+export { levelNames } from './line.ts'
 export {
   deleteLogs,
-  deleteRequests,
+  type LogEntry,
   type LogFilter,
-  type LogRow,
   listLatestLogs,
   listLogsSince,
   takeSnapshot,
-} from './queries.ts'
-export { showEntry } from './show.ts'
+} from './log.ts'
+export { deleteRequests } from './request.ts'
 export { LogStore } from './store.ts'
 
 export interface LogsDeps {
@@ -51,15 +52,12 @@ export function logs({ config, database, store, queue, metrics, clock, log }: Lo
   return {
     name: 'logs',
     routes: (app) => {
-      latencyRoutes(app, database, clock)
-      logRoutes(app, {
-        database,
-        tails,
-        metrics,
-        node: store.node,
-        schemas: config.database.schemas,
-        poolSize: config.database.max_conns,
-      })
+      addOperations(
+        app,
+        { database, metrics, clock, node: store.node, config: config.database },
+        logOperations,
+      )
+      tailRoute(app, database, tails)
     },
     start: () => store.start(),
     drain: () => tails.drain(),

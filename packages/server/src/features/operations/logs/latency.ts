@@ -1,5 +1,7 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { type Answered, described, nullable, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 
 export const latencySteps = ['minute', 'hour', 'day'] as const
 export type LatencyStep = (typeof latencySteps)[number]
@@ -18,31 +20,35 @@ export interface LatencyFilter {
   readonly appId: string | undefined
 }
 
-export interface LatencyRow {
-  readonly at: Date
-  readonly requests: number
-  readonly errors: number
-  readonly bytes: number
-  readonly p50_ms: number | null
-  readonly p95_ms: number | null
-  readonly p99_ms: number | null
-}
+const milliseconds = nullable(Type.Number(), { description: 'Exact to 5 %; null without requests.' })
+
+/** Requests of one step, and how long they took. */
+export const Latency = Type.Object({
+  timestamp: described('Begin of the step, UTC.', timestamp),
+  requests: Type.Number(),
+  errors: Type.Number({ description: 'Answers of status 500 and above.' }),
+  bytes: Type.Number({ description: 'In and out, headers included.' }),
+  p50_ms: milliseconds,
+  p95_ms: milliseconds,
+  p99_ms: milliseconds,
+})
+type Latency = Answered<typeof Latency>
 
 /** Each class of durations is a tenth longer than the one before: a percentile is exact to 5 %. */
 const growth = 1.1
 
 /**
- * Requests and how long they took, per step and in UTC, with the empty steps between. Durations are counted by class
+ * Lists requests and how long they took, per step and in UTC, with the empty steps between. Durations are counted by class
  * rather than sorted, so that a day of a busy server needs no memory.
  */
 export async function listLatency(
   database: Queryable,
   step: LatencyStep,
   { from, to, operation, appId }: LatencyFilter,
-): Promise<readonly LatencyRow[]> {
+): Promise<Latency[]> {
   const percentile = (share: number) =>
     sql`power(${growth}::float8, min(class) filter (where upto >= total * ${share}::float8) + 0.5)`
-  return await database.many<LatencyRow & Record<string, unknown>>(sql`
+  return await database.many<Latency>(sql`
     with classes as (
       select date_trunc(${step}, happened_at, 'UTC') as at,
         floor(ln(greatest(duration_ms, 0.01)) / ln(${growth}::float8))::int as class,
@@ -65,7 +71,7 @@ export async function listLatency(
       from ranked
       group by at
     )
-    select at, coalesce(requests, 0) as requests, coalesce(errors, 0) as errors, coalesce(bytes, 0) as bytes,
+    select at as timestamp, coalesce(requests, 0) as requests, coalesce(errors, 0) as errors, coalesce(bytes, 0) as bytes,
       round(p50_ms::numeric, 2)::float8 as p50_ms, round(p95_ms::numeric, 2)::float8 as p95_ms,
       round(p99_ms::numeric, 2)::float8 as p99_ms
     -- Without a time zone, which generate_series takes from PostgreSQL 16 on.

@@ -1,6 +1,6 @@
 import { BinaryRows } from '../../../database/connection/binary-rows.ts'
 import type { AnsweredRequest } from '../../../http/observation/request-observer.ts'
-import { storable } from './entry.ts'
+import { storable } from './line.ts'
 
 /** Characters of a path that are kept. */
 const longestPath = 2048

@@ -1,6 +1,8 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { type Answered, component, nullable } from '../../../http/schemas.ts'
 import { codeOf } from '../../../lib/errors.ts'
+import { Type } from '../../../lib/type.ts'
 import { logErrors } from './errors.ts'
 
 export const statementOrders = ['total_time', 'calls', 'mean_time'] as const
@@ -12,17 +14,21 @@ const columns = {
   mean_time: sql`s.mean_exec_time`,
 } as const
 
-export interface StatementRow {
-  readonly query: string
-  readonly calls: number
-  readonly total_time_ms: number
-  readonly mean_time_ms: number
-  readonly rows: number
-  readonly cache_hit_ratio: number | null
-}
+export const Statement = component(
+  'Statement',
+  Type.Object({
+    query: Type.String(),
+    calls: Type.Number(),
+    total_time_ms: Type.Number(),
+    mean_time_ms: Type.Number(),
+    rows: Type.Number(),
+    cache_hit_ratio: nullable(Type.Number()),
+  }),
+)
+type Statement = Answered<typeof Statement>
 
 /**
- * Statistics of the statements of this database, but for the one that stores requests.
+ * Lists statistics of the statements of this database, but for the one that stores requests.
  *
  * @throws AppError query_statistics_unavailable
  */
@@ -30,13 +36,13 @@ export async function listStatements(
   database: Queryable,
   order: StatementOrder,
   limit: number,
-): Promise<readonly StatementRow[]> {
+): Promise<Statement[]> {
   const found = await database.maybeOne<{ schema: string }>(sql`
     select n.nspname as schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace
     where e.extname = 'pg_stat_statements'`)
   if (found === undefined) throw logErrors.queryStatisticsUnavailable()
   try {
-    return await database.many<StatementRow & Record<string, unknown>>(sql`
+    return await database.many<Statement>(sql`
       select s.query, s.calls::float8, s.total_exec_time as total_time_ms, s.mean_exec_time as mean_time_ms,
         s.rows::float8, s.shared_blks_hit::float8 / nullif(s.shared_blks_hit + s.shared_blks_read, 0) as cache_hit_ratio
       from ${sql.id(found.schema, 'pg_stat_statements')} s
@@ -56,18 +62,19 @@ export async function listStatements(
 const scannedRows = 10_000
 const scans = 50
 
-export interface IndexSuggestion {
-  readonly table: string
-  readonly scans: number
-  readonly rows_per_scan: number
-}
+export const IndexSuggestion = Type.Object({
+  table: Type.String(),
+  scans: Type.Number(),
+  rows_per_scan: Type.Number(),
+})
+type IndexSuggestion = Answered<typeof IndexSuggestion>
 
-/** Tables of the exposed schemas that are often read from one end to the other. */
+/** Lists tables of the exposed schemas that are often read from one end to the other. */
 export async function listIndexSuggestions(
   database: Queryable,
   schemas: readonly string[],
-): Promise<readonly IndexSuggestion[]> {
-  return await database.many<IndexSuggestion & Record<string, unknown>>(sql`
+): Promise<IndexSuggestion[]> {
+  return await database.many<IndexSuggestion>(sql`
     select case when schemaname = 'public' then relname else schemaname || '.' || relname end as table,
       seq_scan::float8 as scans, round(seq_tup_read::numeric / seq_scan)::float8 as rows_per_scan
     from pg_stat_user_tables

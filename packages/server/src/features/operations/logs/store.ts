@@ -10,8 +10,9 @@ import type { Clock } from '../../../lib/clock.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { TaskQueue } from '../../../lib/task-queue.ts'
 import { createDrains, type LogDrain } from './drains.ts'
-import { type LogEntry, parseLine } from './entry.ts'
-import { insertLogs, insertRequests } from './queries.ts'
+import { type LogLine, parseLine } from './line.ts'
+import { insertLogs } from './log.ts'
+import { insertRequests } from './request.ts'
 import { RequestRows } from './request-rows.ts'
 import { divertLog, tapLog } from './tap.ts'
 
@@ -43,7 +44,7 @@ export class LogStore implements RequestObserver {
   readonly log: Logger
   /** What it is given is kept alone. */
   readonly storedLog: Logger
-  readonly #logs: WriteBehind<LogEntry> | undefined
+  readonly #logs: WriteBehind<LogLine> | undefined
   readonly #requests: WriteBehind<AnsweredRequest, RequestRows> | undefined
   readonly #drains: readonly LogDrain[]
   readonly #clock: Clock
@@ -61,7 +62,7 @@ export class LogStore implements RequestObserver {
         log.warn({ reason: messageOf(error) }, `failed to store ${what}; retrying every ${everyMs / 1000} s`),
     })
     this.#logs = store
-      ? new WriteBehind<LogEntry>({
+      ? new WriteBehind<LogLine>({
           ...queue('the log', logsEveryMs),
           createBatch: () => [],
           write: (entries) => insertLogs(database, this.node, entries),

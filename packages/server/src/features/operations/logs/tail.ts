@@ -4,8 +4,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { EventStream, formatClose, formatEvent, reconnectAfter } from '../../../http/responses/sse.ts'
 import { messageOf } from '../../../lib/errors.ts'
-import { type LogFilter, listLogsSince } from './queries.ts'
-import { showEntry } from './show.ts'
+import { type LogFilter, listLogsSince } from './log.ts'
 
 /** How often a tail looks for entries of all nodes. */
 const pollMs = 500
@@ -68,7 +67,7 @@ export class LogTails {
           formatEvent({
             id: index === rows.length - 1 ? next : position,
             name: 'log',
-            data: JSON.stringify(showEntry(row)),
+            data: JSON.stringify(row),
           }),
         )
         position = next

@@ -1,5 +1,5 @@
 /** A line of the log. */
-export interface LogEntry {
+export interface LogLine {
   readonly time: Date
   /** As pino numbers them. */
   readonly level: number
@@ -26,7 +26,7 @@ const longestAttrs = 32_768
  *
  * @param time when it was; its own is by the clock of the machine, which may be wrong
  */
-export function parseLine(line: string, time: Date): LogEntry | undefined {
+export function parseLine(line: string, time: Date): LogLine | undefined {
   let fields: Record<string, unknown>
   try {
     fields = JSON.parse(line)

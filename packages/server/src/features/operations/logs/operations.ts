@@ -1,0 +1,275 @@
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { httpErrors } from '../../../http/errors/errors.ts'
+import type { Metrics } from '../../../http/observation/metrics.ts'
+import { ok, operation } from '../../../http/operation.ts'
+import {
+  choiceParameter,
+  instantParameter,
+  limitParameter,
+  offsetParameter,
+  readTimeRange,
+  type TimeRange,
+  uuidParameter,
+} from '../../../http/requests/filters.ts'
+import { choice, described, offsetPageOf, refusedWith, timestamp } from '../../../http/schemas.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { Type } from '../../../lib/type.ts'
+import { logErrors } from './errors.ts'
+import { Latency, type LatencyStep, latencySteps, listLatency, stepMs } from './latency.ts'
+import { levelNames } from './line.ts'
+import { LogEntry, searchLogs } from './log.ts'
+import { LoggedRequest, searchRequests } from './request.ts'
+import {
+  IndexSuggestion,
+  listIndexSuggestions,
+  listStatements,
+  Statement,
+  statementOrders,
+} from './statements.ts'
+
+export interface LogDeps {
+  readonly database: SystemDatabase
+  readonly metrics: Metrics
+  readonly clock: Clock
+  /** Name of this process. */
+  readonly node: string
+  readonly config: { readonly schemas: readonly string[]; readonly max_conns: number }
+}
+
+const common = { guard: 'admin', permission: 'owner', tag: 'operations' } as const
+
+/** Parameters that choose entries of the log. */
+export const logFilter = {
+  level: choiceParameter('level', levelNames, { description: 'This one and those above it.' }),
+  q: Type.Optional(
+    Type.String({
+      description:
+        'A text in the message or the attributes, in any case. A page of a list searches 20,000 entries.',
+    }),
+  ),
+  requestId: Type.Optional(
+    Type.String({ description: 'Entries of one request, the request itself among them.' }),
+  ),
+}
+
+const logLimit = limitParameter(100, 1000)
+
+const listLogs = operation({
+  ...common,
+  id: 'logs.list',
+  method: 'GET',
+  path: '/api/admin/logs',
+  summary: 'List the log of all nodes',
+  description: 'Newest first.',
+  query: Type.Object({
+    ...logFilter,
+    since: instantParameter,
+    until: instantParameter,
+    limit: logLimit.schema,
+    cursor: Type.Optional(
+      refusedWith(
+        { invalid: logErrors.invalidLogCursor },
+        Type.String({
+          pattern: '^\\d{1,15}_-?\\d{1,18}$',
+          description: 'The `nextCursor` of the page before.',
+        }),
+      ),
+    ),
+  }),
+  success: ok(
+    Type.Object({
+      entries: Type.Array(LogEntry),
+      nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
+      searchedTo: Type.Optional(
+        described(
+          'Time of the last entry that was read, where the search for a text ended the page; `nextCursor` continues there.',
+          timestamp,
+        ),
+      ),
+    }),
+  ),
+  async handle({ database }: LogDeps, { query: { since, until, limit, cursor, ...filter } }) {
+    const range = readTimeRange({ from: since, to: until }, ['since', 'until'])
+    const size = logLimit.read(limit)
+    const [time, id = ''] = cursor?.split('_') ?? []
+    const before = time === undefined ? undefined : { time: new Date(Number(time)), id }
+    const { rows, end } = await searchLogs(database, { ...filter, ...range }, before, size + 1)
+    const page = rows.slice(0, size)
+    const next = rows.length > size ? page.at(-1) : end
+    return {
+      entries: page.map(({ id: _, ...entry }) => entry),
+      nextCursor: next === undefined ? undefined : `${next.time.getTime()}_${next.id}`,
+      searchedTo: end?.time,
+    }
+  },
+})
+
+const requestLimit = limitParameter(100, 500)
+const text = Type.Optional(Type.String())
+
+const listRequests = operation({
+  ...common,
+  id: 'analytics.requests',
+  method: 'GET',
+  path: '/api/admin/analytics/requests',
+  summary: 'List the requests that all nodes answered',
+  description:
+    'Newest first. Indexes serve `user_id`, `api_key_id`, `request_id`, `from`, `to`, and a `status` from 400 on; the other filters are applied to the newest 20,000 requests of those.',
+  query: Type.Object({
+    method: text,
+    path: Type.Optional(Type.String({ description: 'A `*` stands for anything.' })),
+    status: Type.Optional(
+      refusedWith(
+        { invalid: () => httpErrors.invalidListParameter('status filter', 'expected an HTTP status') },
+        Type.String({
+          pattern: '^[1-5](\\d\\d|xx)$',
+          description: 'An HTTP status, or a class such as `4xx`.',
+        }),
+      ),
+    ),
+    min_duration_ms: Type.Optional(
+      refusedWith(
+        {
+          invalid: () =>
+            httpErrors.invalidListParameter('min_duration_ms filter', 'expected a number of milliseconds'),
+        },
+        Type.String({ pattern: '^\\d{1,9}(\\.\\d{1,3})?$', description: 'A number.' }),
+      ),
+    ),
+    user_id: uuidParameter('user_id'),
+    api_key_id: uuidParameter('api_key_id'),
+    app_id: uuidParameter('app_id'),
+    request_id: text,
+    from: instantParameter,
+    to: instantParameter,
+    limit: requestLimit.schema,
+    offset: offsetParameter,
+  }),
+  success: ok(
+    Type.Object({
+      ...offsetPageOf(LoggedRequest).properties,
+      searchedTo: Type.Optional(
+        described(
+          'When the oldest request that was read happened, where the bound ended the search; `to` with this time continues it.',
+          timestamp,
+        ),
+      ),
+    }),
+  ),
+  async handle({ database }: LogDeps, { query: { from, to, limit, offset = 0, ...filter } }) {
+    const page = { limit: requestLimit.read(limit), offset }
+    const range = readTimeRange({ from, to })
+    const { rows: items, end } = await searchRequests(database, { ...filter, ...range }, page)
+    return { items, count: items.length, ...page, searchedTo: end?.timestamp }
+  },
+})
+
+const statementLimit = limitParameter(50, 500)
+
+const listQueries = operation({
+  ...common,
+  id: 'analytics.queries',
+  method: 'GET',
+  path: '/api/admin/analytics/queries',
+  summary: 'List the statements that take longest',
+  description: 'From the extension pg_stat_statements; without it 503.',
+  query: Type.Object({
+    sort: choiceParameter('sort', statementOrders, { description: 'total_time unless given.' }),
+    limit: statementLimit.schema,
+  }),
+  success: ok(
+    Type.Object({
+      items: Type.Array(Statement),
+      count: Type.Integer(),
+      index_suggestions: Type.Array(IndexSuggestion, {
+        description: 'Large tables that are often read from one end to the other.',
+      }),
+    }),
+  ),
+  async handle({ database, config }: LogDeps, { query: { sort = 'total_time', limit } }) {
+    const items = await listStatements(database, sort, statementLimit.read(limit))
+    const suggestions = await listIndexSuggestions(database, config.schemas)
+    return { items, count: items.length, index_suggestions: suggestions }
+  },
+})
+
+const reportLatency = operation({
+  ...common,
+  id: 'analytics.latency',
+  method: 'GET',
+  path: '/api/admin/analytics/latency',
+  summary: 'Report requests and their latency over time',
+  description: 'From the requests that are kept (`logging.retention_days`), all nodes together.',
+  query: Type.Object({
+    step: choiceParameter('step', latencySteps, { description: 'minute unless given.' }),
+    from: described('RFC 3339 or YYYY-MM-DD; an hour ago unless given.', instantParameter),
+    to: described('RFC 3339 or YYYY-MM-DD; now unless given.', instantParameter),
+    operation: Type.Optional(Type.String({ description: 'Such as `collections.list`.' })),
+    app_id: uuidParameter('app_id'),
+  }),
+  success: ok(Type.Object({ step: choice(latencySteps), items: Type.Array(Latency) })),
+  async handle({ database, clock }: LogDeps, { query }) {
+    const { step = 'minute', from, to, operation, app_id: appId } = query
+    const span = readSpan(step, readTimeRange({ from, to }), clock.now())
+    return { step, items: await listLatency(database, step, { ...span, operation, appId }) }
+  },
+})
+
+/** More are no picture any more. */
+const mostSteps = 1500
+
+/** @throws AppError invalid_list_parameter */
+function readSpan(step: LatencyStep, range: TimeRange, now: Date) {
+  const to = range.to ?? now
+  const from = range.from ?? new Date(to.getTime() - stepMs.hour)
+  const steps = (to.getTime() - from.getTime()) / stepMs[step]
+  if (steps > mostSteps) {
+    const expected = `at most ${mostSteps} steps of a ${step} before \`to\``
+    throw httpErrors.invalidListParameter('from filter', expected)
+  }
+  if (steps < 0) throw httpErrors.invalidListParameter('from filter', 'must not be in the future')
+  return { from, to }
+}
+
+const getStats = operation({
+  ...common,
+  id: 'stats.get',
+  method: 'GET',
+  path: '/api/admin/stats',
+  summary: 'Get the state of the node that answers',
+  success: ok(
+    Type.Object({
+      uptime_seconds: Type.Number(),
+      node: Type.String(),
+      node_version: Type.String(),
+      active_resources: Type.Integer(),
+      memory_alloc: Type.Integer({ description: 'Bytes of the heap in use.' }),
+      memory_sys: Type.Integer({ description: 'Bytes of the process in memory.' }),
+      gc_cycles: Type.Integer(),
+      db_pool_total: Type.Integer(),
+      db_pool_idle: Type.Integer(),
+      db_pool_in_use: Type.Integer(),
+      db_pool_max: Type.Integer(),
+    }),
+  ),
+  async handle({ metrics, node, config }: LogDeps) {
+    const { heapUsed, rss } = process.memoryUsage()
+    const { busy, idle } = metrics.poolStats()
+    return {
+      uptime_seconds: Math.round(process.uptime()),
+      node,
+      node_version: process.version,
+      active_resources: process.getActiveResourcesInfo().length,
+      memory_alloc: heapUsed,
+      memory_sys: rss,
+      gc_cycles: await metrics.countCollections(),
+      db_pool_total: busy + idle,
+      db_pool_idle: idle,
+      db_pool_in_use: busy,
+      db_pool_max: config.max_conns,
+    }
+  },
+})
+
+/** What happened: the log, the requests, the statements, and the state of a node. */
+export const logOperations = [listLogs, listRequests, listQueries, reportLatency, getStats]

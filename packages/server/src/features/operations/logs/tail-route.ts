@@ -1,0 +1,39 @@
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import type { HttpServer } from '../../../http/server.ts'
+import { Type } from '../../../lib/type.ts'
+import { takeSnapshot } from './log.ts'
+import { logFilter } from './operations.ts'
+import type { LogTails } from './tail.ts'
+
+/** Adds the route that follows the log, a stream. */
+export function tailRoute(app: HttpServer, database: SystemDatabase, tails: LogTails): void {
+  app.get(
+    '/api/admin/logs/tail',
+    {
+      config: { guard: 'admin', permission: 'owner', operation: 'logs.tail', eventStream: true },
+      schema: {
+        tags: ['operations'],
+        security: bearerSecurity,
+        summary: 'Follow the log of all nodes',
+        description: 'Server-sent events named `log`, from now on, or from where `Last-Event-ID` says.',
+        querystring: Type.Object(logFilter),
+        response: responses({
+          200: {
+            description: 'A stream of entries.',
+            content: { 'text/event-stream': { schema: Type.String() } },
+          },
+        }),
+      },
+      // A HEAD request would open a stream without a reader.
+      exposeHeadRoute: false,
+    },
+    async (request, reply) => {
+      tails.requireOpen()
+      const last = request.headers['last-event-id']
+      const isSnapshot = typeof last === 'string' && /^\d{1,20}:\d{1,20}:(\d{1,20}(,\d{1,20})*)?$/.test(last)
+      tails.open(reply, request.query, isSnapshot ? last : await takeSnapshot(database))
+      return reply
+    },
+  )
+}
