@@ -1,12 +1,12 @@
 import { Command } from 'commander'
 import type { SystemDatabase } from '../database/system-database.ts'
 import {
+  type AuditEntry,
   type AuditFilter,
+  auditedOperations,
   listAudit,
-  readAuditFilter,
-  showAudit,
 } from '../features/operations/audit/index.ts'
-import { readLimit } from '../http/requests/filters.ts'
+import { readChoice, readLimit, readTimeRange, readUuid } from '../http/requests/filters.ts'
 import { loadCommandConfig, printAll, type Terminal, withConfigFlags } from './context.ts'
 import { layOutTable } from './table.ts'
 import { mostRows, readDatabase } from './with-database.ts'
@@ -30,7 +30,7 @@ const heads = ['time', 'actor', 'action', 'on', 'user', 'request']
 /** Rows that are read at once: each may hold a record as it was and as it is. */
 const pageSize = 100
 
-type Page = readonly ReturnType<typeof showAudit>[]
+type Page = readonly AuditEntry[]
 
 export function auditCommand(terminal: Terminal): Command {
   const command = new Command('audit')
@@ -49,15 +49,18 @@ export function auditCommand(terminal: Terminal): Command {
     .option('--json', 'print a JSON array of objects')
   return withConfigFlags(command).action(async (options: AuditOptions) => {
     const { config } = loadCommandConfig(terminal, command)
-    const { record, user, key, requestId, limit, json, ...named } = options
+    const { record, user, key, operation, requestId, from, to, limit, json, ...named } = options
     await readDatabase(config, 'basalt audit', async (database) => {
-      const filter = readAuditFilter({
+      const filter = {
         ...named,
+        ...readTimeRange({ from, to }),
         record_id: record,
-        user_id: user,
-        api_key_id: key,
+        user_id: user === undefined ? undefined : readUuid('user_id filter', user),
+        api_key_id: key === undefined ? undefined : readUuid('api_key_id filter', key),
+        operation:
+          operation === undefined ? undefined : readChoice('operation filter', operation, auditedOperations),
         request_id: requestId,
-      })
+      }
       const pages = listPages(database, filter, readLimit(limit, 100, mostRows))
       await printAll(terminal, json === true ? formatJson(pages) : formatLines(pages))
     })
@@ -72,7 +75,7 @@ async function* listPages(
   let after: string | undefined
   for (let left = limit; left > 0; left -= pageSize) {
     const rows = await listAudit(database, filter, { limit: Math.min(left, pageSize), after })
-    yield rows.map(showAudit)
+    yield rows
     if (rows.length < pageSize) return
     after = rows.at(-1)?.id
   }
@@ -94,7 +97,7 @@ async function* formatLines(pages: AsyncIterable<Page>): AsyncGenerator<string> 
   let layout: ReturnType<typeof layOutTable> | undefined
   for await (const items of pages) {
     const lines = items.map((item) => [
-      item.timestamp,
+      new Date(item.timestamp).toISOString(),
       item.actor,
       item.action,
       item.table_name === null ? item.target : `${item.table_name} ${item.record_id ?? ''}`.trim(),

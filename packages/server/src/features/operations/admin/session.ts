@@ -1,7 +1,7 @@
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { createToken, hashToken } from '../../../lib/tokens.ts'
-import { type AuditEntry, recordAudit } from '../audit/index.ts'
+import { type NewAuditEntry, recordAudit } from '../audit/index.ts'
 import { deleteSession, insertSession } from './queries.ts'
 
 export const adminTokenPrefix = 'basalt_admin_'
@@ -22,7 +22,7 @@ export interface AdminSession {
 export async function startSession(
   transaction: Queryable,
   keeper: SessionKeeper,
-  entry: AuditEntry,
+  entry: NewAuditEntry,
 ): Promise<AdminSession> {
   const token = createToken(adminTokenPrefix)
   const idleSeconds = keeper === 'browser' ? idleLife.idleSeconds : undefined

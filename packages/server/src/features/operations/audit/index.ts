@@ -2,15 +2,15 @@ import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { AuditedTables } from './audited-tables.ts'
 import type { AuditConfig } from './config.ts'
-import { deleteAudit } from './queries.ts'
-import { auditRoutes } from './routes.ts'
+import { deleteAudit } from './entry.ts'
+import { auditOperations } from './operations.ts'
 
-export { type AuditFilter, listAudit } from './queries.ts'
-export { type AuditEntry, recordAudit } from './record.ts'
-export { readAuditFilter, showAudit } from './routes.ts'
+export { type AuditEntry, type AuditFilter, auditedOperations, listAudit } from './entry.ts'
+export { type NewAuditEntry, recordAudit } from './record.ts'
 
 export interface AuditDeps {
   readonly config: AuditConfig
@@ -30,7 +30,7 @@ export function audit({ config, database, catalog, queue, log }: AuditDeps): Fea
   const tables = new AuditedTables({ names: config.tables, database, catalog, log })
   return {
     name: 'audit',
-    routes: (app) => auditRoutes(app, database),
+    routes: (app) => addOperations(app, { database }, auditOperations),
     start: () => tables.start(),
     stop: () => tables.stop(),
   }

@@ -3,7 +3,7 @@ import type { Queryable } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 
 /** One thing an administrator did. */
-export interface AuditEntry {
+export interface NewAuditEntry {
   /** Who: `admin`, or `command line`. */
   readonly actor: string
   /** What, in the operation's name: `admin.sign_in`. */
@@ -19,7 +19,7 @@ export interface AuditEntry {
 /** Writes the entry; call it in the transaction of the act itself. */
 export async function recordAudit(
   database: Queryable,
-  { actor, action, target, detail = {}, origin }: AuditEntry,
+  { actor, action, target, detail = {}, origin }: NewAuditEntry,
 ): Promise<void> {
   await database.count(sql`
     insert into basalt.audit (actor, action, target, detail, address, request_id)

@@ -1,0 +1,53 @@
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { ok, operation } from '../../../http/operation.ts'
+import {
+  choiceParameter,
+  instantParameter,
+  limitParameter,
+  offsetParameter,
+  readTimeRange,
+  uuidParameter,
+} from '../../../http/requests/filters.ts'
+import { offsetPageOf } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import { AuditEntry, auditedOperations, listAudit } from './entry.ts'
+
+const text = (description: string) => Type.Optional(Type.String({ description }))
+const auditLimit = limitParameter(100, 500)
+
+const list = operation({
+  guard: 'admin',
+  permission: 'owner',
+  tag: 'operations',
+  id: 'audit.list',
+  method: 'GET',
+  path: '/api/admin/audit',
+  summary: 'List what administrators did and what was changed in audited tables',
+  description: 'Newest first.',
+  query: Type.Object({
+    table: text('A collection.'),
+    record_id: text('Key of a record; values of a composite one are joined by commas.'),
+    user_id: uuidParameter('user_id'),
+    api_key_id: uuidParameter('api_key_id'),
+    app_id: uuidParameter('app_id'),
+    operation: choiceParameter('operation filter', auditedOperations),
+    actor: text('admin, user, admin as user, open, sql or command line.'),
+    action: text('Such as `webhooks.create` or `rows.update`.'),
+    request_id: text('The `X-Request-Id` of a response.'),
+    from: instantParameter,
+    to: instantParameter,
+    limit: auditLimit.schema,
+    offset: offsetParameter,
+  }),
+  success: ok(offsetPageOf(AuditEntry)),
+  async handle(
+    { database }: { readonly database: SystemDatabase },
+    { query: { from, to, limit, offset = 0, ...filter } },
+  ) {
+    const page = { limit: auditLimit.read(limit), offset }
+    const items = await listAudit(database, { ...filter, ...readTimeRange({ from, to }) }, page)
+    return { items, count: items.length, ...page }
+  },
+})
+
+export const auditOperations = [list]
