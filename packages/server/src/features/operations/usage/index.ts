@@ -1,13 +1,14 @@
 import type { Logger } from 'pino'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import type { UsageConfig } from './config.ts'
 import type { Meter } from './meter.ts'
+import { usageOperations } from './operations.ts'
 import { deleteUsage } from './queries.ts'
 import type { Quotas } from './quotas.ts'
-import { usageRoutes } from './routes.ts'
 
 export type { UsageConfig } from './config.ts'
 export { usageErrorTable } from './errors.ts'
@@ -46,7 +47,7 @@ export function usage({ config, database, meter, quotas, queue, clock }: UsageDe
           done(identity?.kind === 'user' ? quotas.refuse(identity.appId) : undefined, payload)
         })
       }
-      usageRoutes(app, { database, plans: config.plans, clock })
+      addOperations(app, { database, plans: config.plans, clock }, usageOperations)
     },
     async start() {
       meter.start()

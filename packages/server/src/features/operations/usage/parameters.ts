@@ -1,38 +1,16 @@
 import { httpErrors } from '../../../http/errors/errors.ts'
 import type { AppError } from '../../../lib/errors.ts'
-import { usageErrors } from './errors.ts'
-import {
-  type AppUsageOrder,
-  type Granularity,
-  granularities,
-  type UsageMetric,
-  usageMetrics,
-} from './queries.ts'
+import { type AppUsageOrder, type Granularity, granularities, type UsageMetric } from './queries.ts'
 
-/** Parameters of reports. They are read by hand, for the messages: a choice that is refused has the options in `data`. */
-
-/** @throws AppError metric_required, invalid_list_parameter */
-export function readMetric(text: string | undefined): UsageMetric {
-  if (text === undefined || text === '') throw usageErrors.metricRequired()
-  return readChoice('metric', text, usageMetrics)
-}
-
-/** Hours are known of requests alone. @throws AppError invalid_list_parameter */
+/** Returns the granularity; hours are known of requests alone. @throws AppError invalid_list_parameter */
 export function readGranularity(text: string | undefined, metric: UsageMetric): Granularity {
   const known = granularities.filter((name) => name !== 'hour' || metric === 'api_requests')
-  return readChoice('granularity', text ?? 'day', known)
+  const found = known.find((name) => name === (text ?? 'day'))
+  if (found === undefined) throw invalidChoice('granularity', known)
+  return found
 }
 
-const groupings = ['tenant', 'endpoint', 'status_code'] as const
-
-/** @throws AppError invalid_list_parameter, invalid_metric_group */
-export function readGrouping(text: string | undefined, metric: UsageMetric): (typeof groupings)[number] {
-  const grouping = readChoice('group_by', text ?? 'tenant', groupings)
-  if (grouping !== 'tenant' && metric !== 'api_requests') throw usageErrors.invalidMetricGroup()
-  return grouping
-}
-
-const sortKeys: Readonly<Record<string, AppUsageOrder['key']>> = {
+export const sortKeys: Readonly<Record<string, AppUsageOrder['key']>> = {
   request_count: 'api_requests',
   storage_bytes: 'storage_bytes',
   bandwidth_bytes: 'bandwidth_bytes',
@@ -44,7 +22,7 @@ const sortKeys: Readonly<Record<string, AppUsageOrder['key']>> = {
 }
 
 /**
- * `name`, `-name` and `name:desc` descend; `+name` and `name:asc` ascend. A `+` in a query means a blank.
+ * Reads an order: `name`, `-name` and `name:desc` descend; `+name` and `name:asc` ascend. A `+` in a query means a blank.
  *
  * @throws AppError invalid_list_parameter
  */
@@ -56,16 +34,7 @@ export function readOrder(text = 'request_count'): AppUsageOrder {
   return { key, isDescending: direction === undefined ? sign === '' || sign === '-' : direction === 'desc' }
 }
 
-function readChoice<const Option extends string>(
-  name: string,
-  text: string,
-  options: readonly Option[],
-): Option {
-  const found = options.find((option) => option === text)
-  if (found === undefined) throw invalidChoice(name, options)
-  return found
-}
-
-function invalidChoice(name: string, expected: readonly string[]): AppError {
+/** Returns the error of a choice, with the options in `data`. */
+export function invalidChoice(name: string, expected: readonly string[]): AppError {
   return httpErrors.invalidListParameter(name, '').with({ data: { expected } })
 }

@@ -1,10 +1,53 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
+import { type Answered, choice, component, described, nullable } from '../../../http/schemas.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { isUuid } from '../../../lib/uuid.ts'
+import { Type } from '../../../lib/type.ts'
 import { usageErrors } from './errors.ts'
 import { type LimitedMetric, limitsOf, type Plans } from './plans.ts'
 import { findApp, listDays, type PlannedApp } from './queries.ts'
-import { readPlanSpan, readSpan, type SpanParameters } from './span.ts'
+import { periods, readPlanSpan, readSpan, type SpanParameters } from './span.ts'
+
+const number = Type.Number()
+const members = {
+  apiRequests: number,
+  storageBytesUsed: Type.Number({ description: 'Most that was stored.' }),
+  bandwidthBytes: Type.Number({ description: 'In and out, headers included.' }),
+  functionInvocations: Type.Number({ description: 'Calls of procedures.' }),
+}
+const UsageFigures = component('UsageFigures', Type.Object(members))
+
+export const TenantUsage = component(
+  'TenantUsage',
+  Type.Object({
+    tenantId: Type.String(),
+    period: choice([...periods, 'custom']),
+    data: Type.Array(Type.Object({ date: Type.String({ format: 'date', description: 'UTC.' }), ...members })),
+    totals: UsageFigures,
+    limits: described('0: unlimited.', UsageFigures),
+    plan: Type.String(),
+  }),
+)
+
+const LimitedUsage = component(
+  'LimitedUsage',
+  Type.Object({ limit: number, used: number, remaining: nullable(number) }),
+)
+
+export const TenantLimits = component(
+  'TenantLimits',
+  Type.Object({
+    plan: Type.String(),
+    metrics: Type.Object(
+      {
+        api_requests: LimitedUsage,
+        storage_bytes: LimitedUsage,
+        bandwidth_bytes: LimitedUsage,
+        function_invocations: LimitedUsage,
+      },
+      { description: 'Of an unlimited metric the limit is 0 and what remains null.' },
+    ),
+  }),
+)
 
 export interface UsageReportDeps {
   readonly database: SystemDatabase
@@ -12,12 +55,12 @@ export interface UsageReportDeps {
   readonly clock: Clock
 }
 
-/** What an app has used, by day. @throws AppError invalid_period, invalid_tenant_id, tenant_not_found */
+/** Returns what an app has used, by day. @throws AppError invalid_period, tenant_not_found */
 export async function reportUsage(
   { database, plans, clock }: UsageReportDeps,
   id: string,
   parameters: SpanParameters,
-) {
+): Promise<Answered<typeof TenantUsage>> {
   const span = readSpan(parameters, clock.now())
   const { plan } = await requireApp(database, id)
   const days = await listDays(database, id, span)
@@ -31,12 +74,12 @@ export async function reportUsage(
   }
 }
 
-/** What the plan of an app allows, and what is used of it. @throws as `reportUsage` */
+/** Returns what the plan of an app allows, and what is used of it. @throws as `reportUsage` */
 export async function reportLimits(
   { database, plans, clock }: UsageReportDeps,
   id: string,
   parameters: SpanParameters,
-) {
+): Promise<Answered<typeof TenantLimits>> {
   const span = readPlanSpan(parameters, clock.now())
   const { plan } = await requireApp(database, id)
   const used = totalOf(await listDays(database, id, span))
@@ -54,7 +97,6 @@ export async function reportLimits(
 }
 
 async function requireApp(database: SystemDatabase, id: string): Promise<PlannedApp> {
-  if (!isUuid(id)) throw usageErrors.invalidTenantId()
   const found = await findApp(database, id)
   if (found === undefined) throw usageErrors.tenantNotFound()
   return found
@@ -62,7 +104,7 @@ async function requireApp(database: SystemDatabase, id: string): Promise<Planned
 
 type Figures = Readonly<Record<LimitedMetric, number>>
 
-/** Of stocks the largest, of everything else the sum. */
+/** Returns the largest of stocks, the sum of everything else. */
 function totalOf(days: readonly Figures[]): Figures {
   const sum = (metric: LimitedMetric) => days.reduce((total, day) => total + day[metric], 0)
   return {

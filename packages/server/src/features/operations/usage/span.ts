@@ -3,11 +3,8 @@ import { usageErrors } from './errors.ts'
 import type { Span } from './queries.ts'
 
 const dayMs = 24 * 3_600_000
-const periodDays: ReadonlyMap<string, number> = new Map([
-  ['day', 1],
-  ['week', 7],
-  ['month', 30],
-])
+export const periods = ['day', 'week', 'month'] as const
+const periodDays: Readonly<Record<(typeof periods)[number], number>> = { day: 1, week: 7, month: 30 }
 /** Longest span: a report of hours has a row for each. */
 const longestDays = 3660
 
@@ -18,12 +15,11 @@ export interface SpanParameters {
 }
 
 export interface NamedSpan extends Span {
-  /** `day`, `week`, `month` or `custom`. */
-  readonly period: string
+  readonly period: (typeof periods)[number] | 'custom'
 }
 
 /**
- * `day` is today, `week` the seven days that end today, `month` the thirty. In UTC.
+ * Reads a span: `day` is today, `week` the seven days that end today, `month` the thirty. In UTC.
  *
  * @throws AppError invalid_period
  */
@@ -36,9 +32,9 @@ export function readSpan({ period, from, to }: SpanParameters, now: Date): Named
     if (days < 1 || days > longestDays) throw usageErrors.invalidPeriod()
     return { period: 'custom', ...span }
   }
-  const name = period ?? 'month'
-  const days = periodDays.get(name)
-  if (days === undefined) throw usageErrors.invalidPeriod()
+  const name = periods.find((each) => each === (period ?? 'month'))
+  if (name === undefined) throw usageErrors.invalidPeriod()
+  const days = periodDays[name]
   return { period: name, from: new Date(tomorrow.getTime() - days * dayMs), to: tomorrow }
 }
 
