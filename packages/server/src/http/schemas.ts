@@ -33,9 +33,12 @@ export function component<Schema extends TSchema>(name: string, schema: Schema):
   return document(schema, { component: name })
 }
 
-/** Describes one use of a component. */
+/** Describes one use of a schema that several members share. */
 export function described<Schema extends TSchema>(note: string, schema: Schema): Schema {
-  return document(schema, { note })
+  const { documented } = schema as { documented?: Documented }
+  if (documented?.component !== undefined) return document(schema, { note })
+  const marked = { ...schema, description: note }
+  return Type.IsOptional(schema) ? (Type.Optional(marked) as unknown as Schema) : marked
 }
 
 /** Object with the members of a named one and others. In the API document it refers to the named one. */
