@@ -1,117 +1,61 @@
-import { type Sql, sql } from '../../../database/sql.ts'
-import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
-import {
-  limitParameter,
-  offsetParameter,
-  readTimeRange,
-  readUuid,
-  type TimeRange,
-} from '../../../http/requests/filters.ts'
-import { bearerSecurity, offsetPageOf, responses } from '../../../http/schemas.ts'
-import type { HttpServer } from '../../../http/server.ts'
+import { allOf, when } from '../../../database/conditions.ts'
+import { sql } from '../../../database/sql.ts'
+import type { Queryable } from '../../../database/system-database.ts'
+import type { TimeRange } from '../../../http/requests/filters.ts'
+import { type Answered, component, nullable, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
-interface EventRow {
-  readonly id: string
-  readonly type: string
-  readonly happened_at: Date
-  readonly app_id: string | null
-  readonly subscription_id: string | null
-  readonly customer_id: string | null
-  readonly plan: string | null
-  readonly status: string | null
-  readonly received_at: Date
-  readonly [column: string]: unknown
-}
+const text = nullable(Type.String())
+const said = nullable(Type.String(), { description: 'According to the event.' })
 
-const nullable = Type.Union([Type.String(), Type.Null()])
-const filter = Type.Optional(Type.String())
-const eventLimit = limitParameter(100, 500)
-const listSchema = {
-  tags: ['billing'],
-  summary: 'What the billing provider reported, the newest first',
-  security: bearerSecurity,
-  querystring: Type.Object({
-    app_id: Type.Optional(Type.String({ description: 'Events of the subscriptions of this app.' })),
-    subscription_id: filter,
-    customer_id: filter,
-    type: filter,
-    from: Type.Optional(Type.String({ description: 'When it happened: RFC 3339 or YYYY-MM-DD.' })),
-    to: filter,
-    limit: eventLimit.schema,
-    offset: offsetParameter,
+/** Event that the billing provider reported. */
+export const LoggedEvent = component(
+  'BillingEvent',
+  Type.Object({
+    id: Type.String(),
+    type: Type.String(),
+    happened_at: timestamp,
+    app_id: nullable(Type.String(), { description: 'Of a checkout.' }),
+    subscription_id: text,
+    customer_id: text,
+    plan: said,
+    status: said,
+    received_at: timestamp,
   }),
-  response: responses({
-    200: offsetPageOf(
-      Type.Object({
-        id: Type.String(),
-        type: Type.String(),
-        happened_at: Type.String(),
-        app_id: Type.Union([Type.String(), Type.Null()], { description: 'Of a checkout.' }),
-        subscription_id: nullable,
-        customer_id: nullable,
-        plan: Type.Union([Type.String(), Type.Null()], { description: 'What the event says of it.' }),
-        status: Type.Union([Type.String(), Type.Null()], { description: 'What the event says of it.' }),
-        received_at: Type.String(),
-      }),
-    ),
-  }),
+)
+type LoggedEvent = Answered<typeof LoggedEvent>
+
+export interface EventFilter extends TimeRange {
+  readonly app_id?: string | undefined
+  readonly subscription_id?: string | undefined
+  readonly customer_id?: string | undefined
+  readonly type?: string | undefined
 }
 
-/** `GET /api/admin/billing/events` */
-export function eventLogRoute(app: HttpServer, database: SystemDatabase): void {
-  app.get(
-    '/api/admin/billing/events',
-    { config: { guard: 'admin', operation: 'billing.listEvents' }, schema: listSchema },
-    async (request, reply) => {
-      const { app_id: appId, subscription_id, customer_id, type, from, to, limit, offset } = request.query
-      const range = { limit: eventLimit.read(limit), offset: offset ?? 0 }
-      const filter = {
-        appId: appId === undefined ? undefined : readUuid('app_id filter', appId),
-        texts: { subscription_id, customer_id, type },
-        happened: readTimeRange({ from, to }),
-      }
-      const items = (await listEvents(database, filter, range)).map(
-        ({ happened_at, received_at, ...row }) => ({
-          ...row,
-          happened_at: happened_at.toISOString(),
-          received_at: received_at.toISOString(),
-        }),
-      )
-      return reply.send({ items, count: items.length, ...range })
-    },
-  )
-}
-
-interface EventFilter {
-  readonly appId: string | undefined
-  /** By the name of the column. */
-  readonly texts: Readonly<Record<string, string | undefined>>
-  readonly happened: TimeRange
-}
-
-function listEvents(
+/** Lists the newest first. */
+export async function listEvents(
   database: Queryable,
-  { appId, texts, happened: { from, to } }: EventFilter,
+  filter: EventFilter,
   { limit, offset }: { readonly limit: number; readonly offset: number },
-): Promise<EventRow[]> {
-  const conditions: Sql[] = [
-    sql`true`,
-    ...(appId === undefined
-      ? []
-      : [
-          sql`subscription_id in (select subscription_id from basalt.billing_events where app_id = ${appId})`,
-        ]),
-    ...Object.entries(texts).flatMap(([name, text]) =>
-      text === undefined ? [] : [sql`${sql.id(name)} = ${text}`],
+): Promise<LoggedEvent[]> {
+  const matches = [
+    when(
+      filter.app_id,
+      (id) =>
+        sql`subscription_id in (select subscription_id from basalt.billing_events where app_id = ${id}::uuid)`,
     ),
-    ...(from === undefined ? [] : [sql`happened_at >= ${from.toISOString()}::timestamptz`]),
-    ...(to === undefined ? [] : [sql`happened_at < ${to.toISOString()}::timestamptz`]),
+    when(filter.subscription_id, (id) => sql`subscription_id = ${id}`),
+    when(filter.customer_id, (id) => sql`customer_id = ${id}`),
+    when(filter.type, (type) => sql`type = ${type}`),
+    when(filter.from, (time) => sql`happened_at >= ${time}::timestamptz`),
+    when(filter.to, (time) => sql`happened_at < ${time}::timestamptz`),
   ]
-  return database.many<EventRow>(sql`
+  return await database.many<LoggedEvent>(sql`
     select id, type, happened_at, app_id, subscription_id, customer_id, plan, status, received_at
-    from basalt.billing_events where ${sql.join(conditions, sql` and `)}
-    order by happened_at desc, number desc limit ${limit} offset ${offset}`)
+    from basalt.billing_events
+    where ${allOf(matches)}
+    order by happened_at desc, number desc
+    limit ${limit}::int offset ${offset}::bigint`)
 }
 
 /**

@@ -1,6 +1,8 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import type { BillingEvent } from './stripe-event.ts'
+import { type Answered, choice, component, nullable, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import { type BillingEvent, billingStatuses } from './stripe-event.ts'
 
 /**
  * Records an event that no one reported before, and brings the app of its subscription up to date. Statements of one
@@ -87,19 +89,24 @@ function updateBilling(eventId: string, subscriptionId: string): Sql {
       is distinct from (excluded.subscription_id, excluded.customer_id, excluded.plan, excluded.status)`
 }
 
-export interface BillingRow {
-  readonly app_id: string
-  readonly plan: string
-  readonly status: string | null
-  readonly subscription_id: string | null
-  readonly customer_id: string | null
-  readonly updated_at: Date | null
-  readonly [column: string]: unknown
-}
+const text = nullable(Type.String())
 
-export function findBilling(database: Queryable, appId: string): Promise<BillingRow | undefined> {
-  return database.maybeOne<BillingRow>(sql`
+export const BillingState = component(
+  'BillingState',
+  Type.Object({
+    app_id: Type.String({ format: 'uuid' }),
+    plan: Type.String(),
+    status: nullable(choice(billingStatuses), { description: 'null without a subscription.' }),
+    subscription_id: text,
+    customer_id: text,
+    updated_at: nullable(timestamp),
+  }),
+)
+type BillingState = Answered<typeof BillingState>
+
+export async function findBilling(database: Queryable, appId: string): Promise<BillingState | undefined> {
+  return await database.maybeOne<BillingState>(sql`
     select a.id as app_id, a.plan, b.status, b.subscription_id, b.customer_id, b.updated_at
     from basalt.apps a left join basalt.app_billing b on b.app_id = a.id
-    where a.id = ${appId}`)
+    where a.id = ${appId}::uuid`)
 }

@@ -1,7 +1,8 @@
 import { isUuid } from '../../../lib/uuid.ts'
 import { billingErrors } from './errors.ts'
 
-export type BillingStatus = 'unpaid' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'incomplete'
+export const billingStatuses = ['unpaid', 'active', 'past_due', 'canceled', 'trialing', 'incomplete'] as const
+export type BillingStatus = (typeof billingStatuses)[number]
 
 /** What an event says, in our words. */
 export interface BillingEvent {
