@@ -1,25 +1,23 @@
-import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
 import { sendPage } from '../../../http/responses/send-page.ts'
 import { favicon, faviconSvg } from './favicon.ts'
+import { type OverviewOperationDeps, overviewOperations } from './operations.ts'
 import { createOverviewPage } from './page.ts'
-import { type ServerDeps, serverRoutes } from './server.ts'
-import { listTables, tableListSchema } from './tables.ts'
 
-export interface OverviewDeps extends ServerDeps {
-  readonly catalog: LiveCatalog
+export interface OverviewDeps extends OverviewOperationDeps {
   /** Path of the dashboard, where it has the same origin. */
   readonly dashboardPath: string | undefined
 }
 
-/** `/`, what a person sees first: what runs here, where to go, and the tables for callers who may see them. */
-export function overview({ catalog, dashboardPath, ...server }: OverviewDeps): Feature {
-  const { database, version, isAuthRequired } = server
+/** `/`, what a person sees first: what runs here and where to go; and the state of the server for administrators. */
+export function overview({ dashboardPath, ...deps }: OverviewDeps): Feature {
+  const { version, isAuthRequired } = deps
   const page = createOverviewPage({ version, isAuthRequired, dashboardPath })
   return {
     name: 'overview',
     routes(app) {
-      serverRoutes(app, server)
+      addOperations(app, deps, overviewOperations(isAuthRequired))
 
       app.get(
         '/',
@@ -28,18 +26,6 @@ export function overview({ catalog, dashboardPath, ...server }: OverviewDeps): F
           void reply.header('vary', [reply.getHeader('vary'), 'Accept'].filter(Boolean).join(', '))
           // To programs this address is none, as any other that is not of the API.
           return wantsPage(request.headers.accept) ? sendPage(reply, page) : reply.callNotFound()
-        },
-      )
-
-      app.get(
-        '/api/admin/tables',
-        {
-          config: { guard: isAuthRequired ? 'admin' : 'data', operation: 'overview.tables' },
-          schema: tableListSchema,
-        },
-        async (request, reply) => {
-          await catalog.refresh()
-          return reply.send(await listTables(database, catalog.current, request.query))
         },
       )
 
@@ -59,7 +45,7 @@ export function overview({ catalog, dashboardPath, ...server }: OverviewDeps): F
   }
 }
 
-/** Whether a page is what the client asks for: not when it names JSON and no HTML (RFC 9110 §12.5.1). */
+/** Returns whether a page is what the client asks for: not when it names JSON and no HTML (RFC 9110 §12.5.1). */
 function wantsPage(accept: string | undefined): boolean {
   if (accept === undefined) return true
   const types = accept.split(',').map((part) => part.split(';', 1)[0]?.trim().toLowerCase())

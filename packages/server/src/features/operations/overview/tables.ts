@@ -2,50 +2,26 @@ import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { sortNaturally } from '../../../database/natural-order.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import { bearerSecurity, responses } from '../../../http/schemas.ts'
+import { type Answered, component, nullable } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
-export const tableListSchema = {
-  tags: ['admin'],
-  summary: 'The tables and views that are served, with their estimated size and who can read them',
-  description:
-    'Sorted by name, `shop_2` before `shop_10`; those whose name begins with the first part searched for come first.',
-  security: bearerSecurity,
-  querystring: Type.Object({
-    search: Type.Optional(Type.String({ description: 'Parts of the name; it has all of them.' })),
-    limit: Type.Optional(Type.Integer({ minimum: 1, description: 'All unless given.' })),
-  }),
-  response: responses({
-    200: Type.Object({
-      items: Type.Array(
-        Type.Object({
-          collection: Type.String(),
-          schema: Type.String(),
-          name: Type.String(),
-          kind: Type.String(),
-          estimatedRows: Type.Union([Type.Integer(), Type.Null()], {
-            description: "The database's estimate; null for views.",
-          }),
-          rlsEnabled: Type.Boolean(),
-          policies: Type.Integer(),
-          isReadable: Type.Boolean({ description: 'Whether signed-in users may read it at all.' }),
-        }),
-      ),
-      count: Type.Integer({ description: 'How many match, of which `limit` are listed.' }),
+/** Table or view that is served. */
+export const TableSummary = component(
+  'TableSummary',
+  Type.Object({
+    collection: Type.String(),
+    schema: Type.String(),
+    name: Type.String(),
+    kind: Type.String(),
+    estimatedRows: nullable(Type.Integer(), {
+      description: "The database's estimate; null for views.",
     }),
+    rlsEnabled: Type.Boolean(),
+    policies: Type.Integer(),
+    isReadable: Type.Boolean({ description: 'True if signed-in users may read it at all.' }),
   }),
-}
-
-export interface TableSummary {
-  readonly collection: string
-  readonly schema: string
-  readonly name: string
-  readonly kind: Relation['kind']
-  readonly estimatedRows: number | null
-  readonly rlsEnabled: boolean
-  readonly policies: number
-  readonly isReadable: boolean
-}
+)
+type TableSummary = Answered<typeof TableSummary>
 
 export interface TableListQuery {
   readonly search?: string
@@ -65,16 +41,12 @@ export async function listTables(
   const ranked = first === '' ? found : [...found.filter(begins), ...found.filter((each) => !begins(each))]
   const listed = ranked.slice(0, limit).map(({ relation }) => relation)
   const rows = await estimateRows(database, listed)
-  const estimates = new Map(rows.map((row) => [`${row.schema}.${row.name}`, Number(row.rows)]))
-  const items = listed.map((relation) => ({
-    collection: relation.collection,
-    schema: relation.schema,
-    name: relation.name,
-    kind: relation.kind,
-    estimatedRows: estimates.get(`${relation.schema}.${relation.name}`) ?? null,
-    rlsEnabled: relation.rlsEnabled,
-    policies: relation.policies.length,
-    isReadable: relation.callers.select,
+  const estimates = new Map(rows.map(({ schema, name, rows }) => [`${schema}.${name}`, rows]))
+  const items = listed.map(({ collection, schema, name, kind, rlsEnabled, policies, callers }) => ({
+    ...{ collection, schema, name, kind, rlsEnabled },
+    estimatedRows: estimates.get(`${schema}.${name}`) ?? null,
+    policies: policies.length,
+    isReadable: callers.select,
   }))
   return { items, count: found.length }
 }
@@ -102,21 +74,12 @@ function sortedEntries(catalog: Catalog): readonly Entry[] {
   return entries
 }
 
-interface EstimateRow extends Record<string, unknown> {
-  readonly schema: string
-  readonly name: string
-  readonly rows: string
-}
-
-/** What the planner believes, or, before the first ANALYZE, what was counted while rows were written. */
-function estimateRows(
-  database: SystemDatabase,
-  relations: readonly Relation[],
-): Promise<readonly EstimateRow[]> {
-  return database.many<EstimateRow>(sql`
+/** Returns what the planner believes, or, before the first ANALYZE, what was counted while rows were written. */
+function estimateRows(database: SystemDatabase, relations: readonly Relation[]) {
+  return database.many<{ schema: string; name: string; rows: number }>(sql`
     select n.nspname as schema, c.relname as name, sum(
         case when stored.reltuples >= 0 then stored.reltuples else pg_stat_get_live_tuples(stored.oid) end
-      )::bigint::text as rows
+      )::float8 as rows
     from unnest(
       ${relations.map(({ schema }) => schema)}::text[],
       ${relations.map(({ name }) => name)}::text[]

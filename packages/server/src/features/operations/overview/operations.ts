@@ -1,0 +1,112 @@
+import type { EffectiveSetting } from '../../../config/effective.ts'
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import { sql } from '../../../database/sql.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { ok, operation } from '../../../http/operation.ts'
+import { type Answered, component, listOf, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import { listTables, TableSummary } from './tables.ts'
+
+export interface OverviewOperationDeps {
+  /** Keys of the configuration with their values in force. */
+  readonly settings: readonly EffectiveSetting[]
+  readonly isAuthRequired: boolean
+  readonly isEmbedded: boolean
+  readonly catalog: LiveCatalog
+  readonly database: SystemDatabase
+  readonly version: string
+}
+
+type Deps = OverviewOperationDeps
+
+const common = { guard: 'admin', permission: 'owner', tag: 'admin' } as const
+
+const DatabaseState = component(
+  'DatabaseState',
+  Type.Object({
+    name: Type.String(),
+    version: Type.String({ description: 'Of PostgreSQL.' }),
+    isEmbedded: Type.Boolean(),
+    sizeBytes: Type.Integer(),
+    startedAt: timestamp,
+    connections: Type.Integer({ description: 'Of all clients.' }),
+    maxConnections: Type.Integer(),
+  }),
+)
+
+const getServer = operation({
+  ...common,
+  id: 'overview.server',
+  method: 'GET',
+  path: '/api/admin/server',
+  summary: 'Get the version of the server, and its database',
+  success: ok(
+    Type.Object({ version: Type.String(), isAuthRequired: Type.Boolean(), database: DatabaseState }),
+  ),
+  async handle({ version, isAuthRequired, isEmbedded, database }: Deps) {
+    const state = await database.one<Omit<Answered<typeof DatabaseState>, 'isEmbedded'>>(sql`
+      select
+        current_database() as name,
+        current_setting('server_version') as version,
+        pg_database_size(current_database())::float8 as "sizeBytes",
+        pg_postmaster_start_time() as "startedAt",
+        (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as connections,
+        current_setting('max_connections')::int as "maxConnections"`)
+    return { version, isAuthRequired, database: { ...state, isEmbedded } }
+  },
+})
+
+const getConfiguration = operation({
+  ...common,
+  id: 'overview.configuration',
+  method: 'GET',
+  path: '/api/admin/configuration',
+  summary: 'List the configuration in force on the node that answers; secrets are never shown',
+  success: ok(
+    listOf(
+      component(
+        'EffectiveSetting',
+        Type.Object({
+          key: Type.String(),
+          value: Type.Unknown({ description: 'Null of a secret, set or not.' }),
+          isSecret: Type.Boolean(),
+          isDefault: Type.Boolean(),
+          env: Type.String({ description: 'The variable that sets it.' }),
+          description: Type.String(),
+        }),
+      ),
+    ),
+  ),
+  handle: ({ settings }: Deps) => ({ items: settings, count: settings.length }),
+})
+
+/** Lists the tables: for administrators, and for everybody while authentication is off. */
+const tables = (isAuthRequired: boolean) =>
+  operation({
+    ...(isAuthRequired ? common : { ...common, guard: 'data' }),
+    id: 'overview.tables',
+    method: 'GET',
+    path: '/api/admin/tables',
+    summary: 'List the tables and views that are served, with their estimated size and who can read them',
+    description:
+      'Sorted by name, `shop_2` before `shop_10`; those whose name begins with the first part searched for come first.',
+    query: Type.Object({
+      search: Type.Optional(Type.String({ description: 'Parts of the name; it has all of them.' })),
+      limit: Type.Optional(Type.Integer({ minimum: 1, description: 'All unless given.' })),
+    }),
+    success: ok(
+      Type.Object({
+        items: Type.Array(TableSummary),
+        count: Type.Integer({ description: 'How many match, of which `limit` are listed.' }),
+      }),
+    ),
+    async handle({ catalog, database }: Deps, { query }) {
+      await catalog.refresh()
+      return await listTables(database, catalog.current, query)
+    },
+  })
+
+/** State of the server, for its administrators. */
+export function overviewOperations(isAuthRequired: boolean) {
+  return [getServer, getConfiguration, tables(isAuthRequired)]
+}
