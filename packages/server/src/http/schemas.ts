@@ -154,7 +154,10 @@ export function checkedText(maxLength: number, pattern = textForm) {
 }
 
 /** UUID in a request. */
-export const uuid = document(Type.String({ pattern: uuidPattern }), { keywords: { format: 'uuid' } })
+export const uuid = document(Type.String({ pattern: uuidPattern }), {
+  // The document names the format alone.
+  keywords: { format: 'uuid', pattern: undefined },
+})
 
 /** List of all items, with their number. */
 export function listOf<Item extends TSchema>(item: Item) {
