@@ -47,6 +47,7 @@ const metric = refusedWith(
 const number = Type.Number()
 
 const appsLimit = limitParameter(50, 500)
+const sortNames = Object.keys(sortKeys).join('|')
 
 const list = operation({
   ...admin,
@@ -58,9 +59,9 @@ const list = operation({
     ...span,
     sort: Type.Optional(
       checkedByHandler(
-        { format: 'sort' },
+        { pattern: `^([-+ ]?(${sortNames})|(${sortNames}):(asc|desc))$` },
         Type.String({
-          description: `${Object.keys(sortKeys).join(', ')}; descending, unless written \`+name\` or \`name:asc\`.`,
+          description: 'request_count unless given; descending, unless written `+name` or `name:asc`.',
         }),
       ),
     ),
@@ -221,7 +222,7 @@ const setPlan = operation({
   summary: 'Put an app on a plan',
   params,
   body: Type.Object({
-    plan: Type.String({ format: 'plan', description: 'A plan of `usage.plans`, or `default`.' }),
+    plan: Type.String({ description: 'A plan of `usage.plans`, or `default`.' }),
   }),
   success: ok(TenantLimits),
   async handle(deps: Deps, { params: { tenantId: target }, body: { plan }, origin }) {
