@@ -1,8 +1,13 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import type { AddedJob, Attempt, Consumer, EmbeddingState, NodeRecord, Pending, StreamNode } from './event.ts'
+import { type Answered, choice, nullable, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 
 /* Where a change went: webhooks, streams, jobs, embeddings and consumers of the log. */
+
+/** Text that may be null. */
+export const textOrNull = (description?: string) =>
+  nullable(Type.String(), description === undefined ? {} : { description })
 
 /** Webhook that an event went to, and the id of the event there. */
 interface Destination {
@@ -15,6 +20,18 @@ interface Destination {
 export const mostAttempts = 200
 /** Characters of a receiver's response that the timeline shows; the delivery has 64 KiB of it. */
 const replyLimit = 2000
+
+export const Attempt = Type.Object({
+  id: Type.String({ description: 'Of the delivery.' }),
+  attempt: Type.Integer(),
+  success: Type.Boolean(),
+  statusCode: nullable(Type.Integer()),
+  durationMs: Type.Integer(),
+  error: textOrNull(),
+  responseBody: textOrNull('Its first 2,000 characters.'),
+  deliveredAt: timestamp,
+})
+type Attempt = Answered<typeof Attempt>
 
 /** Lists the newest attempts, in their order, with the content of each delivery. */
 export async function listAttempts(database: Queryable, logId: string) {
@@ -38,6 +55,15 @@ export async function listAttempts(database: Queryable, logId: string) {
   }))
 }
 
+export const Pending = Type.Object({
+  dueAt: timestamp,
+  attempts: Type.Integer({ description: 'That have ended.' }),
+  isInFlight: Type.Boolean(),
+  waitsForEarlier: Type.Boolean({ description: 'For an earlier event of the same record.' }),
+  isWebhookEnabled: Type.Boolean(),
+})
+type Pending = Answered<typeof Pending>
+
 /** Lists what the queues of webhooks hold of the event. */
 export async function listPending(database: Queryable, logId: string) {
   const rows = await database.many<Destination & Pending>(sql`
@@ -51,6 +77,13 @@ export async function listPending(database: Queryable, logId: string) {
     limit ${mostAttempts}::int`)
   return rows.map(({ webhookId, url, eventId, ...next }) => ({ webhookId, url, eventId, next }))
 }
+
+export const StreamNode = Type.Object({
+  node: Type.String(),
+  connections: Type.Integer({ description: 'That subscribe to the table now.' }),
+  connectedBefore: Type.Integer({ description: 'Of those, open when it happened.' }),
+})
+type StreamNode = Answered<typeof StreamNode>
 
 export async function listStreams(
   database: Queryable,
@@ -66,6 +99,25 @@ export async function listStreams(
     group by c.node
     order by c.node`)
 }
+
+export const NodeRecord = Type.Object({
+  node: Type.String(),
+  recordedAt: timestamp,
+  sent: Type.Integer({ description: 'Streams that were sent it.' }),
+  withheld: Type.Integer({
+    description: 'Streams of the table that were not, by their policies or filters.',
+  }),
+  receivers: Type.Array(
+    Type.Object({
+      connection: Type.String({ description: 'The `clientId` of the stream.' }),
+      transport: Type.String({ description: 'sse or ws.' }),
+      caller: choice(['user', 'anonymous', 'admin', 'open']),
+      userId: textOrNull(),
+    }),
+    { description: 'The first ten of the node.' },
+  ),
+})
+type NodeRecord = Answered<typeof NodeRecord>
 
 /**
  * Lists what nodes have recorded of sending the event. `sent` is null where a row does not have it: the node had more to
@@ -88,6 +140,18 @@ export async function listSent(database: Queryable, logId: string) {
     order by s.recorded_at, s.node
     limit ${mostAttempts}::int`)
 }
+
+export const AddedJob = Type.Object({
+  id: Type.String(),
+  type: Type.String(),
+  state: choice(['queued', 'running', 'completed', 'failed', 'canceled']),
+  attempts: Type.Integer(),
+  maxAttempts: Type.Integer(),
+  lastError: textOrNull(),
+  runAt: timestamp,
+  finishedAt: nullable(timestamp),
+})
+type AddedJob = Answered<typeof AddedJob>
 
 /** Lists jobs that the transaction of the event has added; found by the time at which it began, which both have. */
 export async function listAddedJobs(database: Queryable, logId: string): Promise<AddedJob[]> {
@@ -112,6 +176,13 @@ export async function isLoggedForStreams(
   return row !== undefined
 }
 
+export const EmbeddingState = Type.Object({
+  name: Type.String(),
+  state: choice(['pending', 'failed', 'done'], { description: 'As it is now.' }),
+  error: textOrNull(),
+})
+type EmbeddingState = Answered<typeof EmbeddingState>
+
 /** Lists vectors that follow the text of the record, as they are now. */
 export async function listEmbeddingStates(
   database: Queryable,
@@ -127,6 +198,9 @@ export async function listEmbeddingStates(
     where e.table_name = ${table}
     order by e.name`)
 }
+
+export const Consumer = Type.Object({ name: Type.String(), hasTaken: Type.Boolean() })
+type Consumer = Answered<typeof Consumer>
 
 /** Lists consumers of the log, and if they have read the transaction. */
 export async function listConsumers(database: Queryable, transactionId: string): Promise<Consumer[]> {

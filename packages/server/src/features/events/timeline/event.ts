@@ -6,10 +6,17 @@ import { type Answered, choice, component, nullable, timestamp } from '../../../
 import { Type } from '../../../lib/type.ts'
 import { longestTransactionMs, scanLimit } from '../outbox/index.ts'
 import { payloadOfLog } from '../webhooks/index.ts'
+import {
+  AddedJob,
+  Attempt,
+  Consumer,
+  EmbeddingState,
+  NodeRecord,
+  Pending,
+  StreamNode,
+  textOrNull as text,
+} from './destinations.ts'
 import { recordKeysOf } from './record-keys.ts'
-
-const text = (description?: string) =>
-  nullable(Type.String(), description === undefined ? {} : { description })
 
 /** Change, without its record. */
 const eventMembers = {
@@ -36,75 +43,6 @@ export const ListedEvent = component(
   }),
 )
 type ListedEvent = Answered<typeof ListedEvent>
-
-const Attempt = Type.Object({
-  id: Type.String({ description: 'Of the delivery.' }),
-  attempt: Type.Integer(),
-  success: Type.Boolean(),
-  statusCode: nullable(Type.Integer()),
-  durationMs: Type.Integer(),
-  error: text(),
-  responseBody: text('Its first 2,000 characters.'),
-  deliveredAt: timestamp,
-})
-export type Attempt = Answered<typeof Attempt>
-
-const Pending = Type.Object({
-  dueAt: timestamp,
-  attempts: Type.Integer({ description: 'That have ended.' }),
-  isInFlight: Type.Boolean(),
-  waitsForEarlier: Type.Boolean({ description: 'For an earlier event of the same record.' }),
-  isWebhookEnabled: Type.Boolean(),
-})
-export type Pending = Answered<typeof Pending>
-
-const NodeRecord = Type.Object({
-  node: Type.String(),
-  recordedAt: timestamp,
-  sent: Type.Integer({ description: 'Streams that were sent it.' }),
-  withheld: Type.Integer({
-    description: 'Streams of the table that were not, by their policies or filters.',
-  }),
-  receivers: Type.Array(
-    Type.Object({
-      connection: Type.String({ description: 'The `clientId` of the stream.' }),
-      transport: Type.String({ description: 'sse or ws.' }),
-      caller: choice(['user', 'anonymous', 'admin', 'open']),
-      userId: text(),
-    }),
-    { description: 'The first ten of the node.' },
-  ),
-})
-export type NodeRecord = Answered<typeof NodeRecord>
-
-const StreamNode = Type.Object({
-  node: Type.String(),
-  connections: Type.Integer({ description: 'That subscribe to the table now.' }),
-  connectedBefore: Type.Integer({ description: 'Of those, open when it happened.' }),
-})
-export type StreamNode = Answered<typeof StreamNode>
-
-const AddedJob = Type.Object({
-  id: Type.String(),
-  type: Type.String(),
-  state: choice(['queued', 'running', 'completed', 'failed', 'canceled']),
-  attempts: Type.Integer(),
-  maxAttempts: Type.Integer(),
-  lastError: text(),
-  runAt: timestamp,
-  finishedAt: nullable(timestamp),
-})
-export type AddedJob = Answered<typeof AddedJob>
-
-const EmbeddingState = Type.Object({
-  name: Type.String(),
-  state: choice(['pending', 'failed', 'done'], { description: 'As it is now.' }),
-  error: text(),
-})
-export type EmbeddingState = Answered<typeof EmbeddingState>
-
-const Consumer = Type.Object({ name: Type.String(), hasTaken: Type.Boolean() })
-export type Consumer = Answered<typeof Consumer>
 
 /** Change and what followed from it. */
 export const EventDetail = component(
