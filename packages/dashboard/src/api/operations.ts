@@ -412,7 +412,7 @@ export type AggregateResults = {
 }
 
 export type AnalyticsLatencyResult = {
-  readonly step: string
+  readonly step: 'minute' | 'hour' | 'day'
   readonly items: ReadonlyArray<{
     /** Begin of the step, UTC. */
     readonly timestamp: string
@@ -431,14 +431,7 @@ export type AnalyticsLatencyResult = {
 }
 
 export type AnalyticsQueriesResult = {
-  readonly items: ReadonlyArray<{
-    readonly query: string
-    readonly calls: number
-    readonly total_time_ms: number
-    readonly mean_time_ms: number
-    readonly rows: number
-    readonly cache_hit_ratio: number | null
-  }>
+  readonly items: ReadonlyArray<Statement>
   readonly count: number
   /** Large tables that are often read from one end to the other. */
   readonly index_suggestions: ReadonlyArray<{
@@ -449,27 +442,7 @@ export type AnalyticsQueriesResult = {
 }
 
 export type AnalyticsRequestsResult = {
-  readonly items: ReadonlyArray<{
-    readonly id: string
-    readonly timestamp: string
-    readonly method: string
-    readonly path: string
-    readonly operation: string | null
-    readonly status_code: number
-    readonly duration_ms: number
-    readonly user_id: string | null
-    readonly api_key_id: string | null
-    readonly app_id: string
-    /** Bytes on the connection, headers included. */
-    readonly request_size: number
-    /** Bytes on the connection, headers included. */
-    readonly response_size: number
-    readonly ip_address: string | null
-    readonly request_id: string
-    /** The administrator who acted as the user. */
-    readonly impersonated_by: string | null
-    readonly node: string
-  }>
+  readonly items: ReadonlyArray<LoggedRequest>
   /** Items in this answer. */
   readonly count: number
   readonly limit: number
@@ -577,6 +550,19 @@ export type AppPage = {
   readonly totalPages: number
 }
 
+export type AppUsage = {
+  readonly tenantId: string
+  readonly tenantName: string
+  readonly requestCount: number
+  readonly storageBytesUsed: number
+  readonly bandwidthBytes: number
+  readonly bandwidthInBytes: number
+  readonly bandwidthOutBytes: number
+  readonly functionInvocations: number
+  readonly realtimePeakConnections: number
+  readonly jobRuns: number
+}
+
 export type AppliedStorageTemplate = {
   readonly template: string
   readonly table: string
@@ -618,31 +604,34 @@ export type AppsUpdateInput = {
   readonly rateLimitWindowSeconds?: number | undefined
 }
 
-export type AuditListResult = {
-  readonly items: ReadonlyArray<{
-    readonly id: string
-    readonly timestamp: string
-    readonly actor: string
-    readonly action: string
-    readonly target: string | null
-    readonly detail: {
-      readonly [name: string]: unknown
-    }
-    readonly user_id: string | null
-    readonly api_key_id: string | null
-    readonly app_id: string | null
-    readonly table_name: string | null
-    readonly record_id: string | null
-    readonly operation: string | null
-    readonly old_values: {
-      readonly [name: string]: unknown
-    } | null
-    readonly new_values: {
-      readonly [name: string]: unknown
-    } | null
-    readonly ip_address: string | null
-    readonly request_id: string | null
-  }>
+export type AuditEntry = {
+  readonly id: string
+  /** RFC 3339, UTC. */
+  readonly timestamp: string
+  readonly actor: string
+  readonly action: string
+  readonly target: string | null
+  readonly detail: {
+    readonly [name: string]: unknown
+  }
+  readonly user_id: string | null
+  readonly api_key_id: string | null
+  readonly app_id: string | null
+  readonly table_name: string | null
+  readonly record_id: string | null
+  readonly operation: string | null
+  readonly old_values: {
+    readonly [name: string]: unknown
+  } | null
+  readonly new_values: {
+    readonly [name: string]: unknown
+  } | null
+  readonly ip_address: string | null
+  readonly request_id: string | null
+}
+
+export type AuditEntrySlice = {
+  readonly items: ReadonlyArray<AuditEntry>
   /** Items in this answer. */
   readonly count: number
   readonly limit: number
@@ -707,21 +696,25 @@ export type BatchOperationAcross = {
   readonly onConflictAction?: 'update' | 'ignore' | undefined
 }
 
-export type BillingListEventsResult = {
-  readonly items: ReadonlyArray<{
-    readonly id: string
-    readonly type: string
-    readonly happened_at: string
-    /** Of a checkout. */
-    readonly app_id: string | null
-    readonly subscription_id: string | null
-    readonly customer_id: string | null
-    /** What the event says of it. */
-    readonly plan: string | null
-    /** What the event says of it. */
-    readonly status: string | null
-    readonly received_at: string
-  }>
+export type BillingEvent = {
+  readonly id: string
+  readonly type: string
+  /** RFC 3339, UTC. */
+  readonly happened_at: string
+  /** Of a checkout. */
+  readonly app_id: string | null
+  readonly subscription_id: string | null
+  readonly customer_id: string | null
+  /** According to the event. */
+  readonly plan: string | null
+  /** According to the event. */
+  readonly status: string | null
+  /** RFC 3339, UTC. */
+  readonly received_at: string
+}
+
+export type BillingEventSlice = {
+  readonly items: ReadonlyArray<BillingEvent>
   /** Items in this answer. */
   readonly count: number
   readonly limit: number
@@ -735,8 +728,8 @@ export type BillingReportResult = {
 export type BillingState = {
   readonly app_id: string
   readonly plan: string
-  /** unpaid, active, past_due, canceled, trialing or incomplete; null without a subscription */
-  readonly status: string | null
+  /** null without a subscription. */
+  readonly status: 'unpaid' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'incomplete' | null
   readonly subscription_id: string | null
   readonly customer_id: string | null
   readonly updated_at: string | null
@@ -887,6 +880,19 @@ export type CustomMailTemplate = MailTemplate & {
   readonly warnings?: ReadonlyArray<string> | undefined
 }
 
+export type DatabaseState = {
+  readonly name: string
+  /** Of PostgreSQL. */
+  readonly version: string
+  readonly isEmbedded: boolean
+  readonly sizeBytes: number
+  /** RFC 3339, UTC. */
+  readonly startedAt: string
+  /** Of all clients. */
+  readonly connections: number
+  readonly maxConnections: number
+}
+
 export type Deploy = {
   readonly id: string
   readonly siteId: string
@@ -944,24 +950,40 @@ export type DomainsCreateInput = {
   readonly redirectMode?: 'permanent' | 'temporary' | undefined
 }
 
+export type EffectiveSetting = {
+  readonly key: string
+  /** Null of a secret, set or not. */
+  readonly value: unknown
+  readonly isSecret: boolean
+  readonly isDefault: boolean
+  /** The variable that sets it. */
+  readonly env: string
+  readonly description: string
+}
+
+export type EffectiveSettingList = {
+  readonly items: ReadonlyArray<EffectiveSetting>
+  readonly count: number
+}
+
 export type Embedding = {
   readonly name: string
   readonly table: string
   readonly columns: ReadonlyArray<string>
   readonly vectorColumn: string
-  /** `provider:model` */
+  /** `provider:model`; null without one. */
   readonly model: string | null
   /** As the node that answers knows it. */
   readonly provider: {
     readonly name: string
     /** `closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it. */
     readonly breaker: 'closed' | 'open' | 'half-open'
-    /** Until it is asked again. */
+    /** Until it is asked again; 0 when that may be at any moment. */
     readonly retryInSeconds: number
   } | null
   /** What keeps it from being kept current, such as a missing table. */
   readonly problem: string | null
-  /** Whether existing rows have not been queued since it was configured as it is. */
+  /** True if existing rows have not been queued since it was configured as it is. */
   readonly isOutdated: boolean
   /** Rows that wait for their vector. */
   readonly pending: number
@@ -969,7 +991,6 @@ export type Embedding = {
   readonly failed: number
   /** Vectors written so far. */
   readonly written: number
-  /** RFC 3339, UTC. */
   readonly lastWrittenAt: string | null
   readonly lastError: string | null
   readonly backfill: EmbeddingBackfill | null
@@ -979,12 +1000,45 @@ export type EmbeddingBackfill = {
   readonly jobId: string
   /** As of jobs. */
   readonly state: string
-  /** Rows it has queued. */
+  /** Rows it has queued; null before it has. */
   readonly rows: number | null
-  /** RFC 3339, UTC. */
   readonly startedAt: string | null
-  /** RFC 3339, UTC. */
   readonly finishedAt: string | null
+}
+
+export type EmbeddingDetail = {
+  readonly name: string
+  readonly table: string
+  readonly columns: ReadonlyArray<string>
+  readonly vectorColumn: string
+  /** `provider:model`; null without one. */
+  readonly model: string | null
+  /** As the node that answers knows it. */
+  readonly provider: {
+    readonly name: string
+    /** `closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it. */
+    readonly breaker: 'closed' | 'open' | 'half-open'
+    /** Until it is asked again; 0 when that may be at any moment. */
+    readonly retryInSeconds: number
+  } | null
+  /** What keeps it from being kept current, such as a missing table. */
+  readonly problem: string | null
+  /** True if existing rows have not been queued since it was configured as it is. */
+  readonly isOutdated: boolean
+  /** Rows that wait for their vector. */
+  readonly pending: number
+  /** Rows whose text the provider refuses. */
+  readonly failed: number
+  /** Vectors written so far. */
+  readonly written: number
+  readonly lastWrittenAt: string | null
+  readonly lastError: string | null
+  readonly backfill: EmbeddingBackfill | null
+  /** The first hundred. */
+  readonly failures: ReadonlyArray<{
+    readonly recordKey: ReadonlyArray<unknown>
+    readonly error: string
+  }>
 }
 
 export type EmbeddingList = {
@@ -995,41 +1049,6 @@ export type EmbeddingList = {
 export type EmbeddingsBackfillInput = {
   /** Also rows that have a vector. */
   readonly all?: boolean | undefined
-}
-
-export type EmbeddingsGetResult = {
-  readonly name: string
-  readonly table: string
-  readonly columns: ReadonlyArray<string>
-  readonly vectorColumn: string
-  /** `provider:model` */
-  readonly model: string | null
-  /** As the node that answers knows it. */
-  readonly provider: {
-    readonly name: string
-    /** `closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it. */
-    readonly breaker: 'closed' | 'open' | 'half-open'
-    /** Until it is asked again. */
-    readonly retryInSeconds: number
-  } | null
-  /** What keeps it from being kept current, such as a missing table. */
-  readonly problem: string | null
-  /** Whether existing rows have not been queued since it was configured as it is. */
-  readonly isOutdated: boolean
-  /** Rows that wait for their vector. */
-  readonly pending: number
-  /** Rows whose text the provider refuses. */
-  readonly failed: number
-  /** Vectors written so far. */
-  readonly written: number
-  /** RFC 3339, UTC. */
-  readonly lastWrittenAt: string | null
-  readonly lastError: string | null
-  readonly backfill: EmbeddingBackfill | null
-  readonly failures: ReadonlyArray<{
-    readonly recordKey: ReadonlyArray<unknown>
-    readonly error: string
-  }>
 }
 
 /** An error. */
@@ -1045,8 +1064,8 @@ export type Error = {
   readonly doc_url?: string | undefined
 }
 
-export type EventsGetResult = {
-  /** Its place in the log; grows. */
+export type EventDetail = {
+  /** Its position in the log; grows. */
   readonly id: string
   /** When its transaction began. */
   readonly happenedAt: string | null
@@ -1067,7 +1086,7 @@ export type EventsGetResult = {
   readonly transactionId: string | null
   /** JSON as receivers are sent it. */
   readonly payload: string
-  /** Who reads the log, and whether they have read it up to this change. */
+  /** Readers of the log, and if they have read it up to this change. */
   readonly consumers: ReadonlyArray<{
     readonly name: string
     readonly hasTaken: boolean
@@ -1088,9 +1107,11 @@ export type EventsGetResult = {
       readonly error: string | null
       /** Its first 2,000 characters. */
       readonly responseBody: string | null
+      /** RFC 3339, UTC. */
       readonly deliveredAt: string
     }>
     readonly next: {
+      /** RFC 3339, UTC. */
       readonly dueAt: string
       /** That have ended. */
       readonly attempts: number
@@ -1102,12 +1123,13 @@ export type EventsGetResult = {
   }>
   /** By node. A node that is killed takes the record of its last second with it. */
   readonly streams: {
-    /** Whether every stream that listened to the table was sure to be sent the change. */
+    /** True if every stream that listened to the table was sure to be sent the change. */
     readonly isLogged: boolean
     /** complete: `sent` is all there was. pending: nodes write it within a second or two. incomplete: a node had more to record than it does, or it is older than `realtime.sent_retention_hours`. */
-    readonly record: string
+    readonly record: 'complete' | 'pending' | 'incomplete'
     readonly sent: ReadonlyArray<{
       readonly node: string
+      /** RFC 3339, UTC. */
       readonly recordedAt: string
       /** Streams that were sent it. */
       readonly sent: number
@@ -1139,44 +1161,21 @@ export type EventsGetResult = {
     readonly attempts: number
     readonly maxAttempts: number
     readonly lastError: string | null
+    /** RFC 3339, UTC. */
     readonly runAt: string
     readonly finishedAt: string | null
   }>
   /** Vectors that follow the text of the record. */
   readonly embeddings: ReadonlyArray<{
     readonly name: string
-    /** pending, failed or done, as it stands now. */
-    readonly state: string
+    /** As it is now. */
+    readonly state: 'pending' | 'failed' | 'done'
     readonly error: string | null
   }>
 }
 
 export type EventsListResult = {
-  readonly items: ReadonlyArray<{
-    /** Its place in the log; grows. */
-    readonly id: string
-    /** When its transaction began. */
-    readonly happenedAt: string | null
-    /** create, update, delete or truncate. */
-    readonly action: string
-    readonly table: string
-    /** Key of the record; values of a composite one are joined by commas. */
-    readonly record: string | null
-    /** Key of the record before an update that changed it. */
-    readonly previousRecord: string | null
-    /** user, admin, anonymous, open or sql. */
-    readonly actor: string | null
-    readonly userId: string | null
-    readonly apiKeyId: string | null
-    /** The `X-Request-Id` of the response. */
-    readonly requestId: string | null
-    /** Webhooks, by what became of the event. */
-    readonly deliveries: {
-      readonly delivered: number
-      readonly failed: number
-      readonly pending: number
-    }
-  }>
+  readonly items: ReadonlyArray<ListedEvent>
   /** There may be more. */
   readonly nextCursor?: string | undefined
   /** How far back the log was read, when that ended the page. */
@@ -1330,6 +1329,11 @@ export type Job = {
   readonly canceledAt?: string | undefined
 }
 
+export type JobList = {
+  readonly items: ReadonlyArray<Job>
+  readonly count: number
+}
+
 export type JobsCountResult = {
   readonly queued: number
   readonly running: number
@@ -1352,21 +1356,42 @@ export type JobsEnqueueInput = {
   readonly runAt?: string | undefined
 }
 
-export type JobsListResult = {
-  readonly items: ReadonlyArray<Job>
-  /** Items in this answer. */
-  readonly count: number
-}
-
 export type LimitedUsage = {
   readonly limit: number
   readonly used: number
   readonly remaining: number | null
 }
 
+export type ListedEvent = {
+  /** Its position in the log; grows. */
+  readonly id: string
+  /** When its transaction began. */
+  readonly happenedAt: string | null
+  /** create, update, delete or truncate. */
+  readonly action: string
+  readonly table: string
+  /** Key of the record; values of a composite one are joined by commas. */
+  readonly record: string | null
+  /** Key of the record before an update that changed it. */
+  readonly previousRecord: string | null
+  /** user, admin, anonymous, open or sql. */
+  readonly actor: string | null
+  readonly userId: string | null
+  readonly apiKeyId: string | null
+  /** The `X-Request-Id` of the response. */
+  readonly requestId: string | null
+  /** Webhooks, by what became of the event. */
+  readonly deliveries: {
+    readonly delivered: number
+    readonly failed: number
+    readonly pending: number
+  }
+}
+
 export type LogEntry = {
+  /** RFC 3339, UTC. */
   readonly time: string
-  readonly level: string
+  readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'
   readonly message: string
   readonly attrs: {
     readonly [name: string]: unknown
@@ -1374,6 +1399,29 @@ export type LogEntry = {
   /** Host and process. */
   readonly node: string
   readonly requestId: string | null
+}
+
+export type LoggedRequest = {
+  readonly id: string
+  /** RFC 3339, UTC. */
+  readonly timestamp: string
+  readonly method: string
+  readonly path: string
+  readonly operation: string | null
+  readonly status_code: number
+  readonly duration_ms: number
+  readonly user_id: string | null
+  readonly api_key_id: string | null
+  readonly app_id: string
+  /** Bytes on the connection, headers included. */
+  readonly request_size: number
+  /** Bytes on the connection, headers included. */
+  readonly response_size: number
+  readonly ip_address: string | null
+  readonly request_id: string
+  /** The administrator who acted as the user. */
+  readonly impersonated_by: string | null
+  readonly node: string
 }
 
 export type LogsListResult = {
@@ -1795,49 +1843,14 @@ export type OauthRegisterResult = {
   readonly scope: string
 }
 
-export type OverviewConfigurationResult = {
-  readonly items: ReadonlyArray<{
-    readonly key: string
-    /** Null of a secret, set or not. */
-    readonly value: unknown
-    readonly isSecret: boolean
-    readonly isDefault: boolean
-    /** The variable that sets it. */
-    readonly env: string
-    readonly description: string
-  }>
-  readonly count: number
-}
-
 export type OverviewServerResult = {
   readonly version: string
   readonly isAuthRequired: boolean
-  readonly database: {
-    readonly name: string
-    /** Of PostgreSQL. */
-    readonly version: string
-    readonly isEmbedded: boolean
-    readonly sizeBytes: number
-    readonly startedAt: string
-    /** Of all clients. */
-    readonly connections: number
-    readonly maxConnections: number
-  }
+  readonly database: DatabaseState
 }
 
 export type OverviewTablesResult = {
-  readonly items: ReadonlyArray<{
-    readonly collection: string
-    readonly schema: string
-    readonly name: string
-    readonly kind: string
-    /** The database's estimate; null for views. */
-    readonly estimatedRows: number | null
-    readonly rlsEnabled: boolean
-    readonly policies: number
-    /** Whether signed-in users may read it at all. */
-    readonly isReadable: boolean
-  }>
+  readonly items: ReadonlyArray<TableSummary>
   /** How many match, of which `limit` are listed. */
   readonly count: number
 }
@@ -2403,11 +2416,9 @@ export type ScheduleList = {
 }
 
 export type SchedulesCreateInput = {
-  /** At most 100 characters, unique. */
+  /** Unique. */
   readonly name: string
   readonly jobType: string
-  /** Attempts after which a job has failed. */
-  readonly maxAttempts?: number | undefined
   /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
   readonly cronExpr: string
   /** IANA name, such as `Europe/Berlin`. UTC unless given. */
@@ -2418,10 +2429,11 @@ export type SchedulesCreateInput = {
   readonly payload?: {
     readonly [name: string]: unknown
   } | undefined
+  /** Attempts after which a job has failed. */
+  readonly maxAttempts?: number | undefined
 }
 
 export type SchedulesUpdateInput = {
-  /** At most 100 characters, unique. */
   readonly name?: string | undefined
   readonly jobType?: string | undefined
   /** Attempts after which a job has failed. */
@@ -2990,6 +3002,15 @@ export type SqlSaveInput = {
   readonly query: string
 }
 
+export type Statement = {
+  readonly query: string
+  readonly calls: number
+  readonly total_time_ms: number
+  readonly mean_time_ms: number
+  readonly rows: number
+  readonly cache_hit_ratio: number | null
+}
+
 export type StatsGetResult = {
   readonly uptime_seconds: number
   readonly node: string
@@ -3429,6 +3450,19 @@ export type SupportWriteInput = {
   readonly body: string
 }
 
+export type TableSummary = {
+  readonly collection: string
+  readonly schema: string
+  readonly name: string
+  readonly kind: string
+  /** The database's estimate; null for views. */
+  readonly estimatedRows: number | null
+  readonly rlsEnabled: boolean
+  readonly policies: number
+  /** True if signed-in users may read it at all. */
+  readonly isReadable: boolean
+}
+
 export type TablesApplyChangesInput = {
   readonly operations: ReadonlyArray<{
     readonly method: 'create' | 'update' | 'delete'
@@ -3519,10 +3553,9 @@ export type TenantLimits = {
 
 export type TenantUsage = {
   readonly tenantId: string
-  /** day, week, month or custom. */
-  readonly period: string
+  readonly period: 'day' | 'week' | 'month' | 'custom'
   readonly data: ReadonlyArray<{
-    /** YYYY-MM-DD, UTC. */
+    /** UTC. */
     readonly date: string
     readonly apiRequests: number
     /** Most that was stored. */
@@ -3602,18 +3635,7 @@ export type UsageFigures = {
 }
 
 export type UsageListResult = {
-  readonly items: ReadonlyArray<{
-    readonly tenantId: string
-    readonly tenantName: string
-    readonly requestCount: number
-    readonly storageBytesUsed: number
-    readonly bandwidthBytes: number
-    readonly bandwidthInBytes: number
-    readonly bandwidthOutBytes: number
-    readonly functionInvocations: number
-    readonly realtimePeakConnections: number
-    readonly jobRuns: number
-  }>
+  readonly items: ReadonlyArray<AppUsage>
   readonly total: number
   readonly limit: number
   readonly offset: number
@@ -3628,6 +3650,7 @@ export type UsageTrendsResult = {
   readonly metric: string
   readonly granularity: string
   readonly items: ReadonlyArray<{
+    /** RFC 3339, UTC. */
     readonly timestamp: string
     readonly value: number
   }>
@@ -3815,9 +3838,9 @@ export type WebhookDelivery = {
   readonly eventTable: string
   readonly success: boolean
   readonly statusCode?: number | undefined
-  readonly attempt: number
   readonly durationMs: number
   readonly error?: string | undefined
+  readonly attempt: number
   readonly requestBody: string
   /** Its first 64 KiB. */
   readonly responseBody?: string | undefined
@@ -3825,26 +3848,35 @@ export type WebhookDelivery = {
   readonly deliveredAt: string
 }
 
-export type WebhooksCreateInput = {
-  /** An absolute http or https URL without credentials. */
-  readonly url: string
-  /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once. */
-  readonly secret?: string | null | undefined
-  /** Of create, update, delete and truncate; the first three unless given. */
-  readonly events?: ReadonlyArray<string> | undefined
-  /** Names of collections; empty: all. */
-  readonly tables?: ReadonlyArray<string> | undefined
-  readonly enabled?: boolean | undefined
-}
-
-export type WebhooksListDeliveriesResult = {
+export type WebhookDeliveryPage = {
   readonly items: ReadonlyArray<WebhookDelivery>
   readonly page: number
   readonly perPage: number
   readonly totalItems: number
+  readonly totalPages: number
   /** True: `totalItems` and `totalPages` are estimates, beyond 100,000. */
   readonly isTotalEstimated?: boolean | undefined
-  readonly totalPages: number
+}
+
+export type WebhookTrial = {
+  readonly success: boolean
+  readonly statusCode?: number | undefined
+  readonly durationMs: number
+  readonly error?: string | undefined
+  /** Its first 64 KiB. */
+  readonly responseBody?: string | undefined
+}
+
+export type WebhooksCreateInput = {
+  /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once. */
+  readonly secret?: string | null | undefined
+  /** The first three unless given. */
+  readonly events?: ReadonlyArray<'create' | 'update' | 'delete' | 'truncate'> | undefined
+  /** Names of collections; empty: all. */
+  readonly tables?: ReadonlyArray<string> | undefined
+  readonly enabled?: boolean | undefined
+  /** An absolute http or https URL without credentials. */
+  readonly url: string
 }
 
 export type WebhooksListResult = {
@@ -3853,14 +3885,14 @@ export type WebhooksListResult = {
 
 export type WebhooksReplayRangeInput = {
   /** `failed` (unless given): events of which no attempt has succeeded; `delivered`: all that were tried; `missed`: events of the log that the webhook asks for and that were never queued for it. */
-  readonly which?: string | undefined
-  /** RFC 3339, or YYYY-MM-DD: attempts, or missed events, from then on. */
+  readonly which?: 'failed' | 'delivered' | 'missed' | undefined
+  /** RFC 3339, or YYYY-MM-DD, of which the last day is included. */
   readonly since?: string | undefined
-  /** RFC 3339, or YYYY-MM-DD, which is included. */
+  /** RFC 3339, or YYYY-MM-DD, of which the last day is included. */
   readonly until?: string | undefined
   /** `nextCursor` of the request before: continues where it ended. */
   readonly cursor?: string | undefined
-  /** At most so many, the oldest; 1000 unless given, at most 10000. */
+  /** 1000 unless given, 10000 at most. */
   readonly limit?: number | undefined
   /** true: only counts them. */
   readonly dryRun?: boolean | undefined
@@ -3869,17 +3901,10 @@ export type WebhooksReplayRangeInput = {
 export type WebhooksReplayRangeResult = {
   /** Events that are queued now; with `dryRun`, that would be. */
   readonly queued: number
-  /** Whether the limit was reached. */
+  /** True if the limit was reached. */
   readonly hasMore: boolean
   /** With `hasMore`: where the next request continues. */
   readonly nextCursor?: string | undefined
-}
-
-export type WebhooksTestResult = {
-  readonly success: boolean
-  readonly statusCode?: number | undefined
-  readonly durationMs: number
-  readonly error?: string | undefined
 }
 
 export type WebhooksTryInput = {
@@ -3889,25 +3914,16 @@ export type WebhooksTryInput = {
   readonly secret?: string | undefined
 }
 
-export type WebhooksTryResult = {
-  readonly success: boolean
-  readonly statusCode?: number | undefined
-  readonly durationMs: number
-  readonly error?: string | undefined
-  /** Its first 64 KiB. */
-  readonly responseBody?: string | undefined
-}
-
 export type WebhooksUpdateInput = {
-  /** An absolute http or https URL without credentials. */
-  readonly url?: string | undefined
   /** Key of the signatures: any text, or `whsec_` and base64. Never returned. In a change null removes it, and an empty one leaves it as it is. The latest one replaced signs `webhook-signature` for another day, beside its successor; those before it end at once. */
   readonly secret?: string | null | undefined
-  /** Of create, update, delete and truncate; the first three unless given. */
-  readonly events?: ReadonlyArray<string> | undefined
+  /** The first three unless given. */
+  readonly events?: ReadonlyArray<'create' | 'update' | 'delete' | 'truncate'> | undefined
   /** Names of collections; empty: all. */
   readonly tables?: ReadonlyArray<string> | undefined
   readonly enabled?: boolean | undefined
+  /** An absolute http or https URL without credentials. */
+  readonly url?: string | undefined
 }
 
 /** The operations of the API, by name. */
@@ -4281,7 +4297,7 @@ export interface Operations {
     readonly path: 'admin/audit'
     readonly query: 'table' | 'record_id' | 'user_id' | 'api_key_id' | 'app_id' | 'operation' | 'actor' | 'action' | 'request_id' | 'from' | 'to' | 'limit' | 'offset'
     readonly body: undefined
-    readonly answer: AuditListResult
+    readonly answer: AuditEntrySlice
   }
   'authSettings.get': {
     readonly method: 'GET'
@@ -4316,7 +4332,7 @@ export interface Operations {
     readonly path: 'admin/billing/events'
     readonly query: 'app_id' | 'subscription_id' | 'customer_id' | 'type' | 'from' | 'to' | 'limit' | 'offset'
     readonly body: undefined
-    readonly answer: BillingListEventsResult
+    readonly answer: BillingEventSlice
   }
   'billing.report': {
     readonly method: 'POST'
@@ -4532,7 +4548,7 @@ export interface Operations {
     readonly path: `admin/embeddings/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: EmbeddingsGetResult
+    readonly answer: EmbeddingDetail
   }
   'embeddings.list': {
     readonly method: 'GET'
@@ -4546,7 +4562,7 @@ export interface Operations {
     readonly path: `admin/events/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: EventsGetResult
+    readonly answer: EventDetail
   }
   'events.list': {
     readonly method: 'GET'
@@ -4609,7 +4625,7 @@ export interface Operations {
     readonly path: 'admin/jobs'
     readonly query: 'state' | 'type' | 'limit' | 'offset'
     readonly body: undefined
-    readonly answer: JobsListResult
+    readonly answer: JobList
   }
   'jobs.retry': {
     readonly method: 'POST'
@@ -5005,7 +5021,7 @@ export interface Operations {
     readonly path: 'admin/configuration'
     readonly query: never
     readonly body: undefined
-    readonly answer: OverviewConfigurationResult
+    readonly answer: EffectiveSettingList
   }
   'overview.server': {
     readonly method: 'GET'
@@ -6317,7 +6333,7 @@ export interface Operations {
     readonly path: `webhooks/${string}/deliveries`
     readonly query: 'page' | 'perPage' | 'failed_only'
     readonly body: undefined
-    readonly answer: WebhooksListDeliveriesResult
+    readonly answer: WebhookDeliveryPage
   }
   'webhooks.replay': {
     readonly method: 'POST'
@@ -6338,14 +6354,14 @@ export interface Operations {
     readonly path: `webhooks/${string}/test`
     readonly query: never
     readonly body: undefined
-    readonly answer: WebhooksTestResult
+    readonly answer: WebhookTrial
   }
   'webhooks.try': {
     readonly method: 'POST'
     readonly path: `webhooks/${string}/deliveries/${string}/try`
     readonly query: never
     readonly body: WebhooksTryInput
-    readonly answer: WebhooksTryResult
+    readonly answer: WebhookTrial
   }
   'webhooks.update': {
     readonly method: 'PATCH'

@@ -2,7 +2,7 @@ import { accepted, ok, operation } from '../../../http/operation.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { type Answered, choice, component, listOf, nullable, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
-import { recordAudit } from '../../operations/audit/index.ts'
+import { recordAdminAction } from '../../operations/audit/index.ts'
 import { backfillJob } from './backfill.ts'
 import { keptEmbeddingErrors } from './errors.ts'
 import * as queries from './queries.ts'
@@ -174,7 +174,6 @@ async function startBackfill(
     const payload = { embedding: name, ...(all ? { all } : {}) }
     const job = await queue.enqueue(backfillJob, payload, transaction)
     await queries.recordBackfill(transaction, name, job)
-    const action = 'embeddings.backfill'
-    await recordAudit(transaction, { actor: 'admin', action, target: name, detail: { all, job }, origin })
+    await recordAdminAction(transaction, 'embeddings.backfill', name, origin, { all, job })
   })
 }

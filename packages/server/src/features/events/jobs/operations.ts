@@ -6,7 +6,7 @@ import type { JobQueue } from '../../../job-queue.ts'
 import { parseInstant } from '../../../lib/instant.ts'
 import { isStorableJson } from '../../../lib/storable-text.ts'
 import { Type } from '../../../lib/type.ts'
-import { recordAudit } from '../../operations/audit/index.ts'
+import { recordAdminAction } from '../../operations/audit/index.ts'
 import { countJobs } from './counts.ts'
 import { jobErrors } from './errors.ts'
 import { cancelJob, findJob, Job, jobStates, listJobs, payloadSchema, requeueJob } from './job.ts'
@@ -122,8 +122,7 @@ const enqueue = operation({
     const options = { maxAttempts, runAt: runAt === undefined ? undefined : readRunAt(runAt) }
     const job = await database.transaction(async (transaction) => {
       const id = await queue.enqueue(type, payload, transaction, options)
-      const action = 'jobs.enqueue'
-      await recordAudit(transaction, { actor: 'admin', action, target: id, detail: { type }, origin })
+      await recordAdminAction(transaction, 'jobs.enqueue', id, origin, { type })
       const added = await findJob(transaction, id)
       if (added === undefined) throw new Error('the job was not added')
       return added
@@ -191,8 +190,7 @@ async function change(
     if (job === undefined) {
       throw (await findJob(transaction, id)) === undefined ? jobErrors.jobNotFound() : refusal(id)
     }
-    const detail = { type: job.type }
-    await recordAudit(transaction, { actor: 'admin', action, target: job.id, detail, origin })
+    await recordAdminAction(transaction, action, job.id, origin, { type: job.type })
     return job
   })
 }

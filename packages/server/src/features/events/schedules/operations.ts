@@ -5,7 +5,7 @@ import { checkedByHandler, listOf, refusedWith, uuid } from '../../../http/schem
 import type { JobQueue } from '../../../job-queue.ts'
 import { isStorableText } from '../../../lib/storable-text.ts'
 import { type Static, Type } from '../../../lib/type.ts'
-import { recordAudit } from '../../operations/audit/index.ts'
+import { recordAdminAction } from '../../operations/audit/index.ts'
 import { jobErrors, maxAttemptsSchema, payloadSchema, requireJobType } from '../jobs/index.ts'
 import { parseCronExpression } from './cron-expression.ts'
 import { scheduleErrors } from './errors.ts'
@@ -93,7 +93,11 @@ const create = operation({
       const row = { ...time, name, jobType, payload, maxAttempts, nextRunAt }
       const schedule = await insertSchedule(transaction, row)
       if (schedule === undefined) throw scheduleErrors.scheduleNameTaken()
-      await audit(transaction, 'schedules.create', schedule.id, origin, { name, jobType, ...time })
+      await recordAdminAction(transaction, 'schedules.create', schedule.id, origin, {
+        name,
+        jobType,
+        ...time,
+      })
       return schedule
     })
   },
@@ -126,7 +130,7 @@ const remove = operation({
     await database.transaction(async (transaction) => {
       const name = await deleteSchedule(transaction, id)
       if (name === undefined) throw scheduleErrors.scheduleNotFound()
-      await audit(transaction, 'schedules.delete', id, origin, { name })
+      await recordAdminAction(transaction, 'schedules.delete', id, origin, { name })
     })
   },
 })
@@ -190,7 +194,7 @@ async function change(
       // A run that is due is not lost by a change of the payload.
       nextRunAt: next.enabled && isTimeKept ? stored.nextRunAt : nextRunAt,
     })
-    await audit(transaction, action, stored.id, origin, { name: stored.name, ...changes })
+    await recordAdminAction(transaction, action, stored.id, origin, { name: stored.name, ...changes })
     return updated
   })
 }
@@ -212,14 +216,4 @@ async function findNext(
 /** @throws AppError immutable_schedule_field */
 function requireSame(field: string, value: string | number | undefined, stored: string | number): void {
   if (value !== undefined && value !== stored) throw scheduleErrors.immutableScheduleField(field)
-}
-
-async function audit(
-  database: Queryable,
-  action: string,
-  target: string,
-  origin: RequestOrigin,
-  detail: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  await recordAudit(database, { actor: 'admin', action, target, detail, origin })
 }

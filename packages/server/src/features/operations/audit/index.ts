@@ -10,7 +10,7 @@ import { deleteAudit } from './entry.ts'
 import { auditOperations } from './operations.ts'
 
 export { type AuditEntry, type AuditFilter, auditedOperations, listAudit } from './entry.ts'
-export { type NewAuditEntry, recordAudit } from './record.ts'
+export { type NewAuditEntry, recordAdminAction, recordAudit } from './record.ts'
 
 export interface AuditDeps {
   readonly config: AuditConfig

@@ -26,3 +26,14 @@ export async function recordAudit(
     values (${actor}, ${action}, ${target ?? null}, ${JSON.stringify(detail)}::jsonb,
       ${origin?.address ?? null}, ${origin?.requestId ?? null})`)
 }
+
+/** Records what an administrator did by a request; call it in the transaction of the act itself. */
+export async function recordAdminAction(
+  database: Queryable,
+  action: string,
+  target: string,
+  origin: RequestOrigin,
+  detail: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  await recordAudit(database, { actor: 'admin', action, target, detail, origin })
+}

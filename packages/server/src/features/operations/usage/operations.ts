@@ -3,7 +3,7 @@ import { ok, operation } from '../../../http/operation.ts'
 import { limitParameter, offsetParameter } from '../../../http/requests/filters.ts'
 import { checkedByHandler, choice, component, refusedWith, timestamp, uuid } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
-import { recordAudit } from '../audit/index.ts'
+import { recordAdminAction } from '../audit/index.ts'
 import { usageErrors } from './errors.ts'
 import { invalidChoice, readGranularity, readOrder, sortKeys } from './parameters.ts'
 import { isPlan } from './plans.ts'
@@ -229,8 +229,7 @@ const setPlan = operation({
     if (!isPlan(deps.plans, plan)) throw usageErrors.unknownPlan(plan)
     await deps.database.transaction(async (transaction) => {
       if (!(await queries.updatePlan(transaction, target, plan))) throw usageErrors.tenantNotFound()
-      const action = 'usage.set_plan'
-      await recordAudit(transaction, { actor: 'admin', action, target, detail: { plan }, origin })
+      await recordAdminAction(transaction, 'usage.set_plan', target, origin, { plan })
     })
     return await reportLimits(deps, target, {})
   },

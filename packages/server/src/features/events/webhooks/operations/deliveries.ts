@@ -10,6 +10,7 @@ import {
 import { component, isTotalEstimated, pageOf, readPage, refusedWith, uuid } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 import { uuidPattern } from '../../../../lib/uuid.ts'
+import { recordAdminAction } from '../../../operations/audit/index.ts'
 import {
   countDeliveries,
   getDelivery,
@@ -22,7 +23,7 @@ import { enqueueAgain, replayChoices } from '../enqueue.ts'
 import { webhookErrors } from '../errors.ts'
 import { readSecret } from '../fields.ts'
 import { getReceiver, getWebhook, noteReplay } from '../webhook.ts'
-import { audit, common, id, item, readAllowedUrl, requiredUrl, seal, type WebhookDeps } from './webhooks.ts'
+import { common, id, item, readAllowedUrl, requiredUrl, seal, type WebhookDeps } from './webhooks.ts'
 
 const deliveriesPath = `${item}/deliveries`
 const deliveryPath = `${deliveriesPath}/:deliveryId`
@@ -101,7 +102,7 @@ const replay = operation({
     const delivery = await getDelivery(database, id, deliveryId)
     const { eventId, requestBody: body } = delivery
     const receiver = await getReceiver(database, id)
-    await audit(database, 'webhooks.replay', id, origin, { deliveryId, eventId })
+    await recordAdminAction(database, 'webhooks.replay', id, origin, { deliveryId, eventId })
     return await insertReplay(database, delivery, await send({ ...receiver, id: eventId, body }))
   },
 })
@@ -125,7 +126,7 @@ const tryDelivery = operation({
     const { eventId, requestBody } = await getDelivery(deps.database, id, deliveryId)
     const url = readAllowedUrl(deps, body.url)
     const secret = readSecret(body.secret ?? null)
-    await audit(deps.database, 'webhooks.try', id, origin, { deliveryId, eventId, url })
+    await recordAdminAction(deps.database, 'webhooks.try', id, origin, { deliveryId, eventId, url })
     // Under an id of its own, as secrets are sealed for one receiver.
     const webhookId = randomUUID()
     const { headers: _, ...outcome } = await deps.send({
@@ -198,7 +199,7 @@ const replayRange = operation({
       const since = from?.toISOString() ?? null
       const until = to?.toISOString() ?? null
       const detail = { which, since, until, queued: found.count }
-      await audit(transaction, 'webhooks.replay_range', id, origin, detail)
+      await recordAdminAction(transaction, 'webhooks.replay_range', id, origin, detail)
       return found
     })
     if (!isDryRun) onQueued()

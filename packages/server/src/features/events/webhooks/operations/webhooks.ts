@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import type { Queryable, SystemDatabase } from '../../../../database/system-database.ts'
+import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { created, noContent, ok, operation } from '../../../../http/operation.ts'
 import type { Outbound } from '../../../../http/outbound.ts'
-import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
 import { checkedByHandler, nullable, refusedWith, uuid } from '../../../../http/schemas.ts'
 import type { SecretBox } from '../../../../lib/secret-box.ts'
 import { Type } from '../../../../lib/type.ts'
-import { recordAudit } from '../../../operations/audit/index.ts'
+import { recordAdminAction } from '../../../operations/audit/index.ts'
 import type { Interests } from '../../outbox/index.ts'
 import { WebhookTrial } from '../delivery.ts'
 import { webhookErrors } from '../errors.ts'
@@ -115,7 +114,7 @@ const create = operation({
     }
     const webhook = await database.transaction(async (transaction) => {
       const stored = await insertWebhook(transaction, id, input)
-      await audit(transaction, 'webhooks.create', id, origin, describe(stored))
+      await recordAdminAction(transaction, 'webhooks.create', id, origin, describe(stored))
       return stored
     })
     await interests.settled()
@@ -167,7 +166,7 @@ const update = operation({
       const options = { isResumed: enabled === true, isSecretReplaced: isReplaced(before.secret) }
       const stored = await updateWebhook(transaction, id, { ...before, ...changes }, options)
       const detail = { ...describe(stored), changed: Object.keys(changes) }
-      await audit(transaction, 'webhooks.update', id, origin, detail)
+      await recordAdminAction(transaction, 'webhooks.update', id, origin, detail)
       return stored
     })
     await interests.settled()
@@ -186,7 +185,7 @@ const remove = operation({
   async handle({ database, interests }: WebhookDeps, { params: { id }, origin }) {
     await database.transaction(async (transaction) => {
       const { url } = await deleteWebhook(transaction, id)
-      await audit(transaction, 'webhooks.delete', id, origin, { url })
+      await recordAdminAction(transaction, 'webhooks.delete', id, origin, { url })
     })
     await interests.refresh()
   },
@@ -203,7 +202,7 @@ const test = operation({
   success: ok(WebhookTrial),
   async handle({ database, send }: WebhookDeps, { params: { id }, origin }) {
     const receiver = await getReceiver(database, id)
-    await audit(database, 'webhooks.test', id, origin)
+    await recordAdminAction(database, 'webhooks.test', id, origin)
     const record = { message: `Test of webhook ${id}` }
     const body = JSON.stringify({ action: 'test', table: '_basalt_test', record })
     const { success, statusCode, durationMs, error } = await send({ ...receiver, id: randomUUID(), body })
@@ -232,14 +231,4 @@ export function seal(
 /** Returns everything but the secret, for the audit. */
 function describe({ url, hasSecret, events, tables, enabled }: Webhook) {
   return { url, hasSecret, events, tables, enabled }
-}
-
-export async function audit(
-  database: Queryable,
-  action: string,
-  target: string,
-  origin: RequestOrigin,
-  detail: Readonly<Record<string, unknown>> = {},
-): Promise<void> {
-  await recordAudit(database, { actor: 'admin', action, target, detail, origin })
 }
