@@ -3817,7 +3817,7 @@ export type Webhook = {
   readonly id: string
   readonly url: string
   readonly hasSecret: boolean
-  readonly events: ReadonlyArray<string>
+  readonly events: ReadonlyArray<'create' | 'update' | 'delete' | 'truncate'>
   readonly tables: ReadonlyArray<string>
   readonly enabled: boolean
   /** When the server stopped sending by itself; `enabled` is false then. */

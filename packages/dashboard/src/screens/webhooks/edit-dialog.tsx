@@ -9,7 +9,7 @@ import { FormDialog } from '../../ui/form-dialog.tsx'
 import { Notice } from '../../ui/layout.tsx'
 import { createWebhook, updateWebhook, type Webhook } from './api.ts'
 
-const actions = ['create', 'update', 'delete']
+const actions = ['create', 'update', 'delete'] as const
 
 /** A new webhook, or a change of one. A secret that was made here is shown once. */
 export function EditDialog({
@@ -20,7 +20,7 @@ export function EditDialog({
   readonly onClose: () => void
 }) {
   const [url, setUrl] = useState(webhook?.url ?? '')
-  const [events, setEvents] = useState<readonly string[]>(webhook?.events ?? actions)
+  const [events, setEvents] = useState<Webhook['events']>(webhook?.events ?? actions)
   const [tables, setTables] = useState(webhook?.tables.join(', ') ?? '')
   const [isSigned, setSigned] = useState(webhook === undefined)
   const [shown, setShown] = useState<string>()

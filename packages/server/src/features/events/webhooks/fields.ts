@@ -1,7 +1,7 @@
 import { isStorableText } from '../../../lib/storable-text.ts'
 import { isBrokenSecret } from '../../../lib/webhook-signature.ts'
 import { webhookErrors } from './errors.ts'
-import { actions, recordActions } from './webhook.ts'
+import { actions, recordActions, type Webhook } from './webhook.ts'
 
 const urlLimit = 2048
 export const secretLimit = 1024
@@ -37,14 +37,18 @@ export function readSecret(text: string | null): string | undefined {
 }
 
 /** Returns the events of records for an empty list. @throws AppError invalid_webhook */
-export function readEvents(events: readonly string[]): string[] {
-  const wrong = events.find((event) => !actions.some((action) => action === event))
+export function readEvents(events: readonly string[]): Webhook['events'] {
+  const wrong = events.find((event) => !isAction(event))
   if (wrong !== undefined) {
     throw webhookErrors.invalidWebhook(
       `invalid event: ${wrong} (must be create, update, delete, or truncate)`,
     )
   }
-  return events.length === 0 ? [...recordActions] : [...new Set(events)]
+  return events.length === 0 ? recordActions : [...new Set(events.filter(isAction))]
+}
+
+function isAction(event: string): event is Webhook['events'][number] {
+  return actions.some((action) => action === event)
 }
 
 /** Tables need not exist yet. @throws AppError invalid_webhook */

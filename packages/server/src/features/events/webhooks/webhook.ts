@@ -1,6 +1,6 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { type Answered, component, nullable, timestamp } from '../../../http/schemas.ts'
+import { type Answered, choice, component, nullable, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { webhookErrors } from './errors.ts'
 
@@ -14,7 +14,7 @@ export const Webhook = component(
     id: Type.String(),
     url: Type.String(),
     hasSecret: Type.Boolean(),
-    events: Type.Array(Type.String()),
+    events: Type.Array(choice(actions)),
     tables: Type.Array(Type.String({ description: 'Empty: all tables.' })),
     enabled: Type.Boolean(),
     pausedAt: nullable(timestamp, {
