@@ -2,7 +2,7 @@ import { parseDay, parseInstant } from '../../lib/instant.ts'
 import { Type } from '../../lib/type.ts'
 import { isUuid } from '../../lib/uuid.ts'
 import { httpErrors } from '../errors/errors.ts'
-import { choice, refusedWith, uuid } from '../schemas.ts'
+import { checkedByHandler, choice, refusedWith, uuid } from '../schemas.ts'
 
 /**
  * Parameters of lists and reports. As schemas they are checked and read before the handler; the functions read texts of
@@ -42,9 +42,10 @@ export const instantParameter = Type.Optional(
 /** Returns the parameter `limit`: what the API document says of it, and how the handler reads it. */
 export function limitParameter(fallback: number, most: number) {
   const invalid = () => httpErrors.invalidListParameter('limit', '')
-  const description = `${fallback} unless given, ${most} at most.`
+  // A larger one counts as the largest.
+  const documented = checkedByHandler({ maximum: most, default: fallback }, Type.Integer({ minimum: 1 }))
   return {
-    schema: Type.Optional(refusedWith({ invalid }, Type.Integer({ minimum: 1, description }))),
+    schema: Type.Optional(refusedWith({ invalid }, documented)),
     read: (limit: number = fallback) => Math.min(limit, most),
   }
 }
@@ -53,7 +54,7 @@ export function limitParameter(fallback: number, most: number) {
 export const offsetParameter = Type.Optional(
   refusedWith(
     { invalid: () => httpErrors.invalidListParameter('offset', '') },
-    Type.Integer({ minimum: 0, description: '0 unless given.' }),
+    checkedByHandler({ maximum: 999_999_999_999_999, default: 0 }, Type.Integer({ minimum: 0 })),
   ),
 )
 

@@ -1,5 +1,6 @@
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { created, ok, operation } from '../../../http/operation.ts'
+import { offsetParameter } from '../../../http/requests/filters.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { checkedByHandler, choice, listOf, refusedWith, uuid } from '../../../http/schemas.ts'
 import type { JobQueue } from '../../../job-queue.ts'
@@ -41,15 +42,10 @@ const list = operation({
     limit: Type.Optional(
       refusedWith(
         { invalid: jobErrors.invalidJobLimit },
-        Type.Integer({ minimum: 1, description: '50 unless given, 500 at most.' }),
+        checkedByHandler({ maximum: 500, default: 50 }, Type.Integer({ minimum: 1 })),
       ),
     ),
-    offset: Type.Optional(
-      refusedWith(
-        { invalid: jobErrors.invalidJobOffset },
-        Type.Integer({ minimum: 0, description: '0 unless given.' }),
-      ),
-    ),
+    offset: refusedWith({ invalid: jobErrors.invalidJobOffset }, offsetParameter),
   }),
   success: ok(listOf(Job)),
   async handle({ database }: JobDeps, { query: { limit = 50, offset = 0, ...filter } }) {

@@ -7,7 +7,15 @@ import {
   limitParameter,
   readTimeRange,
 } from '../../../../http/requests/filters.ts'
-import { component, isTotalEstimated, pageOf, readPage, refusedWith, uuid } from '../../../../http/schemas.ts'
+import {
+  checkedByHandler,
+  component,
+  isTotalEstimated,
+  pageOf,
+  readPage,
+  refusedWith,
+  uuid,
+} from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 import { uuidPattern } from '../../../../lib/uuid.ts'
 import { recordAdminAction } from '../../../operations/audit/index.ts'
@@ -45,12 +53,15 @@ const list = operation({
   params,
   query: Type.Object({
     page: Type.Optional(
-      refusedWith(wrong('page: expected an integer'), Type.Integer({ description: 'From 1.' })),
+      refusedWith(
+        wrong('page: expected an integer'),
+        checkedByHandler({ minimum: 1, maximum: 1_000_000 }, Type.Integer()),
+      ),
     ),
     perPage: Type.Optional(
       refusedWith(
         wrong('perPage: expected an integer'),
-        Type.Integer({ description: '20 unless given, 100 at most.' }),
+        checkedByHandler({ minimum: 1, maximum: 100, default: 20 }, Type.Integer()),
       ),
     ),
     failed_only: Type.Optional(
