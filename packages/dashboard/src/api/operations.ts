@@ -606,7 +606,6 @@ export type AppsUpdateInput = {
 
 export type AuditEntry = {
   readonly id: string
-  /** RFC 3339, UTC. */
   readonly timestamp: string
   readonly actor: string
   readonly action: string
@@ -699,7 +698,6 @@ export type BatchOperationAcross = {
 export type BillingEvent = {
   readonly id: string
   readonly type: string
-  /** RFC 3339, UTC. */
   readonly happened_at: string
   /** Of a checkout. */
   readonly app_id: string | null
@@ -709,7 +707,6 @@ export type BillingEvent = {
   readonly plan: string | null
   /** According to the event. */
   readonly status: string | null
-  /** RFC 3339, UTC. */
   readonly received_at: string
 }
 
@@ -886,7 +883,6 @@ export type DatabaseState = {
   readonly version: string
   readonly isEmbedded: boolean
   readonly sizeBytes: number
-  /** RFC 3339, UTC. */
   readonly startedAt: string
   /** Of all clients. */
   readonly connections: number
@@ -1107,11 +1103,9 @@ export type EventDetail = {
       readonly error: string | null
       /** Its first 2,000 characters. */
       readonly responseBody: string | null
-      /** RFC 3339, UTC. */
       readonly deliveredAt: string
     }>
     readonly next: {
-      /** RFC 3339, UTC. */
       readonly dueAt: string
       /** That have ended. */
       readonly attempts: number
@@ -1129,7 +1123,6 @@ export type EventDetail = {
     readonly record: 'complete' | 'pending' | 'incomplete'
     readonly sent: ReadonlyArray<{
       readonly node: string
-      /** RFC 3339, UTC. */
       readonly recordedAt: string
       /** Streams that were sent it. */
       readonly sent: number
@@ -1161,7 +1154,6 @@ export type EventDetail = {
     readonly attempts: number
     readonly maxAttempts: number
     readonly lastError: string | null
-    /** RFC 3339, UTC. */
     readonly runAt: string
     readonly finishedAt: string | null
   }>
@@ -1315,17 +1307,13 @@ export type Job = {
   readonly runAt: string
   /** Of a running job: when another worker takes it unless its own renews the lease. */
   readonly leaseUntil?: string | undefined
-  /** RFC 3339, UTC. */
   readonly lastRunAt?: string | undefined
   /** The schedule it comes from. */
   readonly scheduleId?: string | undefined
-  /** RFC 3339, UTC. */
   readonly createdAt: string
-  /** RFC 3339, UTC. */
   readonly updatedAt: string
   /** When it completed or failed. */
   readonly completedAt?: string | undefined
-  /** RFC 3339, UTC. */
   readonly canceledAt?: string | undefined
 }
 
@@ -1389,7 +1377,6 @@ export type ListedEvent = {
 }
 
 export type LogEntry = {
-  /** RFC 3339, UTC. */
   readonly time: string
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal'
   readonly message: string
@@ -1403,7 +1390,6 @@ export type LogEntry = {
 
 export type LoggedRequest = {
   readonly id: string
-  /** RFC 3339, UTC. */
   readonly timestamp: string
   readonly method: string
   readonly path: string
@@ -2402,11 +2388,8 @@ export type Schedule = {
   readonly maxAttempts: number
   /** null while disabled. */
   readonly nextRunAt: string | null
-  /** RFC 3339, UTC. */
   readonly lastRunAt?: string | undefined
-  /** RFC 3339, UTC. */
   readonly createdAt: string
-  /** RFC 3339, UTC. */
   readonly updatedAt: string
 }
 
@@ -3650,7 +3633,6 @@ export type UsageTrendsResult = {
   readonly metric: string
   readonly granularity: string
   readonly items: ReadonlyArray<{
-    /** RFC 3339, UTC. */
     readonly timestamp: string
     readonly value: number
   }>
@@ -3823,9 +3805,7 @@ export type Webhook = {
   /** When the server stopped sending by itself; `enabled` is false then. */
   readonly pausedAt: string | null
   readonly pausedReason: string | null
-  /** RFC 3339, UTC. */
   readonly createdAt: string
-  /** RFC 3339, UTC. */
   readonly updatedAt: string
 }
 
@@ -3844,7 +3824,6 @@ export type WebhookDelivery = {
   readonly requestBody: string
   /** Its first 64 KiB. */
   readonly responseBody?: string | undefined
-  /** RFC 3339, UTC. */
   readonly deliveredAt: string
 }
 
@@ -3892,7 +3871,6 @@ export type WebhooksReplayRangeInput = {
   readonly until?: string | undefined
   /** `nextCursor` of the request before: continues where it ended. */
   readonly cursor?: string | undefined
-  /** 1000 unless given, 10000 at most. */
   readonly limit?: number | undefined
   /** true: only counts them. */
   readonly dryRun?: boolean | undefined
