@@ -159,6 +159,9 @@ export const uuid = document(Type.String({ pattern: uuidPattern }), {
   keywords: { format: 'uuid', pattern: undefined },
 })
 
+/** Confirmation in words. */
+export const Message = component('Message', Type.Object({ message: Type.String() }))
+
 /** List of all items, with their number. */
 export function listOf<Item extends TSchema>(item: Item) {
   return componentOf(item, 'List', Type.Object({ items: Type.Array(item), count: Type.Integer() }))
