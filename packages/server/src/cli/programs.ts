@@ -1,6 +1,7 @@
 import { Command } from 'commander'
-import { ApiKeyService } from '../features/identity/api-keys/index.ts'
-import { AppService } from '../features/identity/apps/index.ts'
+import type { SystemDatabase } from '../database/system-database.ts'
+import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../features/identity/api-keys/index.ts'
+import { createApp, deleteApp, listApps } from '../features/identity/apps/index.ts'
 import { AppError, OperatorError } from '../lib/errors.ts'
 import { commandActor } from './admin-session.ts'
 import {
@@ -16,9 +17,10 @@ import { withDatabase } from './with-database.ts'
 
 const by = { actor: commandActor } as const
 
-interface Services {
-  readonly apps: AppService
-  readonly keys: ApiKeyService
+/** Dependencies of the changes of apps and keys. Nodes notice changes by themselves. */
+interface Deps {
+  readonly database: SystemDatabase
+  readonly onChange: () => void
 }
 
 /** `basalt apps`: what programs belong to. */
@@ -37,20 +39,21 @@ export function appsCommands(terminal: Terminal): Command {
   return new Command('apps')
     .description('apps, which API keys belong to and are limited by')
     .addCommand(
-      answering(terminal, list, async ({ apps }) => {
-        const items = await readAll((page) => apps.list({ page, perPage: 100 }))
+      answering(terminal, list, async ({ database }) => {
+        const items = await readAll((page) => listApps(database, { page, perPage: 100 }))
         const rows = items.map((app) => [
           app.id,
           app.name,
           app.rateLimitRps === 0 ? '' : `${app.rateLimitRps} in ${app.rateLimitWindowSeconds} s`,
-          app.createdAt,
+          textOf(app.createdAt),
         ])
         return { json: items, text: formatTable(['id', 'name', 'limit', 'created'], rows) }
       }),
     )
     .addCommand(
-      answering(terminal, create, async ({ apps }, [name], options) => {
-        const app = await apps.create(
+      answering(terminal, create, async (deps, [name], options) => {
+        const app = await createApp(
+          deps,
           {
             name,
             description: options.description ?? '',
@@ -64,8 +67,8 @@ export function appsCommands(terminal: Terminal): Command {
       }),
     )
     .addCommand(
-      answering(terminal, remove, async ({ apps }, [id]) => {
-        await apps.delete(id, by)
+      answering(terminal, remove, async (deps, [id]) => {
+        await deleteApp(deps, id, by)
         return { json: { deleted: id }, text: '' }
       }),
     )
@@ -91,8 +94,8 @@ export function keysCommands(terminal: Terminal): Command {
   return new Command('keys')
     .description('API keys, which programs present as bearer tokens')
     .addCommand(
-      answering(terminal, list, async ({ keys }) => {
-        const items = await readAll((page) => keys.list({ page, perPage: 100 }))
+      answering(terminal, list, async ({ database }) => {
+        const items = await readAll((page) => listApiKeys(database, { page, perPage: 100 }))
         const rows = items.map((key) => [
           key.id,
           key.name,
@@ -100,16 +103,17 @@ export function keysCommands(terminal: Terminal): Command {
           key.scope,
           key.allowedTables.join(', '),
           key.actions.join(', '),
-          key.lastUsedAt,
-          key.revokedAt === null ? key.expiresAt : `revoked ${key.revokedAt}`,
+          textOf(key.lastUsedAt),
+          key.revokedAt === null ? textOf(key.expiresAt) : `revoked ${textOf(key.revokedAt)}`,
         ])
         const names = ['id', 'name', 'begins with', 'scope', 'tables', 'actions', 'last used', 'ends']
         return { json: items, text: formatTable(names, rows) }
       }),
     )
     .addCommand(
-      answering(terminal, create, async ({ keys }, [name], options) => {
-        const made = await keys.create(
+      answering(terminal, create, async (deps, [name], options) => {
+        const made = await createApiKey(
+          deps,
           {
             name,
             userId: options.user ?? '',
@@ -125,14 +129,14 @@ export function keysCommands(terminal: Terminal): Command {
       }),
     )
     .addCommand(
-      answering(terminal, rotate, async ({ keys }, [id], { grace }) => {
-        const made = await keys.rotate(id, readInteger('--grace', grace), by)
+      answering(terminal, rotate, async (deps, [id], { grace }) => {
+        const made = await rotateApiKey(deps, id, readInteger('--grace', grace), by)
         return { json: made, text: `${made.key}\n` }
       }),
     )
     .addCommand(
-      answering(terminal, revoke, async ({ keys }, [id]) => {
-        await keys.revoke(id, by)
+      answering(terminal, revoke, async (deps, [id]) => {
+        await revokeApiKey(deps, id, by)
         return { json: { revoked: id }, text: '' }
       }),
     )
@@ -149,7 +153,7 @@ interface Result {
 function answering(
   terminal: Terminal,
   command: Command,
-  work: (services: Services, operands: readonly [string], options: Options) => Promise<Result>,
+  work: (deps: Deps, operands: readonly [string], options: Options) => Promise<Result>,
 ): Command {
   command.option('--json', 'print JSON')
   return withConfigFlags(command).action(async () => {
@@ -158,12 +162,8 @@ function answering(
     const purpose = `basalt ${command.parent?.name() ?? ''} ${command.name()}`
     try {
       await withDatabase(config, purpose, async ({ system }) => {
-        // Nodes notice by themselves.
-        const services = {
-          apps: new AppService(system, () => undefined),
-          keys: new ApiKeyService(system, () => undefined),
-        }
-        const { json, text } = await work(services, [command.args[0] ?? ''], options)
+        const deps = { database: system, onChange: () => undefined }
+        const { json, text } = await work(deps, [command.args[0] ?? ''], options)
         if (options.json === true) printJson(terminal, json)
         else print(terminal, text)
       })
@@ -182,6 +182,11 @@ async function readAll<Item>(
     items.push(...answer.items)
     if (page >= answer.totalPages) return items
   }
+}
+
+/** Returns a point in time as RFC 3339 writes it. */
+function textOf(at: Date | string | null): string | null {
+  return at instanceof Date ? at.toISOString() : at
 }
 
 function readNames(text = ''): string[] {

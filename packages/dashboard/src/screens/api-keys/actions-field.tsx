@@ -7,7 +7,7 @@ export const actions = [
   { name: 'push:send', label: 'Send push notifications' },
 ] as const
 
-type Action = (typeof actions)[number]['name']
+export type Action = (typeof actions)[number]['name']
 
 interface ActionsFieldProps<Other extends string> {
   readonly legend: string

@@ -3,7 +3,7 @@ import { useAction } from '../../api/queries.ts'
 import { Select, TextField } from '../../ui/field.tsx'
 import { FormDialog } from '../../ui/form-dialog.tsx'
 import { UserPicker } from '../users/user-picker.tsx'
-import { ActionsField } from './actions-field.tsx'
+import { type Action, ActionsField } from './actions-field.tsx'
 import { type CreatedKey, createKey, type KeyFilter, type NewKey } from './api.ts'
 
 const scopes = [
@@ -29,7 +29,7 @@ export function CreateKeyDialog({ userId: givenUser, appId, onClose, onCreated }
   const [name, setName] = useState('')
   const [userId, setUserId] = useState(givenUser ?? '')
   const [scope, setScope] = useState<(typeof scopes)[number]['value']>('readonly')
-  const [actions, setActions] = useState<readonly string[]>([])
+  const [actions, setActions] = useState<readonly Action[]>([])
   const [tables, setTables] = useState('')
   const [lifetime, setLifetime] = useState<(typeof lifetimes)[number]['value']>('90')
   const create = useAction((key: NewKey) => createKey(key), {

@@ -10,7 +10,7 @@ interface KeyActionsDialogProps {
 }
 
 export function KeyActionsDialog({ apiKey, onClose }: KeyActionsDialogProps) {
-  const [actions, setActions] = useState<readonly string[]>(apiKey.actions)
+  const [actions, setActions] = useState(apiKey.actions)
   const save = useAction(() => updateKey(apiKey.id, { actions: [...actions] }), {
     invalidates: [['api-keys']],
     done: 'Key saved; its actions change within a second.',

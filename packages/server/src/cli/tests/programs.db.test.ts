@@ -23,7 +23,7 @@ test('basalt apps and basalt keys › make what the server accepts, list it and 
   expect([made.code, made.stderr]).toEqual([0, ''])
   const { id: appId } = JSON.parse(made.stdout)
   const apps = await run('apps', 'list')
-  expect(apps.stdout).toMatch(new RegExp(`^${appId}  nightly  100 in 60 s `, 'm'))
+  expect(apps.stdout).toMatch(new RegExp(`^${appId}  nightly  100 in 60 s  [-\\dT:.]+Z$`, 'm'))
   const created = await run(
     'keys',
     'create',

@@ -16,7 +16,7 @@ import {
   requirePassedFactor,
   userIds,
 } from './accounts/index.ts'
-import { ApiKeyService, ApiKeyVerifier, apiKeys } from './api-keys/index.ts'
+import { ApiKeyVerifier, apiKeys } from './api-keys/index.ts'
 import { AppLimiter, apps } from './apps/index.ts'
 import { AuthSettings, authSettings } from './auth-settings/index.ts'
 import { AccountCallers } from './callers/index.ts'
@@ -168,7 +168,8 @@ export function wireIdentity(
       userIds,
       apps({ database, limiter, onChange: forgetPrograms }),
       apiKeys({
-        service: new ApiKeyService(database, forgetApiKeys),
+        database,
+        onChange: forgetApiKeys,
         verifier: apiKeyVerifier,
         lockCaller: lockSelf,
         lockIssuer: lockPassed,

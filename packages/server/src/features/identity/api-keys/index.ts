@@ -1,27 +1,22 @@
 import type { Feature } from '../../../feature.ts'
-import { apiKeyAdminRoutes, type CallerLocks, ownApiKeyRoutes } from './routes.ts'
-import type { ApiKeyService } from './service.ts'
+import { addOperations } from '../../../http/operation.ts'
+import type { ApiKeyDeps } from './change.ts'
+import { apiKeyOperations } from './operations.ts'
 import type { ApiKeyVerifier } from './verifier.ts'
 
+export { listApiKeys, revokeApiKeysOf } from './api-key.ts'
+export { createApiKey } from './create.ts'
 export { apiKeyErrorTable } from './errors.ts'
-export { examineApiKey, revokeApiKeysOf } from './queries.ts'
-export { ApiKeyService } from './service.ts'
+export { examineApiKey } from './opened-key.ts'
+export { revokeApiKey, rotateApiKey } from './operations.ts'
 export { ApiKeyVerifier } from './verifier.ts'
 
-export interface ApiKeysDeps extends CallerLocks {
-  readonly service: ApiKeyService
-  readonly verifier: ApiKeyVerifier
-}
-
 /** API keys: how programs present themselves. */
-export function apiKeys({ service, verifier, ...locks }: ApiKeysDeps): Feature {
+export function apiKeys({ verifier, ...deps }: ApiKeyDeps & { readonly verifier: ApiKeyVerifier }): Feature {
   return {
     name: 'api-keys',
     start: () => verifier.start(),
     stop: () => verifier.stop(),
-    routes(app) {
-      apiKeyAdminRoutes(app, service)
-      ownApiKeyRoutes(app, service, locks)
-    },
+    routes: (app) => addOperations(app, deps, apiKeyOperations),
   }
 }

@@ -5,7 +5,7 @@ import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { TokenVerifier, Verdict } from '../../../http/access/identity.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { describeProgram, OpaqueTokens } from '../opaque-tokens/index.ts'
-import { type OpenedKey, openApiKeys, saveLastUses } from './queries.ts'
+import { type OpenedKey, openApiKeys, saveLastUses } from './opened-key.ts'
 import { apiKeyPrefix } from './token.ts'
 
 /** How often it is written when keys were used. */

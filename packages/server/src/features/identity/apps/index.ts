@@ -1,25 +1,18 @@
-import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
 import type { AppLimiter } from './limiter.ts'
-import { appRoutes } from './routes.ts'
-import { AppService } from './service.ts'
+import { type AppDeps, appOperations } from './operations.ts'
 
+export { listApps } from './app.ts'
 export { appErrorTable } from './errors.ts'
 export { AppLimiter } from './limiter.ts'
-export { type Actor, AppService } from './service.ts'
-
-export interface AppsDeps {
-  readonly database: SystemDatabase
-  readonly limiter: AppLimiter
-  /** After a change of an app: keys in memory carry its limit. */
-  readonly onChange: () => void
-}
+export { createApp, deleteApp } from './operations.ts'
 
 /** Apps: what programs belong to, and are limited and counted by. */
-export function apps({ database, limiter, onChange }: AppsDeps): Feature {
+export function apps({ limiter, ...deps }: AppDeps & { readonly limiter: AppLimiter }): Feature {
   return {
     name: 'apps',
-    routes: (app) => appRoutes(app, new AppService(database, onChange)),
+    routes: (app) => addOperations(app, deps, appOperations),
     stop: () => limiter.stop(),
   }
 }

@@ -4,7 +4,7 @@ import { createApiKey } from '../../../../../test/api-keys.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 import { hashToken } from '../../../../lib/tokens.ts'
-import { openApiKeys } from '../../api-keys/queries.ts'
+import { openApiKeys } from '../../api-keys/opened-key.ts'
 import { TokenLookups } from '../lookups.ts'
 
 let app: TestApp
