@@ -1,64 +1,55 @@
 import type { Feature } from '../../../feature.ts'
-import { originOf } from '../../../http/requests/request-origin.ts'
-import { bearerSecurity, component, responses } from '../../../http/schemas.ts'
+import { addOperations, ok, operation } from '../../../http/operation.ts'
+import { component } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { authSettingsErrors } from './errors.ts'
-import { type AuthSettings, pickToggles, toggleNames } from './settings.ts'
+import { type AuthSettings, AuthToggles } from './settings.ts'
 
 export { authSettingsErrorTable } from './errors.ts'
-export { AuthSettings, type AuthToggles } from './settings.ts'
+export { AuthSettings } from './settings.ts'
 
-const toggles = component(
-  'AuthSettings',
-  Type.Object(Object.fromEntries(toggleNames.map((name) => [name, Type.Boolean()]))),
-)
-const partialToggles = component(
-  'AuthSettingsUpdate',
-  Type.Object(Object.fromEntries(toggleNames.map((name) => [name, Type.Optional(Type.Boolean())]))),
-)
+/** Undefined without auth. */
+type Settings = AuthSettings | undefined
 
-/** `/api/admin/auth-settings`: which ways to sign in are open. @param inForce undefined without auth */
-export function authSettings(inForce: AuthSettings | undefined): Feature {
-  const requireSettings = () => {
-    if (inForce === undefined) throw authSettingsErrors.authDisabled()
-    return inForce
-  }
+/** Part of every description below. */
+const common = {
+  guard: 'admin',
+  permission: 'owner',
+  tag: 'admin',
+  path: '/api/admin/auth-settings',
+  success: ok(AuthToggles),
+} as const
+
+const get = operation({
+  ...common,
+  id: 'authSettings.get',
+  method: 'GET',
+  summary: 'Get which ways to sign in are open',
+  handle: (settings: Settings) => requireSettings(settings).current,
+})
+
+const replace = operation({
+  ...common,
+  id: 'authSettings.replace',
+  method: 'PUT',
+  summary: 'Open and close ways to sign in',
+  description: 'Replaces all switches: one that is left out is switched off.',
+  body: component('AuthSettingsUpdate', Type.Partial(AuthToggles)),
+  handle: (settings: Settings, { body, origin }) => requireSettings(settings).replace(body, origin),
+})
+
+const update = { ...replace, id: 'authSettings.update', method: 'PATCH' } as const
+
+/** `/api/admin/auth-settings`: which ways to sign in are open. @param settings undefined without auth */
+export function authSettings(settings: Settings): Feature {
   return {
     name: 'auth-settings',
-    routes(app) {
-      const common = { tags: ['admin'], security: bearerSecurity, response: responses({ 200: toggles }) }
-      app.get(
-        '/api/admin/auth-settings',
-        {
-          config: { guard: 'admin', operation: 'authSettings.get' },
-          schema: { ...common, summary: 'Which ways to sign in are open' },
-        },
-        async (_request, reply) => reply.send(requireSettings().current),
-      )
-      for (const method of ['PATCH', 'PUT'] as const) {
-        app.route({
-          method,
-          url: '/api/admin/auth-settings',
-          config: {
-            guard: 'admin',
-            operation: method === 'PUT' ? 'authSettings.replace' : 'authSettings.update',
-          },
-          schema: {
-            ...common,
-            summary: 'Open and close ways to sign in',
-            description: 'Replaces all switches: one that is left out is switched off.',
-            body: partialToggles,
-          },
-          async handler(request, reply) {
-            const given = request.body as Readonly<Partial<Record<string, boolean>>>
-            const replaced = await requireSettings().replace(
-              pickToggles((name) => given[name] === true),
-              originOf(request),
-            )
-            return reply.send(replaced)
-          },
-        })
-      }
-    },
+    routes: (app) => addOperations(app, settings, [get, replace, update]),
   }
+}
+
+/** @throws AppError auth_disabled */
+function requireSettings(settings: Settings): AuthSettings {
+  if (settings === undefined) throw authSettingsErrors.authDisabled()
+  return settings
 }

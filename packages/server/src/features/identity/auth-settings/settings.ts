@@ -2,20 +2,25 @@ import type { Notifications, WatchHandle } from '../../../database/notifications
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
+import { type Answered, component } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 
-/** The ways to sign in that can be switched at run time. */
-export const toggleNames = [
-  'magic_link_enabled',
-  'sms_enabled',
-  'email_mfa_enabled',
-  'anonymous_auth_enabled',
-  'totp_enabled',
-  'webauthn_enabled',
-] as const
+/** Switches of the ways to sign in, at run time. */
+export const AuthToggles = component(
+  'AuthSettings',
+  Type.Object({
+    magic_link_enabled: Type.Boolean(),
+    sms_enabled: Type.Boolean(),
+    email_mfa_enabled: Type.Boolean(),
+    anonymous_auth_enabled: Type.Boolean(),
+    totp_enabled: Type.Boolean(),
+    webauthn_enabled: Type.Boolean(),
+  }),
+)
+export type AuthToggles = Answered<typeof AuthToggles>
 
-export type AuthToggles = Readonly<Record<(typeof toggleNames)[number], boolean>>
-
+const toggleNames = Object.keys(AuthToggles.properties) as readonly (keyof AuthToggles)[]
 const key = 'auth'
 const topic = 'auth_settings'
 
@@ -44,8 +49,9 @@ export class AuthSettings {
     return this.#current
   }
 
-  /** Replaces all switches. */
-  async replace(toggles: AuthToggles, origin: RequestOrigin): Promise<AuthToggles> {
+  /** Replaces all switches; one that is left out is switched off. */
+  async replace(on: Partial<AuthToggles>, origin: RequestOrigin): Promise<AuthToggles> {
+    const toggles = pickToggles((name) => on[name] === true)
     await this.#database.transaction(async (transaction) => {
       await transaction.count(sql`
         insert into basalt.settings (key, value) values (${key}, ${JSON.stringify(toggles)}::jsonb)
@@ -73,6 +79,6 @@ export class AuthSettings {
   }
 }
 
-export function pickToggles(isOn: (name: keyof AuthToggles) => boolean): AuthToggles {
+function pickToggles(isOn: (name: keyof AuthToggles) => boolean): AuthToggles {
   return Object.fromEntries(toggleNames.map((name) => [name, isOn(name)])) as unknown as AuthToggles
 }
