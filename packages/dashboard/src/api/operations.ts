@@ -227,26 +227,26 @@ export type AccessTakeApartInput = {
 
 export type AccountsChangePasswordInput = {
   readonly currentPassword?: string | undefined
-  /** At least `auth.min_password_length` characters. */
+  /** At least `auth.min_password_length` characters, 8 unless set. */
   readonly newPassword: string
 }
 
 export type AccountsConfirmMagicLinkInput = {
-  /** What the link carries. */
+  /** Token of the link. */
   readonly token: string
 }
 
 export type AccountsConfirmMagicLinkResult = Authentication | PendingAuthentication
 
 export type AccountsConfirmPasswordResetInput = {
-  /** What the link carries. */
+  /** Token of the link. */
   readonly token: string
-  /** At least `auth.min_password_length` characters. */
+  /** At least `auth.min_password_length` characters, 8 unless set. */
   readonly password: string
 }
 
 export type AccountsConfirmSmsCodeInput = {
-  /** The number the code was sent to. */
+  /** International form, such as +12025550123. */
   readonly phone: string
   /** Digits. */
   readonly code: string
@@ -257,45 +257,39 @@ export type AccountsConfirmSmsCodeResult = Authentication | PendingAuthenticatio
 export type AccountsLinkEmailInput = {
   /** One address. */
   readonly email: string
-  /** At least `auth.min_password_length` characters. */
+  /** At least `auth.min_password_length` characters, 8 unless set. */
   readonly password: string
 }
 
-export type AccountsLinkEmailResult = Authentication | {
-  readonly user: User
-  readonly message: string
-}
+export type AccountsLinkEmailResult = Authentication | UnverifiedAccount
 
 export type AccountsLogInInput = {
   /** One address. */
   readonly email: string
-  /** At least `auth.min_password_length` characters. */
+  /** Password of the account. */
   readonly password: string
 }
 
 export type AccountsLogInResult = Authentication | PendingAuthentication
 
 export type AccountsLogOutInput = {
-  /** What the link carries. */
+  /** As the latest sign-in or refresh of the session responded. */
   readonly refreshToken: string
 }
 
 export type AccountsRefreshInput = {
-  /** What the link carries. */
+  /** As the latest sign-in or refresh of the session responded. */
   readonly refreshToken: string
 }
 
 export type AccountsRegisterInput = {
   /** One address. */
   readonly email: string
-  /** At least `auth.min_password_length` characters. */
+  /** At least `auth.min_password_length` characters, 8 unless set. */
   readonly password: string
 }
 
-export type AccountsRegisterResult = Authentication | {
-  readonly user: User
-  readonly message: string
-}
+export type AccountsRegisterResult = Authentication | UnverifiedAccount
 
 export type AccountsRequestMagicLinkInput = {
   /** One address. */
@@ -313,7 +307,7 @@ export type AccountsRequestSmsCodeInput = {
 }
 
 export type AccountsVerifyEmailInput = {
-  /** What the link carries. */
+  /** Token of the link. */
   readonly token: string
 }
 
@@ -336,24 +330,11 @@ export type AdminStatusResult = {
   readonly auth: boolean
 }
 
-export type AdminUser = {
-  readonly id: string
-  /** Empty when there is none. */
-  readonly email: string
-  readonly emailVerified: boolean
-  /** E.164. */
-  readonly phone?: string | undefined
-  readonly is_anonymous: boolean
-  /** When an anonymous user got credentials. */
-  readonly linked_at?: string | undefined
-  /** RFC 3339, UTC. */
-  readonly createdAt: string
-  readonly updatedAt: string
+export type AdminUser = User & {
   readonly disabled: boolean
   readonly lastActiveAt: string | null
   readonly hasPassword: boolean
-  /** `totp`, `email`, `sms`, `webauthn`. */
-  readonly factors: ReadonlyArray<string>
+  readonly factors: ReadonlyArray<'totp' | 'email' | 'sms' | 'webauthn'>
   /** Sign-in providers that are linked. */
   readonly providers: ReadonlyArray<string>
 }
@@ -457,12 +438,11 @@ export type ApiKey = {
   readonly name: string
   /** How the key begins. */
   readonly keyPrefix: string
-  /** `*`, `readonly` or `readwrite`. */
-  readonly scope: string
+  readonly scope: '*' | 'readonly' | 'readwrite'
   /** Empty: all. */
   readonly allowedTables: ReadonlyArray<string>
-  /** Actions that the key may take beside its scope: `email:send`, `sms:send`, `push:send`. */
-  readonly actions: ReadonlyArray<string>
+  /** Actions that the key may take beside its scope. */
+  readonly actions: ReadonlyArray<'email:send' | 'sms:send' | 'push:send'>
   readonly appId: string | null
   readonly lastUsedAt: string | null
   readonly expiresAt: string | null
@@ -479,61 +459,62 @@ export type ApiKeyPage = {
 }
 
 export type ApiKeysCreateInput = {
-  /** At most 200 characters. */
+  /** Without NUL; blanks around it are removed. */
   readonly name: string
-  /** `*` unless given, `readonly` or `readwrite`. */
-  readonly scope?: string | undefined
+  /** `*` unless given. */
+  readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
   /** Collections; empty: all. */
   readonly allowedTables?: ReadonlyArray<string> | null | undefined
-  /** RFC 3339. */
+  /** In the future. */
   readonly expiresAt?: string | null | undefined
   readonly userId: string
-  /** `email:send`, `sms:send`, `push:send`; none unless given. `*` includes none. */
-  readonly actions?: ReadonlyArray<string> | null | undefined
+  /** None unless given; the scope `*` includes none. */
+  readonly actions?: ReadonlyArray<'email:send' | 'sms:send' | 'push:send'> | null | undefined
   readonly appId?: string | null | undefined
-  readonly orgId?: string | null | undefined
+  /** There are no organizations. */
+  readonly orgId?: null | undefined
 }
 
 export type ApiKeysCreateOwnInput = {
-  /** At most 200 characters. */
+  /** Without NUL; blanks around it are removed. */
   readonly name: string
-  /** `*` unless given, `readonly` or `readwrite`. */
-  readonly scope?: string | undefined
+  /** `*` unless given. */
+  readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
   /** Collections; empty: all. */
   readonly allowedTables?: ReadonlyArray<string> | null | undefined
-  /** RFC 3339. */
+  /** In the future. */
   readonly expiresAt?: string | null | undefined
   /** None: only an administrator grants actions. */
   readonly actions?: ReadonlyArray<string> | null | undefined
 }
 
 export type ApiKeysRenameOwnInput = {
-  /** At most 200 characters. */
+  /** Without NUL; blanks around it are removed. */
   readonly name: string
 }
 
 export type ApiKeysRotateInput = {
-  /** 3600 unless given; at most 30 days. */
+  /** 3600 unless given. */
   readonly graceSeconds?: number | undefined
 }
 
 export type ApiKeysRotateOwnInput = {
-  /** 3600 unless given; at most 30 days. */
+  /** 3600 unless given. */
   readonly graceSeconds?: number | undefined
 }
 
 export type ApiKeysUpdateInput = {
-  /** At most 200 characters. */
+  /** Without NUL; blanks around it are removed. */
   readonly name?: string | undefined
-  /** `email:send`, `sms:send`, `push:send`; none unless given. `*` includes none. */
-  readonly actions?: ReadonlyArray<string> | null | undefined
+  /** None unless given; the scope `*` includes none. */
+  readonly actions?: ReadonlyArray<'email:send' | 'sms:send' | 'push:send'> | null | undefined
 }
 
 export type App = {
   readonly id: string
   readonly name: string
   readonly description: string
-  /** Null once the owner is deleted, and of the default app. */
+  /** null once the owner is deleted, and for the default app. */
   readonly ownerUserId: string | null
   /** Requests per window; 0: not limited. */
   readonly rateLimitRps: number
@@ -574,7 +555,7 @@ export type AppliedStorageTemplate = {
 }
 
 export type AppsCreateInput = {
-  /** At most 200 characters. */
+  /** Without NUL; blanks around it are removed. */
   readonly name: string
   readonly description?: string | undefined
   /** Requests per window; 0: not limited. */
@@ -590,12 +571,12 @@ export type AppsGetRateLimitResult = {
   readonly limit: number
   readonly windowSeconds: number
   readonly used: number
-  /** Null: not limited. */
+  /** null: not limited. */
   readonly remaining: number | null
 }
 
 export type AppsUpdateInput = {
-  /** At most 200 characters. */
+  /** Without NUL; blanks around it are removed. */
   readonly name: string
   readonly description?: string | undefined
   /** Requests per window; 0: not limited. */
@@ -1235,18 +1216,20 @@ export type Health = {
   readonly database: 'ok' | 'unreachable'
 }
 
+export type Impersonation = {
+  readonly id: string
+  readonly userId: string
+  /** Empty when the user has none. */
+  readonly email: string
+  readonly impersonatedBy: string
+  readonly reason: string
+  readonly aal: 'aal1' | 'aal2'
+  readonly createdAt: string
+  readonly expiresAt: string
+}
+
 export type ImpersonationsListResult = {
-  readonly items: ReadonlyArray<{
-    readonly id: string
-    readonly userId: string
-    /** Empty when the user has none. */
-    readonly email: string
-    readonly impersonatedBy: string
-    readonly reason: string
-    readonly aal: 'aal1' | 'aal2'
-    readonly createdAt: string
-    readonly expiresAt: string
-  }>
+  readonly items: ReadonlyArray<Impersonation>
 }
 
 export type ImportResult = {
@@ -2618,9 +2601,9 @@ export type Session = {
   readonly ip_address: string
   readonly created_at: string
   readonly last_active_at: string
-  /** The one of this request. */
+  /** True for the session of this request. */
   readonly current: boolean
-  /** The administrator who acts as the user in it. */
+  /** Administrator who acts as the user in it. */
   readonly impersonated_by?: string | undefined
 }
 
@@ -3596,6 +3579,11 @@ export type TicketWithMessages = Ticket & {
   readonly messages: ReadonlyArray<TicketMessage>
 }
 
+export type UnverifiedAccount = {
+  readonly user: User
+  readonly message: string
+}
+
 export type UsageBreakdownResult = {
   readonly metric: string
   readonly groupBy: string
@@ -3646,9 +3634,7 @@ export type User = {
   /** E.164. */
   readonly phone?: string | undefined
   readonly is_anonymous: boolean
-  /** When an anonymous user got credentials. */
   readonly linked_at?: string | undefined
-  /** RFC 3339, UTC. */
   readonly createdAt: string
   readonly updatedAt: string
 }
@@ -3710,17 +3696,15 @@ export type UsersPreviewDeletionResult = {
     /** With its schema. */
     readonly table: string
     readonly columns: ReadonlyArray<string>
-    /** `cascade`, `set null`, `set default`, `restrict` or `no action`. */
-    readonly action: string
-    /** Null: not counted within a second. At most 10,001, which stands for more than 10,000. */
+    readonly action: 'cascade' | 'set null' | 'set default' | 'restrict' | 'no action'
+    /** null: not counted within a second. At most 10,001, which stands for more than 10,000. */
     readonly rows: number | null
   }>
   /** Tables whose rows reference rows that would be deleted; not counted. */
   readonly further: ReadonlyArray<{
     readonly table: string
     readonly references: string
-    /** `cascade`, `set null`, `set default`, `restrict` or `no action`. */
-    readonly action: string
+    readonly action: 'cascade' | 'set null' | 'set default' | 'restrict' | 'no action'
   }>
   readonly files: {
     readonly count: number
@@ -3731,18 +3715,13 @@ export type UsersPreviewDeletionResult = {
 }
 
 export type UsersSendMailInput = {
-  /** `password_reset`, `magic_link`, `email_verification` or `invitation`. */
-  readonly purpose: string
-}
-
-export type UsersSendMailResult = {
-  readonly message: string
+  readonly purpose: 'password_reset' | 'magic_link' | 'email_verification' | 'invitation'
 }
 
 export type UsersUpdateInput = {
   readonly email?: string | undefined
   readonly emailVerified?: boolean | undefined
-  /** Null: none. */
+  /** null: none. */
   readonly phone?: string | null | undefined
 }
 
@@ -6241,7 +6220,7 @@ export interface Operations {
     readonly path: `admin/users/${string}/mail`
     readonly query: never
     readonly body: UsersSendMailInput
-    readonly answer: UsersSendMailResult
+    readonly answer: Message
   }
   'users.update': {
     readonly method: 'PATCH'

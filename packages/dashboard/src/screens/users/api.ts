@@ -47,7 +47,10 @@ export const changeUser = (id: string, change: UserChange) => patch<'users.updat
 export const disableUser = (id: string) => post<'users.disable'>(`${pathOf(id)}/disable`)
 export const enableUser = (id: string) => post<'users.enable'>(`${pathOf(id)}/enable`)
 export const deleteUser = (id: string) => remove<'users.delete'>(pathOf(id))
-export const mailUser = (id: string, purpose: string) =>
+
+export type MailPurpose = Body<'users.sendMail'>['purpose']
+
+export const mailUser = (id: string, purpose: MailPurpose) =>
   post<'users.sendMail'>(`${pathOf(id)}/mail`, { purpose })
 export const previewDeletion = (id: string, signal: AbortSignal) =>
   get<'users.previewDeletion'>(`${pathOf(id)}/deletion`, {}, { signal })

@@ -9,7 +9,7 @@ import { PageHeader } from '../../ui/layout.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { Loaded } from '../../ui/states.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
-import { disableUser, enableUser, mailUser, readUser, type User } from './api.ts'
+import { disableUser, enableUser, type MailPurpose, mailUser, readUser, type User } from './api.ts'
 import { DeleteUserDialog } from './delete-user-dialog.tsx'
 import { EditUserDialog } from './edit-user-dialog.tsx'
 import { ImpersonateDialog } from './impersonate-dialog.tsx'
@@ -33,7 +33,7 @@ function LoadedUser({ user }: { readonly user: User }) {
   const [, navigate] = useLocation()
   usePageTitle(nameOf(user))
   const invalidates = [['users']]
-  const mail = useAction((purpose: string) => mailUser(id, purpose), { done: 'The mail will be sent.' })
+  const mail = useAction((purpose: MailPurpose) => mailUser(id, purpose), { done: 'The mail will be sent.' })
   const disable = useAction(() => disableUser(id), {
     invalidates,
     done: 'User disabled; the sessions have ended.',

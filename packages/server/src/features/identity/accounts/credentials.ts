@@ -1,4 +1,6 @@
+import { checkedByHandler, refusedWith, requiredByHandler } from '../../../http/schemas.ts'
 import { normalizeEmail } from '../../../lib/email-address.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 import { isCommonPassword } from '../passwords/index.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
@@ -6,13 +8,37 @@ import { accountErrors } from './errors.ts'
 /** Longest password; hashing more is useless. */
 const longestPassword = 1024
 
+/** Member of a body that its use case requires by {@link requireText}, after other checks. */
+export function text(
+  description: string,
+  maxLength: number,
+  checkedLater: Readonly<Record<string, unknown>> = {},
+) {
+  return requiredByHandler(checkedByHandler(checkedLater, Type.String({ maxLength, description })))
+}
+
+/** Member of a body without which a request is refused before anything else. */
+export function requiredText(name: string, description: string) {
+  const missing = () => accountErrors.fieldRequired(name)
+  return refusedWith({ missing }, Type.String({ minLength: 1, maxLength: 4096, description }))
+}
+
+export const email = text('One address.', 320, { format: 'email' })
+/** Bounded here only against what no password is: {@link requireNewPassword} refuses long ones with a message. */
+export const password = text('At least `auth.min_password_length` characters, 8 unless set.', 8192, {
+  minLength: 8,
+})
+
+export const credentials = Type.Object({ email, password })
+export type Credentials = Static<typeof credentials>
+
 /** @throws AppError field_required */
 export function requireText(value: string | undefined, field: string): string {
   if (value === undefined || value === '') throw accountErrors.fieldRequired(field)
   return value
 }
 
-/** The normalized address. @throws AppError field_required, invalid_email */
+/** Returns the normalized address. @throws AppError field_required, invalid_email */
 export function requireEmail(value: string | undefined): string {
   const email = normalizeEmail(requireText(value?.trim(), 'email'))
   if (email === undefined) throw accountErrors.invalidEmail()
@@ -20,8 +46,8 @@ export function requireEmail(value: string | undefined): string {
 }
 
 /**
- * A password that a user may choose: counted in characters, nothing cut off, no rules of composition (NIST SP 800-63B
- * §3.1.1.2).
+ * Returns a password that a user may choose: counted in characters, nothing cut off, no rules of composition (NIST SP
+ * 800-63B §3.1.1.2).
  *
  * @throws AppError field_required, password_too_short, password_too_long, common_password
  */

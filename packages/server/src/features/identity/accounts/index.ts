@@ -1,12 +1,29 @@
 import type { Feature } from '../../../feature.ts'
-import { impersonationRoutes } from './administration/impersonation-routes.ts'
-import { adminUserRoutes } from './administration/routes.ts'
+import { addOperations } from '../../../http/operation.ts'
+import { changeUser } from './administration/change-user.ts'
+import { createUser } from './administration/create-user.ts'
+import { previewDeletion } from './administration/deletion-preview.ts'
+import { disableUser, enableUser } from './administration/disable-user.ts'
+import { endUserSession, endUserSessions, listUserSessions } from './administration/end-sessions.ts'
+import { endImpersonation, impersonate, listImpersonations } from './administration/impersonation.ts'
+import { listUsers } from './administration/list-users.ts'
+import { getUser } from './administration/listed-user.ts'
+import { mailUser } from './administration/mail-user.ts'
+import { removeUser } from './administration/remove-user.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
+import { linkEmail, signInAnonymously } from './methods/anonymous.ts'
+import { confirmMagicLinkOperation, requestMagicLinkOperation } from './methods/email-link/magic-link.ts'
 import { mailJob } from './methods/email-link/mails.ts'
-import { smsCodeJob } from './methods/sms/sms-sign-in.ts'
+import { resendVerification, verifyEmailOperation } from './methods/email-link/verify-email.ts'
+import { logInOperation } from './methods/password/log-in.ts'
+import { confirmPasswordResetOperation, requestPasswordReset } from './methods/password/password-reset.ts'
+import { register } from './methods/password/register.ts'
+import { confirmSmsCodeOperation, requestSmsCodeOperation, smsCodeJob } from './methods/sms/sms-sign-in.ts'
+import { changePassword, deleteMe, me } from './own-account.ts'
 import { accountPages } from './pages.ts'
-import { accountRoutes } from './routes.ts'
+import { createRotationQueue, type RefreshContext, refresh } from './sessions/refresh.ts'
+import { listOwnSessions, logOut, revokeOtherSessions, revokeSession } from './sessions/session-use.ts'
 
 export { userIds } from './administration/user-id.ts'
 export { defineAccountHousekeeping, deleteExpired, removeAnonymousUsers } from './clean-up.ts'
@@ -21,6 +38,7 @@ export {
 } from './sessions/access-token.ts'
 export { EndedSessions, refuseEndedSessions } from './sessions/ended-sessions.ts'
 export const { fieldRequired, userNotFound, onlyAnonymous, alreadyLinked } = accountErrors
+export { Message as messageSchema } from '../../../http/schemas.ts'
 export { type AccountKeys, deriveJobCode, deriveKeys, hashCode } from './keys.ts'
 export { accountLimits, requireAttempt } from './limits.ts'
 export { confirmMagicLink, requestMagicLink } from './methods/email-link/magic-link.ts'
@@ -28,21 +46,17 @@ export { logIn } from './methods/password/log-in.ts'
 export { confirmSmsCode, requestSmsCode } from './methods/sms/sms-sign-in.ts'
 export { lockSelf, requirePassedFactor } from './own-account.ts'
 export { findOrMakeOwner } from './owner.ts'
-export { clientOf } from './routes.ts'
-export {
-  authentication as authenticationSchema,
-  authenticationOrPending as authenticationOrPendingSchema,
-  message as messageSchema,
-} from './schemas.ts'
 export { createRefreshToken, type RefreshTokenContent, readRefreshToken } from './sessions/refresh-token.ts'
-export { type Client, endSession, findSessionOwner } from './sessions/sessions.ts'
+export { type Client, clientOf, endSession, findSessionOwner } from './sessions/sessions.ts'
 export {
-  type AuthenticationResponse,
+  Authentication as authenticationSchema,
+  type Authentication as AuthenticationResponse,
+  AuthenticationOrPending as authenticationOrPendingSchema,
   claimsOf,
   finishFirstFactor,
   finishSecondFactor,
   isUnverified,
-  type PendingResponse,
+  type PendingAuthentication as PendingResponse,
   type SecondMethod,
   startSession,
 } from './sign-in.ts'
@@ -58,6 +72,44 @@ export {
   type User,
 } from './users.ts'
 
+const operations = [
+  register,
+  logInOperation,
+  refresh,
+  logOut,
+  me,
+  deleteMe,
+  changePassword,
+  listOwnSessions,
+  revokeSession,
+  revokeOtherSessions,
+  requestPasswordReset,
+  confirmPasswordResetOperation,
+  verifyEmailOperation,
+  resendVerification,
+  requestMagicLinkOperation,
+  confirmMagicLinkOperation,
+  requestSmsCodeOperation,
+  confirmSmsCodeOperation,
+  signInAnonymously,
+  linkEmail,
+  listUsers,
+  createUser,
+  getUser,
+  changeUser,
+  mailUser,
+  listUserSessions,
+  endUserSession,
+  endUserSessions,
+  disableUser,
+  enableUser,
+  previewDeletion,
+  removeUser,
+  impersonate,
+  listImpersonations,
+  endImpersonation,
+]
+
 /** People: how they sign up, sign in and stay signed in. */
 export function accounts(context: AccountContext): Feature {
   const { jobs } = context
@@ -67,9 +119,15 @@ export function accounts(context: AccountContext): Feature {
     name: 'accounts',
     routes(app) {
       void app.register(async (scope) => {
-        accountRoutes(scope, context)
-        adminUserRoutes(scope, context)
-        impersonationRoutes(scope, context)
+        // What carries tokens is never cached, also where no token was sent.
+        scope.addHook('onSend', async (_request, reply) => {
+          void reply.header('cache-control', 'no-store')
+        })
+        addOperations<RefreshContext>(
+          scope,
+          { ...context, rotations: createRotationQueue(context) },
+          operations,
+        )
       })
       accountPages(app, context)
     },

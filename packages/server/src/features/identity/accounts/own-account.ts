@@ -1,8 +1,12 @@
 import type { Queryable } from '../../../database/system-database.ts'
+import { userOf } from '../../../http/access/authentication.ts'
 import type { UserIdentity } from '../../../http/access/identity.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
+import { noContent, ok, operation } from '../../../http/operation.ts'
+import { Message } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import type { AccountContext } from './context.ts'
-import { requireNewPassword, requireText } from './credentials.ts'
+import { password, requireNewPassword, requireText } from './credentials.ts'
 import { accountErrors } from './errors.ts'
 import { accountLimits, countFailures } from './limits.ts'
 import { voidMailedTokens } from './methods/email-link/mailed-tokens.ts'
@@ -14,10 +18,90 @@ import {
   lockUser,
   setPassword,
   type User,
-  type UserObject,
+  UserObject,
 } from './users.ts'
 
-/** The caller as stored now; a deleted one is no longer signed in. @throws AppError invalid_token */
+/** Part of every description below. */
+const common = { guard: 'bearer', tag: 'accounts' } as const
+
+export const me = operation({
+  ...common,
+  id: 'accounts.me',
+  method: 'GET',
+  path: '/api/auth/me',
+  summary: 'Get the signed-in user',
+  success: ok(UserObject),
+  handle: async (context: AccountContext, { http }) => describeUser(await requireSelf(context, userOf(http))),
+})
+
+export const deleteMe = operation({
+  ...common,
+  id: 'accounts.deleteMe',
+  method: 'DELETE',
+  path: '/api/auth/me',
+  summary: 'Delete the signed-in user',
+  description:
+    'Sessions, tokens and codes go with it. With a second factor enrolled this takes an aal2 session.',
+  success: noContent,
+  async handle(context: AccountContext, { http }) {
+    const { database, endedSessions } = context
+    const caller = userOf(http)
+    const ended = await database.transaction(async (transaction) => {
+      await lockSelf(transaction, caller)
+      await requirePassedFactor(context, transaction, caller)
+      const sessions = await endSessionsOf(transaction, caller.userId)
+      const isDeleted = await deleteUser(transaction, caller.userId, accountErrors.accountReferenced)
+      return isDeleted ? sessions : undefined
+    })
+    if (ended === undefined) throw httpErrors.invalidToken()
+    for (const id of ended) endedSessions.add(id)
+  },
+})
+
+export const changePassword = operation({
+  ...common,
+  id: 'accounts.changePassword',
+  method: 'POST',
+  path: '/api/auth/change-password',
+  summary: 'Change the password',
+  description: 'All other sessions end. A user without a password sets one without `currentPassword`.',
+  body: Type.Object({
+    currentPassword: Type.Optional(Type.String({ maxLength: 8192 })),
+    newPassword: password,
+  }),
+  success: ok(Message),
+  async handle(context: AccountContext, { body, http }) {
+    const { database, passwords, throttle, endedSessions } = context
+    const caller = userOf(http)
+    const user = await requireSelf(context, caller)
+    if (user.is_anonymous) throw accountErrors.emailRequired()
+    await requirePassedFactor(context, database, caller)
+    if (user.password_hash !== null) {
+      // A borrowed token is not enough.
+      const current = requireText(body.currentPassword, 'currentPassword')
+      const { password_hash: hash } = user
+      const counted = { limit: accountLimits(context).signIn, key: user.id, onSuccess: 'reset' } as const
+      await countFailures(throttle, [counted], async () => {
+        if (!(await passwords.verify(current, hash))) throw accountErrors.wrongPassword()
+      })
+    }
+    const password = await requireNewPassword(context, requireText(body.newPassword, 'newPassword'))
+    const hash = await passwords.hash(password)
+    const ended = await database.transaction(async (transaction) => {
+      const current = await lockSelf(transaction, caller)
+      // Meanwhile another request may have set another password.
+      if (current.password_hash !== user.password_hash) throw accountErrors.wrongPassword()
+      await requirePassedFactor(context, transaction, caller)
+      await setPassword(transaction, user.id, hash)
+      await voidMailedTokens(transaction, user.email ?? '', ['password_reset', 'magic_link'])
+      return await endSessionsOf(transaction, user.id, caller.sessionId)
+    })
+    for (const id of ended) endedSessions.add(id)
+    return { message: 'password has been changed' }
+  },
+})
+
+/** Returns the caller as stored now; a deleted one is no longer signed in. @throws AppError invalid_token */
 async function requireSelf({ database }: AccountContext, { userId }: UserIdentity): Promise<User> {
   const user = await findUserById(database, userId)
   if (user === undefined || user.disabled_at !== null) throw httpErrors.invalidToken()
@@ -25,8 +109,8 @@ async function requireSelf({ database }: AccountContext, { userId }: UserIdentit
 }
 
 /**
- * The caller's account, locked until the transaction ends, for what outlives the session: a node may accept its tokens for a
- * second after it has ended.
+ * Returns the caller's account, locked until the transaction ends, for what outlives the session: a node may accept its
+ * tokens for a second after it has ended.
  *
  * @throws AppError invalid_token
  */
@@ -42,66 +126,11 @@ export async function lockSelf(
   return user
 }
 
-export async function describeSelf(context: AccountContext, identity: UserIdentity): Promise<UserObject> {
-  return describeUser(await requireSelf(context, identity))
-}
-
-/** A stolen session of the first factor alone must not take the account away. @throws AppError insufficient_aal */
+/** Rejects a stolen session of the first factor alone, which must not take the account away. @throws AppError insufficient_aal */
 export async function requirePassedFactor(
   { secondFactors }: AccountContext,
   database: Queryable,
   { userId, aal }: UserIdentity,
 ): Promise<void> {
   if (aal !== 'aal2' && (await secondFactors.isEnrolled(database, userId))) throw httpErrors.insufficientAal()
-}
-
-/**
- * Replaces the caller's password, or sets the first one; every other session ends. A user who has a password must give
- * it: a borrowed token is not enough.
- *
- * @throws AppError insufficient_aal, field_required, wrong_password, password_too_short, …
- */
-export async function changePassword(
-  context: AccountContext,
-  identity: UserIdentity,
-  given: { currentPassword?: string | undefined; newPassword?: string | undefined },
-): Promise<void> {
-  const { database, passwords, throttle, endedSessions } = context
-  const user = await requireSelf(context, identity)
-  if (user.is_anonymous) throw accountErrors.emailRequired()
-  await requirePassedFactor(context, database, identity)
-  if (user.password_hash !== null) {
-    const current = requireText(given.currentPassword, 'currentPassword')
-    const { password_hash: hash } = user
-    const counted = { limit: accountLimits(context).signIn, key: user.id, onSuccess: 'reset' } as const
-    await countFailures(throttle, [counted], async () => {
-      if (!(await passwords.verify(current, hash))) throw accountErrors.wrongPassword()
-    })
-  }
-  const password = await requireNewPassword(context, requireText(given.newPassword, 'newPassword'))
-  const hash = await passwords.hash(password)
-  const ended = await database.transaction(async (transaction) => {
-    const current = await lockSelf(transaction, identity)
-    // Meanwhile another request may have set another password.
-    if (current.password_hash !== user.password_hash) throw accountErrors.wrongPassword()
-    await requirePassedFactor(context, transaction, identity)
-    await setPassword(transaction, user.id, hash)
-    await voidMailedTokens(transaction, user.email ?? '', ['password_reset', 'magic_link'])
-    return await endSessionsOf(transaction, user.id, identity.sessionId)
-  })
-  for (const id of ended) endedSessions.add(id)
-}
-
-/** Deletes the caller with sessions, tokens and codes. @throws AppError invalid_token, insufficient_aal, account_referenced */
-export async function deleteSelf(context: AccountContext, identity: UserIdentity): Promise<void> {
-  const { database, endedSessions } = context
-  const ended = await database.transaction(async (transaction) => {
-    await lockSelf(transaction, identity)
-    await requirePassedFactor(context, transaction, identity)
-    const sessions = await endSessionsOf(transaction, identity.userId)
-    const isDeleted = await deleteUser(transaction, identity.userId, accountErrors.accountReferenced)
-    return isDeleted ? sessions : undefined
-  })
-  if (ended === undefined) throw httpErrors.invalidToken()
-  for (const id of ended) endedSessions.add(id)
 }

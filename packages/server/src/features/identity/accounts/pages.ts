@@ -10,7 +10,7 @@ import type { AccountContext } from './context.ts'
 import { confirmMagicLink } from './methods/email-link/magic-link.ts'
 import { verifyEmail } from './methods/email-link/verify-email.ts'
 import { confirmPasswordReset } from './methods/password/password-reset.ts'
-import { clientOf } from './routes.ts'
+import { clientOf } from './sessions/sessions.ts'
 
 /**
  * The pages behind mailed links. Each asks for one click before it uses the token up, because mail scanners and previews
@@ -147,7 +147,7 @@ function verifyPage(context: AccountContext): MailedPage {
         say: 'An account was made with this address. If it was you, confirm that the address is yours.',
       }),
     async submit(given) {
-      await verifyEmail(context, given.get('token') ?? undefined)
+      await verifyEmail(context, given.get('token') ?? '')
       return done(context, 'Your email is verified.')
     },
   }

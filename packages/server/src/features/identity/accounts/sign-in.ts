@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { PendingIdentity } from '../../../http/access/identity.ts'
+import { type Answered, component } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import type { AccountContext } from './context.ts'
 import { accountErrors } from './errors.ts'
 import { signAccessToken } from './sessions/access-token.ts'
@@ -12,25 +14,42 @@ import {
   insertSession,
   type SessionStart,
 } from './sessions/sessions.ts'
-import { describeUser, markEmailVerified, type User, type UserObject } from './users.ts'
+import { describeUser, markEmailVerified, type User, UserObject } from './users.ts'
 
 /** What signs a user in: the first factor, or both. */
 export type AuthenticationMethod = 'password' | 'otp' | 'sms' | 'anonymous' | 'webauthn' | 'oauth'
 
-/** What a sign-in answers. */
-export interface AuthenticationResponse {
-  readonly token: string
-  readonly refreshToken: string
-  readonly user: UserObject
-}
+/** Session that has begun. */
+export const Authentication = component(
+  'Authentication',
+  Type.Object({
+    token: Type.String({ description: 'Access token, a JWT.' }),
+    refreshToken: Type.String({ description: 'Opaque; replaced at every refresh.' }),
+    user: UserObject,
+  }),
+)
+export type Authentication = Answered<typeof Authentication>
 
-/** An account was made, and its address has to be verified before it can be signed in to. */
-export interface UnverifiedResponse {
-  readonly user: UserObject
-  readonly message: string
-}
+/** Sign-in that waits for a second factor. */
+export const PendingAuthentication = component(
+  'PendingAuthentication',
+  Type.Object({
+    mfa_pending: Type.Literal(true),
+    mfa_token: Type.String({ description: 'For the endpoints of the second factor; lasts five minutes.' }),
+  }),
+)
+export type PendingAuthentication = Answered<typeof PendingAuthentication>
 
-export function describeUnverified(user: User): UnverifiedResponse {
+/** Response to a first factor. */
+export const AuthenticationOrPending = Type.Union([Authentication, PendingAuthentication])
+
+/** Response to new credentials: an address that has to be verified cannot be signed in with before. */
+export const AuthenticationOrUnverified = Type.Union([
+  Authentication,
+  component('UnverifiedAccount', Type.Object({ user: UserObject, message: Type.String() })),
+])
+
+export function describeUnverified(user: User) {
   return {
     user: describeUser(user),
     message: 'verify your email address to sign in; a link has been sent to it',
@@ -42,13 +61,6 @@ export interface SessionTokens {
   readonly generation: number
   readonly aal: 'aal1' | 'aal2'
   readonly amr: readonly string[]
-}
-
-/** What a first factor answers when a second one is needed. */
-export interface PendingResponse {
-  readonly mfa_pending: true
-  /** Opens the endpoints of the second factor and nothing else, for five minutes. */
-  readonly mfa_token: string
 }
 
 /** What verifies a second factor. */
@@ -74,7 +86,7 @@ export async function finishFirstFactor(
   client: Client,
   /** Whether the factor proves the address of the user, which is verified at the latest when the second factor has passed. */
   provesEmail = method === mailMethod,
-): Promise<AuthenticationResponse | PendingResponse | undefined> {
+): Promise<Authentication | PendingAuthentication | undefined> {
   const { secondFactors, keys, clock } = context
   if (!provesEmail && isUnverified(context, user)) throw accountErrors.emailNotVerified()
   if (!(await secondFactors.isEnrolled(database, user.id))) {
@@ -114,7 +126,7 @@ export async function startSession(
   user: User,
   method: AuthenticationMethod,
   client: Client,
-): Promise<AuthenticationResponse | undefined> {
+): Promise<Authentication | undefined> {
   const amr = [method]
   return await start(context, database, user, { aal: 'aal1', amr, ...checkedPassword(user, method) }, client)
 }
@@ -131,7 +143,7 @@ export async function finishSecondFactor(
   pending: PendingIdentity,
   method: SecondMethod,
   client: Client,
-): Promise<AuthenticationResponse | undefined> {
+): Promise<Authentication | undefined> {
   const found = await findPendingSignIn(database, pending)
   if (found === undefined) return undefined
   const session = { aal: 'aal2', amr: [found.method, method] } as const
@@ -148,7 +160,7 @@ async function start(
   user: User,
   session: Pick<SessionStart, 'aal' | 'amr' | 'passwordHash'>,
   client: Client,
-): Promise<AuthenticationResponse | undefined> {
+): Promise<Authentication | undefined> {
   if (isUnverified(context, user)) throw accountErrors.emailNotVerified()
   const started = await insertSession(database, {
     userId: user.id,
@@ -189,7 +201,7 @@ export function claimsOf(user: User) {
 }
 
 /** Tokens for a session at one of its generations. */
-export function respond(context: AccountContext, user: User, tokens: SessionTokens): AuthenticationResponse {
+export function respond(context: AccountContext, user: User, tokens: SessionTokens): Authentication {
   const { config, keys, clock } = context
   const { sessionId, generation, aal, amr } = tokens
   const claims = {

@@ -1,6 +1,8 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { type Answered, component, timestamp } from '../../../http/schemas.ts'
 import { type AppError, codeOf } from '../../../lib/errors.ts'
+import { Type } from '../../../lib/type.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { revokeApiKeysOf } from '../api-keys/index.ts'
 import { accountErrors } from './errors.ts'
@@ -23,29 +25,32 @@ export interface User {
 export const userColumns = sql`
   id, email, email_verified_at, phone, password_hash, is_anonymous, linked_at, disabled_at, created_at, updated_at`
 
-/** A user as the API shows it. */
-export interface UserObject {
-  readonly id: string
-  /** Empty when there is none. */
-  readonly email: string
-  readonly emailVerified: boolean
-  readonly phone?: string
-  readonly is_anonymous: boolean
-  readonly linked_at?: string
-  readonly createdAt: string
-  readonly updatedAt: string
-}
+/** User in responses. */
+export const UserObject = component(
+  'User',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    email: Type.String({ description: 'Empty when there is none.' }),
+    emailVerified: Type.Boolean(),
+    phone: Type.Optional(Type.String({ description: 'E.164.' })),
+    is_anonymous: Type.Boolean(),
+    linked_at: Type.Optional(timestamp),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
+)
+export type UserObject = Answered<typeof UserObject>
 
 export function describeUser(user: User): UserObject {
   return {
     id: user.id,
     email: user.email ?? '',
     emailVerified: user.email_verified_at !== null,
-    ...(user.phone === null ? {} : { phone: user.phone }),
+    phone: user.phone ?? undefined,
     is_anonymous: user.is_anonymous,
-    ...(user.linked_at === null ? {} : { linked_at: user.linked_at.toISOString() }),
-    createdAt: user.created_at.toISOString(),
-    updatedAt: user.updated_at.toISOString(),
+    linked_at: user.linked_at ?? undefined,
+    createdAt: user.created_at,
+    updatedAt: user.updated_at,
   }
 }
 

@@ -77,6 +77,7 @@ const update = operation({
   method: 'PATCH',
   path: `${collection}/:id`,
   summary: 'Change the name or the actions of an API key',
+  description: 'Takes at least one of the two.',
   params,
   body: Type.Object({
     name: Type.Optional(programName),

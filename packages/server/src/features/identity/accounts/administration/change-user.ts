@@ -1,6 +1,8 @@
 import { sql } from '../../../../database/sql.ts'
-import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
+import { ok, operation } from '../../../../http/operation.ts'
+import { nullable } from '../../../../http/schemas.ts'
 import { codeOf } from '../../../../lib/errors.ts'
+import { Type } from '../../../../lib/type.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import type { AccountContext } from '../context.ts'
 import { requireEmail } from '../credentials.ts'
@@ -8,66 +10,71 @@ import { accountErrors } from '../errors.ts'
 import { voidMailedTokens } from '../methods/email-link/mailed-tokens.ts'
 import { endSessionsOf } from '../sessions/sessions.ts'
 import { lockUser } from '../users.ts'
-import { requirePhone } from './create-user.ts'
-
-export interface UserChange {
-  readonly email?: string | undefined
-  readonly emailVerified?: boolean | undefined
-  /** Null removes it. */
-  readonly phone?: string | null | undefined
-}
+import { email, phone, requirePhone } from './create-user.ts'
+import { AdminUser, getListedUser } from './listed-user.ts'
+import { administration, userParams } from './user-id.ts'
 
 /**
- * Changes what is given. Another address is unverified unless the change says otherwise, and voids links and codes mailed to
- * the one before; tokens that say what is no longer true end with their sessions. An anonymous user with an address or a phone is
- * one with credentials.
- *
- * @throws AppError field_required, invalid_email, invalid_user_phone, user_without_email, user_not_found, email_taken, phone_taken
+ * Changes the members that are given. Another address voids links and codes mailed to the one before; tokens that state
+ * what is no longer true end with their sessions. An anonymous user with an address or a phone is one with credentials.
  */
-export async function changeUser(
-  context: AccountContext,
-  id: string,
-  change: UserChange,
-  origin: RequestOrigin,
-): Promise<void> {
-  const given = change.email === undefined ? undefined : requireEmail(change.email)
-  const phone = change.phone == null ? change.phone : requirePhone(context, change.phone)
-  const ended = await context.database.transaction(async (transaction) => {
-    const user = await lockUser(transaction, id)
-    if (user === undefined) throw accountErrors.userNotFound()
-    const email = given ?? user.email
-    if (email === null && change.emailVerified === true) throw accountErrors.userWithoutEmail()
-    const isMoved = email !== user.email
-    const wasVerified = user.email_verified_at !== null
-    const isVerified = change.emailVerified ?? (wasVerified && !isMoved)
-    const endsSessions = isMoved || (wasVerified && !isVerified)
-    const sessions = endsSessions ? await endSessionsOf(transaction, id) : []
-    if (isMoved && user.email !== null) {
-      await voidMailedTokens(transaction, user.email)
-      await transaction.count(sql`
-        update basalt.mfa_challenges set used_at = now()
-        where user_id = ${id} and method = 'email' and used_at is null`)
-    }
-    const newPhone = phone === undefined ? user.phone : phone
-    const gainsCredentials = user.is_anonymous && (email !== null || newPhone !== null)
-    const update = transaction.count(sql`
-      update basalt.users set email = ${email}, phone = ${newPhone}, updated_at = now(),
-        email_verified_at = case when ${isVerified}::bool then
-          case when ${wasVerified && !isMoved}::bool then email_verified_at else now() end end,
-        is_anonymous = is_anonymous and not ${gainsCredentials}::bool,
-        linked_at = case when ${gainsCredentials}::bool then now() else linked_at end
-      where id = ${id}`)
-    await update.catch((error) => {
-      if (codeOf(error) !== '23505') throw error
-      throw error.constraint === 'users_phone_key' ? accountErrors.phoneTaken() : accountErrors.emailTaken()
+export const changeUser = operation({
+  ...administration,
+  id: 'users.update',
+  method: 'PATCH',
+  path: '/api/admin/users/:id',
+  summary: 'Change the address or phone of a user',
+  description:
+    'Another address is unverified unless `emailVerified` is true. Sessions end with the address they name, and with its ' +
+    'verification.',
+  params: userParams,
+  body: Type.Object({
+    email: Type.Optional(email),
+    emailVerified: Type.Optional(Type.Boolean()),
+    phone: Type.Optional(nullable(phone, { description: 'null: none.' })),
+  }),
+  success: ok(AdminUser),
+  async handle(context: AccountContext, { params: { id }, body, origin }) {
+    const given = body.email === undefined ? undefined : requireEmail(body.email)
+    const phone = body.phone == null ? body.phone : requirePhone(context, body.phone)
+    const ended = await context.database.transaction(async (transaction) => {
+      const user = await lockUser(transaction, id)
+      if (user === undefined) throw accountErrors.userNotFound()
+      const email = given ?? user.email
+      if (email === null && body.emailVerified === true) throw accountErrors.userWithoutEmail()
+      const isMoved = email !== user.email
+      const wasVerified = user.email_verified_at !== null
+      const isVerified = body.emailVerified ?? (wasVerified && !isMoved)
+      const endsSessions = isMoved || (wasVerified && !isVerified)
+      const sessions = endsSessions ? await endSessionsOf(transaction, id) : []
+      if (isMoved && user.email !== null) {
+        await voidMailedTokens(transaction, user.email)
+        await transaction.count(sql`
+          update basalt.mfa_challenges set used_at = now()
+          where user_id = ${id} and method = 'email' and used_at is null`)
+      }
+      const newPhone = phone === undefined ? user.phone : phone
+      const gainsCredentials = user.is_anonymous && (email !== null || newPhone !== null)
+      const update = transaction.count(sql`
+        update basalt.users set email = ${email}, phone = ${newPhone}, updated_at = now(),
+          email_verified_at = case when ${isVerified}::bool then
+            case when ${wasVerified && !isMoved}::bool then email_verified_at else now() end end,
+          is_anonymous = is_anonymous and not ${gainsCredentials}::bool,
+          linked_at = case when ${gainsCredentials}::bool then now() else linked_at end
+        where id = ${id}`)
+      await update.catch((error) => {
+        if (codeOf(error) !== '23505') throw error
+        throw error.constraint === 'users_phone_key' ? accountErrors.phoneTaken() : accountErrors.emailTaken()
+      })
+      const detail = {
+        ...(isMoved ? { email } : {}),
+        ...(isVerified === wasVerified && !isMoved ? {} : { emailVerified: isVerified }),
+        ...(newPhone === user.phone ? {} : { phone: newPhone }),
+      }
+      await recordAudit(transaction, { actor: 'admin', action: 'users.update', target: id, detail, origin })
+      return sessions
     })
-    const detail = {
-      ...(isMoved ? { email } : {}),
-      ...(isVerified === wasVerified && !isMoved ? {} : { emailVerified: isVerified }),
-      ...(newPhone === user.phone ? {} : { phone: newPhone }),
-    }
-    await recordAudit(transaction, { actor: 'admin', action: 'users.update', target: id, detail, origin })
-    return sessions
-  })
-  for (const session of ended) context.endedSessions.add(session)
-}
+    for (const session of ended) context.endedSessions.add(session)
+    return await getListedUser(context.database, id)
+  },
+})

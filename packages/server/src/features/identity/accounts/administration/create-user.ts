@@ -1,4 +1,6 @@
-import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
+import { created, operation } from '../../../../http/operation.ts'
+import { checkedByHandler } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
 import { parsePhone, parseTestNumbers } from '../../../messaging/sms/index.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import type { AccountContext } from '../context.ts'
@@ -7,78 +9,91 @@ import { accountErrors } from '../errors.ts'
 import { accountLimits, requireAttempt } from '../limits.ts'
 import { mailKey, requestMail } from '../methods/email-link/mails.ts'
 import { findUserByEmail, insertUser } from '../users.ts'
+import { AdminUser, getListedUser } from './listed-user.ts'
+import { administration } from './user-id.ts'
 
-export interface NewUserInput {
-  readonly email?: string | undefined
-  readonly phone?: string | undefined
-  readonly password?: string | undefined
-  readonly emailVerified?: boolean | undefined
-  readonly invite?: boolean | undefined
-}
+export const email = checkedByHandler({ format: 'email' }, Type.String({ maxLength: 320 }))
+export const phone = checkedByHandler(
+  { format: 'phone' },
+  Type.String({ maxLength: 64, description: 'International form, such as +12025550123.' }),
+)
 
-/**
- * Makes a user with what it signs in with, or invites the owner of an address to choose a password.
- *
- * @returns the id
- * @throws AppError invalid_new_user, invalid_email, invalid_user_phone, password_too_short, …, email_taken, phone_taken,
- *   too_many_requests
- */
-export async function createUser(
-  context: AccountContext,
-  input: NewUserInput,
-  origin: RequestOrigin,
-): Promise<string> {
-  const { database, passwords, jobs, throttle } = context
-  const { invite = false, emailVerified = false } = input
-  if (input.email === undefined && input.phone === undefined) {
-    throw accountErrors.invalidNewUser('email or phone is required')
-  }
-  if (invite && input.email === undefined) throw accountErrors.invalidNewUser('email is required to invite')
-  for (const name of ['password', 'phone'] as const) {
-    // The person who accepts the invitation owns the address; what was set before could be another's.
-    if (invite && input[name] !== undefined) {
-      throw accountErrors.invalidNewUser(`${name} cannot be set together with an invitation`)
+export const createUser = operation({
+  ...administration,
+  id: 'users.create',
+  method: 'POST',
+  path: '/api/admin/users',
+  summary: 'Create a user',
+  description:
+    'Takes an email or a phone. With `invite` a link to choose a password is mailed, which proves the address; without, the account can be signed in to ' +
+    'by what it is given.',
+  body: Type.Object({
+    email: Type.Optional(email),
+    phone: Type.Optional(phone),
+    password: Type.Optional(
+      checkedByHandler(
+        { minLength: 8 },
+        Type.String({ maxLength: 8192, description: 'At least `auth.min_password_length` characters.' }),
+      ),
+    ),
+    emailVerified: Type.Optional(Type.Boolean({ description: 'Whether the address counts as verified.' })),
+    invite: Type.Optional(Type.Boolean({ description: 'Not together with the others but `email`.' })),
+  }),
+  success: created(AdminUser),
+  async handle(context: AccountContext, { body, origin }) {
+    const { database, passwords, jobs, throttle } = context
+    const { invite = false, emailVerified = false } = body
+    if (body.email === undefined && body.phone === undefined) {
+      throw accountErrors.invalidNewUser('email or phone is required')
     }
-  }
-  if (emailVerified && (invite || input.email === undefined)) {
-    throw accountErrors.invalidNewUser('emailVerified: expected an email and no invitation')
-  }
-  const email = input.email === undefined ? undefined : requireEmail(input.email)
-  const phone = input.phone === undefined ? undefined : requirePhone(context, input.phone)
-  const passwordHash =
-    input.password === undefined
-      ? undefined
-      : await passwords.hash(await requireNewPassword(context, input.password))
-  if (invite && email !== undefined) {
-    await requireAttempt(throttle, accountLimits(context).mailTo, mailKey('invitation', email))
-  }
-  const id = await database.transaction(async (transaction) => {
-    const made = await insertUser(transaction, {
-      isEmailVerified: emailVerified,
-      ...(email === undefined ? {} : { email }),
-      ...(phone === undefined ? {} : { phone }),
-      ...(passwordHash === undefined ? {} : { passwordHash }),
-    })
-    if (made === undefined) {
-      const isEmailTaken = email !== undefined && (await findUserByEmail(transaction, email)) !== undefined
-      throw isEmailTaken ? accountErrors.emailTaken() : accountErrors.phoneTaken()
+    if (invite && body.email === undefined) throw accountErrors.invalidNewUser('email is required to invite')
+    for (const name of ['password', 'phone'] as const) {
+      // The person who accepts the invitation owns the address; what was set before could be another's.
+      if (invite && body[name] !== undefined) {
+        throw accountErrors.invalidNewUser(`${name} cannot be set together with an invitation`)
+      }
     }
-    if (invite && email !== undefined) await requestMail(jobs, { purpose: 'invitation', email }, transaction)
-    const detail = { email: email ?? null, phone: phone ?? null, emailVerified, invited: invite }
-    await recordAudit(transaction, {
-      actor: 'admin',
-      action: 'users.create',
-      target: made.id,
-      detail,
-      origin,
+    if (emailVerified && (invite || body.email === undefined)) {
+      throw accountErrors.invalidNewUser('emailVerified: expected an email and no invitation')
+    }
+    const email = body.email === undefined ? undefined : requireEmail(body.email)
+    const phone = body.phone === undefined ? undefined : requirePhone(context, body.phone)
+    const passwordHash =
+      body.password === undefined
+        ? undefined
+        : await passwords.hash(await requireNewPassword(context, body.password))
+    if (invite && email !== undefined) {
+      await requireAttempt(throttle, accountLimits(context).mailTo, mailKey('invitation', email))
+    }
+    const id = await database.transaction(async (transaction) => {
+      const made = await insertUser(transaction, {
+        isEmailVerified: emailVerified,
+        ...(email === undefined ? {} : { email }),
+        ...(phone === undefined ? {} : { phone }),
+        ...(passwordHash === undefined ? {} : { passwordHash }),
+      })
+      if (made === undefined) {
+        const isEmailTaken = email !== undefined && (await findUserByEmail(transaction, email)) !== undefined
+        throw isEmailTaken ? accountErrors.emailTaken() : accountErrors.phoneTaken()
+      }
+      if (invite && email !== undefined)
+        await requestMail(jobs, { purpose: 'invitation', email }, transaction)
+      const detail = { email: email ?? null, phone: phone ?? null, emailVerified, invited: invite }
+      await recordAudit(transaction, {
+        actor: 'admin',
+        action: 'users.create',
+        target: made.id,
+        detail,
+        origin,
+      })
+      return made.id
     })
-    return made.id
-  })
-  jobs.wake()
-  return id
-}
+    jobs.wake()
+    return await getListedUser(database, id)
+  },
+})
 
-/** E.164. @throws AppError invalid_user_phone */
+/** Returns the number as E.164 writes it. @throws AppError invalid_user_phone */
 export function requirePhone({ config }: Pick<AccountContext, 'config'>, text: string): string {
   const phone = parsePhone(text.trim(), parseTestNumbers(config.sms_test_phone_numbers))
   if (phone === undefined) throw accountErrors.invalidUserPhone()

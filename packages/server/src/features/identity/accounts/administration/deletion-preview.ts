@@ -1,6 +1,12 @@
 import { sql } from '../../../../database/sql.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { ok, operation } from '../../../../http/operation.ts'
+import { type Answered, choice, nullable } from '../../../../http/schemas.ts'
 import { codeOf } from '../../../../lib/errors.ts'
+import { Type } from '../../../../lib/type.ts'
+import type { AccountContext } from '../context.ts'
+import { requireUser } from '../users.ts'
+import { administration, userParams } from './user-id.ts'
 
 /** More rows than this are not counted. */
 const mostRows = 10_000
@@ -10,14 +16,10 @@ const countTimeoutMs = 1000
 const previewTimeoutMs = 5000
 const mostReferences = 500
 
-/** PostgreSQL manual, pg_constraint: confdeltype. */
-const actions: Readonly<Record<string, string>> = {
-  a: 'no action',
-  r: 'restrict',
-  c: 'cascade',
-  n: 'set null',
-  d: 'set default',
-}
+/** Action of a constraint `c` (PostgreSQL manual, pg_constraint: confdeltype). */
+const actionOf = sql`
+  case c.confdeltype when 'r' then 'restrict' when 'c' then 'cascade' when 'n' then 'set null'
+    when 'd' then 'set default' else 'no action' end`
 
 interface ForeignKey {
   readonly schema: string
@@ -25,37 +27,68 @@ interface ForeignKey {
   readonly columns: readonly string[]
   /** Columns of the user that they reference. */
   readonly referenced: readonly string[]
-  readonly action: string
+  readonly action: Preview['further'][number]['action']
   readonly [column: string]: unknown
 }
 
-/** What the deletion of a user would delete, change or be refused by: rows by foreign key, and files. */
-export async function previewDeletion(database: SystemDatabase, userId: string) {
-  const until = performance.now() + previewTimeoutMs
-  const references = []
-  for (const key of await listForeignKeys(database)) {
-    const rows = performance.now() < until ? await countRows(database, key, userId) : null
-    if (rows === 0) continue
-    const action = actions[key.action] ?? key.action
-    references.push({ table: `${key.schema}.${key.name}`, columns: key.columns, action, rows })
-  }
-  const deleted = references.filter(({ action }) => action === 'cascade').map(({ table }) => table)
-  const files = await database.one<{ count: number; bytes: number }>(sql`
-    select count(*)::int as count, coalesce(sum(size), 0)::float8 as bytes
-    from basalt.objects where user_id = ${userId}::uuid`)
-  return {
-    references,
-    further: await listFurther(database, deleted),
-    files,
-    blockedBy: references
-      .filter(({ action, rows }) => (action === 'restrict' || action === 'no action') && rows !== null)
-      .map(({ table }) => table),
-  }
-}
+const action = choice(['cascade', 'set null', 'set default', 'restrict', 'no action'])
+
+const Preview = Type.Object({
+  references: Type.Array(
+    Type.Object({
+      table: Type.String({ description: 'With its schema.' }),
+      columns: Type.Array(Type.String()),
+      action,
+      rows: nullable(Type.Integer(), {
+        description: 'null: not counted within a second. At most 10,001, which stands for more than 10,000.',
+      }),
+    }),
+    { description: 'Rows that reference the user by foreign key.' },
+  ),
+  further: Type.Array(Type.Object({ table: Type.String(), references: Type.String(), action }), {
+    description: 'Tables whose rows reference rows that would be deleted; not counted.',
+  }),
+  files: Type.Object({ count: Type.Integer(), bytes: Type.Number() }),
+  blockedBy: Type.Array(Type.String(), { description: 'Tables whose rows have to be removed first.' }),
+})
+type Preview = Answered<typeof Preview>
+
+export const previewDeletion = operation({
+  ...administration,
+  id: 'users.previewDeletion',
+  method: 'GET',
+  path: '/api/admin/users/:id/deletion',
+  summary: 'Preview what deleting a user would delete, change or be refused by',
+  params: userParams,
+  success: ok(Preview),
+  async handle({ database }: AccountContext, { params: { id } }) {
+    await requireUser(database, id)
+    const until = performance.now() + previewTimeoutMs
+    const references = []
+    for (const key of await listForeignKeys(database)) {
+      const rows = performance.now() < until ? await countRows(database, key, id) : null
+      if (rows === 0) continue
+      const { schema, name, columns, action } = key
+      references.push({ table: `${schema}.${name}`, columns, action, rows })
+    }
+    const deleted = references.filter(({ action }) => action === 'cascade').map(({ table }) => table)
+    const files = await database.one<{ count: number; bytes: number }>(sql`
+      select count(*)::int as count, coalesce(sum(size), 0)::float8 as bytes
+      from basalt.objects where user_id = ${id}::uuid`)
+    return {
+      references,
+      further: await listFurther(database, deleted),
+      files,
+      blockedBy: references
+        .filter(({ action, rows }) => (action === 'restrict' || action === 'no action') && rows !== null)
+        .map(({ table }) => table),
+    }
+  },
+})
 
 async function listForeignKeys(database: SystemDatabase): Promise<ForeignKey[]> {
   return await database.many<ForeignKey>(sql`
-    select n.nspname as schema, t.relname as name, c.confdeltype as action,
+    select n.nspname as schema, t.relname as name, ${actionOf} as action,
       array(
         select a.attname::text
         from unnest(c.conkey) with ordinality k (number, ordinal)
@@ -101,16 +134,9 @@ async function countRows(database: SystemDatabase, key: ForeignKey, userId: stri
   }
 }
 
-interface Further {
-  readonly table: string
-  readonly references: string
-  readonly action: string
-  readonly [column: string]: unknown
-}
-
 /** Foreign keys that lead to tables whose rows would be deleted, however far. */
-async function listFurther(database: SystemDatabase, tables: readonly string[]): Promise<Further[]> {
-  const found = await database.many<Further>(sql`
+async function listFurther(database: SystemDatabase, tables: readonly string[]): Promise<Preview['further']> {
+  return await database.many<Preview['further'][number]>(sql`
     with recursive named as (
       select t.oid, n.nspname || '.' || t.relname as name
       from pg_class t
@@ -125,16 +151,11 @@ async function listFurther(database: SystemDatabase, tables: readonly string[]):
       join pg_constraint c on c.confrelid = r.oid
       where c.contype = 'f' and c.confdeltype = 'c' and c.conparentid = 0
     )
-    select distinct source.name as "table", target.name as "references", c.confdeltype as action
+    select distinct source.name as "table", target.name as "references", ${actionOf} as action
     from reached r
     join pg_constraint c on c.confrelid = r.oid and c.contype = 'f' and c.conparentid = 0
     join named source on source.oid = c.conrelid
     join named target on target.oid = r.oid
     order by 1, 2
     limit ${mostReferences}`)
-  return found.map(({ table, references, action }) => ({
-    table,
-    references,
-    action: actions[action] ?? action,
-  }))
 }

@@ -1,30 +1,48 @@
 import { sql } from '../../../../database/sql.ts'
-import type { RequestOrigin } from '../../../../http/requests/request-origin.ts'
+import { ok, operation } from '../../../../http/operation.ts'
 import { recordAudit } from '../../../operations/audit/index.ts'
 import type { AccountContext } from '../context.ts'
 import { requireUser } from '../users.ts'
 import { changeAndEndSessions } from './end-sessions.ts'
+import { AdminUser, getListedUser } from './listed-user.ts'
+import { administration, userParams } from './user-id.ts'
 
-/** Refuses further sign-ins and ends all sessions. @throws AppError user_not_found */
-export async function disableUser(context: AccountContext, id: string, origin: RequestOrigin): Promise<void> {
-  await changeAndEndSessions(context, id, { action: 'users.disable', origin }, (transaction) =>
-    transaction.count(sql`
-      update basalt.users set disabled_at = coalesce(disabled_at, now()), updated_at = now()
-      where id = ${id}`),
-  )
-}
+/** Part of every description below. */
+const common = {
+  ...administration,
+  method: 'POST',
+  params: userParams,
+  success: ok(AdminUser),
+} as const
 
-/** @throws AppError user_not_found */
-export async function enableUser(
-  { database }: AccountContext,
-  id: string,
-  origin: RequestOrigin,
-): Promise<void> {
-  await requireUser(database, id)
-  await database.transaction(async (transaction) => {
-    await transaction.count(sql`
-      update basalt.users set disabled_at = null, updated_at = now()
-      where id = ${id}`)
-    await recordAudit(transaction, { actor: 'admin', action: 'users.enable', target: id, origin })
-  })
-}
+export const disableUser = operation({
+  ...common,
+  id: 'users.disable',
+  path: '/api/admin/users/:id/disable',
+  summary: 'Lock a user out: sessions end, sign-in is refused',
+  async handle(context: AccountContext, { params: { id }, origin }) {
+    await changeAndEndSessions(context, id, { action: 'users.disable', origin }, (transaction) =>
+      transaction.count(sql`
+        update basalt.users set disabled_at = coalesce(disabled_at, now()), updated_at = now()
+        where id = ${id}`),
+    )
+    return await getListedUser(context.database, id)
+  },
+})
+
+export const enableUser = operation({
+  ...common,
+  id: 'users.enable',
+  path: '/api/admin/users/:id/enable',
+  summary: 'Let a disabled user sign in again',
+  async handle({ database }: AccountContext, { params: { id }, origin }) {
+    await requireUser(database, id)
+    await database.transaction(async (transaction) => {
+      await transaction.count(sql`
+        update basalt.users set disabled_at = null, updated_at = now()
+        where id = ${id}`)
+      await recordAudit(transaction, { actor: 'admin', action: 'users.enable', target: id, origin })
+    })
+    return await getListedUser(database, id)
+  },
+})

@@ -1,10 +1,21 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
-import { readChoice, readTimePosition, writeTimePosition } from '../../../../http/requests/filters.ts'
-import { readPage } from '../../../../http/schemas.ts'
-import { accountErrors } from '../errors.ts'
-import { describeUser, type User, userColumns } from '../users.ts'
+import { ok, operation } from '../../../../http/operation.ts'
+import { readChoice, readTimePosition } from '../../../../http/requests/filters.ts'
+import { checkedByHandler, pageQuery, readPage, timestamp } from '../../../../http/schemas.ts'
+import { type Static, Type } from '../../../../lib/type.ts'
+import type { AccountContext } from '../context.ts'
 import { countFound, countUsers } from './count-users.ts'
+import {
+  AdminUser,
+  describeListed,
+  type ListedUser,
+  type PageRange,
+  pageOf,
+  position,
+  positionOf,
+  selectUsers,
+} from './listed-user.ts'
 import {
   hasSearchIndexes,
   mostMatches,
@@ -13,75 +24,122 @@ import {
   parseUserSearch,
   type UserSearch,
 } from './search-users.ts'
+import { administration } from './user-id.ts'
 
-/** A user as the administrator sees it. */
-interface ListedUser extends User {
-  readonly last_active_at: Date | null
-  readonly factors: readonly string[]
-  readonly providers: readonly string[]
-  /** When it was made, in microseconds since 1970. */
-  readonly position: string
+const totals = ['exact', 'estimated'] as const
+
+/** Parameter that {@link readFlag} reads. */
+function flag(description: string) {
+  return Type.Optional(checkedByHandler({ type: 'boolean' }, Type.String({ description })))
 }
 
-/** Parameters of the list as sent. */
-export interface UserListQuery {
-  readonly page?: number
-  readonly perPage?: number
-  readonly cursor?: string
-  readonly skipTotal?: string
-  readonly total?: string
-  readonly search?: string
-  readonly disabled?: string
-  readonly anonymous?: string
-  readonly verified?: string
-  readonly factor?: string
-  readonly provider?: string
-}
+const listQuery = Type.Object({
+  ...pageQuery.properties,
+  cursor: Type.Optional(
+    checkedByHandler(
+      { format: 'cursor', minLength: 1 },
+      Type.String({
+        maxLength: 100,
+        description: '`nextCursor` of the page before; nothing is counted then.',
+      }),
+    ),
+  ),
+  skipTotal: flag('True: totals are not counted, and are -1.'),
+  total: Type.Optional(
+    checkedByHandler(
+      { enum: totals },
+      Type.String({
+        default: 'exact',
+        description:
+          '`estimated`: beyond 100,000 users the total is an estimate of PostgreSQL, which costs no count.',
+      }),
+    ),
+  ),
+  search: Type.Optional(
+    Type.String({
+      maxLength: 320,
+      description:
+        'Part of an email, of a phone number or of the name at a provider, or an id. Fewer than three characters are searched among the newest 20,000 users.',
+    }),
+  ),
+  disabled: flag('Only users who are disabled, or who are not.'),
+  anonymous: flag('Only anonymous users, or others.'),
+  verified: flag('Only users whose email is verified, or is not.'),
+  factor: flag('Only users with a second factor, or without.'),
+  provider: Type.Optional(
+    Type.String({ maxLength: 100, description: 'Only users who are linked to this sign-in provider.' }),
+  ),
+})
 
-/** A page of users, the newest first. @throws AppError invalid_list_parameter */
-export async function listUsers(database: Queryable, query: UserListQuery) {
-  const { cursor } = query
-  const { page, perPage, offset: passed } = readPage(query)
-  const filter = readFilter(query)
-  const isCounted = cursor === undefined && readFlag('skipTotal', query.skipTotal) !== true
-  const isEstimated = readChoice('total', query.total ?? 'exact', ['exact', 'estimated']) === 'estimated'
-  const after = cursor === undefined ? sql`true` : readCursor(cursor)
-  const range = { limit: perPage + 1, offset: cursor === undefined ? passed : 0 }
-  const search = parseUserSearch(query.search ?? '')
-  const condition = sql`${filter} and ${after}`
-  const { rows, ...bounds }: FoundUsers =
-    search === undefined
-      ? { rows: await selectUsers(database, pageOf(condition, range)) }
-      : await searchUsers(database, search, condition, range)
-  const items = rows.slice(0, perPage)
-  const last = items.at(-1)
-  const next = rows.length > perPage && last !== undefined ? positionOf(last) : bounds.next
-  const total = isCounted
-    ? await countUsers(database, search, filter, { isEstimated, known: bounds.count })
-    : { totalItems: -1 }
-  return {
-    items: items.map(describeListed),
-    page,
-    perPage,
-    ...total,
-    totalPages: isCounted ? Math.ceil(total.totalItems / perPage) : -1,
-    ...(next === undefined ? {} : { nextCursor: next }),
-    ...(bounds.isComplete === false ? { isSearchComplete: false } : {}),
-    ...(bounds.searchedTo === undefined ? {} : { searchedTo: bounds.searchedTo }),
-  }
-}
-
-interface PageRange {
-  readonly limit: number
-  readonly offset: number
-}
+export const listUsers = operation({
+  ...administration,
+  id: 'users.list',
+  method: 'GET',
+  path: '/api/admin/users',
+  summary: 'List users, the newest first',
+  query: listQuery,
+  success: ok(
+    Type.Object({
+      items: Type.Array(AdminUser),
+      page: Type.Integer(),
+      perPage: Type.Integer(),
+      totalItems: Type.Integer({ description: 'Of a search with more than 10,000 matches an estimate.' }),
+      isTotalEstimated: Type.Optional(
+        Type.Boolean({ description: 'True: `totalItems` and `totalPages` are estimates.' }),
+      ),
+      totalPages: Type.Integer(),
+      nextCursor: Type.Optional(Type.String({ description: 'Where there are more.' })),
+      isSearchComplete: Type.Optional(
+        Type.Boolean({
+          description:
+            'False: not every user was considered. The page is sorted from 10,000 matches of more, or ends at `searchedTo`.',
+        }),
+      ),
+      searchedTo: Type.Optional({
+        ...timestamp,
+        description:
+          'When the oldest user that a bounded search has read was made; `nextCursor` continues there.',
+      }),
+    }),
+  ),
+  async handle({ database }: AccountContext, { query }) {
+    const { cursor } = query
+    const { page, perPage, offset } = readPage(query)
+    const filter = readFilter(query)
+    const isCounted = cursor === undefined && readFlag('skipTotal', query.skipTotal) !== true
+    const isEstimated = readChoice('total', query.total ?? 'exact', totals) === 'estimated'
+    const after = cursor === undefined ? sql`true` : readCursor(cursor)
+    const range = { limit: perPage + 1, offset: cursor === undefined ? offset : 0 }
+    const search = parseUserSearch(query.search ?? '')
+    const condition = sql`${filter} and ${after}`
+    const { rows, ...bounds }: FoundUsers =
+      search === undefined
+        ? { rows: await selectUsers(database, pageOf(condition, range)) }
+        : await searchUsers(database, search, condition, range)
+    const items = rows.slice(0, perPage)
+    const last = items.at(-1)
+    const total = isCounted
+      ? await countUsers(database, search, filter, { isEstimated, known: bounds.count })
+      : { totalItems: -1 }
+    return {
+      items: items.map(describeListed),
+      page,
+      perPage,
+      ...total,
+      totalPages: isCounted ? Math.ceil(total.totalItems / perPage) : -1,
+      nextCursor: rows.length > perPage && last !== undefined ? positionOf(last) : bounds.next,
+      isSearchComplete: bounds.isComplete === false ? false : undefined,
+      searchedTo: bounds.searchedTo,
+    }
+  },
+})
 
 interface FoundUsers {
   readonly rows: readonly ListedUser[]
   /** False when users may match that were not read. */
   readonly isComplete?: boolean
   /** When the oldest user that was read was made, where that ended the search. */
-  readonly searchedTo?: string
+  readonly searchedTo?: Date
   /** Cursor that continues behind it. */
   readonly next?: string
   /** Matches that the index has found, at most one more than are sorted. */
@@ -121,61 +179,25 @@ async function searchUsers(
     order by u.created_at desc, u.id limit 1 offset ${sql.integer(read - 1)}`)
   return end === undefined
     ? { rows }
-    : { rows, isComplete: false, searchedTo: end.created_at.toISOString(), next: positionOf(end) }
+    : { rows, isComplete: false, searchedTo: end.created_at, next: positionOf(end) }
 }
 
-/** @throws AppError user_not_found */
-export async function getListedUser(database: Queryable, id: string) {
-  const [user] = await selectUsers(database, pageOf(sql`u.id = ${id}`, { limit: 1, offset: 0 }))
-  if (user === undefined) throw accountErrors.userNotFound()
-  return describeListed(user)
-}
-
-/** Microseconds since 1970. */
-const position = sql`(extract(epoch from u.created_at) * 1000000)::bigint::text`
-
-function positionOf({ id, position: microseconds }: Pick<ListedUser, 'id' | 'position'>): string {
-  return writeTimePosition({ microseconds, id })
-}
-
-/** Users `u` of a source that match, the newest first. */
-function pageOf(matching: Sql, { limit, offset }: PageRange, source: Sql = sql`basalt.users`): Sql {
-  return sql`
-    select ${userColumns} from ${source} u
-    where ${matching}
-    order by u.created_at desc, u.id
-    limit ${limit} offset ${offset}`
-}
-
-/** Reads details of users for those of the page alone. */
-async function selectUsers(database: Queryable, page: Sql): Promise<ListedUser[]> {
-  return await database.many<ListedUser>(sql`
-    select ${userColumns}, ${position} as position,
-      (select max(s.last_active_at) from basalt.sessions s
-        where s.user_id = u.id and s.impersonated_by is null) as last_active_at,
-      array(select f.method from basalt.mfa_factors f
-        where f.user_id = u.id and f.confirmed_at is not null order by 1) as factors,
-      array(select distinct i.provider from basalt.social_identities i where i.user_id = u.id order by 1) as providers
-    from (${page}) u
-    order by u.created_at desc, u.id`)
-}
-
-function readFilter(query: UserListQuery): Sql {
+function readFilter({ provider, ...query }: Static<typeof listQuery>): Sql {
   const conditions: Sql[] = [sql`true`]
   const disabled = readFlag('disabled', query.disabled)
-  if (disabled !== undefined) conditions.push(sql`u.disabled_at is ${disabled ? sql`not null` : sql`null`}`)
   const anonymous = readFlag('anonymous', query.anonymous)
-  if (anonymous !== undefined) conditions.push(sql`${anonymous ? sql.empty : sql`not`} u.is_anonymous`)
   const verified = readFlag('verified', query.verified)
-  if (verified !== undefined)
-    conditions.push(sql`u.email_verified_at is ${verified ? sql`not null` : sql`null`}`)
   const factor = readFlag('factor', query.factor)
+  if (disabled !== undefined) conditions.push(sql`u.disabled_at is ${disabled ? sql`not null` : sql`null`}`)
+  if (anonymous !== undefined) conditions.push(sql`${anonymous ? sql.empty : sql`not`} u.is_anonymous`)
+  if (verified !== undefined) {
+    conditions.push(sql`u.email_verified_at is ${verified ? sql`not null` : sql`null`}`)
+  }
   if (factor !== undefined) {
     // As a condition of its own, which PostgreSQL can begin with.
     conditions.push(sql`${factor ? sql.empty : sql`not`} exists (
       select from basalt.mfa_factors f where f.user_id = u.id and f.confirmed_at is not null)`)
   }
-  const { provider } = query
   if (provider !== undefined) {
     conditions.push(sql`exists (
       select from basalt.social_identities i where i.user_id = u.id and i.provider = ${provider})`)
@@ -192,15 +214,4 @@ function readCursor(cursor: string): Sql {
   const { microseconds, id } = readTimePosition(cursor)
   const at = sql`('epoch'::timestamptz + ${microseconds}::bigint * interval '1 microsecond')`
   return sql`(u.created_at < ${at} or (u.created_at = ${at} and u.id > ${id}::uuid))`
-}
-
-function describeListed(user: ListedUser) {
-  return {
-    ...describeUser(user),
-    disabled: user.disabled_at !== null,
-    lastActiveAt: user.last_active_at?.toISOString() ?? null,
-    hasPassword: user.password_hash !== null,
-    factors: user.factors,
-    providers: user.providers,
-  }
 }

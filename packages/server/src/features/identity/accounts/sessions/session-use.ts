@@ -1,127 +1,82 @@
-import type { UserIdentity } from '../../../../http/access/identity.ts'
-import { isUuid } from '../../../../lib/uuid.ts'
+import { userOf } from '../../../../http/access/authentication.ts'
+import { noContent, ok, operation } from '../../../../http/operation.ts'
+import { checkedByHandler, refusedWith, requiredByHandler, uuid } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
 import type { AccountContext } from '../context.ts'
-import { requireText } from '../credentials.ts'
 import { accountErrors } from '../errors.ts'
-import { type AuthenticationResponse, respond, tokenExpiryOf } from '../sign-in.ts'
 import { lockUser } from '../users.ts'
+import { refreshToken } from './refresh.ts'
 import { readRefreshToken } from './refresh-token.ts'
-import { RotationQueue } from './rotation-queue.ts'
-import {
-  type Client,
-  endReplayedSession,
-  endSession,
-  endSessionsOf,
-  findSessionOwner,
-  findUnverifiedEmail,
-  listSessions,
-  renewSession,
-  rotateSessions,
-} from './sessions.ts'
+import { endSession, endSessionsOf, findSessionOwner, listSessions, Session } from './sessions.ts'
 
-/**
- * New tokens for a session. The refresh token is replaced; a replay within ten seconds gets the same successor, a later
- * one ends the session. The level of assurance stays as it is.
- *
- * @throws AppError field_required, invalid_refresh_token, email_not_verified
- */
-export async function refresh(
-  context: AccountContext,
-  rotations: RotationQueue,
-  refreshToken: string | undefined,
-  client: Client,
-): Promise<AuthenticationResponse> {
-  const { database, keys, config, endedSessions } = context
-  const content = readRefreshToken(requireText(refreshToken, 'refreshToken'), keys.refresh)
-  if (content === undefined) throw accountErrors.invalidRefreshToken()
-  const { sessionId, generation } = content
-  const session = await rotations.renew({ sessionId, generation, client })
-  if (session === undefined) {
-    // First: a session that may not be used yet keeps its refresh token.
-    if (config.require_verified_email && (await findUnverifiedEmail(database, sessionId)) !== undefined) {
-      throw accountErrors.emailNotVerified()
-    }
-    if (await endReplayedSession(database, sessionId, generation)) endedSessions.add(sessionId)
-    throw accountErrors.invalidRefreshToken()
-  }
-  const { aal, amr } = session
-  return respond(context, session, { sessionId, generation: generation + 1, aal, amr })
-}
+export const logOut = operation({
+  guard: 'public',
+  tag: 'accounts',
+  id: 'accounts.logOut',
+  method: 'POST',
+  path: '/api/auth/logout',
+  summary: 'End the session of a refresh token',
+  description: 'A replaced token ends it, too. The response does not say whether there was such a session.',
+  body: Type.Object({ refreshToken }),
+  success: noContent,
+  async handle({ database, keys, endedSessions }: AccountContext, { body }) {
+    const content = readRefreshToken(body.refreshToken, keys.refresh)
+    if (content === undefined) return
+    if (await endSession(database, content.sessionId)) endedSessions.add(content.sessionId)
+  },
+})
 
-/** Rotates the sessions that this node refreshes. */
-export function createRotationQueue(context: AccountContext): RotationQueue {
-  const { database, config } = context
-  const renewal = () => ({
-    lifetimeSeconds: config.refresh_token_duration,
-    tokenExpiresAt: tokenExpiryOf(context),
-    requiresVerifiedEmail: config.require_verified_email,
-  })
-  return new RotationQueue({
-    rotateAll: (rotations) => rotateSessions(database, rotations, renewal()),
-    renewOne: (rotation) => renewSession(database, rotation, renewal()),
-  })
-}
+/** Part of every description below. */
+const common = { guard: 'bearer', tag: 'accounts' } as const
 
-/** Ends the session of a refresh token, an old one included; says nothing of whether there was one. */
-export async function logOut(context: AccountContext, refreshToken: string | undefined): Promise<void> {
-  const { database, keys, endedSessions } = context
-  const content = readRefreshToken(requireText(refreshToken, 'refreshToken'), keys.refresh)
-  if (content === undefined) return
-  if (await endSession(database, content.sessionId)) endedSessions.add(content.sessionId)
-}
+export const listOwnSessions = operation({
+  ...common,
+  id: 'accounts.listSessions',
+  method: 'GET',
+  path: '/api/auth/sessions',
+  summary: 'List sessions of the signed-in user',
+  success: ok(Type.Array(Session)),
+  handle({ database }: AccountContext, { http }) {
+    const { userId, sessionId } = userOf(http)
+    return listSessions(database, userId, sessionId)
+  },
+})
 
-/** A session as its user sees it. */
-export interface SessionObject {
-  readonly id: string
-  readonly user_agent: string
-  readonly ip_address: string
-  readonly created_at: string
-  readonly last_active_at: string
-  /** Whether it is the one of the request. */
-  readonly current: boolean
-  /** The administrator who acts as the user in it. */
-  readonly impersonated_by?: string
-}
+export const revokeSession = operation({
+  ...common,
+  id: 'accounts.revokeSession',
+  method: 'DELETE',
+  path: '/api/auth/sessions/:id',
+  summary: 'End a session',
+  params: Type.Object({ id: refusedWith({ invalid: accountErrors.invalidSessionId }, uuid) }),
+  success: noContent,
+  async handle({ database, endedSessions }: AccountContext, { params: { id }, http }) {
+    const owner = await findSessionOwner(database, id)
+    if (owner === undefined) throw accountErrors.sessionNotFound()
+    if (owner !== userOf(http).userId) throw accountErrors.foreignSession()
+    if (!(await endSession(database, id))) throw accountErrors.sessionNotFound()
+    endedSessions.add(id)
+  },
+})
 
-export async function describeSessions(
-  { database }: AccountContext,
-  userId: string,
-  currentId: string | undefined,
-): Promise<SessionObject[]> {
-  const sessions = await listSessions(database, userId)
-  return sessions.map(({ id, user_agent, ip_address, created_at, last_active_at, impersonated_by }) => ({
-    id,
-    user_agent,
-    ip_address,
-    created_at: created_at.toISOString(),
-    last_active_at: last_active_at.toISOString(),
-    current: id === currentId,
-    ...(impersonated_by === null ? {} : { impersonated_by }),
-  }))
-}
-
-/** @throws AppError invalid_session_id, session_not_found, foreign_session */
-export async function revokeSession(
-  context: AccountContext,
-  { userId }: UserIdentity,
-  id: string,
-): Promise<void> {
-  const { database, endedSessions } = context
-  if (!isUuid(id)) throw accountErrors.invalidSessionId()
-  const owner = await findSessionOwner(database, id)
-  if (owner === undefined) throw accountErrors.sessionNotFound()
-  if (owner !== userId) throw accountErrors.foreignSession()
-  if (!(await endSession(database, id))) throw accountErrors.sessionNotFound()
-  endedSessions.add(id)
-}
-
-/** @throws AppError no_current_session */
-export async function revokeOtherSessions(context: AccountContext, identity: UserIdentity): Promise<void> {
-  const { database, endedSessions } = context
-  if (identity.sessionId === undefined) throw accountErrors.noCurrentSession()
-  const ended = await database.transaction(async (transaction) => {
-    await lockUser(transaction, identity.userId)
-    return await endSessionsOf(transaction, identity.userId, identity.sessionId)
-  })
-  for (const id of ended) endedSessions.add(id)
-}
+export const revokeOtherSessions = operation({
+  ...common,
+  id: 'accounts.revokeOtherSessions',
+  method: 'DELETE',
+  path: '/api/auth/sessions',
+  summary: 'End all sessions but this one',
+  query: Type.Object({
+    all_except_current: requiredByHandler(checkedByHandler({ const: 'true' }, Type.Unknown())),
+  }),
+  success: noContent,
+  async handle({ database, endedSessions }: AccountContext, { query, http }) {
+    if (query.all_except_current !== 'true') throw accountErrors.allExceptCurrentRequired()
+    const { userId, sessionId } = userOf(http)
+    if (sessionId === undefined) throw accountErrors.noCurrentSession()
+    const ended = await database.transaction(async (transaction) => {
+      await lockUser(transaction, userId)
+      return await endSessionsOf(transaction, userId, sessionId)
+    })
+    for (const id of ended) endedSessions.add(id)
+  },
+})

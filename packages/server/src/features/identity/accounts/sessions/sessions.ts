@@ -1,5 +1,8 @@
+import type { FastifyRequest } from 'fastify'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
+import { type Answered, component, timestamp } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
 import { isUuid } from '../../../../lib/uuid.ts'
 import { type User, userColumns } from '../users.ts'
 
@@ -8,9 +11,15 @@ const graceSeconds = 10
 /** Rotations whose time is kept; more than a client makes within the grace. */
 const rememberedRotations = 16
 
+/** Client that a session remembers, for its user to recognize it by. */
 export interface Client {
   readonly userAgent: string
   readonly ipAddress: string
+}
+
+export function clientOf(request: FastifyRequest): Client {
+  const userAgent = request.headers['user-agent'] ?? ''
+  return { userAgent: userAgent.slice(0, 512), ipAddress: request.ip }
 }
 
 export interface SessionStart {
@@ -225,24 +234,37 @@ export async function endReplayedSession(
   return ended > 0
 }
 
-export interface SessionRow {
-  readonly id: string
-  readonly user_agent: string
-  readonly ip_address: string
-  readonly created_at: Date
-  readonly last_active_at: Date
-  /** The administrator who acts as the user in it. */
-  readonly impersonated_by: string | null
-  readonly [column: string]: unknown
-}
+/** Session as its user sees it. */
+export const Session = component(
+  'Session',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    user_agent: Type.String(),
+    ip_address: Type.String(),
+    created_at: timestamp,
+    last_active_at: timestamp,
+    current: Type.Boolean({ description: 'True for the session of this request.' }),
+    impersonated_by: Type.Optional(Type.String({ description: 'Administrator who acts as the user in it.' })),
+  }),
+)
+export type Session = Answered<typeof Session>
 
-/** Sessions that are alive, the latest activity first. */
-export async function listSessions(database: Queryable, userId: string): Promise<SessionRow[]> {
+/** Returns the sessions that are alive, the latest activity first. */
+export async function listSessions(
+  database: Queryable,
+  userId: string,
+  currentId?: string,
+): Promise<Session[]> {
   if (!isUuid(userId)) return []
-  return await database.many<SessionRow>(sql`
-    select id, user_agent, ip_address, created_at, last_active_at, impersonated_by from basalt.sessions
+  const sessions = await database.many<
+    Omit<Session, 'impersonated_by'> & { readonly impersonated_by: string | null }
+  >(sql`
+    select id, user_agent, ip_address, created_at, last_active_at, impersonated_by,
+      id::text is not distinct from ${currentId ?? null}::text as current
+    from basalt.sessions
     where user_id = ${userId} and expires_at > now()
     order by last_active_at desc, id`)
+  return sessions.map((session) => ({ ...session, impersonated_by: session.impersonated_by ?? undefined }))
 }
 
 /** The owner of a session. */

@@ -237,11 +237,13 @@ describe('anonymous sign-in', () => {
 
   test('has no password to change', async () => {
     const { token } = (await accounts.post('anonymous')).json
-    expect(envelope(await accounts.post('change-password', { newPassword: goodPassword }, token))).toEqual({
-      code: 403,
-      message: 'link an email before setting a password',
-      error: 'email_required',
-    })
+    for (const body of [{ newPassword: goodPassword }, {}]) {
+      expect(envelope(await accounts.post('change-password', body, token))).toEqual({
+        code: 403,
+        message: 'link an email before setting a password',
+        error: 'email_required',
+      })
+    }
   })
 })
 
@@ -253,6 +255,8 @@ describe('what is switched off', () => {
       'magic link authentication is not enabled',
       'magic_link_disabled',
     ],
+    ['magic-link', {}, 'magic link authentication is not enabled', 'magic_link_disabled'],
+    ['magic-link/confirm', {}, 'magic link authentication is not enabled', 'magic_link_disabled'],
     ['magic-link/confirm', { token: 'x' }, 'magic link authentication is not enabled', 'magic_link_disabled'],
     ['sms', { phone: '+12025550100' }, 'SMS authentication is not enabled', 'sms_disabled'],
     [
@@ -261,6 +265,8 @@ describe('what is switched off', () => {
       'SMS authentication is not enabled',
       'sms_disabled',
     ],
+    ['sms', {}, 'SMS authentication is not enabled', 'sms_disabled'],
+    ['sms/confirm', {}, 'SMS authentication is not enabled', 'sms_disabled'],
     ['anonymous', undefined, 'anonymous auth is not enabled', 'anonymous_disabled'],
   ])('%s answers 404', async (path, body, message, error) => {
     await using closed = await createAccountsApp({

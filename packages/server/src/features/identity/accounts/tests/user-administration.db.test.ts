@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AccountsApp, goodPassword, newEmail } from '../../../../../test/accounts.ts'
 import { createApiKey } from '../../../../../test/api-keys.ts'
@@ -302,6 +303,7 @@ describe('users › sessions and ways in', () => {
     const again = (id: string, session: string) => problem('DELETE', `users/${id}/sessions/${session}`)
     expect(await again(user.id, sessionId)).toEqual([404, 'session not found'])
     expect(await again(user.id, 'x')).toEqual([400, 'invalid session id format'])
+    expect(await again(randomUUID(), 'x')).toEqual([404, 'user not found'])
     const stranger = await accounts.register()
     const [theirs] = (await call('GET', `users/${stranger.user.id}/sessions`)).json
     expect(await again(user.id, theirs.id)).toEqual([404, 'session not found'])

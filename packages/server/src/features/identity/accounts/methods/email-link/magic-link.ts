@@ -1,17 +1,55 @@
 import type { Queryable } from '../../../../../database/system-database.ts'
+import { optionalUserOf } from '../../../../../http/access/authentication.ts'
 import type { UserIdentity } from '../../../../../http/access/identity.ts'
+import { ok, operation } from '../../../../../http/operation.ts'
+import { Message } from '../../../../../http/schemas.ts'
+import { Type } from '../../../../../lib/type.ts'
 import type { AccountContext } from '../../context.ts'
-import { requireText } from '../../credentials.ts'
+import { email, requireText, text } from '../../credentials.ts'
 import { accountErrors } from '../../errors.ts'
 import { lockSelf } from '../../own-account.ts'
 import { findOrMakeOwner } from '../../owner.ts'
-import type { Client } from '../../sessions/sessions.ts'
-import { type AuthenticationResponse, finishFirstFactor, type PendingResponse } from '../../sign-in.ts'
+import { type Client, clientOf } from '../../sessions/sessions.ts'
+import {
+  type Authentication,
+  AuthenticationOrPending,
+  finishFirstFactor,
+  type PendingAuthentication,
+} from '../../sign-in.ts'
 import { linkEmail, type User } from '../../users.ts'
 import { requestMailTo } from '../password/password-reset.ts'
 import { consumeMailedToken, findMailedToken } from './mailed-tokens.ts'
 
-/** Asks for a sign-in link; the same for every address. @throws AppError magic_link_disabled, too_many_requests */
+export const requestMagicLinkOperation = operation({
+  guard: 'public',
+  tag: 'accounts',
+  id: 'accounts.requestMagicLink',
+  method: 'POST',
+  path: '/api/auth/magic-link',
+  summary: 'Request a sign-in link',
+  body: Type.Object({ email }),
+  success: ok(Message),
+  async handle(context: AccountContext, { body, origin }) {
+    await requestMagicLink(context, body.email, origin.address)
+    return { message: 'if valid, a login link has been sent' }
+  },
+})
+
+export const confirmMagicLinkOperation = operation({
+  guard: 'optional',
+  tag: 'accounts',
+  id: 'accounts.confirmMagicLink',
+  method: 'POST',
+  path: '/api/auth/magic-link/confirm',
+  summary: 'Sign in by a mailed token',
+  description: 'With the access token of an anonymous user, that account gets the address and keeps its id.',
+  body: Type.Object({ token: text('Token of the link.', 4096) }),
+  success: ok(AuthenticationOrPending),
+  handle: (context: AccountContext, { body, http }) =>
+    confirmMagicLink(context, body.token, optionalUserOf(http), clientOf(http)),
+})
+
+/** Requests a sign-in link, in the same way for every address. @throws AppError magic_link_disabled, too_many_requests */
 export async function requestMagicLink(
   context: AccountContext,
   givenEmail: string | undefined,
@@ -33,7 +71,7 @@ export async function confirmMagicLink(
   given: string | undefined,
   caller: UserIdentity | undefined,
   client: Client,
-): Promise<AuthenticationResponse | PendingResponse> {
+): Promise<Authentication | PendingAuthentication> {
   requireEnabled(context)
   const token = requireText(given, 'token')
   const ended: string[] = []

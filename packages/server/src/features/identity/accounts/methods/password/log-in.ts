@@ -1,5 +1,8 @@
+import { ok, operation } from '../../../../../http/operation.ts'
 import { normalizeEmail } from '../../../../../lib/email-address.ts'
+import { Type } from '../../../../../lib/type.ts'
 import type { AccountContext } from '../../context.ts'
+import { type Credentials, email, text } from '../../credentials.ts'
 import { accountErrors } from '../../errors.ts'
 import {
   accountLimits,
@@ -9,16 +12,29 @@ import {
   rememberAddress,
   signInKey,
 } from '../../limits.ts'
-import type { Client } from '../../sessions/sessions.ts'
+import { type Client, clientOf } from '../../sessions/sessions.ts'
 import {
-  type AuthenticationResponse,
+  type Authentication,
+  AuthenticationOrPending,
   finishFirstFactor,
   isUnverified,
-  type PendingResponse,
+  type PendingAuthentication,
 } from '../../sign-in.ts'
 import { findUserByEmail, type User, upgradePasswordHash } from '../../users.ts'
 import { mailKey, requestMail } from '../email-link/mails.ts'
-import type { Credentials } from './register.ts'
+
+export const logInOperation = operation({
+  guard: 'public',
+  tag: 'accounts',
+  id: 'accounts.logIn',
+  method: 'POST',
+  path: '/api/auth/login',
+  summary: 'Sign in with email and password',
+  body: Type.Object({ email, password: text('Password of the account.', 8192) }),
+  success: ok(AuthenticationOrPending),
+  handle: (context: AccountContext, { body, http, origin }) =>
+    logIn(context, body, clientOf(http), origin.address),
+})
 
 /**
  * Signs in by email and password. Unknown address, wrong password, account without one and disabled account answer the
@@ -31,7 +47,7 @@ export async function logIn(
   credentials: Credentials,
   client: Client,
   address: string,
-): Promise<AuthenticationResponse | PendingResponse> {
+): Promise<Authentication | PendingAuthentication> {
   const { throttle } = context
   const { email: givenEmail = '', password = '' } = credentials
   const email = normalizeEmail(givenEmail)
@@ -64,7 +80,7 @@ async function checkPassword(
   user: User | undefined,
   credentials: { readonly email: string; readonly password: string },
   client: Client,
-): Promise<AuthenticationResponse | PendingResponse> {
+): Promise<Authentication | PendingAuthentication> {
   const { database, passwords } = context
   const { email, password } = credentials
   const hash = user?.password_hash ?? undefined

@@ -1,5 +1,8 @@
+import { ok, operation } from '../../../../../http/operation.ts'
+import { Message } from '../../../../../http/schemas.ts'
+import { Type } from '../../../../../lib/type.ts'
 import type { AccountContext } from '../../context.ts'
-import { requireEmail, requireNewPassword, requireText } from '../../credentials.ts'
+import { email, password, requireEmail, requireNewPassword, requireText, text } from '../../credentials.ts'
 import { accountErrors } from '../../errors.ts'
 import { accountLimits, requireAttempt, signInKey } from '../../limits.ts'
 import { endSessionsOf } from '../../sessions/sessions.ts'
@@ -7,16 +10,43 @@ import { lockUser, setPassword, takeOverUnverified } from '../../users.ts'
 import { consumeMailedToken, findMailedToken, voidMailedTokens } from '../email-link/mailed-tokens.ts'
 import { mailKey, requestMail } from '../email-link/mails.ts'
 
-/** Asks for a reset link; the same for every address. @throws AppError field_required, too_many_requests */
-export async function requestPasswordReset(
-  context: AccountContext,
-  givenEmail: string | undefined,
-  address: string,
-): Promise<void> {
-  await requestMailTo(context, 'password_reset', givenEmail, address)
-}
+export const requestPasswordReset = operation({
+  guard: 'public',
+  tag: 'accounts',
+  id: 'accounts.requestPasswordReset',
+  method: 'POST',
+  path: '/api/auth/password-reset',
+  summary: 'Request a link to reset the password',
+  description: 'The response is the same whether there is such an account or not.',
+  body: Type.Object({ email }),
+  success: ok(Message),
+  async handle(context: AccountContext, { body, origin }) {
+    await requestMailTo(context, 'password_reset', body.email, origin.address)
+    return { message: 'if that email exists, a reset link has been sent' }
+  },
+})
 
-/** Asks for a mail. An address beyond its limit gets none, but the answer does not say so. */
+export const confirmPasswordResetOperation = operation({
+  guard: 'public',
+  tag: 'accounts',
+  id: 'accounts.confirmPasswordReset',
+  method: 'POST',
+  path: '/api/auth/password-reset/confirm',
+  summary: 'Set a password by a mailed token',
+  body: Type.Object({ token: text('Token of the link.', 4096), password }),
+  success: ok(Message),
+  async handle(context: AccountContext, { body, origin }) {
+    await confirmPasswordReset(context, body, origin.address)
+    return { message: 'password has been reset' }
+  },
+})
+
+/**
+ * Requests a mail, in the same way for every address. An address beyond its limit gets none, but the response does not say
+ * so.
+ *
+ * @throws AppError field_required, too_many_requests
+ */
 export async function requestMailTo(
   context: AccountContext,
   purpose: 'password_reset' | 'magic_link',

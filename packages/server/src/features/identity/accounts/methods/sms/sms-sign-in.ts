@@ -1,13 +1,21 @@
 import { httpErrors } from '../../../../../http/errors/errors.ts'
+import { ok, operation } from '../../../../../http/operation.ts'
+import { Message } from '../../../../../http/schemas.ts'
 import { JobRefused, type JobType } from '../../../../../job-queue.ts'
+import { type Static, Type } from '../../../../../lib/type.ts'
 import { isReachable, parsePhone, parseTestNumbers, SmsRefused } from '../../../../messaging/sms/index.ts'
 import type { AccountContext } from '../../context.ts'
-import { requireText } from '../../credentials.ts'
+import { requireText, text } from '../../credentials.ts'
 import { accountErrors } from '../../errors.ts'
 import { deriveJobCode, hashCode } from '../../keys.ts'
 import { accountLimits, requireAttempt } from '../../limits.ts'
-import type { Client } from '../../sessions/sessions.ts'
-import { type AuthenticationResponse, finishFirstFactor, type PendingResponse } from '../../sign-in.ts'
+import { type Client, clientOf } from '../../sessions/sessions.ts'
+import {
+  type Authentication,
+  AuthenticationOrPending,
+  finishFirstFactor,
+  type PendingAuthentication,
+} from '../../sign-in.ts'
 import { insertUser, lockUserByPhone } from '../../users.ts'
 import { consumePhoneCode, countPhoneCodeAttempt, issuePhoneCode } from './phone-codes.ts'
 
@@ -20,8 +28,40 @@ interface CodeRequest {
   readonly phone: string
 }
 
+const phone = text('International form, such as +12025550123.', 64, { format: 'phone' })
+const receivedCode = Type.Object({ phone, code: text('Digits.', 64) })
+
+export const requestSmsCodeOperation = operation({
+  guard: 'public',
+  tag: 'accounts',
+  id: 'accounts.requestSmsCode',
+  method: 'POST',
+  path: '/api/auth/sms',
+  summary: 'Request a code by SMS',
+  description: 'The response is the same whatever the number.',
+  body: Type.Object({ phone }),
+  success: ok(Message),
+  async handle(context: AccountContext, { body, origin }) {
+    await requestSmsCode(context, body.phone, origin.address)
+    return { message: 'if valid, a verification code has been sent' }
+  },
+})
+
+export const confirmSmsCodeOperation = operation({
+  guard: 'public',
+  tag: 'accounts',
+  id: 'accounts.confirmSmsCode',
+  method: 'POST',
+  path: '/api/auth/sms/confirm',
+  summary: 'Sign in by a code from SMS',
+  body: receivedCode,
+  success: ok(AuthenticationOrPending),
+  handle: (context: AccountContext, { body, http, origin }) =>
+    confirmSmsCode(context, body, clientOf(http), origin.address),
+})
+
 /**
- * Asks for a code. The answer is the same for every text: it tells neither whether the number has an account nor whether
+ * Requests a code. The response is the same for every text: it tells neither whether the number has an account nor whether
  * anything was sent.
  *
  * @throws AppError sms_disabled, field_required, too_many_requests
@@ -87,10 +127,10 @@ export function smsCodeJob(context: AccountContext): JobType<CodeRequest> {
  */
 export async function confirmSmsCode(
   context: AccountContext,
-  given: { phone?: string | undefined; code?: string | undefined },
+  given: Static<typeof receivedCode>,
   client: Client,
   address: string,
-): Promise<AuthenticationResponse | PendingResponse> {
+): Promise<Authentication | PendingAuthentication> {
   const { config, database, throttle, keys } = context
   requireEnabled(context)
   const text = requireText(given.phone?.trim(), 'phone')

@@ -1,0 +1,68 @@
+import { ok, operation } from '../../../../http/operation.ts'
+import { Type } from '../../../../lib/type.ts'
+import type { AccountContext } from '../context.ts'
+import { requiredText } from '../credentials.ts'
+import { accountErrors } from '../errors.ts'
+import { Authentication, respond, tokenExpiryOf } from '../sign-in.ts'
+import { readRefreshToken } from './refresh-token.ts'
+import { RotationQueue } from './rotation-queue.ts'
+import {
+  clientOf,
+  endReplayedSession,
+  findUnverifiedEmail,
+  renewSession,
+  rotateSessions,
+} from './sessions.ts'
+
+export interface RefreshContext extends AccountContext {
+  readonly rotations: RotationQueue
+}
+
+export const refreshToken = requiredText(
+  'refreshToken',
+  'As the latest sign-in or refresh of the session responded.',
+)
+
+export const refresh = operation({
+  guard: 'public',
+  tag: 'accounts',
+  id: 'accounts.refresh',
+  method: 'POST',
+  path: '/api/auth/refresh',
+  summary: 'Get new tokens for a session',
+  description:
+    'The refresh token is replaced; the level of assurance stays. Sent again within ten seconds, the token gets the same successor; later it ends the session.',
+  body: Type.Object({ refreshToken }),
+  success: ok(Authentication),
+  async handle(context: RefreshContext, { body, http }) {
+    const { database, keys, config, endedSessions, rotations } = context
+    const content = readRefreshToken(body.refreshToken, keys.refresh)
+    if (content === undefined) throw accountErrors.invalidRefreshToken()
+    const { sessionId, generation } = content
+    const session = await rotations.renew({ sessionId, generation, client: clientOf(http) })
+    if (session === undefined) {
+      // First: a session that may not be used yet keeps its refresh token.
+      if (config.require_verified_email && (await findUnverifiedEmail(database, sessionId)) !== undefined) {
+        throw accountErrors.emailNotVerified()
+      }
+      if (await endReplayedSession(database, sessionId, generation)) endedSessions.add(sessionId)
+      throw accountErrors.invalidRefreshToken()
+    }
+    const { aal, amr } = session
+    return respond(context, session, { sessionId, generation: generation + 1, aal, amr })
+  },
+})
+
+/** Rotates the sessions that this node refreshes. */
+export function createRotationQueue(context: AccountContext): RotationQueue {
+  const { database, config } = context
+  const renewal = () => ({
+    lifetimeSeconds: config.refresh_token_duration,
+    tokenExpiresAt: tokenExpiryOf(context),
+    requiresVerifiedEmail: config.require_verified_email,
+  })
+  return new RotationQueue({
+    rotateAll: (rotations) => rotateSessions(database, rotations, renewal()),
+    renewOne: (rotation) => renewSession(database, rotation, renewal()),
+  })
+}
