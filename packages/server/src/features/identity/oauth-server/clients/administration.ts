@@ -147,7 +147,9 @@ const update = operation({
   method: 'PUT',
   path: item,
   summary: 'Change an OAuth client',
-  description: 'Type and app stay. Tokens with a scope that is taken away end, as by a revocation.',
+  description:
+    'Type and app stay. Tokens with a scope that is taken away end, as by a revocation. Actions are for clients that an ' +
+    'administrator has registered.',
   params,
   body: Type.Object(settings),
   success: ok(OAuthClient),

@@ -10,7 +10,7 @@ export const RedirectUri = component(
   'RedirectUri',
   Type.String({
     format: 'uri',
-    pattern: '^(https://[^/?#*@]+|http://(localhost|127\\.0\\.0\\.1)(:[0-9]+)?)(/[^?#*@]*)?$',
+    pattern: '^(https://[^/?#*@]+|http://(localhost|127\\.0\\.0\\.1)(:[0-9]{1,5})?)(/[^?#*@]*)?$',
     maxLength: lengthLimit,
   }),
 )
