@@ -3,6 +3,7 @@ import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { type Answered, component, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
+import { isUuid } from '../../../lib/uuid.ts'
 import { type RowOf, withoutNulls } from '../../../lib/without-nulls.ts'
 import { webhookErrors } from './errors.ts'
 import { getWebhook } from './webhook.ts'
@@ -84,9 +85,11 @@ export async function getDelivery(
   id: string,
 ): Promise<WebhookDelivery> {
   await getWebhook(database, webhookId)
-  const row = await database.maybeOne<RowOf<WebhookDelivery>>(sql`
-    select ${columns} from basalt.webhook_deliveries d
-    where d.id = ${id}::uuid and d.webhook_id = ${webhookId}::uuid`)
+  const row = isUuid(id)
+    ? await database.maybeOne<RowOf<WebhookDelivery>>(sql`
+        select ${columns} from basalt.webhook_deliveries d
+        where d.id = ${id}::uuid and d.webhook_id = ${webhookId}::uuid`)
+    : undefined
   if (row === undefined) throw webhookErrors.deliveryNotFound()
   return withoutNulls<WebhookDelivery>(row)
 }

@@ -2,6 +2,7 @@ import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { type Answered, choice, component, nullable, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
+import { isUuid } from '../../../lib/uuid.ts'
 import { webhookErrors } from './errors.ts'
 
 /** Events of records, which a webhook gets unless it names others. */
@@ -55,9 +56,7 @@ export async function listWebhooks(database: Queryable): Promise<Webhook[]> {
 
 /** @throws AppError webhook_not_found */
 export async function getWebhook(database: Queryable, id: string): Promise<Webhook> {
-  return found(
-    await database.maybeOne<Webhook>(sql`select ${columns} from basalt.webhooks where id = ${id}::uuid`),
-  )
+  return await one<Webhook>(database, id, sql`select ${columns} from basalt.webhooks where id = ${id}::uuid`)
 }
 
 /** Destination of the events of a webhook. */
@@ -65,19 +64,23 @@ export type Receiver = Secrets & { readonly webhookId: string; readonly url: str
 
 /** @throws AppError webhook_not_found */
 export async function getReceiver(database: Queryable, id: string): Promise<Receiver> {
-  return found(
-    await database.maybeOne<Receiver>(sql`
+  return await one<Receiver>(
+    database,
+    id,
+    sql`
       select id as "webhookId", url, secret, ${previousSecretOf('webhooks')} as "previousSecret"
-      from basalt.webhooks where id = ${id}::uuid`),
+      from basalt.webhooks where id = ${id}::uuid`,
   )
 }
 
 /** Keeps others from changing the webhook until the transaction ends. @throws AppError webhook_not_found */
 export async function lockWebhook(transaction: Queryable, id: string): Promise<WebhookFields> {
-  return found(
-    await transaction.maybeOne<Pick<WebhookFields, keyof WebhookFields>>(sql`
+  return await one<WebhookFields>(
+    transaction,
+    id,
+    sql`
       select url, secret, events, tables, enabled
-      from basalt.webhooks where id = ${id}::uuid for no key update`),
+      from basalt.webhooks where id = ${id}::uuid for no key update`,
   )
 }
 
@@ -87,10 +90,10 @@ export async function lockWebhook(transaction: Queryable, id: string): Promise<W
  * @throws AppError webhook_not_found
  */
 export async function noteReplay(transaction: Queryable, id: string): Promise<Webhook> {
-  return found(
-    await transaction.maybeOne<Webhook>(
-      sql`update basalt.webhooks set replayed_at = clock_timestamp() where id = ${id}::uuid returning ${columns}`,
-    ),
+  return await one<Webhook>(
+    transaction,
+    id,
+    sql`update basalt.webhooks set replayed_at = clock_timestamp() where id = ${id}::uuid returning ${columns}`,
   )
 }
 
@@ -137,10 +140,10 @@ export async function updateWebhook(
 
 /** Deletes a webhook and returns it. @throws AppError webhook_not_found */
 export async function deleteWebhook(database: Queryable, id: string): Promise<Webhook> {
-  return found(
-    await database.maybeOne<Webhook>(
-      sql`delete from basalt.webhooks where id = ${id}::uuid returning ${columns}`,
-    ),
+  return await one<Webhook>(
+    database,
+    id,
+    sql`delete from basalt.webhooks where id = ${id}::uuid returning ${columns}`,
   )
 }
 
@@ -154,8 +157,9 @@ export async function countWebhookSecretsByKey(database: Queryable): Promise<Rea
   return new Map(rows.map(({ key, count }) => [key, count]))
 }
 
-/** @throws AppError webhook_not_found */
-function found<Row>(row: Row | undefined): Row {
+/** Returns the row of a webhook, for ids of any form. @throws AppError webhook_not_found */
+async function one<Row extends object>(database: Queryable, id: string, statement: Sql): Promise<Row> {
+  const row = isUuid(id) ? await database.maybeOne<Row & Record<string, unknown>>(statement) : undefined
   if (row === undefined) throw webhookErrors.webhookNotFound()
   return row
 }

@@ -14,7 +14,6 @@ import {
   pageOf,
   readPage,
   refusedWith,
-  uuid,
 } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 import { uuidPattern } from '../../../../lib/uuid.ts'
@@ -36,10 +35,7 @@ import { common, id, item, readAllowedUrl, requiredUrl, seal, type WebhookDeps }
 const deliveriesPath = `${item}/deliveries`
 const deliveryPath = `${deliveriesPath}/:deliveryId`
 const params = Type.Object({ id })
-const deliveryParams = Type.Object({
-  id,
-  deliveryId: refusedWith({ invalid: webhookErrors.deliveryNotFound }, uuid),
-})
+const deliveryParams = Type.Object({ id, deliveryId: id })
 
 const wrong = (problem: string) => ({ invalid: () => webhookErrors.invalidWebhook(problem) })
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { created, noContent, ok, operation } from '../../../../http/operation.ts'
 import type { Outbound } from '../../../../http/outbound.ts'
-import { checkedByHandler, nullable, refusedWith, uuid } from '../../../../http/schemas.ts'
+import { checkedByHandler, nullable, refusedWith } from '../../../../http/schemas.ts'
 import type { SecretBox } from '../../../../lib/secret-box.ts'
 import { Type } from '../../../../lib/type.ts'
 import { recordAdminAction } from '../../../operations/audit/index.ts'
@@ -45,7 +45,8 @@ export interface WebhookDeps {
 export const common = { guard: 'admin', permission: 'owner', tag: 'webhooks' } as const
 export const collection = '/api/webhooks'
 export const item = `${collection}/:id`
-export const id = refusedWith({ invalid: webhookErrors.webhookNotFound }, uuid)
+/** Id of any form: a malformed one is not found, after everything else was checked. */
+export const id = checkedByHandler({ format: 'uuid' }, Type.String())
 const params = Type.Object({ id })
 
 const url = checkedByHandler(
