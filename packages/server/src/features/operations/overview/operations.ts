@@ -3,7 +3,7 @@ import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { ok, operation } from '../../../http/operation.ts'
-import { type Answered, component, listOf, timestamp } from '../../../http/schemas.ts'
+import { type Answered, checkedByHandler, component, listOf, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { listTables, TableSummary } from './tables.ts'
 
@@ -92,7 +92,12 @@ const tables = (isAuthRequired: boolean) =>
       'Sorted by name, `shop_2` before `shop_10`; those whose name begins with the first part searched for come first.',
     query: Type.Object({
       search: Type.Optional(Type.String({ description: 'Parts of the name; it has all of them.' })),
-      limit: Type.Optional(Type.Integer({ minimum: 1, description: 'All unless given.' })),
+      limit: Type.Optional(
+        checkedByHandler(
+          { maximum: 999_999_999_999_999 },
+          Type.Integer({ minimum: 1, description: 'All unless given.' }),
+        ),
+      ),
     }),
     success: ok(
       Type.Object({
