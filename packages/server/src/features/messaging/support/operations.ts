@@ -1,19 +1,13 @@
-import type { Queryable } from '../../../database/system-database.ts'
 import { userOf } from '../../../http/access/authentication.ts'
 import { content, created, ok, operation } from '../../../http/operation.ts'
 import { contentDisposition } from '../../../http/responses/disposition.ts'
 import {
-  type Answered,
   checkedText,
   choice,
   choiceOrEmpty,
-  component,
-  extended,
   lineForm,
-  type PageRequest,
   pageOf,
   pageQuery,
-  readPage,
   refusedWith,
   textForm,
   uuid,
@@ -24,28 +18,9 @@ import { recordAudit } from '../../operations/audit/index.ts'
 import { answerJobName } from './answer-mail.ts'
 import { requireAttempt, type SupportContext } from './context.ts'
 import { supportErrors } from './errors.ts'
-import { addMessage, findAttachment, insertMessage, listMessages, TicketMessage } from './message.ts'
-import {
-  countTickets,
-  findTicket,
-  insertTicket,
-  listTickets,
-  setStatus,
-  Ticket,
-  type TicketFilter,
-  ticketStatuses,
-} from './ticket.ts'
-
-const TicketWithMessages = component(
-  'TicketWithMessages',
-  extended(
-    Ticket,
-    Type.Object({
-      messages: Type.Array(TicketMessage, { description: 'The last 500, the oldest of them first.' }),
-    }),
-  ),
-)
-const mostMessages = 500
+import { addMessage, findAttachment, insertMessage, TicketMessage } from './message.ts'
+import { findTicket, insertTicket, setStatus, Ticket, ticketStatuses } from './ticket.ts'
+import { found, getTicket, listPage, TicketWithMessages } from './ticket-view.ts'
 
 const longestSubject = 200
 const longestBody = 20_000
@@ -266,31 +241,6 @@ const getAttachment = operation({
 
 /** Operations of administrators on all tickets. */
 export const ticketOperations = [list, get, change, getAttachment, answer]
-
-async function listPage(database: Queryable, request: PageRequest, filter: TicketFilter) {
-  const { page, perPage, offset } = readPage(request)
-  const [items, totalItems] = await Promise.all([
-    listTickets(database, filter, { limit: perPage, offset }),
-    countTickets(database, filter),
-  ])
-  return { items, page, perPage, totalItems, totalPages: Math.ceil(totalItems / perPage) }
-}
-
-/** @param userId required owner; undefined: any. @throws AppError ticket_not_found */
-async function getTicket(
-  database: Queryable,
-  id: string,
-  userId?: string,
-): Promise<Answered<typeof TicketWithMessages>> {
-  const ticket = found(await findTicket(database, id, userId))
-  return { ...ticket, messages: await listMessages(database, id, mostMessages) }
-}
-
-/** @throws AppError ticket_not_found */
-function found<Result>(result: Result | undefined): Result {
-  if (result === undefined) throw supportErrors.ticketNotFound()
-  return result
-}
 
 /** @throws AppError missing_support_field, invalid_support_field */
 function requireText(field: string, given: string, longest: number): string {
