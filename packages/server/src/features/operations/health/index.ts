@@ -7,10 +7,7 @@ import { DatabaseProbe } from './probe.ts'
 
 const Health = component(
   'Health',
-  Type.Object({
-    status: choice(['ok', 'degraded', 'stopping']),
-    database: choice(['ok', 'unreachable']),
-  }),
+  Type.Object({ status: choice(['ok', 'degraded', 'stopping']), database: choice(['ok', 'unreachable']) }),
 )
 
 interface HealthContext {
@@ -30,13 +27,10 @@ const check = operation({
   otherResponses: { 503: Health },
   async handle({ probe, isStopping }: HealthContext, _request, reply) {
     void reply.header('cache-control', 'no-store')
-    if (isStopping()) {
-      void reply.code(503)
-      return { status: 'stopping', database: 'ok' } as const
-    }
-    if (await probe.isReachable()) return { status: 'ok', database: 'ok' } as const
-    void reply.code(503).header('retry-after', '1')
-    return { status: 'degraded', database: 'unreachable' } as const
+    const status = isStopping() ? 'stopping' : (await probe.isReachable()) ? 'ok' : 'degraded'
+    if (status !== 'ok') void reply.code(503)
+    if (status === 'degraded') void reply.header('retry-after', '1')
+    return { status, database: status === 'degraded' ? 'unreachable' : 'ok' } as const
   },
 })
 
