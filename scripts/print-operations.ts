@@ -3,7 +3,7 @@ import { printName, printText } from '../packages/server/src/features/data/types
 /** Of JSON Schema, what the schemas of the API use. */
 interface Schema {
   readonly $ref?: string
-  readonly type?: string
+  readonly type?: string | readonly string[]
   readonly description?: string
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Schema[]
@@ -94,7 +94,13 @@ function print(schema: Schema, direction: Direction): string {
   // Beside members, alternatives only say which of them belong together.
   if (schema.anyOf !== undefined && schema.properties === undefined)
     return printUnion(schema.anyOf, direction)
-  switch (schema.type) {
+  const { type } = schema
+  if (Array.isArray(type))
+    return printUnion(
+      type.map((each) => ({ ...schema, type: each })),
+      direction,
+    )
+  switch (type) {
     case 'object':
       return printObject(schema, direction)
     case 'array':
@@ -105,11 +111,11 @@ function print(schema: Schema, direction: Direction): string {
     case 'string':
     case 'boolean':
     case 'null':
-      return schema.type
+      return type
     case undefined:
       return 'unknown'
     default:
-      throw new Error(`a schema has the type ${schema.type}, which is not printed yet`)
+      throw new Error(`a schema has the type ${type}, which is not printed yet`)
   }
 }
 

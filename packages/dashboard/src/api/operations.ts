@@ -1844,6 +1844,7 @@ export type PasskeyAssertion = {
       readonly clientDataJSON: Base64Url
       readonly authenticatorData: Base64Url
       readonly signature: Base64Url
+      /** Base64url. */
       readonly userHandle?: string | null | undefined
     }
   }
@@ -3735,6 +3736,7 @@ export type VectorIndex = {
   readonly definition: string
   /** null of an index over an expression. */
   readonly column: string | null
+  /** `cosine`, `l2` or `inner_product`. */
   readonly metric: string | null
   /** Whether it is built. */
   readonly valid: boolean

@@ -31,6 +31,16 @@ describe('components of the API document', () => {
     expect(document.paths).toEqual({ one: { type: 'string', enum: ['a', 'b'] }, two: { enum: ['a', 1] } })
   })
 
+  test('a scalar or null has two types, and the null of other schemas stays apart', () => {
+    const text = Type.Union([Type.String({ format: 'uuid' }), Type.Null()], { description: 'Id.' })
+    const track = Type.Union([Track, Type.Null()])
+    const document = collectComponents({ paths: { text, track } })
+    expect(document.paths).toEqual({
+      text: { type: ['string', 'null'], format: 'uuid', description: 'Id.' },
+      track: { anyOf: [reference, { type: 'null' }] },
+    })
+  })
+
   test('two different schemas of one name are an error', () => {
     const other = component('Track', Type.Object({ title: Type.String() }))
     expect(() => collectComponents({ paths: { one: Track, two: other } })).toThrow(

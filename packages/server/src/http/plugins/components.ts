@@ -25,7 +25,7 @@ export function collectComponents<Document extends { components?: object; paths?
     if (Array.isArray(value)) return value.map(visit)
     if (typeof value !== 'object' || value === null) return value
     const { documented, ...rest } = value as Part & { documented?: Documented }
-    const part = typeTexts({ ...rest, ...documented?.keywords })
+    const part = mergeNull(typeTexts({ ...rest, ...documented?.keywords }))
     const visited = Object.fromEntries(Object.entries(part).map(([name, each]) => [name, visit(each)]))
     const name = documented?.component
     if (name === undefined) {
@@ -50,6 +50,17 @@ export function collectComponents<Document extends { components?: object; paths?
       responses: { Error: errorResponse },
     },
   }
+}
+
+const scalars: readonly unknown[] = ['string', 'number', 'integer', 'boolean']
+
+/** Writes a scalar or null as one schema of two types, as the tables of the document do. */
+function mergeNull(part: Part): Part {
+  const { anyOf, ...rest } = part
+  if (!Array.isArray(anyOf) || anyOf.length !== 2 || anyOf[1]?.type !== 'null') return part
+  const { type, enum: values, documented, ...rules } = anyOf[0] as Part & { documented?: Documented }
+  const isPlain = scalars.includes(type) && values === undefined && documented?.component === undefined
+  return isPlain ? { ...rules, ...documented?.keywords, ...rest, type: [type, 'null'] } : part
 }
 
 /** Adds the type of texts to a choice of them: generators do not read it from the values. */
