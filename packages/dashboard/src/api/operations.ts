@@ -1812,6 +1812,9 @@ export type OauthRegisterResult = {
   readonly scope: string
 }
 
+/** Segments between slashes, with at most 1,024 bytes together. */
+export type ObjectName = string
+
 export type OverviewServerResult = {
   readonly version: string
   readonly isAuthRequired: boolean
@@ -3002,8 +3005,7 @@ export type StorageApplyTemplateInput = {
 export type StorageCopyInput = {
   /** The same bucket unless given. */
   readonly bucket?: string | undefined
-  /** Name of the object, with its slashes; at most 1,024 bytes. */
-  readonly name: string
+  readonly name: ObjectName
 }
 
 export type StorageCreateBucketInput = {
@@ -3018,8 +3020,7 @@ export type StorageCreateBucketInput = {
 export type StorageMoveInput = {
   /** The same bucket unless given. */
   readonly bucket?: string | undefined
-  /** Name of the object, with its slashes; at most 1,024 bytes. */
-  readonly name: string
+  readonly name: ObjectName
 }
 
 export type StorageObject = {
@@ -3086,8 +3087,7 @@ export type StorageUpdateBucketInput = {
 }
 
 export type StorageUploadForm = {
-  /** Name of the object, with its slashes; at most 1,024 bytes. */
-  readonly name?: string | undefined
+  readonly name?: ObjectName | undefined
   readonly file: string
 }
 

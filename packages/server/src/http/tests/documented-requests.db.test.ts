@@ -96,6 +96,8 @@ describe('GET /api/openapi.json says what handlers ask for', () => {
       'storage.applyTemplate',
       'storage.beginUpload',
       'embeddings.backfill',
+      'storage.sign',
+      'storage.signUpload',
     ])
   })
 

@@ -1,4 +1,4 @@
-import { checkedByHandler, refusedWith } from '../../../http/schemas.ts'
+import { checkedByHandler, component, refusedWith } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { storageErrors } from './errors.ts'
 
@@ -28,9 +28,17 @@ const maxNameBytes = 1024
 const segment = '(?!\\.{1,2}(/|$))[^/\\u0000-\\u001f\\u007f-\\u009f]+'
 
 /** Name of an object in a request. */
-export const objectName = checkedByHandler(
-  { minLength: 1, maxLength: maxNameBytes, pattern: `^${segment}(/${segment})*$` },
-  Type.String({ description: 'Name of the object, with its slashes; at most 1,024 bytes.' }),
+export const objectName = component(
+  'ObjectName',
+  checkedByHandler(
+    {
+      minLength: 1,
+      maxLength: maxNameBytes,
+      pattern: `^${segment}(/${segment})*$`,
+      description: 'Segments between slashes, with at most 1,024 bytes together.',
+    },
+    Type.String(),
+  ),
 )
 
 /**
