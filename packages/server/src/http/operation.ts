@@ -56,6 +56,11 @@ export function content(
   return { status: 200, type, body: Type.Unsafe<Content>({ description, content: { [type]: { schema } } }) }
 }
 
+/** The same response, with a body that the handler returns as JSON text. */
+export function asText({ status, body }: Success): Success<TUnsafe<string>> {
+  return { status, type: 'application/json; charset=utf-8', body: Type.Unsafe<string>(body) }
+}
+
 /** Validated request of an operation, and its caller. */
 export interface OperationRequest<Params extends TSchema, Query extends TSchema, Body extends TSchema> {
   readonly params: Static<Params>
@@ -70,12 +75,13 @@ export interface OperationRequest<Params extends TSchema, Query extends TSchema,
 }
 
 /** Callers that an operation admits. Administrative operations name the permission that they require. */
-type Admission =
+type Admission<Deps> =
   | { readonly guard: 'admin'; readonly permission: Permission }
   | {
       readonly guard: Exclude<Guard, 'admin'>
       readonly programs?: ProgramAccess
-      readonly admitsAnonymous?: AdmitsAnonymous
+      /** Admits requests without a token; see {@link AdmitsAnonymous}. */
+      admitsAnonymous?(deps: Deps, request: FastifyRequest): ReturnType<AdmitsAnonymous>
     }
 
 /**
@@ -88,7 +94,8 @@ export type Operation<
   Query extends TSchema = TSchema,
   Body extends TSchema = TSchema,
   Result extends TSchema = TSchema,
-> = Admission & {
+  Other extends TSchema = never,
+> = Admission<Deps> & {
   /** Stable name in logs, metrics and the API document: `matviews.list`. */
   readonly id: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -99,6 +106,7 @@ export type Operation<
   readonly description?: string
   readonly params?: Params
   readonly query?: Query
+  /** Headers that the handler reads. */
   readonly headers?: TSchema
   readonly body?: Body
   /** Body that the handler reads from `http` by itself, as in a scope of `acceptRaw`. */
@@ -107,7 +115,7 @@ export type Operation<
   readonly bodyLimit?: number | ((deps: Deps) => number)
   readonly success: Success<Result>
   /** Bodies of other documented responses, by the status that the handler sets. */
-  readonly otherResponses?: Readonly<Record<number, TSchema>>
+  readonly otherResponses?: Readonly<Record<number, Other>>
   /**
    * Returns the body of the response. The reply is for headers.
    *
@@ -117,17 +125,18 @@ export type Operation<
     deps: Deps,
     request: OperationRequest<Params, Query, Body>,
     reply: FastifyReply,
-  ): Promise<Returned<Result>> | Returned<Result>
+  ): Promise<Returned<Result | Other>> | Returned<Result | Other>
 }
 
 /** Body that a handler returns; none where the response has none. */
-type Returned<Result extends TSchema> =
-  Static<Result> extends undefined
+type Returned<Result extends TSchema> = Result extends TSchema
+  ? Static<Result> extends undefined
     ? // biome-ignore lint/suspicious/noConfusingVoidType: the handler returns nothing
       void
     : Static<Result> extends Content
       ? Content
       : Answered<Result>
+  : never
 
 /** Declares an operation; the types of its handler follow from its schemas. */
 export function operation<
@@ -136,7 +145,8 @@ export function operation<
   Query extends TSchema,
   Body extends TSchema,
   Result extends TSchema,
->(description: Operation<Deps, Params, Query, Body, Result>): Operation<Deps> {
+  Other extends TSchema = never,
+>(description: Operation<Deps, Params, Query, Body, Result, Other>): Operation<Deps> {
   return description as unknown as Operation<Deps>
 }
 
@@ -154,7 +164,7 @@ function addOperation<Deps>(app: HttpServer, deps: Deps, description: Operation<
   app.route({
     method,
     url,
-    config: configOf(description),
+    config: configOf(description, deps),
     schema: schemaOf(description),
     ...(bodyLimit === undefined
       ? {}
@@ -167,20 +177,22 @@ function addOperation<Deps>(app: HttpServer, deps: Deps, description: Operation<
   })
 }
 
-function configOf({ id, ...admission }: Operation<never>) {
-  if (admission.guard === 'admin') {
-    return { guard: admission.guard, operation: id, permission: admission.permission }
-  }
-  const { guard, programs, admitsAnonymous } = admission
+function configOf<Deps>(description: Operation<Deps>, deps: Deps) {
+  const { guard, id: operation } = description
+  if (guard === 'admin') return { guard, operation, permission: description.permission }
+  const { programs } = description
+  const admitsAnonymous =
+    description.admitsAnonymous &&
+    ((request: FastifyRequest) => description.admitsAnonymous?.(deps, request) ?? false)
   return {
     guard,
-    operation: id,
+    operation,
     ...(programs === undefined ? {} : { programs }),
     ...(admitsAnonymous === undefined ? {} : { admitsAnonymous }),
   }
 }
 
-function schemaOf(operation: Operation<never>) {
+function schemaOf<Deps>(operation: Operation<Deps>) {
   const { guard, tag, summary, description, params, query, headers, body, documentedBody } = operation
   const { success, otherResponses } = operation
   return {
