@@ -12,8 +12,15 @@ import type { Pool, Work } from '../packages/server/src/database/pool/pool.ts'
 import { SessionGuard } from '../packages/server/src/database/session/guard.ts'
 import { inTransaction, SystemDatabase } from '../packages/server/src/database/system-database.ts'
 import { UserDatabase } from '../packages/server/src/database/user-database.ts'
-import { plainSearch } from '../packages/server/src/features/data/collections/index.ts'
-import { createCollectionService } from '../packages/server/src/features/data/collections/service.ts'
+import {
+  createRecord,
+  getRecord,
+  listRecords,
+  openCollections,
+  plainSearch,
+  updateRecord,
+} from '../packages/server/src/features/data/collections/index.ts'
+import { batchRecords } from '../packages/server/src/features/data/collections/write/batch.ts'
 import { createWritesOnce } from '../packages/server/src/features/data/idempotency/index.ts'
 import { type BenchRequest, ownerId } from './cases.ts'
 
@@ -61,7 +68,7 @@ export async function createPlanner(
   )
   const way = { pool, sessions, transactionSettings: {}, isPooled: false, isOwner: true }
   const database = new UserDatabase({ callers: way, administrators: way, repairGrants: async () => false })
-  const service = createCollectionService({
+  const collections = openCollections({
     catalog: { current: catalog } as unknown as LiveCatalog,
     database,
     writesOnce: createWritesOnce({ user: database, system: new SystemDatabase(pool) }),
@@ -88,15 +95,12 @@ export async function createPlanner(
   return async ({ method, path, body = '' }) => {
     const { pathname, search } = new URL(path, 'http://localhost')
     const [, , , table = '', id = ''] = pathname.split('/')
-    const query = search.slice(1)
+    const request = { caller, table, id, body, query: search.slice(1) }
     const ask = {
       GET: (): Promise<unknown> =>
-        id === '' ? service.list(caller, table, query) : service.get(caller, table, id, query),
-      POST: () =>
-        id === 'batch'
-          ? service.batch(caller, table, body, query)
-          : service.create(caller, table, body, query),
-      PATCH: () => service.update(caller, table, id, body, query),
+        id === '' ? listRecords(collections, request) : getRecord(collections, request),
+      POST: () => (id === 'batch' ? batchRecords(collections, request) : createRecord(collections, request)),
+      PATCH: () => updateRecord(collections, request),
     }
     await ask[method]().catch((error) => {
       if (!(error instanceof Recorded)) throw error

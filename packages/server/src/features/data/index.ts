@@ -4,10 +4,10 @@ import type { UserDatabase } from '../../database/user-database.ts'
 import type { Platform } from '../../platform.ts'
 import { type AdvisorServiceDeps, advisors } from './advisors/index.ts'
 import {
-  type CollectionService,
+  type Collections,
   collections,
-  createCollectionService,
   type ListPlan,
+  openCollections,
   parseListQuery,
   planList,
 } from './collections/index.ts'
@@ -82,8 +82,8 @@ export function wireData(
     bulkLimit: config.api.bulk_max_rows,
   }
   /** Opens the collections on a way to the database that undoes everything; their writes have no listener. */
-  const openCollections = (rehearsal: RehearsedDatabase): CollectionService =>
-    createCollectionService({
+  const rehearse = (rehearsal: RehearsedDatabase): Collections =>
+    openCollections({
       ...collectionDeps,
       database: rehearsal,
       writesOnce: createWritesOnce({ user: rehearsal, system: database.system }),
@@ -142,7 +142,13 @@ export function wireData(
       matviews({ database, queue, refreshTimeout: config.matviews.refresh_timeout }),
       ...(callers === undefined
         ? []
-        : [policies({ database, catalog, callers, openCollections, planRows, project: config.project })]),
+        : [
+            policies({
+              ...{ database, catalog, callers, planRows },
+              openCollections: rehearse,
+              project: config.project,
+            }),
+          ]),
     ],
   }
 }

@@ -6,8 +6,9 @@ export {
   requireWritable,
   type WithCatalog,
 } from './access/catalog-access.ts'
-export { createAdmission } from './access/public-access.ts'
+export { admitWhere } from './access/public-access.ts'
 export { requireRls } from './access/require-rls.ts'
+export { type CollectionDeps, type Collections, openCollections } from './collections.ts'
 export { compileBodyTypes, compileBodyValue } from './compile/body.ts'
 export { compileComparison } from './compile/comparison.ts'
 export { type BoundValues, compileFilter } from './compile/filter.ts'
@@ -21,9 +22,9 @@ export { partIndexName, searchIndexNames, searchIndexPrefixes } from './compile/
 export { collectionErrors, collectionErrorTable } from './errors.ts'
 export { findConditionFault } from './faults/condition-faults.ts'
 export { firstFailure } from './faults/probe.ts'
-export type { BackgroundImports, ImportStatus, ReceivedImport } from './import/background.ts'
+export type { BackgroundImports, ReceivedImport } from './import/background.ts'
 export { importErrors, importErrorTable } from './import/errors.ts'
-export type { ImportResult } from './import/result.ts'
+export type { ImportResult, ImportRun } from './import/result.ts'
 export type { Condition, Value } from './parse/condition.ts'
 export { parseListQuery } from './parse/list-query.ts'
 export { parseBodyId } from './parse/record-id.ts'
@@ -46,31 +47,69 @@ export {
   searchedColumns,
 } from './plan/search-vector.ts'
 export { findVectorColumn, type VectorColumn } from './plan/vector.ts'
+export { getRecord } from './read/get.ts'
+export { listRecords } from './read/list.ts'
 export { formatPage } from './read/page-request.ts'
 export { readerOf } from './read/reading.ts'
-export { bodyOf, callerOf, queryOf } from './request.ts'
-export { type CollectionService, createCollectionService } from './service.ts'
+export { bodyOf, type CollectionRequest, callerOf, queryOf } from './request.ts'
 export { fill, StatementCache, type Template } from './statement-cache.ts'
+export { createRecord } from './write/create.ts'
+export { deleteRecord } from './write/delete.ts'
+export { updateRecord } from './write/update.ts'
 
 import type { Feature } from '../../../feature.ts'
-import { importRoutes } from './import/routes.ts'
-import { createImporter, type ImportDeps } from './import/service.ts'
-import { collectionRoutes } from './routes.ts'
-import { type CollectionDeps, createCollectionService } from './service.ts'
+import { addOperations } from '../../../http/operation.ts'
+import { acceptJsonText } from '../../../http/requests/body.ts'
+import type { HttpServer } from '../../../http/server.ts'
+import { browseOperations } from './browse/operations.ts'
+import { type CollectionDeps, openCollections } from './collections.ts'
+import { exportCsv, exportJson, exportNdjson } from './export/operations.ts'
+import { type ImportDeps, openImports } from './import/imports.ts'
+import { importOperations } from './import/operations.ts'
+import { searchFacet } from './read/facet-search.ts'
+import { get } from './read/get.ts'
+import { list, query } from './read/list.ts'
+import { batch, batchAcross } from './write/batch.ts'
+import { deleteAll, updateAll } from './write/bulk.ts'
+import { create } from './write/create.ts'
+import { remove } from './write/delete.ts'
+import { update } from './write/update.ts'
+
+const operations = [
+  ...browseOperations,
+  ...[list, query, create, updateAll, deleteAll, batch, searchFacet],
+  ...[exportCsv, exportJson, exportNdjson],
+  ...[get, update, remove, batchAcross],
+]
 
 /** The REST API over every exposed table. */
 export function collections({
   imports,
   ...deps
 }: CollectionDeps & { readonly imports: ImportDeps }): Feature {
-  const service = createCollectionService(deps)
-  const importer = createImporter(imports)
+  const opened = openCollections(deps)
   return {
     name: 'collections',
     routes(app) {
-      collectionRoutes(app, service, deps.catalog)
-      importRoutes(app, importer, deps.catalog)
+      void app.register(async (scope) => {
+        // Bodies stay text, which PostgreSQL reads.
+        acceptJsonText(scope)
+        checkNothing(scope)
+        addOperations(scope, opened, operations)
+      })
+      void app.register(async (scope) => {
+        // Bodies are read by the handler as they come.
+        scope.removeAllContentTypeParsers()
+        scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+        checkNothing(scope)
+        addOperations(scope, openImports(imports), importOperations)
+      })
     },
-    stop: () => service.stop(),
+    stop: () => opened.exports.stop(),
   }
+}
+
+/** Leaves the check of requests to the handlers: what is right depends on the table. */
+function checkNothing(scope: HttpServer): void {
+  scope.setValidatorCompiler(() => (value) => ({ value }))
 }

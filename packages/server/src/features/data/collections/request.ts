@@ -6,18 +6,55 @@ import { hasDisconnected, untilDisconnected } from '../../../http/responses/disc
 import { idempotencyKeyOf } from '../idempotency/index.ts'
 import type { Caller } from './access/caller.ts'
 
-/** What the routes of the collections read from a request. */
-
-export interface CollectionRoute {
-  Params: { table: string }
+/** Request to the data API: texts as they were sent, which the collections read by themselves. */
+export interface CollectionRequest {
+  readonly caller: Caller
+  /** Name of the collection; empty where the path has none. */
+  readonly table: string
+  /** Record id, percent-encoded: only so can a comma between values be distinguished from one inside a value. */
+  readonly id?: string
+  /** Query string. Statements are remembered by it. */
+  readonly query?: string
+  readonly body?: string
 }
 
-export interface FacetRoute {
-  Params: { table: string; column: string }
+/** Returns the request as it was sent. */
+export function requestOf(http: FastifyRequest, reply: FastifyReply): Required<CollectionRequest> {
+  return new SentRequest(http, reply)
 }
 
-export interface RecordRoute {
-  Params: { table: string; id: string }
+/** Request that is read as far as its handler needs it. */
+class SentRequest implements CollectionRequest {
+  readonly #http: FastifyRequest
+  readonly #reply: FastifyReply
+
+  constructor(http: FastifyRequest, reply: FastifyReply) {
+    this.#http = http
+    this.#reply = reply
+  }
+
+  /** @throws AppError invalid_idempotency_key */
+  get caller(): Caller {
+    return callerOf(this.#http, this.#reply)
+  }
+
+  get table(): string {
+    const { table = '' } = this.#http.params as { readonly table?: string }
+    return table
+  }
+
+  get id(): string {
+    const [path = ''] = this.#http.url.split('?', 1)
+    return path.split('/')[4] ?? ''
+  }
+
+  get query(): string {
+    return queryOf(this.#http)
+  }
+
+  get body(): string {
+    return bodyOf(this.#http)
+  }
 }
 
 /** @throws AppError invalid_idempotency_key */
@@ -35,25 +72,19 @@ export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
   }
 }
 
-/** Who acts, for the audit: `user`, `admin`, `anonymous`, `open`, or `admin as user`. */
+/** Returns the actor for the audit: `user`, `admin`, `anonymous`, `open`, or `admin as user`. */
 function actorOf(identity: Identity): string {
   const impersonator = identity.kind === 'user' ? identity.impersonator : undefined
   return impersonator === undefined ? identity.kind : `${impersonator} as ${identity.kind}`
 }
 
-/** The query string as sent: the collections read it themselves, and remember what it meant. */
+/** Returns the query string as sent. */
 export function queryOf(request: FastifyRequest): string {
   const start = request.url.indexOf('?')
   return start === -1 ? '' : request.url.slice(start + 1)
 }
 
-/** The id as sent, percent-encoded: only so can a comma between values be distinguished from one inside a value. */
-export function idOf(request: FastifyRequest): string {
-  const [path = ''] = request.url.split('?', 1)
-  return path.split('/')[4] ?? ''
-}
-
-/** The body as sent. */
+/** Returns the body as sent. */
 export function bodyOf(request: FastifyRequest): string {
   return typeof request.body === 'string' ? request.body : ''
 }

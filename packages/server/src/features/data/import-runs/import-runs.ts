@@ -5,7 +5,7 @@ import { httpErrors } from '../../../http/errors/errors.ts'
 import { AppError, messageOf } from '../../../lib/errors.ts'
 import {
   type BackgroundImports,
-  type ImportStatus,
+  type ImportRun,
   importErrors,
   type ReceivedImport,
 } from '../collections/index.ts'
@@ -41,7 +41,7 @@ export class ImportRuns implements BackgroundImports {
 
   async start(
     ...[{ collection, owner }, receive]: Parameters<BackgroundImports['start']>
-  ): Promise<ImportStatus> {
+  ): Promise<ImportRun> {
     if (this.#stopping.signal.aborted) throw httpErrors.shuttingDown().retryAfter(1)
     if (this.#reserved >= width) throw importErrors.tooManyImports().retryAfter(5)
     this.#reserved += 1
@@ -67,7 +67,7 @@ export class ImportRuns implements BackgroundImports {
     }
   }
 
-  async find(collection: string, id: string, owner: string | null): Promise<ImportStatus> {
+  async find(collection: string, id: string, owner: string | null): Promise<ImportRun> {
     if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id)) throw importErrors.importNotFound()
     const isLost = (await failLostImport(this.#database, id, describe(importErrors.importLost()))) > 0
     if (isLost) this.#log.warn({ import: id }, 'an import was lost with its server; it has written nothing')
@@ -76,7 +76,7 @@ export class ImportRuns implements BackgroundImports {
     return status
   }
 
-  async cancel(collection: string, id: string, owner: string | null): Promise<ImportStatus> {
+  async cancel(collection: string, id: string, owner: string | null): Promise<ImportRun> {
     // One that was lost has failed, and says so.
     const { state } = await this.find(collection, id, owner)
     const abort = () => this.#cancelling.get(id.toLowerCase())?.abort(new Error('the import was canceled'))

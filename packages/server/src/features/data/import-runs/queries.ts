@@ -1,6 +1,6 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
-import type { ImportResult, ImportStatus } from '../collections/index.ts'
+import type { ImportResult, ImportRun } from '../collections/index.ts'
 
 /** Days for which an import can be asked about. */
 const keptDays = 7
@@ -11,13 +11,13 @@ const status = sql`
   id, collection, state, rows_read::float8 as "rowsRead", rows_written::float8 as "rowsWritten",
   failed::float8 as failed, started_at as "startedAt", finished_at as "finishedAt", result, error`
 
-type StatusRow = ImportStatus & Record<string, unknown>
+type StatusRow = ImportRun & Record<string, unknown>
 
 /** Old ones are removed on the way. @param owner null for an administrator */
 export function insertImport(
   database: SystemDatabase,
   { collection, owner, rowsRead }: { collection: string; owner: string | null; rowsRead: number },
-): Promise<ImportStatus> {
+): Promise<ImportRun> {
   return database.one<StatusRow>(sql`
     with removed as (
       delete from basalt.imports where started_at < now() - make_interval(days => ${keptDays}::int)
@@ -72,7 +72,7 @@ export function cancelImport(
   collection: string,
   id: string,
   owner: string | null,
-): Promise<ImportStatus | undefined> {
+): Promise<ImportRun | undefined> {
   return database.maybeOne<StatusRow>(sql`
     update basalt.imports
     set state = 'canceled', finished_at = now(), rows_written = 0
@@ -87,7 +87,7 @@ export function findImport(
   collection: string,
   id: string,
   owner: string | null,
-): Promise<ImportStatus | undefined> {
+): Promise<ImportRun | undefined> {
   return database.maybeOne<StatusRow>(sql`
     select ${status}
     from basalt.imports

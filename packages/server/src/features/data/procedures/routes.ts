@@ -3,14 +3,14 @@ import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Catalog } from '../../../database/catalog/model.ts'
 import { acceptJsonText } from '../../../http/requests/body.ts'
 import type { HttpServer } from '../../../http/server.ts'
-import { bodyOf, callerOf, createAdmission, queryOf } from '../collections/index.ts'
+import { admitWhere, bodyOf, callerOf, queryOf } from '../collections/index.ts'
 import type { NotifyHeaders } from './notification.ts'
 import { routeSchemas as schemas } from './schemas.ts'
 import type { ProcedureService } from './service.ts'
 
 /** Functions of the database. Bodies stay text: PostgreSQL reads them. */
 export function procedureRoutes(app: HttpServer, service: ProcedureService, catalog: LiveCatalog): void {
-  const admitsAnonymous = createAdmission(catalog)(isExecutable)
+  const admitsAnonymous = (request: FastifyRequest) => admitWhere(catalog, isExecutable, request)
   void app.register(async (scope) => {
     acceptJsonText(scope)
     // The schemas describe the routes for people; what is right depends on the function.

@@ -18,34 +18,38 @@ export type WithCatalog = <Result>(work: (catalog: Catalog) => Promise<Result>) 
 /** Under constant DDL a new snapshot can be outdated again. */
 const attemptLimit = 10
 
+/** Returns {@link withCatalog} for features that pass it on. */
+export function createCatalogAccess(live: LiveCatalog, unknownKinds?: ReadonlySet<string>): WithCatalog {
+  return (work) => withCatalog(live, work, unknownKinds)
+}
+
 /**
  * Runs work planned on the current snapshot. When Postgres contradicts the snapshot (a column was dropped), or the
- * request names what is not in it, the catalog is looked at again and a new snapshot gives the work another chance. A
- * name is looked for once: what a look that began after the request does not find did not exist when it was sent.
+ * request names what is not in it, the catalog is read again and a new snapshot gives the work another chance. A name is
+ * looked for once: what a reading that began after the request does not find did not exist when it was sent.
  *
  * @param unknownKinds errors of requests that name what the snapshot does not have
  */
-export function createCatalogAccess(
+export async function withCatalog<Result>(
   live: LiveCatalog,
+  work: (catalog: Catalog) => Promise<Result>,
   unknownKinds: ReadonlySet<string> = outdatedKinds,
-): WithCatalog {
-  return async (work) => {
-    let hasLookedForNames = false
-    for (let attempt = 1; ; attempt += 1) {
-      const catalog = live.current
-      try {
-        return await work(catalog)
-      } catch (error) {
-        // The next attempt leaves its changes.
-        if (isNotCaptured(error) && attempt < attemptLimit) continue
-        const isName = isUnknownName(error, unknownKinds)
-        const mayRetry =
-          attempt < attemptLimit && mayBeOutdated(error, unknownKinds) && !(isName && hasLookedForNames)
-        // A snapshot that is newer already may have been read before the request was sent.
-        hasLookedForNames ||= isName && live.current === catalog
-        if (mayRetry && (await live.refresh(catalog))) continue
-        throw error instanceof StatementFailed ? (translateDatabaseFailure(error) ?? error) : error
-      }
+): Promise<Result> {
+  let hasLookedForNames = false
+  for (let attempt = 1; ; attempt += 1) {
+    const catalog = live.current
+    try {
+      return await work(catalog)
+    } catch (error) {
+      // The next attempt leaves its changes.
+      if (isNotCaptured(error) && attempt < attemptLimit) continue
+      const isName = isUnknownName(error, unknownKinds)
+      const mayRetry =
+        attempt < attemptLimit && mayBeOutdated(error, unknownKinds) && !(isName && hasLookedForNames)
+      // A snapshot that is newer already may have been read before the request was sent.
+      hasLookedForNames ||= isName && live.current === catalog
+      if (mayRetry && (await live.refresh(catalog))) continue
+      throw error instanceof StatementFailed ? (translateDatabaseFailure(error) ?? error) : error
     }
   }
 }

@@ -4,36 +4,36 @@ import type { Catalog, Privileges } from '../../../../database/catalog/model.ts'
 import type { AdmitsAnonymous } from '../../../../http/route-config.ts'
 
 /**
- * Admits requests without a token where the catalog holds a grant for them. Before a refusal the catalog is looked at
- * again, as for an unknown name: requests that arrive meanwhile share the look.
+ * Admits requests without a token where the catalog holds a grant for them. Before a refusal the catalog is read again, as
+ * for an unknown name; requests that arrive meanwhile share that reading.
  */
-export function createAdmission(
+export function admitWhere(
   live: LiveCatalog,
-): (isGranted: (catalog: Catalog, request: FastifyRequest) => boolean) => AdmitsAnonymous {
-  return (isGranted) => (request) => {
-    const { current } = live
-    if (isGranted(current, request)) return true
-    return live.refresh(current).then(
-      (isNewer) => isNewer && isGranted(live.current, request),
-      // A token is required whether or not the database can be reached.
-      () => false,
-    )
-  }
+  isGranted: (catalog: Catalog, request: FastifyRequest) => boolean,
+  request: FastifyRequest,
+): ReturnType<AdmitsAnonymous> {
+  const { current } = live
+  if (isGranted(current, request)) return true
+  return live.refresh(current).then(
+    (isNewer) => isNewer && isGranted(live.current, request),
+    // A token is required whether or not the database can be reached.
+    () => false,
+  )
 }
 
-type Privilege = keyof Privileges
+export type Privilege = keyof Privileges
 
-/** Whether the collection that the path names is open for one of these. */
+/** Returns whether the collection that the path names is open for one of these privileges. */
 export function isOpenFor(...privileges: readonly Privilege[]) {
   return ({ relations }: Catalog, { params }: FastifyRequest): boolean => {
-    // The path of every route that asks has it.
+    // Every path that asks has it.
     const { table } = params as { table: string }
     const relation = relations.get(table)
     return relation !== undefined && privileges.some((privilege) => relation.anonymous[privilege])
   }
 }
 
-/** Whether some collection can be written. */
+/** Returns whether some collection can be written. */
 export function isAnyWritable({ relations }: Catalog): boolean {
   return [...relations.values()].some(
     ({ anonymous }) => anonymous.insert || anonymous.update || anonymous.delete,

@@ -1,8 +1,68 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
 import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
+import { component } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
 import { describeColumn } from '../../schema/index.ts'
 
-/** What a grid has to know of a table before it shows rows. */
+const GridColumn = component(
+  'GridColumn',
+  Type.Object({
+    name: Type.String(),
+    position: Type.Integer(),
+    type: Type.String(),
+    jsonType: Type.String(),
+    nullable: Type.Boolean(),
+    hasDefault: Type.Optional(Type.Boolean()),
+    default: Type.Optional(Type.String()),
+    identity: Type.Optional(Type.Enum(['always', 'by default'])),
+    isGenerated: Type.Optional(Type.Boolean()),
+    comment: Type.Optional(Type.String()),
+    isPrimaryKey: Type.Boolean(),
+    isGeometry: Type.Boolean(),
+    isGeography: Type.Boolean(),
+    isRaster: Type.Optional(Type.Boolean()),
+    geometryType: Type.Optional(Type.String({ description: 'Empty where it takes every kind.' })),
+    srid: Type.Optional(Type.Integer()),
+    coordDimension: Type.Optional(Type.Integer()),
+    isVector: Type.Boolean(),
+    vectorDim: Type.Optional(Type.Integer()),
+    enumValues: Type.Optional(Type.Array(Type.String())),
+  }),
+)
+
+export const GridTable = component(
+  'GridTable',
+  Type.Object({
+    table: Type.String({ description: 'How the API addresses it.' }),
+    schema: Type.String(),
+    name: Type.String(),
+    kind: Type.Enum(['table', 'partitioned_table', 'view', 'materialized_view', 'foreign_table']),
+    comment: Type.Optional(Type.String()),
+    rlsEnabled: Type.Boolean(),
+    policies: Type.Integer(),
+    isWritable: Type.Boolean(),
+    primaryKey: Type.Array(Type.String()),
+    columns: Type.Array(GridColumn, { description: 'As in `/api/schema`.' }),
+    relations: Type.Array(
+      component(
+        'GridRelation',
+        Type.Object({
+          name: Type.String(),
+          kind: Type.Enum(['many-to-one', 'one-to-many']),
+          table: Type.String(),
+          pairs: Type.Array(Type.Object({ from: Type.String(), to: Type.String() })),
+          constraint: Type.String(),
+        }),
+      ),
+    ),
+    sorted: Type.Array(Type.String(), { description: 'Columns that an index sorts.' }),
+    isCaptured: Type.Boolean({
+      description: 'Whether streams are sent what plain SQL changes, too (`events.capture`).',
+    }),
+  }),
+)
+
+/** Returns what a grid has to know of a table before it shows rows. */
 export function describeTable(relation: Relation) {
   const { collection, schema, name, kind, comment, rlsEnabled, primaryKey } = relation
   return {

@@ -34,23 +34,24 @@ export interface FailureExplainerDeps {
   readonly isDevelopment: boolean
 }
 
-/** Answers the error to throw instead of a failure of which more can be said. */
-export type ExplainFailure = (caller: Caller, failure: unknown, work: Work) => Promise<AppError | undefined>
-
 /**
- * Tells a fault of the operator's policies, views, defaults, constraints and functions from a value of the client that does
- * not fit. PostgreSQL says so of functions (CONTEXT) and of parameters. Where it does not, the values of the request are
- * converted and compared once more by themselves: when that fails, its own error is answered, since that of the statement
- * may quote a row which the caller must not see. When it goes well, what the operator defined is at fault.
+ * Returns the error to throw instead of a failure of which more can be said. It tells a fault of the operator's policies,
+ * views, defaults, constraints and functions from a value of the client that does not fit. PostgreSQL says so of functions
+ * (CONTEXT) and of parameters. Where it does not, the values of the request are converted and compared once more by
+ * themselves. When that fails, its own error is answered, since that of the statement may quote a row that the caller must
+ * not see. When it goes well, what the operator defined is at fault.
  */
-export function createFailureExplainer({
-  database,
-  statements,
-  isDevelopment,
-}: FailureExplainerDeps): ExplainFailure {
-  /** Of an existing database the login role need not be an owner. */
-  function missingRight(caller: Caller, failure: StatementFailed): Promise<AppError | undefined> {
-    return explainMissingRight(failure, async (query) => {
+export async function explainFailure(
+  { database, statements, isDevelopment }: FailureExplainerDeps,
+  caller: Caller,
+  failure: unknown,
+  work: Work,
+): Promise<AppError | undefined> {
+  if (!(failure instanceof StatementFailed) || isRaised(failure.error)) return undefined
+  const { error } = failure
+  if (isLogin(caller) && error.code === '42501') {
+    // Of an existing database the login role need not be an owner.
+    return await explainMissingRight(failure, async (query) => {
       const [answer] = await database.run(caller.scope, [statements.call(query)], { isRead: true })
       return (answer?.rows ?? []).map(([statement, runner]) => ({
         statement: statement ?? '',
@@ -58,30 +59,24 @@ export function createFailureExplainer({
       }))
     })
   }
-
-  return async (caller, failure, work) => {
-    if (!(failure instanceof StatementFailed) || isRaised(failure.error)) return undefined
-    const { error } = failure
-    if (isLogin(caller) && error.code === '42501') return await missingRight(caller, failure)
-    const faultOfDefinition = () =>
-      definitionError(error, work.relations[0]?.collection ?? '', isDevelopment || caller.isAdministrator)
-    const origin = originOf(error)
-    if (origin === 'definition') return faultOfDefinition()
-    if (isDeniedWithin(failure, work)) return faultOfDefinition()
-    // A list violates no constraint, unless an expression has a value of a domain.
-    const isOfDomain = error.code?.startsWith('23') === true && error.dataType !== undefined
-    if (origin !== 'unplaced' && !isOfDomain) return undefined
-    const probe: Probe = { caller, database, statements }
-    const fault =
-      (work.rows && (await findConditionFault(probe, failure, work.rows))) ??
-      (work.body && (await findBodyFault(probe, failure, work.relations[0], work.body)))
-    if (fault !== undefined) return fault
-    // A domain refuses NULL where the body has no value.
-    if (error.code === '23502' && work.action === 'write') return undefined
-    if (isOfRequest(failure, work)) return undefined
-    const isDefined = work.action === 'write' || work.relations.some((each) => hasDefinitions(each, caller))
-    return isDefined ? faultOfDefinition() : undefined
-  }
+  const faultOfDefinition = () =>
+    definitionError(error, work.relations[0]?.collection ?? '', isDevelopment || caller.isAdministrator)
+  const origin = originOf(error)
+  if (origin === 'definition') return faultOfDefinition()
+  if (isDeniedWithin(failure, work)) return faultOfDefinition()
+  // A list violates no constraint, unless an expression has a value of a domain.
+  const isOfDomain = error.code?.startsWith('23') === true && error.dataType !== undefined
+  if (origin !== 'unplaced' && !isOfDomain) return undefined
+  const probe: Probe = { caller, database, statements }
+  const fault =
+    (work.rows && (await findConditionFault(probe, failure, work.rows))) ??
+    (work.body && (await findBodyFault(probe, failure, work.relations[0], work.body)))
+  if (fault !== undefined) return fault
+  // A domain refuses NULL where the body has no value.
+  if (error.code === '23502' && work.action === 'write') return undefined
+  if (isOfRequest(failure, work)) return undefined
+  const isDefined = work.action === 'write' || work.relations.some((each) => hasDefinitions(each, caller))
+  return isDefined ? faultOfDefinition() : undefined
 }
 
 /** Returns whether the rights of the login role are at fault, which only an administrator learns. */

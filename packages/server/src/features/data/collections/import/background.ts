@@ -1,20 +1,5 @@
 import type { Sql } from '../../../../database/sql.ts'
-import type { ImportResult } from './result.ts'
-
-/** An import that is written after it was answered, as clients see it. */
-export interface ImportStatus {
-  readonly id: string
-  readonly collection: string
-  readonly state: 'running' | 'succeeded' | 'failed' | 'canceled'
-  /** Of the file. */
-  readonly rowsRead: number
-  readonly rowsWritten: number
-  readonly failed: number
-  readonly startedAt: Date
-  readonly finishedAt: Date | null
-  readonly result: ImportResult | null
-  readonly error: object | null
-}
+import type { ImportResult, ImportRun } from './result.ts'
 
 /** Where an import shows how far it is. */
 export interface ImportProgress {
@@ -46,13 +31,13 @@ export interface BackgroundImports {
   start(
     of: { readonly collection: string; readonly owner: string | null },
     receive: () => Promise<ReceivedImport>,
-  ): Promise<ImportStatus>
+  ): Promise<ImportRun>
   /** @param owner null for an administrator, who sees all @throws AppError import_not_found */
-  find(collection: string, id: string, owner: string | null): Promise<ImportStatus>
+  find(collection: string, id: string, owner: string | null): Promise<ImportRun>
   /**
    * Ends it with nothing imported, whichever node writes it.
    *
    * @param owner null for an administrator, who may end all @throws AppError import_not_found, import_has_ended
    */
-  cancel(collection: string, id: string, owner: string | null): Promise<ImportStatus>
+  cancel(collection: string, id: string, owner: string | null): Promise<ImportRun>
 }

@@ -1,8 +1,4 @@
-/** What is wrong with a row, counted from 1. */
-export interface RowFault {
-  readonly row: number
-  readonly message: string
-}
+import type { RowFault } from './result.ts'
 
 /** Rows whose faults are answered, some megabytes at most; what is beyond is only counted. */
 const listedLimit = 10_000

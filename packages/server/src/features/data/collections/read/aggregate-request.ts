@@ -16,12 +16,11 @@ export function aggregateRequest(
   if (!limits.aggregateEnabled) throw collectionErrors.aggregateDisabled()
   const rows = planRows(context, relation, query)
   const plan = planAggregate(rows, query.aggregate, reader, limits.maxGroups)
-  const calls = [statements.call(compileAggregate(plan))]
   return {
     relations: relationsOfRows(rows),
     rows,
     isTimed: true,
-    calls: () => calls,
+    calls: [statements.call(compileAggregate(plan))],
     explain({ error }) {
       const isOutOfRange = rangeCodes.has(error.code ?? '') && summingRoutines.test(error.routine ?? '')
       return isOutOfRange && plan.results.some(isSummed)

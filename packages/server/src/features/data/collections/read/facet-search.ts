@@ -1,61 +1,62 @@
 import { requireTable } from '../../../../http/access/grants.ts'
-import type { Caller } from '../access/caller.ts'
-import { requireRelation } from '../access/catalog-access.ts'
+import { ok, operation } from '../../../../http/operation.ts'
+import { Type } from '../../../../lib/type.ts'
+import { requireRelation, withCatalog } from '../access/catalog-access.ts'
+import type { Collections } from '../collections.ts'
 import { compileFacetSearch } from '../compile/facet-search.ts'
+import { collectionPath, reading, tableParams } from '../operation.ts'
 import { parseFacetSearch } from '../parse/facet-search.ts'
 import { planFacetSearch } from '../plan/facet-search.ts'
 import { relationsOfRows } from '../plan/rows.ts'
+import { facetSearchQuery } from '../query-schemas.ts'
+import { requestOf } from '../request.ts'
 import { markPrefix } from './mark-prefix.ts'
-import { noteSearch, type Reading, readerOf, requireTables, rowsKey, runRead } from './reading.ts'
+import { noteSearch, readerOf, requireTables, rowsKey, runRead } from './reading.ts'
 
-/** The values of a column that begin with a text, as people type it. */
-export interface FacetSearchAnswer {
-  readonly facetHits: readonly FacetHit[]
-  /** Whether there are no others. */
-  readonly exhaustiveFacetsCount: boolean
-}
-
-export interface FacetHit {
-  readonly value: string
-  /** HTML. */
-  readonly highlighted: string
-  readonly count: number
-}
-
-export type SearchFacet = (
-  caller: Caller,
-  collection: string,
-  column: string,
-  queryString: string,
-) => Promise<FacetSearchAnswer>
-
-export function createFacetSearch(reading: Reading): SearchFacet {
-  const { statements, withCatalog, searches } = reading
-  return (caller, collection, column, queryString) =>
-    withCatalog(async (catalog) => {
-      requireTable(caller.scope, collection)
+/** Values of a column that begin with a text, as people type it. */
+export const searchFacet = operation({
+  ...reading,
+  id: 'collections.searchFacet',
+  method: 'GET',
+  path: `${collectionPath}/facets/:column/search`,
+  summary: 'Search the values of a text column',
+  params: Type.Object({ ...tableParams.properties, column: Type.String() }),
+  query: facetSearchQuery,
+  success: ok(
+    Type.Object({
+      facetHits: Type.Array(
+        Type.Object({
+          value: Type.String(),
+          highlighted: Type.String({ description: 'HTML; what was searched for in `<mark>`.' }),
+          count: Type.Integer(),
+        }),
+      ),
+      exhaustiveFacetsCount: Type.Boolean({ description: 'Whether no further value begins so.' }),
+    }),
+  ),
+  handle(collections: Collections, { http, params: { column } }, reply) {
+    const { caller, table, query } = requestOf(http, reply)
+    return withCatalog(collections.catalog, async (catalog) => {
+      requireTable(caller.scope, table)
       const reader = readerOf(caller)
+      const { statements, searches } = collections
       const { plan, call } = statements.remember(
         catalog,
-        rowsKey(reading, 'facetSearch', reader, collection, column, queryString),
+        rowsKey(collections, 'facetSearch', reader, table, column, query),
         () => {
-          const relation = requireRelation(catalog, collection, reader)
-          const planned = planFacetSearch(
-            { catalog, reader, searches },
-            relation,
-            column,
-            parseFacetSearch(queryString),
-          )
-          return { plan: planned, call: statements.call(compileFacetSearch(planned)) }
+          const relation = requireRelation(catalog, table, reader)
+          const context = { catalog, reader, searches }
+          const plan = planFacetSearch(context, relation, column, parseFacetSearch(query))
+          return { plan, call: statements.call(compileFacetSearch(plan)) }
         },
       )
       const relations = relationsOfRows(plan.rows)
       requireTables(caller, relations)
-      noteSearch(reading, plan.rows)
-      const [answer] = await runRead(reading, caller, { relations, rows: plan.rows }, [call])
+      noteSearch(collections, plan.rows)
+      const [answer] = await runRead(collections, caller, { relations, rows: plan.rows }, [call])
       const [hits, isExhaustive] = answer?.rows[0] ?? []
       // As the statement makes it.
-      const found = JSON.parse(hits ?? '[]') as Pick<FacetHit, 'value' | 'count'>[]
+      const found = JSON.parse(hits ?? '[]') as { readonly value: string; readonly count: number }[]
       return {
         facetHits: found.map(({ value, count }) => ({
           value,
@@ -65,4 +66,5 @@ export function createFacetSearch(reading: Reading): SearchFacet {
         exhaustiveFacetsCount: isExhaustive === 't',
       }
     })
-}
+  },
+})

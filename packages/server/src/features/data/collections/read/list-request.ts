@@ -13,25 +13,28 @@ export interface ListRequest {
   readonly rows: RowsPlan
   /** Whether the client learns how long the database took. */
   readonly isTimed?: boolean
-  /**
-   * The statements, at once unless something outside of the database has to be asked first.
-   *
-   * @param nearest the vector of the query as it was sent
-   * @throws AppError invalid_parameter, dimension_mismatch
-   */
-  calls(caller: Spender, nearest: string): readonly Call[] | Promise<readonly Call[]>
+  /** Statements; a function where they depend on a vector. */
+  readonly calls: readonly Call[] | MakeCalls
   /** The error of a failure that neither the operator's definitions nor a value of the client caused. */
   explain?(failure: StatementFailed): AppError | undefined
   /** The body around the items as Postgres wrote them. */
   format(answers: readonly Answer[]): string
 }
 
+/**
+ * Makes the statements of a list, at once unless something outside of the database has to be asked first.
+ *
+ * @param nearest the vector of the query as it was sent
+ * @throws AppError invalid_parameter, dimension_mismatch
+ */
+type MakeCalls = (caller: Spender, nearest: string) => readonly Call[] | Promise<readonly Call[]>
+
 /** What lists are planned and sent with, beside the query. */
 export interface ListContext extends PlanContext {
   readonly statements: StatementCache
   readonly limits: ReadLimits
   /** Undefined when no provider of embeddings is configured. */
-  readonly embedder: QueryEmbedder | undefined
+  readonly embedder?: QueryEmbedder | undefined
 }
 
 /** What of a caller a search by meaning needs: who is counted, and whether the client waits. */

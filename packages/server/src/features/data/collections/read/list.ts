@@ -1,47 +1,94 @@
+import type { FastifyReply } from 'fastify'
 import type { Relation } from '../../../../database/catalog/model.ts'
 import { requireTable } from '../../../../http/access/grants.ts'
-import type { Caller } from '../access/caller.ts'
-import { requireRelation } from '../access/catalog-access.ts'
+import { asText, ok, operation } from '../../../../http/operation.ts'
+import { requireRelation, withCatalog } from '../access/catalog-access.ts'
+import type { Collections } from '../collections.ts'
+import { collectionPath, reading, tableParams } from '../operation.ts'
+import { parseListBody } from '../parse/list-body.ts'
 import { type AggregateListQuery, type ListQuery, parseListQuery } from '../parse/list-query.ts'
+import { readParameters } from '../parse/parameters.ts'
 import { takeNearest } from '../parse/vector.ts'
 import { planList } from '../plan/list.ts'
+import { listBody, listQuery } from '../query-schemas.ts'
+import { type CollectionRequest, requestOf } from '../request.ts'
+import { RecordPage } from '../schemas.ts'
 import { aggregateRequest } from './aggregate-request.ts'
 import { hybridRequest } from './hybrid-request.ts'
-import type { ListContext, ListRequest, QueryEmbedder } from './list-request.ts'
+import type { ListContext, ListRequest } from './list-request.ts'
 import { nearestRequest } from './nearest-request.ts'
 import { pageRequest } from './page-request.ts'
-import { noteSearch, type Reading, readerOf, requireTables, rowsKey, runRead } from './reading.ts'
+import { noteSearch, readerOf, requireTables, rowsKey, runRead } from './reading.ts'
+
+export const list = operation({
+  ...reading,
+  id: 'collections.list',
+  method: 'GET',
+  path: collectionPath,
+  summary: 'List records',
+  params: tableParams,
+  query: listQuery,
+  success: asText(ok(RecordPage)),
+  handle: (collections: Collections, { http }, reply) =>
+    answerList(collections, requestOf(http, reply), reply),
+})
+
+export const query = operation({
+  ...reading,
+  id: 'collections.query',
+  method: 'POST',
+  path: `${collectionPath}/query`,
+  summary: 'List records, with the parameters in the body',
+  params: tableParams,
+  body: listBody,
+  success: asText(ok(RecordPage)),
+  async handle(collections: Collections, { http }, reply) {
+    const request = requestOf(http, reply)
+    readParameters(request.query, [])
+    const query = parseListBody(request.body)
+    return await answerList(collections, { caller: request.caller, table: request.table, query }, reply)
+  },
+})
+
+async function answerList(
+  collections: Collections,
+  request: CollectionRequest,
+  reply: FastifyReply,
+): Promise<string> {
+  const { body, durationMs } = await listRecords(collections, request)
+  if (durationMs !== undefined) void reply.header('x-query-duration-ms', durationMs)
+  return body
+}
 
 /** A list, or the results of an aggregate, as JSON text. */
 export interface ListAnswer {
   readonly body: string
-  /** Of an aggregate: how long the database took. */
+  /** Time that the database took for an aggregate. */
   readonly durationMs: number | undefined
 }
 
-export type AnswerList = (caller: Caller, collection: string, queryString: string) => Promise<ListAnswer>
-
-/** @param embedder undefined when no provider of embeddings is configured */
-export function createList(reading: Reading, embedder: QueryEmbedder | undefined): AnswerList {
-  const { statements, withCatalog, searches, limits } = reading
-  return (caller, collection, queryString) =>
-    withCatalog(async (catalog) => {
-      requireTable(caller.scope, collection)
-      const reader = readerOf(caller)
-      const { rest, nearest } = takeNearest(queryString)
-      const request = statements.remember(catalog, rowsKey(reading, 'list', reader, collection, rest), () => {
-        const relation = requireRelation(catalog, collection, reader)
-        const context = { catalog, reader, searches, statements, embedder, limits }
-        return planListRequest(context, relation, parseListQuery(rest))
-      })
-      requireTables(caller, request.relations)
-      noteSearch(reading, request.rows)
-      const calls = await request.calls(caller, nearest)
-      const startedAt = performance.now()
-      const answers = await runRead(reading, caller, request, calls, request.explain)
-      const durationMs = request.isTimed === true ? Math.round(performance.now() - startedAt) : undefined
-      return { body: request.format(answers), durationMs }
+export function listRecords(
+  collections: Collections,
+  { caller, table, query = '' }: CollectionRequest,
+): Promise<ListAnswer> {
+  return withCatalog(collections.catalog, async (catalog) => {
+    requireTable(caller.scope, table)
+    const reader = readerOf(caller)
+    const { rest, nearest } = takeNearest(query)
+    const { statements } = collections
+    const request = statements.remember(catalog, rowsKey(collections, 'list', reader, table, rest), () => {
+      const relation = requireRelation(catalog, table, reader)
+      return planListRequest({ ...collections, catalog, reader }, relation, parseListQuery(rest))
     })
+    requireTables(caller, request.relations)
+    noteSearch(collections, request.rows)
+    const { calls: made } = request
+    const calls = typeof made === 'function' ? await made(caller, nearest) : made
+    const startedAt = performance.now()
+    const answers = await runRead(collections, caller, request, calls, request.explain)
+    const durationMs = request.isTimed === true ? Math.round(performance.now() - startedAt) : undefined
+    return { body: request.format(answers), durationMs }
+  })
 }
 
 function planListRequest(

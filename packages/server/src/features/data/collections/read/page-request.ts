@@ -40,7 +40,7 @@ export function pageRequest(
   return {
     relations: relationsOfList(plan),
     rows: plan.rows,
-    calls: () => calls,
+    calls,
     format: (answers) => formatPage(plan, answers),
   }
 }

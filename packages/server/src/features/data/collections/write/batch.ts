@@ -1,273 +1,89 @@
-import type { Step } from '../../../../database/caller/caller-steps.ts'
-import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
-import { type Capture, isNotCaptured, withCapture } from '../../../../database/change-log.ts'
-import { type Answer, type Call, StatementFailed } from '../../../../database/connection/message.ts'
-import { originOf } from '../../../../database/errors/definition-faults.ts'
-import { translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
-import { sql } from '../../../../database/sql.ts'
-import type { AppError } from '../../../../lib/errors.ts'
-import type { WritesOnce } from '../../idempotency/index.ts'
-import type { Caller } from '../access/caller.ts'
-import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from '../compile/batch.ts'
-import { isRowMissing } from '../compile/required-row.ts'
-import { changeForm, compileVersionCheck, compileWrite, versionSlots, writeSlots } from '../compile/write.ts'
-import { collectionErrors } from '../errors.ts'
-import type { ExplainFailure, Work } from '../faults/explain.ts'
-import { type BatchOperation, blameOperation } from '../parse/batch.ts'
-import { type BatchRun, planBatch } from '../plan/batch.ts'
-import type { Reader } from '../plan/reader.ts'
-import { planWholeRecord } from '../plan/record.ts'
-import type { UpsertPlan } from '../plan/upsert.ts'
-import { fill, type SlotValues, type StatementCache } from '../statement-cache.ts'
-import type { FindCapture } from './capture.ts'
-import { missingRow } from './missing-row.ts'
-import { explainRefusal } from './refusal.ts'
-import { mayFindKeyNow, readUpsert, upsertSteps } from './upsert-steps.ts'
+import { asText, ok, operation } from '../../../../http/operation.ts'
+import { choice, component } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
+import { withCatalog } from '../access/catalog-access.ts'
+import { admitWhere, isAnyWritable } from '../access/public-access.ts'
+import type { Collections } from '../collections.ts'
+import { collectionPath, tableParams, writing, writingAnywhere } from '../operation.ts'
+import { parseBatch, tableOf, tableOfEach } from '../parse/batch.ts'
+import { readParameters } from '../parse/parameters.ts'
+import { type CollectionRequest, requestOf } from '../request.ts'
+import { TableRecord } from '../schemas.ts'
+import { runBatch } from './run-batch.ts'
+import { requireWritableBy } from './writes.ts'
 
-export interface BatchDeps {
-  readonly isAudited: boolean
-  readonly statements: StatementCache
-  readonly writesOnce: WritesOnce
-  readonly findCapture: FindCapture
-  readonly explainFailure: ExplainFailure
-}
-
-/** Runs the operations in one transaction and one message; answers their results as a JSON array. */
-export type RunBatch = (
-  catalog: Catalog,
-  caller: Caller,
-  reader: Reader,
-  operations: readonly BatchOperation[],
-  options?: { readonly answersVersions: boolean },
-) => Promise<string>
-
-interface RunStep {
-  readonly step: Step
-  readonly run: BatchRun
-  /** True if the step does the run's work, rather than what follows it. */
-  readonly isWork: boolean
-  /** Of a step that does nothing but compare its version. */
-  readonly compared?: BatchOperation
-  /** Of its run. */
-  readonly capture?: Capture | undefined
-}
-
-/** Of the rows that this transaction has written, as {@link compileVersionCheck} compares it. */
-const writtenVersion = sql`select pg_current_xact_id()::xid::text`
-
-export function createBatchRunner({
-  statements,
-  writesOnce,
-  isAudited,
-  findCapture,
-  explainFailure,
-}: BatchDeps): RunBatch {
-  /** Relations whose creates must not be merged, as Postgres reported; forgotten with their snapshot. */
-  const unjoinable = new WeakSet<Relation>()
-
-  function compileRun(catalog: Catalog, reader: Reader, run: BatchRun): RunStep[] {
-    const { relation, method, columns, upsert } = run
-    if (upsert !== undefined) return compileUpsertRun(catalog, reader, run, upsert)
-    const slots = slotsOf(run)
-    const form = isJoined(run) ? 'array' : changeForm(method)
-    const capture = findCapture({ relation, action: method, form, reader })
-    const isCaptured = capture?.takesChanges === true
-    const positions = columns.map(({ position }) => position).join()
-    const key = `batch ${isJoined(run)} ${method} ${reader} ${isCaptured} ${positions} ${relation.collection}`
-    const template = statements.remember(catalog, key, () => {
-      const record = planWholeRecord(relation, reader)
-      return statements.template(
-        isJoined(run)
-          ? compileCreates(record, columns, isCaptured)
-          : compileWrite(method, record, columns, { isCaptured }),
-      )
-    })
-    return follow(run, fill(template, slots), capture)
-  }
-
-  /** A statement for each: one that inserts several rows may not update a row twice. */
-  function compileUpsertRun(catalog: Catalog, reader: Reader, run: BatchRun, plan: UpsertPlan): RunStep[] {
-    const { relation, columns } = run
-    const body = { json: slotsOf(run).json ?? '', columns }
-    const shared = { catalog, reader, relation, body, plan, requiresRow: true, shape: '' }
-    const { write, capture, read } = upsertSteps({ statements, findCapture }, shared)
-    return [...follow(run, write, capture), ...read.map((step): RunStep => ({ step, run, isWork: true }))]
-  }
-
-  function follow(run: BatchRun, write: Call, capture: Capture | undefined): RunStep[] {
-    return withCapture(write, capture).map((step, index) => ({
-      step,
-      run,
-      isWork: index === 0,
-      capture,
-    }))
-  }
-
-  /** A check for each relation with joined creates. */
-  function compileChecks(runs: readonly BatchRun[]): RunStep[] {
-    const byRelation = new Map(runs.filter(isJoined).map((run) => [run.relation, run]))
-    const template = statements.template(joinCheck)
-    return [...byRelation.values()].map((run) => ({
-      step: fill(template, relationSlots(run.relation)),
-      run,
-      isWork: false,
-    }))
-  }
-
-  /** Before anything is written: an operation may follow another on its record. */
-  function compileVersionChecks(reader: Reader, runs: readonly BatchRun[]): RunStep[] {
-    return runs.flatMap((run) =>
-      run.operations.flatMap((operation) => {
-        if (operation.method === 'create' || operation.version === undefined) return []
-        const template = statements.template(compileVersionCheck(planWholeRecord(run.relation, reader)))
-        const step = fill(template, versionSlots(operation.id, operation.version))
-        return [{ step, run, isWork: false, compared: operation }]
+const BatchOperation = component(
+  'BatchOperation',
+  Type.Object({
+    method: choice(['create', 'update', 'delete']),
+    id: Type.Optional(Type.Unknown({ description: 'String or number; for update and delete.' })),
+    body: Type.Optional(TableRecord),
+    onConflict: Type.Optional(
+      Type.Union([Type.String(), Type.Array(Type.String())], {
+        description: 'Of a create: the columns of a unique key; a record that has the same key is updated.',
       }),
-    )
-  }
+    ),
+    onConflictAction: Type.Optional(choice(['update', 'ignore'])),
+  }),
+)
 
-  async function attempt(
-    batch: Parameters<RunBatch>,
-    { mayJoin, mayRetry }: { readonly mayJoin: boolean; readonly mayRetry: boolean },
-  ): Promise<string> {
-    const [catalog, caller, reader, operations, { answersVersions } = { answersVersions: false }] = batch
-    const runs = planBatch(operations, (relation) => mayJoin && !unjoinable.has(relation))
-    const compiled = [
-      ...compileChecks(runs),
-      ...compileVersionChecks(reader, runs),
-      ...runs.flatMap((run) => compileRun(catalog, reader, run)),
-    ]
-    const versions = answersVersions ? [statements.call(writtenVersion)] : []
-    const steps = [...compiled.map(({ step }) => step), ...versions]
-    const { scope, key, isAbandoned, origin } = caller
-    const isRecorded = isAudited || compiled.some(({ capture }) => capture !== undefined)
-    try {
-      const options = {
-        isRead: false,
-        isAbandoned,
-        origin: isRecorded ? origin?.() : undefined,
-      }
-      const formatted = await writesOnce.run({ key, scope, steps, options }, (answers) => {
-        const works = new Map<BatchRun, Answer[]>(runs.map((run) => [run, []]))
-        const befores = new Map<BatchRun, string | null>()
-        for (const [index, { run, isWork, compared }] of compiled.entries()) {
-          const answer = answers[index]
-          if (isWork && answer !== undefined) works.get(run)?.push(answer)
-          if (compared !== undefined) befores.set(run, answer?.rows[0]?.[0] ?? null)
-        }
-        const version = answers[compiled.length]?.rows[0]?.[0]
-        const results = Array.from(works, ([run, done]) =>
-          formatResult(run, done, { before: befores.get(run) ?? null, version: version ?? null }),
-        )
-        return `[${results.join()}]`
-      })
-      compiled.find(({ capture }) => capture !== undefined)?.capture?.committed()
-      return formatted
-    } catch (error) {
-      if (!(error instanceof StatementFailed)) throw error
-      if (isNotCaptured(error)) {
-        compiled[error.index]?.capture?.doubt()
-        throw error
-      }
-      const failed = compiled[error.index]?.run
-      const operation = failed?.operations[0]
-      // A deferred constraint speaks at the commit, of no operation in particular.
-      if (failed === undefined || operation === undefined) {
-        const relations = [...new Set(runs.map(({ relation }) => relation))]
-        throw (await explainFailure(caller, error, { action: 'write', relations })) ?? error
-      }
-      const compared = compiled[error.index]?.compared
-      if (compared !== undefined && compared.method !== 'create' && isRowMissing(error)) {
-        throw blameOperation(collectionErrors.recordChanged(compared.id.join(',')), compared)
-      }
-      if (mayRetry && failed.upsert !== undefined && mayFindKeyNow(error.error)) {
-        return await attempt(batch, { mayJoin, mayRetry: false })
-      }
-      if (!isJoined(failed)) {
-        const fault = isRowMissing(error) ? undefined : await explainFailure(caller, error, workOf(operation))
-        throw blameOperation(fault ?? operationError(error, operation), operation)
-      }
-      const isRefused = isJoinRefused(error)
-      if (isRefused) unjoinable.add(failed.relation)
-      else if (!isFaultOfRequest(error) && !mayBeOfDefinition(error)) throw error
-      // Nothing has happened yet: once more, one by one; also to learn which operation of the run is to blame.
-      return await attempt(batch, { mayJoin: isRefused, mayRetry })
-    }
-  }
+const BatchOperationAcross = component(
+  'BatchOperationAcross',
+  Type.Object({
+    table: Type.String({ description: 'The collection of this operation.' }),
+    ...BatchOperation.properties,
+  }),
+)
 
-  // Creates that are merged are answered by one statement, which knows no version.
-  return (...batch) => attempt(batch, { mayJoin: batch[4]?.answersVersions !== true, mayRetry: true })
+const BatchResult = component(
+  'BatchResult',
+  Type.Object({
+    index: Type.Integer(),
+    status: Type.Integer({
+      description: '201 create, 200 update, or a create that found its key, 204 delete',
+    }),
+    body: Type.Optional(TableRecord),
+  }),
+)
+
+export const batch = operation({
+  ...writing('insert', 'update', 'delete'),
+  id: 'collections.batch',
+  method: 'POST',
+  path: `${collectionPath}/batch`,
+  summary: 'Run up to 1000 operations on one table in one transaction',
+  params: tableParams,
+  body: Type.Object({ operations: Type.Array(BatchOperation, { minItems: 1, maxItems: 1000 }) }),
+  success: asText(ok(Type.Array(BatchResult))),
+  handle: (collections: Collections, { http }, reply) => batchRecords(collections, requestOf(http, reply)),
+})
+
+export function batchRecords(
+  collections: Collections,
+  { caller, table, body = '', query = '' }: CollectionRequest,
+): Promise<string> {
+  return withCatalog(collections.catalog, async (catalog) => {
+    const relation = requireWritableBy(caller, catalog, table)
+    readParameters(query, [])
+    return await runBatch(collections, { catalog, caller, operations: parseBatch(body, tableOf(relation)) })
+  })
 }
 
-function isJoined({ operations }: BatchRun): boolean {
-  return operations.length > 1
-}
-
-function slotsOf(run: BatchRun): SlotValues {
-  const [first] = run.operations
-  const bodies = run.operations.map((operation) => (operation.method === 'delete' ? '' : operation.body.json))
-  if (first === undefined || isJoined(run)) return createsSlots(bodies, first?.index ?? 0)
-  return writeSlots(bodies[0] ?? '', first.method === 'create' ? [] : first.id)
-}
-
-/**
- * One result, or those of a run separated by commas.
- *
- * @param answers to its work
- * @param more `before`: the record of an operation with a version, as it was; `version`: what the record is in now
- */
-function formatResult(
-  run: BatchRun,
-  [answer, found]: readonly Answer[],
-  { before, version }: { readonly before: string | null; readonly version: string | null },
-): string {
-  const index = run.operations[0]?.index ?? 0
-  if (run.upsert !== undefined) {
-    const { isCreated, record } = readUpsert(run.upsert, answer, found)
-    return `{"index":${index},"status":${isCreated ? 201 : 200},"body":${record}}`
-  }
-  const json = answer?.rows[0]?.[0] ?? ''
-  if (isJoined(run)) return json
-  switch (run.method) {
-    case 'create':
-      return `{"index":${index},"status":201,"body":${json}${formatVersion(version)}}`
-    case 'update':
-      return `{"index":${index},"status":200,"body":${json}${formatBefore(before)}${formatVersion(version)}}`
-    case 'delete':
-      return `{"index":${index},"status":204${formatBefore(before)}}`
-  }
-}
-
-function formatBefore(before: string | null): string {
-  return before === null ? '' : `,"before":${before}`
-}
-
-function formatVersion(version: string | null): string {
-  return version === null ? '' : `,"version":"${version}"`
-}
-
-/** Whether a part of the request is to blame, rather than a database that is slow or away. */
-function isFaultOfRequest(failure: StatementFailed): boolean {
-  return (translateDatabaseFailure(failure)?.status ?? 500) < 500
-}
-
-function mayBeOfDefinition({ error }: StatementFailed): boolean {
-  const origin = originOf(error)
-  return origin === 'definition' || origin === 'unplaced'
-}
-
-function workOf(operation: BatchOperation): Work {
-  const work = { action: 'write', relations: [operation.relation] } as const
-  return operation.method === 'delete' ? work : { ...work, body: operation.body }
-}
-
-function operationError(failure: StatementFailed, operation: BatchOperation): AppError {
-  if (isRowMissing(failure)) {
-    if (operation.method !== 'create') return missingRow(failure, operation.method, operation.id.join(','))
-    if (operation.conflict?.action === 'ignore') return collectionErrors.conflictHidden()
-    return missingRow(failure, 'create')
-  }
-  const error = translateDatabaseFailure(failure)
-  if (error === undefined) throw failure
-  return operation.method === 'delete' ? error : explainRefusal(error)
-}
+export const batchAcross = operation({
+  ...writingAnywhere,
+  admitsAnonymous: ({ catalog }: Collections, request) => admitWhere(catalog, isAnyWritable, request),
+  id: 'collections.batchAcross',
+  method: 'POST',
+  path: '/api/batch',
+  summary: 'Run up to 1000 operations on several tables in one transaction',
+  body: Type.Object({ operations: Type.Array(BatchOperationAcross, { minItems: 1, maxItems: 1000 }) }),
+  success: asText(ok(Type.Array(BatchResult))),
+  handle(collections: Collections, { http }, reply) {
+    const { caller, body, query } = requestOf(http, reply)
+    return withCatalog(collections.catalog, async (catalog) => {
+      readParameters(query, [])
+      const findTable = tableOfEach((table) => requireWritableBy(caller, catalog, table))
+      return await runBatch(collections, { catalog, caller, operations: parseBatch(body, findTable) })
+    })
+  },
+})

@@ -1,6 +1,7 @@
 import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
 import type { Capture } from '../../../../database/change-log.ts'
 import type { Answer, Call } from '../../../../database/connection/message.ts'
+import type { Collections } from '../collections.ts'
 import { compileGetConflicting, compileUpsert } from '../compile/upsert.ts'
 import { writeSlots } from '../compile/write.ts'
 import { collectionErrors } from '../errors.ts'
@@ -8,8 +9,8 @@ import type { RecordBody } from '../parse/record-body.ts'
 import type { Reader } from '../plan/reader.ts'
 import { planWholeRecord, type RecordPlan } from '../plan/record.ts'
 import type { UpsertPlan } from '../plan/upsert.ts'
-import { fill, type StatementCache } from '../statement-cache.ts'
-import type { FindCapture } from './capture.ts'
+import { fill } from '../statement-cache.ts'
+import { findCapture } from './capture.ts'
 
 export interface UpsertWrite {
   readonly catalog: Catalog
@@ -17,11 +18,11 @@ export interface UpsertWrite {
   readonly relation: Relation
   readonly body: RecordBody
   readonly plan: UpsertPlan
-  /** What is answered; undefined: the whole record. */
+  /** Record to answer; undefined: the whole record. */
   readonly answer?: RecordPlan | undefined
-  /** Whether the statements fail when no record comes of it. */
+  /** True if the statements fail when no record comes of it. */
   readonly requiresRow: boolean
-  /** What else the text of the statements depends on. */
+  /** Part of the request that the text of the statements depends on. */
   readonly shape: string
 }
 
@@ -32,14 +33,20 @@ export interface UpsertSteps {
   readonly read: readonly Call[]
 }
 
-/** The statements of an upsert, compiled once for their shape. */
+export interface UpsertResult {
+  /** False when a record with the same key was found. */
+  readonly isCreated: boolean
+  readonly record: string
+}
+
+/** Returns the statements of an upsert, compiled once for their shape. */
 export function upsertSteps(
-  { statements, findCapture }: { readonly statements: StatementCache; readonly findCapture: FindCapture },
+  { statements, changes }: Collections,
   { catalog, reader, relation, body, plan, answer, requiresRow, shape }: UpsertWrite,
 ): UpsertSteps {
   const slots = writeSlots(body.json, [])
   const names = plan.key.map(({ name }) => `${name.length} ${name}`).join()
-  const capture = findCapture({ relation, action: 'upsert', form: 'upsert', reader })
+  const capture = findCapture(changes, { relation, action: 'upsert', form: 'upsert', reader })
   const isCaptured = capture?.takesChanges === true
   const positions = body.columns.map(({ position }) => position).join()
   const { collection } = relation
@@ -61,7 +68,7 @@ export function upsertSteps(
 }
 
 /**
- * What the statements say.
+ * Returns what the statements say.
  *
  * @throws AppError row_discarded, conflict_hidden
  */
@@ -69,7 +76,7 @@ export function readUpsert(
   { action }: UpsertPlan,
   wrote: Answer | undefined,
   found: Answer | undefined,
-): { readonly isCreated: boolean; readonly record: string } {
+): UpsertResult {
   const [record, isCreated] = wrote?.rows[0] ?? []
   if (record != null) return { isCreated: isCreated === 't', record }
   const existing = found?.rows[0]?.[0]

@@ -1,12 +1,12 @@
 import type { UserDatabase } from '../../../../database/user-database.ts'
 import { AppError } from '../../../../lib/errors.ts'
-import type { CollectionService } from '../../collections/index.ts'
+import type { CollectionRequest, Collections } from '../../collections/index.ts'
 import { describeFailure } from '../evaluation/evaluate.ts'
 import type { ExaminedCaller } from '../examined-caller.ts'
 import { type Rehearsal, TimeIsUp } from './rehearsal.ts'
 
 /** Opens the collections on another way to the database. */
-export type OpenCollections = (database: Pick<UserDatabase, 'run' | 'begin'>) => CollectionService
+export type OpenCollections = (database: Pick<UserDatabase, 'run' | 'begin'>) => Collections
 
 /** A statement as it was sent. */
 export interface SentStatement {
@@ -32,16 +32,16 @@ export interface ProductionRun {
 }
 
 /** A request to the collections, as the route makes it of what a client sends. */
-export type CollectionRequest = (
-  collections: CollectionService,
-  caller: Parameters<CollectionService['list']>[0],
+export type SendRequest = (
+  collections: Collections,
+  caller: CollectionRequest['caller'],
 ) => Promise<string | undefined>
 
 /** Sends the request through the data API itself, in the rehearsal: whatever it does is undone. */
 export async function runRequest(
   { open, rehearsal }: { readonly open: OpenCollections; readonly rehearsal: Rehearsal },
   scope: ExaminedCaller['scope'] | { readonly kind: 'unrestricted' },
-  request: CollectionRequest,
+  request: SendRequest,
 ): Promise<ProductionRun> {
   let statement: SentStatement | undefined
   const collections = open({
@@ -60,7 +60,7 @@ export async function runRequest(
   } catch (error) {
     return { outcome: describeError(error), statement }
   } finally {
-    await collections.stop()
+    await collections.exports.stop()
   }
 }
 

@@ -1,19 +1,20 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
+import { createRecord, deleteRecord, getRecord, listRecords, updateRecord } from '../../collections/index.ts'
 import { accessErrors } from '../errors.ts'
-import type { CollectionRequest } from '../rehearsal/run-request.ts'
+import type { SendRequest } from '../rehearsal/run-request.ts'
 import { defaultRows, type ExplainRequest } from '../schemas.ts'
 import type { Candidate } from './candidates.ts'
 
 /** A request to the data API about one row; of reads one for all rows. */
 export interface RowRequest {
-  readonly send: CollectionRequest
+  readonly send: SendRequest
   /** Whether it answers a row that it would make. */
   readonly makesRow: boolean
 }
 
 /** What a client would send. @param query the filter as a query string @throws AppError invalid_explanation */
 export function makeRequests(
-  { collection, primaryKey }: Relation,
+  { collection: table, primaryKey }: Relation,
   { action = 'select', ids, values, limit = defaultRows.explain }: ExplainRequest,
   query: string,
   candidates: readonly Candidate[],
@@ -26,8 +27,8 @@ export function makeRequests(
         makesRow: false,
         send: async (collections, caller) =>
           ids?.length === 1 && only !== undefined
-            ? await collections.get(caller, collection, pathOf(only, primaryKey.length), '')
-            : (await collections.list(caller, collection, page)).body,
+            ? await getRecord(collections, { caller, table, id: pathOf(only, primaryKey.length) })
+            : (await listRecords(collections, { caller, table, query: page })).body,
       },
     ]
   }
@@ -36,7 +37,7 @@ export function makeRequests(
     return [values].flat().map((record) => ({
       makesRow: true,
       send: async (collections, caller) =>
-        (await collections.create(caller, collection, JSON.stringify(record), '')).record,
+        (await createRecord(collections, { caller, table, body: JSON.stringify(record) })).record,
     }))
   }
   if (action === 'update' && (values === undefined || Array.isArray(values))) {
@@ -49,12 +50,12 @@ export function makeRequests(
       ? {
           makesRow: true,
           send: (collections, caller) =>
-            collections.update(caller, collection, path, JSON.stringify(values), ''),
+            updateRecord(collections, { caller, table, id: path, body: JSON.stringify(values) }),
         }
       : {
           makesRow: false,
           send: async (collections, caller) => {
-            await collections.delete(caller, collection, path, '')
+            await deleteRecord(collections, { caller, table, id: path })
             return undefined
           },
         }

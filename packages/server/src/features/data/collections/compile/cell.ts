@@ -1,6 +1,6 @@
 import type { Column, ColumnType } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
-import { compileJsonValue } from '../compile/json-value.ts'
+import { compileJsonValue } from './json-value.ts'
 
 /**
  * A cell as text. What is long is not read to be cut: a text and bytes are read as far as they are shown (PostgreSQL,

@@ -1,12 +1,12 @@
 import { collectionErrors } from '../errors.ts'
-import { type Cursor, parseCursor } from '../parse/cursor.ts'
-import { parseOrder, type SortTerm } from '../parse/list-query.ts'
-import { parseNames } from '../parse/names.ts'
-import { type Parameters, parseInteger, readParameters } from '../parse/parameters.ts'
-import { type RowsQuery, readRowsQuery, rowsParameters } from '../parse/rows.ts'
+import { type Cursor, parseCursor } from './cursor.ts'
+import { parseOrder, type SortTerm } from './list-query.ts'
+import { parseNames } from './names.ts'
+import { type Parameters, parseInteger, readParameters } from './parameters.ts'
+import { type RowsQuery, readRowsQuery, rowsParameters } from './rows.ts'
 
 /** Where a page of rows lies in their order. */
-export type Place =
+export type Position =
   | { readonly kind: 'start' }
   | { readonly kind: 'after' | 'before'; readonly cursor: Cursor }
   /** At the first row whose first sort key is not before this value. */
@@ -19,7 +19,7 @@ export interface BrowseQuery extends RowsQuery {
   readonly columns: readonly string[] | undefined
   readonly sort: readonly SortTerm[]
   readonly limit: number
-  readonly place: Place
+  readonly position: Position
   /** A dearer plan is refused; undefined: any may run. */
   readonly maxCost: number | undefined
   /** The user as whom the rows are read; undefined: all rows. */
@@ -34,8 +34,16 @@ export interface CountQuery extends RowsQuery {
 
 const defaultLimit = 100
 const maxLimit = 500
-const placeParameters = ['after', 'before', 'from', 'id']
-const browseParameters = [...rowsParameters, ...placeParameters, 'columns', 'sort', 'limit', 'maxCost', 'as']
+const positionParameters = ['after', 'before', 'from', 'id']
+const browseParameters = [
+  ...rowsParameters,
+  ...positionParameters,
+  'columns',
+  'sort',
+  'limit',
+  'maxCost',
+  'as',
+]
 
 /** @throws AppError naming the parameter and what was expected */
 export function parseBrowseQuery(queryString: string): BrowseQuery {
@@ -48,7 +56,7 @@ export function parseBrowseQuery(queryString: string): BrowseQuery {
     columns: columns.length === 0 ? undefined : columns,
     sort,
     limit: Math.min(maxLimit, Math.max(1, readNumber('limit', parameters) ?? defaultLimit)),
-    place: parsePlace(parameters),
+    position: parsePosition(parameters),
     maxCost: readNumber('maxCost', parameters),
     as: readUser(parameters),
   }
@@ -72,8 +80,8 @@ export function parseCellQuery(queryString: string): { readonly id: string; read
   return { id, column }
 }
 
-function parsePlace(parameters: Parameters): Place {
-  const given = placeParameters.filter((name) => parameters[name] !== undefined)
+function parsePosition(parameters: Parameters): Position {
+  const given = positionParameters.filter((name) => parameters[name] !== undefined)
   if (given.length > 1) {
     throw collectionErrors.invalidParameter(`${given.join(' and ')} parameters are mutually exclusive`)
   }

@@ -1,0 +1,289 @@
+import type { FastifyRequest } from 'fastify'
+import type { Catalog, Relation } from '../../../../database/catalog/model.ts'
+import { mayHaveTriggers } from '../../../../database/change-log.ts'
+import type { Answer } from '../../../../database/connection/message.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
+import { adminOf } from '../../../../http/access/authentication.ts'
+import { asText, ok, operation } from '../../../../http/operation.ts'
+import { originOf } from '../../../../http/requests/request-origin.ts'
+import { choice, nullable } from '../../../../http/schemas.ts'
+import { Type } from '../../../../lib/type.ts'
+import type { Caller } from '../access/caller.ts'
+import { requireRelation, withCatalog } from '../access/catalog-access.ts'
+import type { Collections } from '../collections.ts'
+import { compilePage } from '../compile/browse.ts'
+import { compileWhole } from '../compile/cell.ts'
+import { compileIdentity } from '../compile/identity.ts'
+import { compileFrom } from '../compile/rows.ts'
+import { writeSlots } from '../compile/write.ts'
+import { collectionErrors } from '../errors.ts'
+import { parseBatch, tableOf } from '../parse/batch.ts'
+import { parseBrowseQuery, parseCellQuery, parseCountQuery } from '../parse/browse.ts'
+import { readParameters } from '../parse/parameters.ts'
+import { parseBodyId } from '../parse/record-id.ts'
+import { planPage } from '../plan/browse.ts'
+import { requireColumn } from '../plan/record.ts'
+import { planRows, type RowsPlan, relationsOfRows } from '../plan/rows.ts'
+import { readerOf, runRead } from '../read/reading.ts'
+import { requestOf } from '../request.ts'
+import { TableRecord } from '../schemas.ts'
+import { fill } from '../statement-cache.ts'
+import { runBatch } from '../write/run-batch.ts'
+import { requireWritableBy } from '../write/writes.ts'
+import { compileIsCaptured, describeTable, GridTable } from './describe.ts'
+import { formatPage, GridPage } from './page.ts'
+
+/** Reads and writes of a grid of an administrator. Bodies stay text, as in the data API. */
+
+const tablePath = '/api/admin/tables/:table'
+const common = {
+  guard: 'admin',
+  permission: 'owner',
+  tag: 'tables',
+  params: Type.Object({ table: Type.String({ description: 'As in `/api/collections`.' }) }),
+} as const
+
+const rowsQuery = {
+  filter: Type.Optional(Type.String({ description: 'As in a list.' })),
+  search: Type.Optional(Type.String({ description: 'As in a list.' })),
+  as: Type.Optional(
+    Type.String({ description: 'Id of a user: the rows are read through the policies, as this user.' }),
+  ),
+}
+
+const get = operation({
+  ...common,
+  id: 'tables.get',
+  method: 'GET',
+  path: tablePath,
+  summary: 'Describe a table for a grid',
+  success: ok(GridTable),
+  handle(collections: Collections, { http }, reply) {
+    const { caller, table, query } = requestOf(http, reply)
+    readParameters(query, [])
+    return withCatalog(collections.catalog, async (catalog) => {
+      const relation = requireRelation(catalog, table, readerOf(caller))
+      if (!collections.changes.hasTriggers || !mayHaveTriggers(relation)) {
+        return { ...describeTable(relation), isCaptured: false }
+      }
+      const call = collections.statements.call(compileIsCaptured(relation))
+      const [answer] = await runRead(collections, caller, { relations: [relation] }, [call])
+      return { ...describeTable(relation), isCaptured: answer?.rows[0]?.[0] === 't' }
+    })
+  },
+})
+
+const rows = operation({
+  ...common,
+  id: 'tables.rows',
+  method: 'GET',
+  path: `${tablePath}/rows`,
+  summary: 'Rows with long values cut',
+  description:
+    'Cells are texts as PostgreSQL prints them, and of a limited length: `sizes` has the bytes of those that are cut, by the index of the column. The answer has about a megabyte at most. Rows are not counted.',
+  query: Type.Object({
+    ...rowsQuery,
+    columns: Type.Optional(Type.String({ description: 'Names, separated by commas; all unless given.' })),
+    sort: Type.Optional(Type.String({ description: 'As in a list.' })),
+    limit: Type.Optional(Type.Integer({ default: 100, minimum: 1, maximum: 500 })),
+    after: Type.Optional(Type.String({ description: '`after` of another page: the rows that follow.' })),
+    before: Type.Optional(Type.String({ description: '`before` of another page: the rows in front of it.' })),
+    from: Type.Optional(
+      Type.String({ description: 'Value of the first column of the sort, at which the page begins.' }),
+    ),
+    id: Type.Optional(Type.String({ description: 'Primary key of the only row that is wanted.' })),
+    maxCost: Type.Optional(
+      Type.Integer({ description: 'A statement that the planner expects to cost more is refused with 409.' }),
+    ),
+  }),
+  success: asText(ok(GridPage)),
+  async handle(collections: Collections, { http }, reply) {
+    const { caller: administrator, table, query: queryString } = requestOf(http, reply)
+    const query = parseBrowseQuery(queryString)
+    const caller = await readAs(collections, administrator, query.as)
+    return await withCatalog(collections.catalog, async (catalog) => {
+      const relation = requireRelation(catalog, table, readerOf(caller))
+      const plan = planPage(contextOf(collections, catalog, caller), relation, query)
+      await recordView(collections, caller, relation, http)
+      const page = compilePage(plan)
+      if (query.maxCost !== undefined) await requireCheap(collections, caller, plan.rows, page, query.maxCost)
+      const [answer] = await readRows(collections, caller, plan.rows, [page])
+      return formatPage(plan, answer?.rows ?? [])
+    })
+  },
+})
+
+const count = operation({
+  ...common,
+  id: 'tables.count',
+  method: 'GET',
+  path: `${tablePath}/count`,
+  summary: 'Count rows up to a bound',
+  query: Type.Object({
+    ...rowsQuery,
+    most: Type.Optional(Type.Integer({ description: 'Counting ends after it; all unless given.' })),
+  }),
+  success: ok(
+    Type.Object({
+      count: Type.Integer(),
+      isBounded: Type.Boolean({ description: 'There are more than were counted.' }),
+      estimate: Type.Integer({ description: 'Of the planner.' }),
+    }),
+  ),
+  async handle(collections: Collections, { http }, reply) {
+    const { caller: administrator, table, query: queryString } = requestOf(http, reply)
+    const query = parseCountQuery(queryString)
+    const caller = await readAs(collections, administrator, query.as)
+    return await withCatalog(collections.catalog, async (catalog) => {
+      const relation = requireRelation(catalog, table, readerOf(caller))
+      const rows = planRows(contextOf(collections, catalog, caller), relation, query)
+      await recordView(collections, caller, relation, http)
+      const { most } = query
+      const limit = most === undefined ? sql.empty : sql`limit ${sql.integer(most + 1)}`
+      const [counted, explained] = await readRows(collections, caller, rows, [
+        sql`select count(*) from (select ${compileFrom(rows, 't')} ${limit}) c`,
+        sql`explain (format json) select ${compileFrom(rows, 't')}`,
+      ])
+      const found = Number(counted?.rows[0]?.[0] ?? 0)
+      const isBounded = most !== undefined && found > most
+      return {
+        count: isBounded ? most : found,
+        isBounded,
+        estimate: Math.max(found, Math.round(readPlan(explained)['Plan Rows'])),
+      }
+    })
+  },
+})
+
+const cell = operation({
+  ...common,
+  id: 'tables.cell',
+  method: 'GET',
+  path: `${tablePath}/cell`,
+  summary: 'A value in full, as text',
+  query: Type.Object({
+    id: Type.String({ description: 'Primary key of the row.' }),
+    column: Type.String(),
+  }),
+  success: ok(Type.Object({ value: nullable(Type.String(), { description: 'Bytes as `\\x…`.' }) })),
+  handle(collections: Collections, { http }, reply) {
+    const { caller, table, query } = requestOf(http, reply)
+    return withCatalog(collections.catalog, async (catalog) => {
+      const { id, column: name } = parseCellQuery(query)
+      const relation = requireRelation(catalog, table, readerOf(caller))
+      const column = requireColumn(relation, name, 'column', readerOf(caller))
+      const template = collections.statements.template(sql`
+        select ${compileWhole(column.type, sql.id('t', name))}
+        ${compileFrom({ relation, conditions: [] }, 't', [compileIdentity(relation, 't')])}`)
+      const call = fill(template, writeSlots('', parseBodyId(relation, id)))
+      const [answer] = await runRead(collections, caller, { relations: [relation] }, [call])
+      const row = answer?.rows[0]
+      if (row === undefined) throw collectionErrors.recordNotFound(id)
+      return { value: row[0] ?? null }
+    })
+  },
+})
+
+const applyChanges = operation({
+  ...common,
+  id: 'tables.applyChanges',
+  method: 'POST',
+  path: `${tablePath}/changes`,
+  summary: 'Write changes of rows, all or none',
+  description:
+    'As a batch, in one transaction. An update or delete with a `version` is refused with 409 when the row has another one: `operation` says which. Its result has the record as it was, as `before`, and what it or a create without `onConflict` has written has the `version` that it is in now.',
+  body: Type.Object({
+    operations: Type.Array(
+      Type.Object({
+        method: choice(['create', 'update', 'delete']),
+        id: Type.Optional(Type.String({ description: 'As in a batch.' })),
+        version: Type.Optional(Type.String({ description: 'Of the row as it was read.' })),
+        body: Type.Optional(TableRecord),
+      }),
+    ),
+  }),
+  success: asText(
+    ok(
+      Type.Array(
+        Type.Object({
+          index: Type.Integer({ description: 'Of the operation.' }),
+          status: Type.Integer(),
+          body: Type.Optional(TableRecord),
+          before: Type.Optional(TableRecord),
+          version: Type.Optional(Type.String()),
+        }),
+      ),
+    ),
+  ),
+  handle(collections: Collections, { http }, reply) {
+    const request = requestOf(http, reply)
+    readParameters(request.query, [])
+    const { caller, table, body } = request
+    return withCatalog(collections.catalog, async (catalog) => {
+      const relation = requireWritableBy(caller, catalog, table)
+      const operations = parseBatch(body, tableOf(relation), { readsVersions: true })
+      return await runBatch(collections, { catalog, caller, operations, answersVersions: true })
+    })
+  },
+})
+
+export const browseOperations = [get, rows, count, cell, applyChanges]
+
+/** Returns the caller who reads: the administrator, or the user in whose place the rows are shown. */
+async function readAs({ viewAs }: Collections, caller: Caller, userId: string | undefined): Promise<Caller> {
+  if (userId === undefined) return caller
+  const scope = await viewAs.findScope(userId)
+  if (scope === undefined) throw collectionErrors.invalidParameter('as: user not found')
+  return { ...caller, scope }
+}
+
+async function recordView(
+  { viewAs }: Collections,
+  { scope }: Caller,
+  { collection }: Relation,
+  http: FastifyRequest,
+): Promise<void> {
+  if (scope.kind !== 'caller') return
+  const viewer = { sessionId: adminOf(http).sessionId, origin: originOf(http) }
+  await viewAs.record({ userId: scope.userId, tables: [collection], viewer })
+}
+
+const contextOf = ({ searches }: Collections, catalog: Catalog, caller: Caller) => ({
+  catalog,
+  reader: readerOf(caller),
+  searches,
+})
+
+function readRows(
+  collections: Collections,
+  caller: Caller,
+  rows: RowsPlan,
+  fragments: readonly Sql[],
+): Promise<readonly Answer[]> {
+  const calls = fragments.map((fragment) => collections.statements.call(fragment))
+  return runRead(collections, caller, { relations: relationsOfRows(rows), rows }, calls)
+}
+
+/** @throws AppError costly_query */
+async function requireCheap(
+  collections: Collections,
+  caller: Caller,
+  rows: RowsPlan,
+  page: Sql,
+  most: number,
+): Promise<void> {
+  const [explained] = await readRows(collections, caller, rows, [sql`explain (format json) ${page}`])
+  const cost = Math.round(readPlan(explained)['Total Cost'])
+  if (cost > most) throw collectionErrors.costlyQuery().with({ data: { cost, maxCost: most } })
+}
+
+interface PlanNode {
+  readonly 'Total Cost': number
+  readonly 'Plan Rows': number
+}
+
+function readPlan(explained: Answer | undefined): PlanNode {
+  // The answer of `explain (format json)` (PostgreSQL, EXPLAIN).
+  const [{ Plan }] = JSON.parse(explained?.rows[0]?.[0] ?? '') as [{ readonly Plan: PlanNode }]
+  return Plan
+}

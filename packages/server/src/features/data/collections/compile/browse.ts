@@ -1,0 +1,80 @@
+import { type Sql, sql } from '../../../../database/sql.ts'
+import { parseBodyId } from '../parse/record-id.ts'
+import { offsetOf, type PagePlan } from '../plan/browse.ts'
+import type { OrderKey } from '../plan/order.ts'
+import { compileCell, compileSize } from './cell.ts'
+import { compileComparison } from './comparison.ts'
+import { bind } from './filter.ts'
+import { compileAfter, compileKey, compileOrder } from './keyset.ts'
+import { compileFrom } from './rows.ts'
+
+/** Alias of the rows, and of what is kept of them. */
+const row = 't'
+/** Names beside those of columns; columns do not have them. */
+const names = { key: 'basalt key', order: 'basalt order', version: 'basalt version' }
+
+/**
+ * A row for each row of the page and one more where others follow: the cells and the sizes of those that may be cut as
+ * JSON arrays; the primary key, and the sort keys, as JSON arrays of texts; the version.
+ */
+export function compilePage(plan: PagePlan): Sql {
+  const { columns, relation, order, paging, limit, width, hasVersion } = plan
+  const { keys, conditions } = compilePosition(plan)
+  const texts = (values: readonly Sql[]) =>
+    values.length === 0 ? sql`null::json` : sql`to_json(array[${sql.join(values)}]::text[])`
+  const needed = columns.map(({ name }) => sql.id(row, name))
+  const extra = [
+    sql`${texts(relation.primaryKey.map(({ name }) => sql`${sql.id(row, name)}::text`))} as ${sql.id(names.key)}`,
+    sql`${texts(paging === 'offset' ? [] : order.map((key) => sql`${compileKey(key, row)}::text`))} as ${sql.id(names.order)}`,
+    sql`${hasVersion ? sql`${sql.id(row, 'xmin')}::text` : sql`null::text`} as ${sql.id(names.version)}`,
+  ]
+  const offset = plan.paging === 'offset' ? offsetOf(plan.position) : 0
+  return sql`
+    select ${texts(columns.map((column) => compileCell(column, row, width)))},
+      ${texts(columns.map((column) => compileSize(column, row, width)))},
+      ${sql.join(Object.values(names).map((name) => sql.id(row, name)))}
+    from (
+      select ${sql.join([...needed, ...extra])}
+      ${compileFrom(plan.rows, row, conditions)}
+      ${paging === 'file' ? sql.empty : compileOrder(keys, row)}
+      limit ${sql.integer(limit + 1)}
+      ${offset === 0 ? sql.empty : sql`offset ${String(offset)}`}
+    ) ${sql.id(row)}`
+}
+
+/** The order in which the rows are read, and where they begin. */
+function compilePosition({ order, paging, position, relation }: PagePlan): {
+  readonly keys: readonly OrderKey[]
+  readonly conditions: readonly Sql[]
+} {
+  switch (position.kind) {
+    case 'start':
+      return { keys: order, conditions: [] }
+    case 'after': {
+      if (paging === 'offset') return { keys: order, conditions: [] }
+      return { keys: order, conditions: [compileAfter(order, position.cursor, row)] }
+    }
+    case 'before': {
+      const backwards = order.map((key) => ({ ...key, descending: !key.descending }))
+      return { keys: backwards, conditions: [compileAfter(backwards, position.cursor, row)] }
+    }
+    case 'from':
+      return { keys: order, conditions: compileFromValue(order[0], position.value) }
+    case 'row': {
+      const id = parseBodyId(relation, position.id)
+      const conditions = relation.primaryKey.map((column, index) =>
+        compileComparison(column.type, sql.id(row, column.name), '=', bind(column, id[index] ?? '')),
+      )
+      return { keys: order, conditions }
+    }
+  }
+}
+
+function compileFromValue(first: OrderKey | undefined, value: string): readonly Sql[] {
+  if (first?.column === undefined) return []
+  const { column, descending } = first
+  const source = sql.id(row, column.name)
+  const reached = compileComparison(column.type, source, descending ? '<=' : '>=', bind(column, value))
+  // Without a value: last ascending, so they follow; first descending, so they are passed.
+  return [column.nullable && !descending ? sql`(${reached} or ${source} is null)` : reached]
+}

@@ -1,0 +1,92 @@
+import { requireTable } from '../../../../http/access/grants.ts'
+import { content, operation } from '../../../../http/operation.ts'
+import { contentDisposition } from '../../../../http/responses/disposition.ts'
+import { Type } from '../../../../lib/type.ts'
+import { requireRelation, withCatalog } from '../access/catalog-access.ts'
+import type { Collections } from '../collections.ts'
+import { explainFailure } from '../faults/explain.ts'
+import { collectionPath, reading, tableParams } from '../operation.ts'
+import { type ExportFormat, parseExportQuery } from '../parse/export.ts'
+import { planExport } from '../plan/export.ts'
+import { relationsOfRows } from '../plan/rows.ts'
+import { recordQuery, rowsQuery, sort } from '../query-schemas.ts'
+import { noteSearch, readerOf, requireTables } from '../read/reading.ts'
+import { requestOf } from '../request.ts'
+import { TableRecord } from '../schemas.ts'
+
+/** Files of a collection. Their names are those of records that cannot be read by a key that equals them. */
+
+const exportQuery = { ...rowsQuery, sort, fields: recordQuery.fields }
+
+export const exportCsv = exportOperation({
+  format: 'csv',
+  id: 'collections.exportCsv',
+  summary: 'Export records as CSV',
+  query: Type.Object({
+    ...exportQuery,
+    spreadsheet: Type.Optional(
+      Type.Boolean({ description: '`true` keeps spreadsheets from taking texts for formulas.' }),
+    ),
+  }),
+  success: content('text/csv', 'RFC 4180, with a header.', Type.String()),
+})
+
+export const exportJson = exportOperation({
+  format: 'json',
+  id: 'collections.exportJson',
+  summary: 'Export records as a JSON array',
+  query: Type.Object(exportQuery),
+  success: content('application/json', 'The records.', Type.Array(TableRecord)),
+})
+
+export const exportNdjson = exportOperation({
+  format: 'ndjson',
+  id: 'collections.exportNdjson',
+  summary: 'Export records as lines of JSON',
+  query: Type.Object(exportQuery),
+  success: content('application/x-ndjson', 'One JSON object per line.', Type.String()),
+})
+
+interface ExportDescription {
+  readonly format: ExportFormat
+  readonly id: string
+  readonly summary: string
+  readonly query: ReturnType<typeof Type.Object>
+  readonly success: ReturnType<typeof content>
+}
+
+function exportOperation({ format, ...description }: ExportDescription) {
+  return operation({
+    ...reading,
+    ...description,
+    method: 'GET',
+    path: `${collectionPath}/export.${format}`,
+    params: tableParams,
+    async handle(collections: Collections, { http }, reply) {
+      const { caller, table, query } = requestOf(http, reply)
+      const rows = await withCatalog(collections.catalog, async (catalog) => {
+        requireTable(caller.scope, table)
+        const reader = readerOf(caller)
+        const relation = requireRelation(catalog, table, reader)
+        const { searches, exportLimits } = collections
+        const asked = parseExportQuery(query, format)
+        const plan = planExport({ catalog, reader, searches }, relation, asked, exportLimits.maxRows)
+        const work = { action: 'read', relations: relationsOfRows(plan.rows), rows: plan.rows } as const
+        requireTables(caller, work.relations)
+        noteSearch(collections, plan.rows)
+        return await collections.exports.begin(
+          caller,
+          plan,
+          async (failure) => (await explainFailure(collections, caller, failure, work)) ?? failure,
+        )
+      })
+      void reply
+        .type(`${description.success.type}; charset=utf-8`)
+        .header('content-disposition', contentDisposition('attachment', `${table}.${format}`))
+      if (http.method === 'HEAD') return rows.destroy()
+      // Known only at the end, when the head has been sent (RFC 9110 §6.5).
+      reply.trailer('x-export-truncated', async () => String(rows.isCut))
+      return rows
+    },
+  })
+}

@@ -1,0 +1,183 @@
+import type { Step } from '../../../../database/caller/caller-steps.ts'
+import { isNotCaptured } from '../../../../database/change-log.ts'
+import { type Call, StatementFailed } from '../../../../database/connection/message.ts'
+import { type Sql, sql } from '../../../../database/sql.ts'
+import type { UserTransaction } from '../../../../database/user-database.ts'
+import { isJoinRefused, joinCheck, relationSlots } from '../compile/batch.ts'
+import { fill, type SlotValues } from '../statement-cache.ts'
+import { compileInsertRange, leaveOutRows, rangeSlots, rowsOfRange, rowsSlots } from './compile.ts'
+import { findBrokenRows } from './deferred.ts'
+import { importErrors } from './errors.ts'
+import { describeReason, describeRefusal, isFaultOfRow } from './faults.ts'
+import type { RowFault } from './result.ts'
+import type { RunPlan } from './run.ts'
+import type { Spool } from './spool.ts'
+
+/**
+ * Rows that the database refuses before an import that keeps nothing ends. Each is a statement of its own: of a file of
+ * 90,000 that a policy refuses, all took minutes.
+ */
+const countedWhereNothingIsKept = 1000
+/** Parts that rows are split into when one of them is refused. */
+const parts = 10
+
+/** Ordinals of rows, from the first to the last. */
+interface Range {
+  readonly first: number
+  readonly last: number
+}
+
+/** Insertion of spooled rows, within a transaction that has staged them. */
+export class Insertion {
+  readonly #transaction: UserTransaction
+  readonly #spool: Spool
+  readonly #plan: RunPlan
+  readonly #isUpserting: boolean
+  readonly #savepoint: Call
+  readonly #release: Call
+  readonly #rollback: Call
+  /** Rows that the database has refused. */
+  #refused = 0
+
+  constructor(transaction: UserTransaction, spool: Spool, plan: RunPlan) {
+    this.#transaction = transaction
+    this.#spool = spool
+    this.#plan = plan
+    this.#isUpserting = plan.insert.onConflict === 'update'
+    this.#savepoint = plan.statements.call(sql`savepoint import_range`)
+    this.#release = plan.statements.call(sql`release savepoint import_range`)
+    this.#rollback = plan.statements.call(sql`rollback to savepoint import_range`)
+  }
+
+  /** Returns whether rows of one statement fare as those of one each would. */
+  async mayJoin(): Promise<boolean> {
+    // Of two rows with one key and other columns the later one has to be the last to be written.
+    if (this.#isUpserting && this.#spool.columnSets.length > 1) return false
+    const check = this.#call(joinCheck, relationSlots(this.#plan.relation))
+    try {
+      await this.#transaction.run([this.#savepoint, check, this.#release])
+      return true
+    } catch (error) {
+      if (!(error instanceof StatementFailed) || !isJoinRefused(error)) throw error
+      await this.#undo()
+      return false
+    }
+  }
+
+  /**
+   * Inserts the rows of a range, so many at once. Where one is refused they are split and tried again, down to the single
+   * ones that are at fault.
+   *
+   * @returns the number of rows that were written
+   * @throws StatementFailed where no row is to blame
+   */
+  async insertParts({ first, last }: Range, size: number, isJoined: boolean): Promise<number> {
+    const mayEnd = () => !this.#plan.isPartial && this.#refused >= countedWhereNothingIsKept
+    let written = 0
+    for (let start = first; start <= last && !mayEnd(); start += size) {
+      written += await this.#insertRange({ first: start, last: Math.min(last, start + size - 1) }, isJoined)
+    }
+    return written
+  }
+
+  /** Checks what is deferred while it can still be undone. @throws StatementFailed where no row is to blame */
+  async checkDeferred(): Promise<readonly RowFault[]> {
+    const { relation, statements, findCommitted } = this.#plan
+    const check = statements.call(sql`set constraints all immediate`)
+    try {
+      await this.#transaction.run([this.#savepoint, check, this.#release])
+      return []
+    } catch (error) {
+      if (!(error instanceof StatementFailed)) throw error
+      // The rows at fault are looked for within the savepoint.
+      await this.#transaction.run([this.#rollback])
+      const context = { transaction: this.#transaction, statements, findCommitted }
+      const broken = await findBrokenRows(context, relation, error)
+      if (broken.length === 0) throw error
+      // PostgreSQL tells the key of the first row alone.
+      const message = `foreign key violation (${error.error.constraint}: the row referred to is not present)`
+      return broken.map((row) => ({ row, message }))
+    }
+  }
+
+  /** Leaves rows out of what is staged, as the login role. */
+  leaveOut(rows: readonly number[]): Step {
+    return { ...this.#call(leaveOutRows, rowsSlots(rows)), asLogin: true }
+  }
+
+  async #insertRange(range: Range, isJoined: boolean): Promise<number> {
+    const { capture, faults, progress } = this.#plan
+    const inserts = await this.#insertsOf(range, isJoined)
+    try {
+      const steps = inserts.flatMap((step) => [step, ...capture])
+      const answers = await this.#transaction.run([this.#savepoint, ...steps, this.#release])
+      const counts = inserts.map((_, index) =>
+        Number(answers[1 + index * (1 + capture.length)]?.rows[0]?.[0]),
+      )
+      const written = counts.reduce((sum, count) => sum + count, 0)
+      progress?.wrote(written, faults.count)
+      return written
+    } catch (error) {
+      const isOfRow =
+        error instanceof StatementFailed && !isNotCaptured(error) && isFaultOfRow(error, this.#isUpserting)
+      if (!isOfRow) throw error
+      await this.#undo()
+      const { first, last } = range
+      if (first < last) return await this.insertParts(range, Math.ceil((last - first + 1) / parts), isJoined)
+      await this.#refuse(first, error)
+      return 0
+    }
+  }
+
+  /** Returns the inserts of a range, in their order. */
+  async #insertsOf({ first, last }: Range, isJoined: boolean): Promise<readonly Step[]> {
+    if (!isJoined) {
+      const sets = await this.#setsOf({ first, last })
+      return sets.map(([row, set]) => this.#insertStep({ first: row, last: row }, set))
+    }
+    const { columnSets } = this.#spool
+    const sets =
+      columnSets.length === 1 || first < last
+        ? columnSets.keys()
+        : (await this.#setsOf({ first, last })).map(([, set]) => set)
+    return Array.from(sets, (set) => this.#insertStep({ first, last }, set))
+  }
+
+  #insertStep({ first, last }: Range, columnSet: number): Step {
+    const { relation, insert } = this.#plan
+    const fragment = compileInsertRange(relation, this.#spool.columnSets[columnSet] ?? [], insert)
+    return this.#call(fragment, rangeSlots(first, last, columnSet))
+  }
+
+  async #setsOf({ first, last }: Range): Promise<readonly [row: number, columnSet: number][]> {
+    const [answer] = await this.#transaction.run([this.#call(rowsOfRange, rangeSlots(first, last))])
+    return (answer?.rows ?? []).map(([row, set]) => [Number(row), Number(set)])
+  }
+
+  /** @throws AppError too_many_rows_refused */
+  async #refuse(row: number, failure: StatementFailed): Promise<void> {
+    const { relation, faults, isPartial, maxRefused, statements } = this.#plan
+    const { columnSets } = this.#spool
+    this.#refused += 1
+    if (isPartial && this.#refused > maxRefused) throw importErrors.tooManyRowsRefused(maxRefused)
+    if (!faults.isExamining) {
+      faults.add(row, describeReason(failure))
+      return
+    }
+    const [[, set] = [row, 0]] = columnSets.length === 1 ? [] : await this.#setsOf({ first: row, last: row })
+    const refused = { relation, columns: columnSets[set] ?? [], row }
+    faults.add(row, await describeRefusal(failure, refused, this.#transaction, statements))
+  }
+
+  /**
+   * Undoes what follows the savepoint. A savepoint stays after a rollback to it. Those of refused rows would nest, one in
+   * the other: memory for each, and time for each with every statement.
+   */
+  async #undo(): Promise<void> {
+    await this.#transaction.run([this.#rollback, this.#release])
+  }
+
+  #call(fragment: Sql, slots: SlotValues): Call {
+    return fill(this.#plan.statements.template(fragment), slots)
+  }
+}

@@ -1,0 +1,43 @@
+import type { FastifyRequest } from 'fastify'
+import { Type } from '../../../lib/type.ts'
+import { idempotencyHeaders } from '../idempotency/index.ts'
+import { admitWhere, isOpenFor, type Privilege } from './access/public-access.ts'
+import type { Collections } from './collections.ts'
+
+/** Parts of the descriptions of the data API. What is right depends on the table: the handlers check it. */
+
+export const collectionPath = '/api/collections/:table'
+export const recordPath = `${collectionPath}/:id`
+
+export const tableParams = Type.Object({
+  table: Type.String({ description: 'A table or view; outside `public` as `schema.table`.' }),
+})
+
+export const recordParams = Type.Object({
+  ...tableParams.properties,
+  id: Type.String({ description: 'The primary key; the values of a composite key joined by commas.' }),
+})
+
+/** Operation that reads a collection. */
+export const reading = { guard: 'data', programs: 'read', tag: 'collections', ...openFor('select') } as const
+
+/** Operation that writes a collection. @param privileges of which a request without a token needs one */
+export function writing(...privileges: readonly Privilege[]) {
+  return { ...writingAnywhere, ...openFor(...privileges) }
+}
+
+/** Operation that writes. */
+export const writingAnywhere = {
+  guard: 'data',
+  programs: 'write',
+  tag: 'collections',
+  headers: Type.Object(idempotencyHeaders),
+} as const
+
+function openFor(...privileges: readonly Privilege[]) {
+  const isGranted = isOpenFor(...privileges)
+  return {
+    admitsAnonymous: ({ catalog }: Pick<Collections, 'catalog'>, request: FastifyRequest) =>
+      admitWhere(catalog, isGranted, request),
+  }
+}

@@ -1,0 +1,48 @@
+import { requireTable } from '../../../../http/access/grants.ts'
+import { asText, ok, operation } from '../../../../http/operation.ts'
+import { Type } from '../../../../lib/type.ts'
+import { requireRelation, withCatalog } from '../access/catalog-access.ts'
+import type { Collections } from '../collections.ts'
+import { compileGet, writeSlots } from '../compile/write.ts'
+import { reading, recordParams, recordPath } from '../operation.ts'
+import { parseRecordQuery } from '../parse/list-query.ts'
+import { parsePathId } from '../parse/record-id.ts'
+import { planRecord, relationsOf } from '../plan/record.ts'
+import { recordQuery } from '../query-schemas.ts'
+import { type CollectionRequest, requestOf } from '../request.ts'
+import { TableRecord } from '../schemas.ts'
+import { fill } from '../statement-cache.ts'
+import { readerOf, readKey, requireRecord, requireTables, runRead } from './reading.ts'
+
+export const get = operation({
+  ...reading,
+  id: 'collections.get',
+  method: 'GET',
+  path: recordPath,
+  summary: 'Get a record',
+  params: recordParams,
+  query: Type.Object(recordQuery),
+  success: asText(ok(TableRecord)),
+  handle: (collections: Collections, { http }, reply) => getRecord(collections, requestOf(http, reply)),
+})
+
+export function getRecord(
+  collections: Collections,
+  { caller, table, id = '', query = '' }: CollectionRequest,
+): Promise<string> {
+  return withCatalog(collections.catalog, async (catalog) => {
+    requireTable(caller.scope, table)
+    const reader = readerOf(caller)
+    const { statements } = collections
+    const { record, template } = statements.remember(catalog, readKey('get', reader, table, query), () => {
+      const relation = requireRelation(catalog, table, reader)
+      const record = planRecord(catalog, relation, parseRecordQuery(query), reader)
+      return { record, template: statements.template(compileGet(record)) }
+    })
+    const relations = relationsOf(record)
+    requireTables(caller, relations)
+    const call = fill(template, writeSlots('', parsePathId(record.relation, id)))
+    const [answer] = await runRead(collections, caller, { relations }, [call])
+    return requireRecord(answer)
+  })
+}

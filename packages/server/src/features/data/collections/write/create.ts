@@ -1,0 +1,82 @@
+import { StatementFailed } from '../../../../database/connection/message.ts'
+import { asText, created, operation } from '../../../../http/operation.ts'
+import { withCatalog } from '../access/catalog-access.ts'
+import type { Collections } from '../collections.ts'
+import { collectionPath, tableParams, writing } from '../operation.ts'
+import { parseRecordBody } from '../parse/record-body.ts'
+import { parseCreateQuery } from '../parse/write-query.ts'
+import { planAnswer, relationsOf } from '../plan/record.ts'
+import { planUpsert, type UpsertPlan } from '../plan/upsert.ts'
+import { createQuery } from '../query-schemas.ts'
+import { readerOf, requireRecord, requireTables } from '../read/reading.ts'
+import { type CollectionRequest, requestOf } from '../request.ts'
+import { TableRecord } from '../schemas.ts'
+import { explainingRefusal } from './refusal.ts'
+import { mayFindKeyNow, readUpsert, type UpsertResult, upsertSteps } from './upsert-steps.ts'
+import {
+  type RecordWrite,
+  requireWritableBy,
+  runWrite,
+  type WriteContext,
+  writeOf,
+  writeRecord,
+} from './writes.ts'
+
+export const create = operation({
+  ...writing('insert'),
+  id: 'collections.create',
+  method: 'POST',
+  path: collectionPath,
+  summary: 'Create a record, or update the one with its key',
+  params: tableParams,
+  query: createQuery,
+  body: TableRecord,
+  success: asText(created(TableRecord)),
+  otherResponses: { 200: TableRecord },
+  async handle(collections: Collections, { http }, reply) {
+    const { isCreated, record } = await createRecord(collections, requestOf(http, reply))
+    if (!isCreated) void reply.code(200)
+    return record
+  },
+})
+
+export function createRecord(
+  collections: Collections,
+  { caller, table, body = '', query = '' }: CollectionRequest,
+): Promise<UpsertResult> {
+  return withCatalog(collections.catalog, async (catalog) => {
+    const relation = requireWritableBy(caller, catalog, table)
+    const reader = readerOf(caller)
+    const asked = parseCreateQuery(query)
+    const answer = planAnswer(catalog, relation, asked, reader)
+    if (answer !== undefined) requireTables(caller, relationsOf(answer))
+    const record = parseRecordBody(relation, body, 'create')
+    const context = { catalog, caller, reader, shape: query }
+    if (asked.conflict !== undefined) {
+      const plan = planUpsert(relation, asked.conflict, record.columns)
+      return await upsert(collections, context, { relation, body: record, answer, plan })
+    }
+    const write = { action: 'create', relation, body: record, id: [], answer } as const
+    return await writeRecord(collections, context, write, (written) => ({
+      isCreated: true,
+      record: requireRecord(written),
+    }))
+  }).catch(explainingRefusal)
+}
+
+async function upsert(
+  collections: Collections,
+  context: WriteContext,
+  write: Omit<RecordWrite, 'action' | 'id'> & { readonly plan: UpsertPlan },
+): Promise<UpsertResult> {
+  const { relation, body, answer, plan } = write
+  const steps = upsertSteps(collections, { ...context, ...write, requiresRow: false })
+  const work = writeOf(answer === undefined ? [relation] : relationsOf(answer), body)
+  const run = { write: steps.write, capture: steps.capture, further: steps.read }
+  const attempt = () =>
+    runWrite(collections, context, work, run, ([wrote, found]) => readUpsert(plan, wrote, found))
+  return await attempt().catch((error) => {
+    if (error instanceof StatementFailed && mayFindKeyNow(error.error)) return attempt()
+    throw error
+  })
+}

@@ -1,0 +1,287 @@
+import type { Step } from '../../../../database/caller/caller-steps.ts'
+import type { Catalog } from '../../../../database/catalog/model.ts'
+import { type Capture, isNotCaptured, withCapture } from '../../../../database/change-log.ts'
+import { type Answer, type Call, StatementFailed } from '../../../../database/connection/message.ts'
+import { originOf } from '../../../../database/errors/definition-faults.ts'
+import { translateDatabaseFailure } from '../../../../database/errors/error-translation.ts'
+import { sql } from '../../../../database/sql.ts'
+import type { AppError } from '../../../../lib/errors.ts'
+import type { Caller } from '../access/caller.ts'
+import type { Collections } from '../collections.ts'
+import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from '../compile/batch.ts'
+import { isRowMissing } from '../compile/required-row.ts'
+import { changeForm, compileVersionCheck, compileWrite, versionSlots, writeSlots } from '../compile/write.ts'
+import { collectionErrors } from '../errors.ts'
+import { explainFailure, type Work } from '../faults/explain.ts'
+import { type BatchOperation, blameOperation } from '../parse/batch.ts'
+import { type BatchRun, planBatch } from '../plan/batch.ts'
+import type { Reader } from '../plan/reader.ts'
+import { planWholeRecord } from '../plan/record.ts'
+import type { UpsertPlan } from '../plan/upsert.ts'
+import { readerOf } from '../read/reading.ts'
+import { fill, type SlotValues } from '../statement-cache.ts'
+import { findCapture } from './capture.ts'
+import { missingRow } from './missing-row.ts'
+import { explainRefusal } from './refusal.ts'
+import { mayFindKeyNow, readUpsert, type UpsertWrite, upsertSteps } from './upsert-steps.ts'
+
+/** Batch of a caller, resolved. */
+export interface Batch {
+  readonly catalog: Catalog
+  readonly caller: Caller
+  readonly operations: readonly BatchOperation[]
+  /** True if results carry the version of what was written. */
+  readonly answersVersions?: boolean
+}
+
+interface RunStep {
+  readonly step: Step
+  readonly run: BatchRun
+  /** True if the step does the run's work, rather than what follows it. */
+  readonly isWork: boolean
+  /** Of a step that does nothing but compare its version. */
+  readonly compared?: BatchOperation
+  /** Of its run. */
+  readonly capture?: Capture | undefined
+}
+
+/** Of the rows that this transaction has written, as {@link compileVersionCheck} compares it. */
+const writtenVersion = sql`select pg_current_xact_id()::xid::text`
+
+/** Runs the operations in one transaction and one message; answers their results as a JSON array. */
+export async function runBatch(collections: Collections, batch: Batch): Promise<string> {
+  // Creates that are merged are answered by one statement, which knows no version.
+  return await attempt(collections, batch, { mayJoin: batch.answersVersions !== true, mayRetry: true })
+}
+
+async function attempt(
+  collections: Collections,
+  batch: Batch,
+  { mayJoin, mayRetry }: { readonly mayJoin: boolean; readonly mayRetry: boolean },
+): Promise<string> {
+  const { caller, operations } = batch
+  const { unmergeable, writesOnce } = collections
+  const runs = planBatch(operations, (relation) => mayJoin && !unmergeable.has(relation))
+  const compiled = compileBatch(collections, batch, runs)
+  const versions = batch.answersVersions === true ? [collections.statements.call(writtenVersion)] : []
+  const steps = [...compiled.map(({ step }) => step), ...versions]
+  const { scope, key, isAbandoned, origin } = caller
+  const isRecorded = collections.isAudited || compiled.some(({ capture }) => capture !== undefined)
+  const options = { isRead: false, isAbandoned, origin: isRecorded ? origin?.() : undefined }
+  try {
+    const formatted = await writesOnce.run({ key, scope, steps, options }, (answers) =>
+      formatResults(runs, compiled, answers),
+    )
+    compiled.find(({ capture }) => capture !== undefined)?.capture?.committed()
+    return formatted
+  } catch (error) {
+    if (!(error instanceof StatementFailed)) throw error
+    const failed = compiled[error.index]
+    if (isNotCaptured(error)) {
+      failed?.capture?.doubt()
+      throw error
+    }
+    const operation = failed?.run.operations[0]
+    // A deferred constraint speaks at the commit, of no operation in particular.
+    if (failed === undefined || operation === undefined) {
+      const relations = [...new Set(runs.map(({ relation }) => relation))]
+      throw (await explainFailure(collections, caller, error, { action: 'write', relations })) ?? error
+    }
+    const { run, compared } = failed
+    if (compared !== undefined && compared.method !== 'create' && isRowMissing(error)) {
+      throw blameOperation(collectionErrors.recordChanged(compared.id.join(',')), compared)
+    }
+    if (mayRetry && run.upsert !== undefined && mayFindKeyNow(error.error)) {
+      return await attempt(collections, batch, { mayJoin, mayRetry: false })
+    }
+    if (!isJoined(run)) {
+      const fault = isRowMissing(error)
+        ? undefined
+        : await explainFailure(collections, caller, error, workOf(operation))
+      throw blameOperation(fault ?? operationError(error, operation), operation)
+    }
+    const isRefused = isJoinRefused(error)
+    if (isRefused) unmergeable.add(run.relation)
+    else if (!isFaultOfRequest(error) && !mayBeOfDefinition(error)) throw error
+    // Nothing has happened yet: once more, one by one; also to learn which operation of the run is to blame.
+    return await attempt(collections, batch, { mayJoin: isRefused, mayRetry })
+  }
+}
+
+function compileBatch(
+  collections: Collections,
+  { catalog, caller }: Batch,
+  runs: readonly BatchRun[],
+): readonly RunStep[] {
+  const context = { catalog, reader: readerOf(caller), shape: '' }
+  return [
+    ...compileChecks(collections, runs),
+    ...compileVersionChecks(collections, context.reader, runs),
+    ...runs.flatMap((run) =>
+      run.upsert === undefined
+        ? compileRun(collections, context, run)
+        : compileUpsertRun(collections, context, run, run.upsert),
+    ),
+  ]
+}
+
+type RunContext = Pick<UpsertWrite, 'catalog' | 'reader' | 'shape'>
+
+function compileRun(
+  { statements, changes }: Collections,
+  { catalog, reader }: RunContext,
+  run: BatchRun,
+): RunStep[] {
+  const { relation, method, columns } = run
+  const form = isJoined(run) ? 'array' : changeForm(method)
+  const capture = findCapture(changes, { relation, action: method, form, reader })
+  const isCaptured = capture?.takesChanges === true
+  const positions = columns.map(({ position }) => position).join()
+  const key = `batch ${isJoined(run)} ${method} ${reader} ${isCaptured} ${positions} ${relation.collection}`
+  const template = statements.remember(catalog, key, () => {
+    const record = planWholeRecord(relation, reader)
+    return statements.template(
+      isJoined(run)
+        ? compileCreates(record, columns, isCaptured)
+        : compileWrite(method, record, columns, { isCaptured }),
+    )
+  })
+  return follow(run, fill(template, slotsOf(run)), capture)
+}
+
+/** Compiles a statement for each: one that inserts several rows may not update a row twice. */
+function compileUpsertRun(
+  collections: Collections,
+  context: RunContext,
+  run: BatchRun,
+  plan: UpsertPlan,
+): RunStep[] {
+  const { relation, columns } = run
+  const body = { json: slotsOf(run).json ?? '', columns }
+  const steps = upsertSteps(collections, { ...context, relation, body, plan, requiresRow: true })
+  const reads = steps.read.map((step): RunStep => ({ step, run, isWork: true }))
+  return [...follow(run, steps.write, steps.capture), ...reads]
+}
+
+function follow(run: BatchRun, write: Call, capture: Capture | undefined): RunStep[] {
+  return withCapture(write, capture).map((step, index) => ({ step, run, isWork: index === 0, capture }))
+}
+
+/** Compiles a check for each relation with joined creates. */
+function compileChecks({ statements }: Collections, runs: readonly BatchRun[]): RunStep[] {
+  const byRelation = new Map(runs.filter(isJoined).map((run) => [run.relation, run]))
+  const template = statements.template(joinCheck)
+  return [...byRelation.values()].map((run) => ({
+    step: fill(template, relationSlots(run.relation)),
+    run,
+    isWork: false,
+  }))
+}
+
+/** Compiles checks that come before anything is written: an operation may follow another on its record. */
+function compileVersionChecks(
+  { statements }: Collections,
+  reader: Reader,
+  runs: readonly BatchRun[],
+): RunStep[] {
+  return runs.flatMap((run) =>
+    run.operations.flatMap((operation) => {
+      if (operation.method === 'create' || operation.version === undefined) return []
+      const template = statements.template(compileVersionCheck(planWholeRecord(run.relation, reader)))
+      const step = fill(template, versionSlots(operation.id, operation.version))
+      return [{ step, run, isWork: false, compared: operation }]
+    }),
+  )
+}
+
+function formatResults(
+  runs: readonly BatchRun[],
+  compiled: readonly RunStep[],
+  answers: readonly Answer[],
+): string {
+  const works = new Map<BatchRun, Answer[]>(runs.map((run) => [run, []]))
+  const befores = new Map<BatchRun, string | null>()
+  for (const [index, { run, isWork, compared }] of compiled.entries()) {
+    const answer = answers[index]
+    if (isWork && answer !== undefined) works.get(run)?.push(answer)
+    if (compared !== undefined) befores.set(run, answer?.rows[0]?.[0] ?? null)
+  }
+  const version = answers[compiled.length]?.rows[0]?.[0] ?? null
+  const results = Array.from(works, ([run, done]) =>
+    formatResult(run, done, { before: befores.get(run) ?? null, version }),
+  )
+  return `[${results.join()}]`
+}
+
+function isJoined({ operations }: BatchRun): boolean {
+  return operations.length > 1
+}
+
+function slotsOf(run: BatchRun): SlotValues {
+  const [first] = run.operations
+  const bodies = run.operations.map((operation) => (operation.method === 'delete' ? '' : operation.body.json))
+  if (first === undefined || isJoined(run)) return createsSlots(bodies, first?.index ?? 0)
+  return writeSlots(bodies[0] ?? '', first.method === 'create' ? [] : first.id)
+}
+
+/**
+ * One result, or those of a run separated by commas.
+ *
+ * @param answers to its work
+ * @param more `before`: the record of an operation with a version, as it was; `version`: what the record is in now
+ */
+function formatResult(
+  run: BatchRun,
+  [answer, found]: readonly Answer[],
+  { before, version }: { readonly before: string | null; readonly version: string | null },
+): string {
+  const index = run.operations[0]?.index ?? 0
+  if (run.upsert !== undefined) {
+    const { isCreated, record } = readUpsert(run.upsert, answer, found)
+    return `{"index":${index},"status":${isCreated ? 201 : 200},"body":${record}}`
+  }
+  const json = answer?.rows[0]?.[0] ?? ''
+  if (isJoined(run)) return json
+  switch (run.method) {
+    case 'create':
+      return `{"index":${index},"status":201,"body":${json}${formatVersion(version)}}`
+    case 'update':
+      return `{"index":${index},"status":200,"body":${json}${formatBefore(before)}${formatVersion(version)}}`
+    case 'delete':
+      return `{"index":${index},"status":204${formatBefore(before)}}`
+  }
+}
+
+function formatBefore(before: string | null): string {
+  return before === null ? '' : `,"before":${before}`
+}
+
+function formatVersion(version: string | null): string {
+  return version === null ? '' : `,"version":"${version}"`
+}
+
+/** Whether a part of the request is to blame, rather than a database that is slow or away. */
+function isFaultOfRequest(failure: StatementFailed): boolean {
+  return (translateDatabaseFailure(failure)?.status ?? 500) < 500
+}
+
+function mayBeOfDefinition({ error }: StatementFailed): boolean {
+  const origin = originOf(error)
+  return origin === 'definition' || origin === 'unplaced'
+}
+
+function workOf(operation: BatchOperation): Work {
+  const work = { action: 'write', relations: [operation.relation] } as const
+  return operation.method === 'delete' ? work : { ...work, body: operation.body }
+}
+
+function operationError(failure: StatementFailed, operation: BatchOperation): AppError {
+  if (isRowMissing(failure)) {
+    if (operation.method !== 'create') return missingRow(failure, operation.method, operation.id.join(','))
+    if (operation.conflict?.action === 'ignore') return collectionErrors.conflictHidden()
+    return missingRow(failure, 'create')
+  }
+  const error = translateDatabaseFailure(failure)
+  if (error === undefined) throw failure
+  return operation.method === 'delete' ? error : explainRefusal(error)
+}

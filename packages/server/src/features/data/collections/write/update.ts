@@ -1,0 +1,48 @@
+import { asText, ok, operation } from '../../../../http/operation.ts'
+import { Type } from '../../../../lib/type.ts'
+import { withCatalog } from '../access/catalog-access.ts'
+import type { Collections } from '../collections.ts'
+import { recordParams, recordPath, writing } from '../operation.ts'
+import { parseRecordQuery } from '../parse/list-query.ts'
+import { parseRecordBody } from '../parse/record-body.ts'
+import { parsePathId } from '../parse/record-id.ts'
+import { planAnswer, relationsOf } from '../plan/record.ts'
+import { recordQuery } from '../query-schemas.ts'
+import { readerOf, requireRecord, requireTables } from '../read/reading.ts'
+import { type CollectionRequest, requestOf } from '../request.ts'
+import { TableRecord } from '../schemas.ts'
+import { explainingRefusal } from './refusal.ts'
+import { requireWritableBy, writeRecord } from './writes.ts'
+
+export const update = operation({
+  ...writing('update'),
+  id: 'collections.update',
+  method: 'PATCH',
+  path: recordPath,
+  summary: 'Change the given fields of a record',
+  params: recordParams,
+  query: Type.Object(recordQuery),
+  body: TableRecord,
+  success: asText(ok(TableRecord)),
+  handle: (collections: Collections, { http }, reply) => updateRecord(collections, requestOf(http, reply)),
+})
+
+export function updateRecord(
+  collections: Collections,
+  { caller, table, id = '', body = '', query = '' }: CollectionRequest,
+): Promise<string> {
+  return withCatalog(collections.catalog, async (catalog) => {
+    const relation = requireWritableBy(caller, catalog, table)
+    const reader = readerOf(caller)
+    const key = parsePathId(relation, id)
+    const answer = planAnswer(catalog, relation, parseRecordQuery(query), reader)
+    if (answer !== undefined) requireTables(caller, relationsOf(answer))
+    const record = parseRecordBody(relation, body, 'update')
+    return await writeRecord(
+      collections,
+      { catalog, caller, reader, shape: query },
+      { action: 'update', relation, body: record, id: key, answer },
+      requireRecord,
+    )
+  }).catch(explainingRefusal)
+}
