@@ -18,16 +18,24 @@ interface Content {
   readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>
 }
 
+interface Parameter {
+  readonly in: string
+  readonly name: string
+}
+
 interface Operation {
   readonly operationId: string
-  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
+  readonly parameters?: readonly (Parameter | { readonly $ref: string })[]
   readonly requestBody?: Content
   readonly responses: Readonly<Record<string, Content>>
 }
 
 /** Of an OpenAPI document. */
 export interface ApiDocument {
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>
+    readonly parameters: Readonly<Record<string, Parameter>>
+  }
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
@@ -39,7 +47,7 @@ export function printOperations({ components, paths }: ApiDocument): string {
   const printed = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       name: operation.operationId,
-      text: printOperation(method, path, operation),
+      text: printOperation(method, path, operation, components.parameters),
     })),
   )
   return `// Generated from the schemas of the routes by \`npm run generate\`.
@@ -56,8 +64,18 @@ ${printed
 `
 }
 
-function printOperation(method: string, path: string, operation: Operation): string {
-  const { operationId, parameters = [], requestBody, responses } = operation
+function printOperation(
+  method: string,
+  path: string,
+  operation: Operation,
+  shared: Readonly<Record<string, Parameter>>,
+): string {
+  const { operationId, requestBody, responses } = operation
+  const parameters = (operation.parameters ?? []).flatMap((parameter) =>
+    '$ref' in parameter
+      ? (shared[parameter.$ref.replace('#/components/parameters/', '')] ?? [])
+      : [parameter],
+  )
   const query = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => printText(name))
   const body = jsonOf(requestBody)
   const answers = Object.entries(responses).flatMap(([status, response]) =>

@@ -4,6 +4,7 @@ import type { Documented } from '../schemas.ts'
 import { collectComponents } from './components.ts'
 import { nameBodies } from './named-bodies.ts'
 import { completeOperations, type OperationSchema } from './operations.ts'
+import { shareParameters } from './shared-parameters.ts'
 
 /** Collects the schemas of every route added later into an OpenAPI 3.1 document. */
 export async function collectApiDocument(app: FastifyInstance, version: string): Promise<void> {
@@ -14,7 +15,8 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
       const { paths = {} } = document.openapiObject
       completeOperations(paths, schemas)
       nameBodies(paths)
-      return collectComponents(document.openapiObject)
+      // The operations of each table refer to the parameters of all.
+      return shareParameters(collectComponents(document.openapiObject), 'collections')
     },
     transform: ({ schema, url }) => nameWildcard(describeRequest(schema), url),
     openapi: {

@@ -2,6 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, notes } from '../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../test/test-app.ts'
 
+interface Parameter {
+  readonly schema: { readonly format?: string }
+}
+
 interface Body {
   readonly required?: readonly string[]
 }
@@ -10,7 +14,7 @@ interface Operation {
   readonly operationId: string
   readonly method: string
   readonly path: string
-  readonly parameters?: readonly { readonly schema: { readonly format?: string } }[]
+  readonly parameters?: readonly (Parameter | { readonly $ref: string })[]
   readonly requestBody?: {
     readonly required?: boolean
     readonly content: Readonly<Record<string, { readonly schema: Body & { readonly $ref?: string } }>>
@@ -19,14 +23,16 @@ interface Operation {
 
 let app: TestApp
 let operations: Operation[]
+let shared: Readonly<Record<string, Parameter>>
 let schemas: Readonly<Record<string, Body>>
 
 beforeAll(async () => {
   app = await createTestApp({ setup: notes })
   const { paths, components } = (await app.request('GET', '/api/openapi.json')).json as {
     paths: Record<string, Record<string, Omit<Operation, 'method' | 'path'>>>
-    components: { schemas: Record<string, Body> }
+    components: { parameters: Record<string, Parameter>; schemas: Record<string, Body> }
   }
+  shared = components.parameters
   schemas = components.schemas
   operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
@@ -106,9 +112,15 @@ describe('GET /api/openapi.json says what handlers ask for', () => {
       ({ path, method }) => method !== 'head' && path.includes('{') && !/stream|tail/.test(path),
     )
     const found = (await askAll(asked, '0')).flatMap(({ operation, message }) => {
-      const formats = operation.parameters?.map(({ schema }) => schema.format) ?? []
+      const formats = operation.parameters?.map((parameter) => {
+        const { schema } =
+          '$ref' in parameter
+            ? (shared[parameter.$ref.replace('#/components/parameters/', '')] ?? {})
+            : parameter
+        return schema?.format
+      })
       return /^invalid .*\bid\b.*format/.test(message)
-        ? [[operation.operationId, message, formats.includes('uuid')]]
+        ? [[operation.operationId, message, formats?.includes('uuid')]]
         : []
     })
     expect(found.length).toBeGreaterThanOrEqual(30)
