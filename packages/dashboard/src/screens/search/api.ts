@@ -1,3 +1,4 @@
+import type { RecordPage } from '../../api/operations.ts'
 import { type Answer, type Body, get, type Item, post, put, remove, segment } from '../../api/request.ts'
 
 export const weights = ['high', 'medium', 'low', 'lowest'] as const
@@ -85,7 +86,8 @@ export interface Trial {
   readonly filter?: string | undefined
 }
 
-export type Found = Extract<Answer<'collections.list'>, { readonly page: unknown }>
+/** Page of a list without a cursor. */
+export type Found = RecordPage & { readonly totalItems: number }
 export type FoundRecord = Found['items'][number] & {
   readonly _highlightResult?: Readonly<
     Record<string, { readonly value: string; readonly matchLevel: 'full' | 'none' }>
@@ -97,6 +99,6 @@ export const shownRecords = 20
 
 export async function searchRecords(table: string, trial: Trial, signal: AbortSignal): Promise<Found> {
   const query = { ...trial, perPage: shownRecords }
-  // Pages by a cursor, and groups, are answered only where they are asked for.
+  // The totals are absent only with a cursor.
   return (await get<'collections.list'>(`collections/${segment(table)}`, query, { signal })) as Found
 }

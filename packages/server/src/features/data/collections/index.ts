@@ -66,6 +66,7 @@ import { type CollectionDeps, openCollections } from './collections.ts'
 import { exportCsv, exportJson, exportNdjson } from './export/operations.ts'
 import { type ImportDeps, openImports } from './import/imports.ts'
 import { importOperations } from './import/operations.ts'
+import { aggregate } from './read/aggregate.ts'
 import { searchFacet } from './read/facet-search.ts'
 import { get } from './read/get.ts'
 import { list, query } from './read/list.ts'
@@ -77,7 +78,7 @@ import { update } from './write/update.ts'
 
 const operations = [
   ...browseOperations,
-  ...[list, query, create, updateAll, deleteAll, batch, searchFacet],
+  ...[list, query, aggregate, create, updateAll, deleteAll, batch, searchFacet],
   ...[exportCsv, exportJson, exportNdjson],
   ...[get, update, remove, batchAcross],
 ]

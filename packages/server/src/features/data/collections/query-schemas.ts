@@ -1,25 +1,30 @@
-import { Type } from '../../../lib/type.ts'
+import { choice } from '../../../http/schemas.ts'
+import { type TSchema, Type } from '../../../lib/type.ts'
 
-/** Parameters of the routes, for the API document. */
+/** Parameters of the operations, for the API document. Formats name the grammars of `docs/guides/collections.md`. */
 
-export const recordQuery = {
-  fields: Type.Optional(Type.String({ description: 'Comma-separated column names; without it, all.' })),
-  expand: Type.Optional(
-    Type.String({ description: 'Comma-separated relation names, nested by dots: `album.artist`.' }),
-  ),
-}
+const text = (description: string, format?: string) =>
+  Type.Optional(Type.String({ ...(format === undefined ? {} : { format }), description }))
+const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
+
+const fieldsHelp = 'Comma-separated column names; without it, all.'
+const expandHelp = 'Comma-separated relation names, nested by dots: `album.artist`.'
+
+export const recordQuery = { fields: text(fieldsHelp, 'fields'), expand: text(expandHelp, 'expand') }
+
+const filterHelp =
+  "Conditions such as `milliseconds > 300000 AND (name ~ 'A%' OR album.artist_id IN (1, 2))`. Operators: `=`, `!=`, `>`, " +
+  '`>=`, `<`, `<=`, `~` (LIKE), `~*` (ILIKE), `IN (…)`, `BETWEEN … AND …`, `IS NULL`, `CONTAINS`, `OVERLAPS`, `MATCHES`, ' +
+  '`NOT`, `AND` or `&&`, `OR` or `||`, parentheses. Columns of related records by dots, values in `jsonb` by `->` and ' +
+  "`->>`. Values: `'text'` (a quote inside is `''`), numbers, `true`, `false`, `null`. A column with an odd name goes in " +
+  'double quotes.'
 
 export const rowsQuery = {
-  filter: Type.Optional(
-    Type.String({ description: "Such as `milliseconds > 300000 AND (name ~ 'A%' OR genre_id IN (1, 2))`." }),
+  filter: text(filterHelp, 'filter'),
+  search: text(
+    'Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given. Of more matches than `search.rank_limit` that many are ranked, which `searchExhaustive` says.',
   ),
-  search: Type.Optional(
-    Type.String({
-      description:
-        'Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given. Of more matches than `search.rank_limit` that many are ranked, which `searchExhaustive` says.',
-    }),
-  ),
-  fuzzy: Type.Optional(Type.Boolean({ description: '`true` tolerates typos; needs the extension pg_trgm.' })),
+  fuzzy: flag('`true` tolerates typos in `search`; needs the extension pg_trgm.'),
   typo_threshold: Type.Optional(
     Type.Number({
       minimum: 0,
@@ -27,140 +32,149 @@ export const rowsQuery = {
       description: 'With `fuzzy=true`: trigram similarity that counts as a match; 0.2 unless given.',
     }),
   ),
-  near: Type.Optional(
-    Type.String({
-      description:
-        '`column,lng,lat,distance`: no farther than that, in metres for a geography, else in the units of the column.',
-    }),
+  near: text(
+    '`column,lng,lat,distance`: no farther than that, in metres for a geography, else in the units of the column.',
+    'near',
   ),
-  within: Type.Optional(
-    Type.String({ description: '`column,{…}`: within this polygon or these polygons, as GeoJSON.' }),
-  ),
-  intersects: Type.Optional(
-    Type.String({ description: '`column,{…}`: touching this geometry, as GeoJSON.' }),
-  ),
-  bbox: Type.Optional(Type.String({ description: '`column,minLng,minLat,maxLng,maxLat`: in this box.' })),
+  within: text('`column,{…}`: within this polygon or these polygons, as GeoJSON.', 'within'),
+  intersects: text('`column,{…}`: touching this geometry, as GeoJSON.', 'intersects'),
+  bbox: text('`column,minLng,minLat,maxLng,maxLat`: in this box.', 'bbox'),
 }
 
-export const sort = Type.Optional(
-  Type.String({
-    description:
-      'Comma-separated columns; `-` sorts descending. First perhaps `column.distance(lng,lat)`, nearest first.',
-  }),
+export const sort = text(
+  'Comma-separated columns; `-` sorts descending, and the primary key is appended. First perhaps `column.distance(lng,lat)`, nearest first, which adds `_distance` to the records of a list.',
+  'sort',
 )
-
-const vectorQuery = {
-  nearest: Type.Optional(
-    Type.String({
-      description: 'A vector as a JSON array of numbers: the nearest records come first, with `_distance`.',
-    }),
-  ),
-  semantic_query: Type.Optional(Type.String({ description: 'A text in place of the vector of `nearest`.' })),
-  semantic: Type.Optional(
-    Type.Boolean({ description: '`true` fuses what `search` finds by words and by meaning.' }),
-  ),
-  vector_column: Type.Optional(
-    Type.String({ description: 'What is compared, where the table has several vectors.' }),
-  ),
-  distance: Type.Optional(
-    Type.String({ enum: ['cosine', 'l2', 'inner_product'], description: 'cosine unless given.' }),
-  ),
-}
 
 export const listQuery = Type.Object({
   ...rowsQuery,
-  highlight: Type.Optional(
-    Type.Boolean({ description: '`true` adds `_highlight` and `_highlightResult` to what was found.' }),
-  ),
-  sort: Type.Optional(
-    Type.String({
-      description:
-        'Comma-separated columns; `-` sorts descending. First perhaps `column.distance(lng,lat)`, nearest first, which adds `_distance`.',
+  highlight: flag('`true` adds `_highlight` and `_highlightResult` to what `search` finds.'),
+  sort,
+  page: Type.Optional(
+    Type.Integer({
+      default: 1,
+      maximum: 2_147_483_647,
+      description: 'From 1; less is 1. Not with `cursor`.',
     }),
   ),
-  page: Type.Optional(Type.Integer({ default: 1 })),
   perPage: Type.Optional(
     Type.Integer({ default: 20, description: 'At most 500; what is out of bounds is brought within them.' }),
   ),
-  skipTotal: Type.Optional(Type.Boolean({ description: '`true` leaves out the count.' })),
-  total: Type.Optional(Type.String({ description: "`estimated` answers the planner's estimate." })),
-  cursor: Type.Optional(
-    Type.String({ description: 'Empty for the first page, then `nextCursor` of the page before.' }),
-  ),
+  skipTotal: flag('`true` leaves out the count.'),
+  total: Type.Optional(choice(['estimated'], { description: "The planner's estimate in place of a count." })),
+  cursor: text('Empty for the first page, then `nextCursor` of the page before.', 'cursor'),
   ...recordQuery,
-  facets: Type.Optional(Type.String({ description: 'Comma-separated columns whose values are counted.' })),
-  disjunctiveFacets: Type.Optional(
-    Type.String({
-      description: 'Those of them that are counted as if the filter did not choose among their values.',
-    }),
+  facets: text('Comma-separated columns whose values are counted.', 'fields'),
+  disjunctiveFacets: text(
+    'Those of them that are counted as if the filter did not choose among their values.',
+    'fields',
   ),
-  aggregate: Type.Optional(
-    Type.String({
-      description:
-        'Comma-separated functions, such as `count,sum(total)`; the answer has `results` in place of items.',
-    }),
+  nearest: text(
+    'A vector as a JSON array of numbers: the nearest records come first, with `_distance`.',
+    'vector',
   ),
-  group: Type.Optional(Type.String({ description: 'Comma-separated columns to group an aggregate by.' })),
-  groupSort: Type.Optional(
-    Type.String({
-      description: 'Comma-separated columns of the group or keys of results; `-` sorts descending.',
-    }),
-  ),
-  groupLimit: Type.Optional(Type.Integer({ minimum: 1, description: 'Groups answered at most.' })),
-  ...vectorQuery,
+  semantic_query: text('A text in place of the vector of `nearest`.'),
+  semantic: flag('`true` fuses what `search` finds by words and by meaning.'),
+  vector_column: text('Column to compare, where the table has several vectors.', 'fields'),
+  distance: Type.Optional(choice(['cosine', 'l2', 'inner_product'], { description: 'cosine unless given.' })),
 })
 
-const names = Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())]))
-const place = Type.Optional(
-  Type.Union([Type.String(), Type.Array(Type.Unknown(), { description: 'The column first.' })]),
-)
+/** Returns a parameter as a member of a JSON object: the text of the URL, or an array of what it lists. */
+function listed(parameter: TSchema) {
+  const { description, format } = parameter as Annotations
+  const item = Type.String({ format })
+  return Type.Optional(Type.Union([item, Type.Array(item)], { description }))
+}
 
-/** The same as members of a JSON object. */
+/** Returns a condition on places as a member of a JSON object: the text of the URL, or an array, the column first. */
+function condition(parameter: TSchema) {
+  const { description, format } = parameter as Annotations
+  const parts = Type.Array(Type.Unknown(), { format, minItems: 2 })
+  return Type.Optional(Type.Union([Type.String({ format }), parts], { description }))
+}
+
+/** Members of the texts above, which their types do not show. */
+interface Annotations {
+  readonly description: string
+  readonly format: string
+}
+
+const rowsBody = {
+  ...rowsQuery,
+  near: condition(rowsQuery.near),
+  within: condition(rowsQuery.within),
+  intersects: condition(rowsQuery.intersects),
+  bbox: condition(rowsQuery.bbox),
+}
+
+const { properties: asked } = listQuery
+
+/** Parameters of a list as members of a JSON object. */
 export const listBody = Type.Object({
-  ...listQuery.properties,
-  ...{ fields: names, expand: names, sort: names, facets: names, disjunctiveFacets: names },
-  ...{ aggregate: names, group: names, groupSort: names },
-  ...{ near: place, within: place, intersects: place, bbox: place },
+  ...asked,
+  ...rowsBody,
+  fields: listed(asked.fields),
+  expand: listed(asked.expand),
+  sort: listed(asked.sort),
+  facets: listed(asked.facets),
+  disjunctiveFacets: listed(asked.disjunctiveFacets),
   nearest: Type.Optional(
-    Type.Union([Type.Array(Type.Number()), Type.String()], {
+    Type.Union([Type.Array(Type.Number()), Type.String({ format: 'vector' })], {
       description: 'A vector: the nearest records come first, with `_distance`.',
     }),
   ),
 })
 
+const aggregateTerm = Type.String({ format: 'aggregate', minLength: 1 })
+
+/** Aggregate over the rows that filter and search find. */
+export const aggregateBody = Type.Object({
+  ...rowsBody,
+  aggregate: Type.Union([aggregateTerm, Type.Array(aggregateTerm, { minItems: 1 })], {
+    description:
+      '`count`, `count(c)`, `count_distinct(c)`, `sum(c)`, `avg(c)`, `min(c)`, `max(c)`, `bbox(c)` or `centroid(c)` of a column.',
+  }),
+  group: listed(text('Columns to group by, at most ten.', 'fields')),
+  groupSort: listed(
+    text('Columns of the group or keys of results; `-` before one sorts descending.', 'sort'),
+  ),
+  groupLimit: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Groups answered at most; needs `group`.' }),
+  ),
+})
+
 export const createQuery = Type.Object({
-  onConflict: Type.Optional(
-    Type.String({
-      description: 'Comma-separated columns of a unique key: a record that has the same key is updated.',
-    }),
+  onConflict: text(
+    'Comma-separated columns of a unique key: a record that has the same key is updated.',
+    'fields',
   ),
   onConflictAction: Type.Optional(
-    Type.String({
-      enum: ['update', 'ignore'],
-      description: '`update` unless given; `ignore` answers that record as it is.',
+    choice(['update', 'ignore'], {
+      default: 'update',
+      description: 'With `onConflict`: `ignore` answers that record as it is.',
     }),
   ),
   ...recordQuery,
 })
 
 export const bulkQuery = Type.Object({
-  filter: Type.String({ description: 'Which records to write; as in a list.' }),
+  filter: Type.String({ format: 'filter', description: `Records to write. ${filterHelp}` }),
   expect: Type.Integer({
     minimum: 0,
-    description: 'How many records the filter finds. Are they more or fewer, nothing is written.',
+    description:
+      'How many records the filter finds, at most `api.bulk_max_rows`. Are they more or fewer, nothing is written.',
   }),
   return: Type.Optional(
-    Type.String({
-      enum: ['count', 'records'],
-      default: 'count',
-      description: '`records` answers them as `items`.',
-    }),
+    choice(['count', 'records'], { default: 'count', description: '`records` answers them as `items`.' }),
   ),
-  ...recordQuery,
+  fields: text(`${fieldsHelp} Needs \`return=records\`.`, 'fields'),
+  expand: text(`${expandHelp} Needs \`return=records\`.`, 'expand'),
 })
 
 export const facetSearchQuery = Type.Object({
-  q: Type.Optional(Type.String({ description: 'What values begin with, whatever their case.' })),
+  q: Type.Optional(
+    Type.String({ maxLength: 1000, description: 'Beginning of the values, whatever the case of letters.' }),
+  ),
   maxFacetHits: Type.Optional(Type.Integer({ default: 10, minimum: 1, maximum: 100 })),
   ...rowsQuery,
 })

@@ -14,73 +14,47 @@ export const TableRecord = component(
   ),
 )
 
-const facetMembers = {
-  facets: Type.Optional(
-    Type.Record(Type.String(), Type.Array(Type.Object({ value: Type.Unknown(), count: Type.Integer() })), {
-      description: 'With `facets`: by column its values, most frequent first.',
-    }),
+const FacetCounts = component(
+  'FacetCounts',
+  Type.Record(
+    Type.String(),
+    Type.Array(component('FacetCount', Type.Object({ value: Type.Unknown(), count: Type.Integer() }))),
+    { description: 'With `facets`: by column its values, most frequent first.' },
   ),
-  facetStats: Type.Optional(
-    Type.Record(Type.String(), Type.Object({ min: Type.Number(), max: Type.Number() }), {
-      description: 'Of numeric facets.',
-    }),
-  ),
-  facetsExhaustive: Type.Optional(
-    Type.Record(Type.String(), Type.Boolean(), {
-      description: 'The facets that have more values than `api.max_facet_buckets`, each with `false`.',
-    }),
-  ),
-}
-
-const searchExhaustive = Type.Optional(
-  Type.Literal(false, {
-    description:
-      'Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these.',
-  }),
 )
 
-const RecordOffsetPage = component(
+const FacetRanges = component(
+  'FacetRanges',
+  Type.Record(
+    Type.String(),
+    component('FacetRange', Type.Object({ min: Type.Number(), max: Type.Number() })),
+    { description: 'Of numeric facets.' },
+  ),
+)
+
+export const RecordPage = component(
   'RecordPage',
   Type.Object({
-    page: Type.Integer(),
-    perPage: Type.Integer(),
-    totalItems: Type.Integer({ description: '-1 with skipTotal=true' }),
-    totalPages: Type.Integer({ description: '-1 with skipTotal=true' }),
     items: Type.Array(TableRecord),
-    searchExhaustive,
-    ...facetMembers,
-  }),
-)
-
-const RecordCursorPage = component(
-  'RecordCursorPage',
-  Type.Object({
     perPage: Type.Integer(),
-    nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
-    items: Type.Array(TableRecord),
-    searchExhaustive,
-    ...facetMembers,
-  }),
-)
-
-const AggregateResults = component(
-  'AggregateResults',
-  Type.Object({
-    results: Type.Array(
-      Type.Object(
-        {},
-        {
-          additionalProperties: true,
-          description: 'Columns of the group, and `count`, `sum_total` and the like.',
-        },
-      ),
+    page: Type.Optional(Type.Integer({ description: 'Absent with `cursor`, as are the totals.' })),
+    totalItems: Type.Optional(Type.Integer({ description: '-1 with skipTotal=true.' })),
+    totalPages: Type.Optional(Type.Integer({ description: '-1 with skipTotal=true.' })),
+    nextCursor: Type.Optional(
+      Type.String({ description: 'With `cursor`, for the next page. Absent on the last page.' }),
     ),
-    exhaustive: Type.Optional(
-      Type.Boolean({
-        description: '`false` when there are more groups than `groupLimit` or `api.max_groups`.',
+    searchExhaustive: Type.Optional(
+      Type.Literal(false, {
+        description:
+          'Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these.',
+      }),
+    ),
+    facets: Type.Optional(FacetCounts),
+    facetStats: Type.Optional(FacetRanges),
+    facetsExhaustive: Type.Optional(
+      Type.Record(Type.String(), Type.Boolean(), {
+        description: 'The facets that have more values than `api.max_facet_buckets`, each with `false`.',
       }),
     ),
   }),
 )
-
-export const RecordPage = Type.Union([RecordOffsetPage, RecordCursorPage, AggregateResults])

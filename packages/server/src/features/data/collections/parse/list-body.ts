@@ -35,6 +35,17 @@ export function parseListBody(json: string): string {
   )
 }
 
+/**
+ * Reads the parameters of an aggregate, as {@link parseListBody} does those of a list.
+ *
+ * @throws AppError invalid_aggregate without functions
+ */
+export function parseAggregateBody(json: string): string {
+  const query = parseListBody(json)
+  if (/(?:^|&)aggregate=/.test(query)) return query
+  throw collectionErrors.invalidAggregate('expected functions such as count or sum(column)')
+}
+
 function writeParameter(name: string, value: unknown, text: string): string {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return text

@@ -50,7 +50,8 @@ export const query = operation({
   },
 })
 
-async function answerList(
+/** Responds with a list, or the results of an aggregate. */
+export async function answerList(
   collections: Collections,
   request: CollectionRequest,
   reply: FastifyReply,

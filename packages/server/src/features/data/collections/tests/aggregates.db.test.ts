@@ -1,8 +1,15 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createApiKey } from '../../../../../test/api-keys.ts'
 import { faultsOf } from '../../../../../test/faults.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
-import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
+import {
+  createTestApp,
+  envelope,
+  type RequestOptions,
+  type TestApp,
+  userToken,
+} from '../../../../../test/test-app.ts'
 
 const setup = `
   create type size as enum ('small', 'large');
@@ -382,5 +389,124 @@ describe('an aggregate that is refused', () => {
       message: 'aggregate queries are disabled',
     })
     expect((await closed.request('GET', '/api/collections/sale', { token })).status).toBe(200)
+  })
+})
+
+describe('POST /api/collections/:table/aggregate', () => {
+  const path = '/api/collections/sale/aggregate'
+  const post = (body: unknown, options: RequestOptions = { token }, table = 'sale') =>
+    app.request('POST', `/api/collections/${table}/aggregate`, { ...options, body })
+
+  test('answers what the parameters of a list do, and how long the database took', async () => {
+    const parameters = {
+      ...{ aggregate: 'count,sum(pieces)', group: 'shop', groupSort: '-count', groupLimit: '2' },
+      filter: 'pieces > 0',
+    }
+    const listed = await get('sale', parameters)
+    const body = {
+      aggregate: ['count', 'sum(pieces)'],
+      ...{ group: ['shop'], groupSort: ['-count'], groupLimit: 2, filter: 'pieces > 0' },
+    }
+    for (const each of [body, parameters]) {
+      const answer = await post(each)
+      expect([answer.status, answer.text]).toEqual([200, listed.text])
+      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+      expect(answer.headers.get('x-query-duration-ms')).toMatch(/^\d+$/)
+    }
+  })
+
+  test('takes names of columns as they are, whatever they hold', async () => {
+    const answer = await post({ aggregate: ['sum("a ""b")'], group: ['a "b'], filter: 'id < 3' })
+    expect(answer.json).toEqual({
+      results: [
+        { 'a "b': 3, 'sum_a "b': 3 },
+        { 'a "b': 4, 'sum_a "b': 4 },
+      ],
+    })
+  })
+
+  test.each([
+    ['', 'invalid_aggregate', 'invalid aggregate: expected functions such as count or sum(column)'],
+    ['{}', 'invalid_aggregate', 'invalid aggregate: expected functions such as count or sum(column)'],
+    ['{"aggregate": ["median(pieces)"]}', 'invalid_aggregate', /unknown aggregate function: "median"/],
+    ['{"aggregate": ["sum(shop)"]}', 'invalid_aggregate', /requires a numeric column/],
+    ['{"aggregate": ["sum(nothing)"]}', 'unknown_aggregate_column', /nothing/],
+    ['{"aggregate": "count", "group": "nothing"}', 'unknown_group_column', /nothing/],
+    ['{"aggregate": "count", "groupLimit": 3}', 'invalid_parameter', /groupLimit parameter requires group/],
+    ['{"aggregate": "count", "group": "shop", "groupLimit": 0}', 'invalid_parameter', /groupLimit/],
+    ['{"aggregate": "count", "filter": "nothing = 1"}', 'unknown_filter_column', /nothing/],
+    ['{"aggregate": "count", "page": 2}', 'invalid_parameter', /cannot be combined with page/],
+    ['{"aggregate": "count", "facets": ["shop"]}', 'unsupported_parameter', /facets/],
+    ['{"aggregate": "count", "limit": 2}', 'unknown_parameter', /limit/],
+    ['{"aggregate": {"a": 1}}', 'invalid_parameter', /^aggregate: expected/],
+    ['{"aggregate": null}', 'invalid_parameter', /^aggregate: expected/],
+    ['[1]', 'invalid_parameter', /expected an object/],
+    ['{"aggregate": ', 'invalid_json', 'invalid JSON body'],
+  ])('refuses %s', async (body, error, message) => {
+    const answer = await app.request('POST', path, {
+      token,
+      body,
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(envelope(answer)).toMatchObject({ code: 400, error })
+    expect(answer.json.message).toMatch(message)
+  })
+
+  test('refuses parameters in the URL, other content types and unknown collections', async () => {
+    const inUrl = await app.request('POST', `${path}?aggregate=count`, {
+      token,
+      body: { aggregate: 'count' },
+    })
+    expect(envelope(inUrl)).toMatchObject({ code: 400, error: 'unknown_parameter' })
+    const form = {
+      token,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'aggregate=count',
+    }
+    expect((await app.request('POST', path, form)).status).toBe(415)
+    expect((await post({ aggregate: 'count' }, { token }, 'nothing')).status).toBe(404)
+    expect((await app.request('PUT', path, { token, body: {} })).status).toBe(405)
+  })
+
+  test('counts what the policies let each kind of token read', async () => {
+    await app.sql('insert into basalt.users (id, email) values ($1, $2) on conflict do nothing', [
+      alice,
+      'alice@example.com',
+    ])
+    const count = async (by: string) =>
+      (await post({ aggregate: 'count' }, { token: by }, 'diary')).json.results
+    const { key } = await createApiKey(app, { userId: alice, scope: 'readonly', allowedTables: ['diary'] })
+    expect(await count(token)).toEqual([{ count: 2 }])
+    expect(await count(userToken({ sub: bob }))).toEqual([{ count: 1 }])
+    expect(await count(key)).toEqual([{ count: 2 }])
+    expect(await count(await app.adminToken())).toEqual([{ count: 3 }])
+    expect(envelope(await post({ aggregate: 'count' }, { token: key }))).toMatchObject({
+      code: 403,
+      message: 'api key does not have access to table: sale',
+    })
+    for (const table of ['diary', 'nothing']) {
+      expect((await post({ aggregate: 'nonsense' }, {}, table)).status).toBe(401)
+    }
+    await app.sql('grant select on day_of to basalt_anonymous')
+    expect((await post({ aggregate: 'count' }, {}, 'day_of')).json).toEqual({ results: [{ count: 30 }] })
+  })
+
+  test('is a read that an idempotency key leaves as it is', async () => {
+    const options = { token, headers: { 'idempotency-key': 'twice' } }
+    const first = await post({ aggregate: 'count' }, options)
+    const again = await post({ aggregate: 'max(pieces)' }, options)
+    expect([first.json, again.json]).toEqual([{ results: [{ count: 5 }] }, { results: [{ max_pieces: 4 }] }])
+    expect(again.headers.get('idempotency-replayed')).toBeNull()
+    const wrong = await post(
+      { aggregate: 'count' },
+      { token, headers: { 'idempotency-key': 'x'.repeat(256) } },
+    )
+    expect(wrong.status).toBe(400)
+  })
+
+  test('is 403 where aggregates are off', async () => {
+    await using off = await createTestApp({ setup, config: { 'api.aggregate_enabled': 'false' } })
+    const answer = await off.request('POST', path, { token, body: { aggregate: 'count' } })
+    expect(envelope(answer)).toMatchObject({ code: 403, error: 'aggregate_disabled' })
   })
 })

@@ -1,6 +1,7 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
 import { StatementFailed } from '../../../../database/connection/message.ts'
 import { asText, ok, operation } from '../../../../http/operation.ts'
+import { component } from '../../../../http/schemas.ts'
 import { Type } from '../../../../lib/type.ts'
 import { withCatalog } from '../access/catalog-access.ts'
 import type { Collections } from '../collections.ts'
@@ -26,6 +27,10 @@ import {
   writeOf,
 } from './writes.ts'
 
+const items = Type.Optional(Type.Array(TableRecord, { description: 'With `return=records`.' }))
+const RecordsUpdateResult = component('RecordsUpdateResult', Type.Object({ updated: Type.Integer(), items }))
+const RecordsDeleteResult = component('RecordsDeleteResult', Type.Object({ deleted: Type.Integer(), items }))
+
 export const updateAll = operation({
   ...writing('update'),
   id: 'collections.updateAll',
@@ -35,9 +40,7 @@ export const updateAll = operation({
   params: tableParams,
   query: bulkQuery,
   body: TableRecord,
-  success: asText(
-    ok(Type.Object({ updated: Type.Integer(), items: Type.Optional(Type.Array(TableRecord)) })),
-  ),
+  success: asText(ok(RecordsUpdateResult)),
   handle: (collections: Collections, { http }, reply) =>
     writeAll(collections, 'update', requestOf(http, reply)).catch(explainingRefusal),
 })
@@ -50,9 +53,7 @@ export const deleteAll = operation({
   summary: 'Delete all records that a filter finds',
   params: tableParams,
   query: bulkQuery,
-  success: asText(
-    ok(Type.Object({ deleted: Type.Integer(), items: Type.Optional(Type.Array(TableRecord)) })),
-  ),
+  success: asText(ok(RecordsDeleteResult)),
   handle: (collections: Collections, { http }, reply) =>
     writeAll(collections, 'delete', requestOf(http, reply)),
 })
