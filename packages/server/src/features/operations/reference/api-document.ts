@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Catalog } from '../../../database/catalog/model.ts'
-import type { StaticDocument } from '../../../http/plugins/api-document.ts'
 import type { Audience } from './described-table.ts'
-import { describeTables } from './table-paths.ts'
+import type { StaticDocument } from './document-parts.ts'
+import { describeTables } from './table-document.ts'
 
 /** A document as it is sent, with its entity tag (RFC 9110 §8.8.3). */
 export interface ApiDocument {
@@ -22,30 +22,11 @@ export function createApiDocuments(readStatic: () => StaticDocument, publicBaseU
     withTables(catalog: Catalog, audience: Audience): ApiDocument {
       const known = perSnapshot.get(catalog) ?? new Map<Audience, ApiDocument>()
       perSnapshot.set(catalog, known)
-      const document = known.get(audience) ?? seal(merge(readStatic(), catalog, audience, servers()))
+      const document =
+        known.get(audience) ??
+        seal({ ...describeTables(readStatic(), catalog, audience), servers: servers() })
       known.set(audience, document)
       return document
-    },
-  }
-}
-
-function merge(document: StaticDocument, catalog: Catalog, audience: Audience, servers: object[]): object {
-  const { tags, paths, components, omitted } = describeTables(catalog, audience)
-  const { info, ...rest } = document
-  const note =
-    omitted === 0
-      ? ''
-      : ` ${omitted} more collections are served and not described here; \`GET /api/schema\` has all of them.`
-  return {
-    ...rest,
-    info: { ...info, description: `${info?.description ?? ''}${note}` },
-    servers,
-    tags: [...tags, ...(document.tags ?? [])],
-    paths: { ...paths, ...document.paths },
-    components: {
-      ...document.components,
-      ...components,
-      schemas: { ...document.components?.schemas, ...components.schemas },
     },
   }
 }

@@ -1,25 +1,55 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { nameComponents } from './component-names.ts'
+import { describe, expect, test } from 'vitest'
+import { componentSuffixes, nameComponents } from './component-names.ts'
 
-test('a plain name stays as it is, whatever its neighbours are called', () => {
-  const names = nameComponents(['a b', 'a.b', 'a_b', 'größe', '🦊'])
-  expect(Object.fromEntries(names)).toEqual({
-    a_b: 'a_b',
-    'a b': 'a_b_2',
-    'a.b': 'a_b_3',
-    größe: 'gro_e',
-    '🦊': '_',
+const named = (collections: readonly string[], reserved: readonly string[] = []) =>
+  Object.fromEntries(nameComponents(collections, reserved))
+
+describe('names of components of tables', () => {
+  test('are those of the tables, as types are written', () => {
+    expect(named(['track', 'playlist_track', 'userProfiles', 'archive.report', 'größe'])).toEqual({
+      track: 'Track',
+      playlist_track: 'PlaylistTrack',
+      userProfiles: 'UserProfiles',
+      'archive.report': 'ArchiveReport',
+      größe: 'GroE',
+    })
   })
-})
 
-test('every name is one OpenAPI allows, and no two are the same', () => {
-  fc.assert(
-    fc.property(fc.uniqueArray(fc.string({ minLength: 1, unit: 'grapheme' })), (collections) => {
-      const names = [...nameComponents(collections).values()]
-      expect(names).toHaveLength(collections.length)
-      expect(new Set(names).size).toBe(names.length)
-      for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_]+$/)
-    }),
-  )
+  test('begin with a letter, whatever a table is called', () => {
+    expect(named(['2fa', '表', '🦊'])).toEqual({ '2fa': 'Table2fa', 表: 'Table', '🦊': 'Table2' })
+  })
+
+  test('are those of a plain name whatever its neighbours are called, which get a number', () => {
+    expect(named(['A B', 'a.b', 'a_b', 'ab'])).toEqual({ a_b: 'AB', ab: 'Ab2', 'A B': 'AB3', 'a.b': 'AB4' })
+  })
+
+  test('leave the components of neighbours alone', () => {
+    expect(named(['track', 'track_create', 'track_page'])).toEqual({
+      track: 'Track',
+      track_create: 'TrackCreate2',
+      track_page: 'TrackPage2',
+    })
+  })
+
+  test('leave the components and operations of every server alone', () => {
+    expect(named(['error', 'record', 'jobs', 'error_table'], ['Error', 'RecordPage', 'jobs'])).toEqual({
+      error: 'ErrorTable',
+      record: 'RecordTable',
+      jobs: 'JobsTable',
+      error_table: 'ErrorTable2',
+    })
+  })
+
+  test('are ones that OpenAPI allows, and no two components are the same', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string({ minLength: 1, unit: 'grapheme' })), (collections) => {
+        const names = [...nameComponents(collections, ['Error']).values()]
+        expect(names).toHaveLength(collections.length)
+        const components = names.flatMap((name) => ['', ...componentSuffixes].map((suffix) => name + suffix))
+        expect(new Set(components.map((name) => name.toLowerCase())).size).toBe(components.length)
+        for (const name of names) expect(name).toMatch(/^[A-Z][A-Za-z0-9]*$/)
+      }),
+    )
+  })
 })

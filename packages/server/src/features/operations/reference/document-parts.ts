@@ -1,15 +1,39 @@
-/** Parts of an OpenAPI document that refer to its components. */
+import type { JsonSchema } from './column-schema.ts'
+
+/** Parts of an OpenAPI document, as far as they are read here. */
 
 /** A name with what it stands for, of an object that is built from entries. */
 export type Entry = readonly [name: string, value: object]
 
-export const errorResponse = { $ref: '#/components/responses/Error' }
+export type Content = Readonly<Record<string, { readonly schema: object }>>
 
-export function answers(status: string, description: string, schema: object): object {
-  return { [status]: { description, content: json(schema) }, '4XX': errorResponse, default: errorResponse }
+export interface Parameter {
+  readonly $ref?: string
+  readonly name?: string
+  readonly in?: string
 }
 
-export function json(schema: object): object {
+export interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly description?: string
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: { readonly content: Content }
+  readonly responses: Readonly<Record<string, object>>
+}
+
+/** The routes that every server has, as OpenAPI 3.1. */
+export interface StaticDocument {
+  readonly info: { readonly description?: string }
+  readonly tags: readonly object[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>
+    readonly parameters: Readonly<Record<string, Parameter>>
+  }
+}
+
+export function json(schema: object): Content {
   return { 'application/json': { schema } }
 }
 
@@ -17,11 +41,7 @@ export function reference(name: string): object {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-export function parameter(name: string): object {
-  return { $ref: `#/components/parameters/${name}` }
-}
-
-/** A member of an object; none for what is undefined or an empty list. */
+/** Returns a member of an object; none for what is undefined or an empty list. */
 export function optional(name: string, value: string | readonly string[] | undefined): object {
   return value === undefined || value.length === 0 ? {} : { [name]: value }
 }

@@ -10,6 +10,7 @@ import type { HttpServer } from '../../../http/server.ts'
 import type { Page } from '../../../lib/page.ts'
 import { type ApiDocument, createApiDocuments, entityTag, matchesTag } from './api-document.ts'
 import { apiPageAssets, apiPagePath, apiPageStyle, createApiPage } from './api-page.ts'
+import type { StaticDocument } from './document-parts.ts'
 import { createErrorReference, type ReferencedError } from './error-reference.ts'
 import {
   createGuideList,
@@ -46,7 +47,7 @@ export function reference(deps: ReferenceDeps): Feature {
 
 /** `GET /api/openapi.json`: the routes of every server, and the tables of this one that the caller may use. */
 function documentRoute(app: HttpServer, { catalog, publicBaseUrl }: ReferenceDeps): void {
-  const documents = createApiDocuments(() => readStaticDocument(app), publicBaseUrl)
+  const documents = createApiDocuments(() => readStaticDocument(app) as StaticDocument, publicBaseUrl)
   app.get(
     '/api/openapi.json',
     {

@@ -1,148 +1,107 @@
-import type { Relation } from '../../../database/catalog/model.ts'
+import { STATUS_CODES } from 'node:http'
 import { describeType } from './column-schema.ts'
 import type { DescribedTable } from './described-table.ts'
-import { answers, errorResponse, json, parameter, reference } from './document-parts.ts'
-import { listParametersOf } from './list-parameters.ts'
+import {
+  type Entry,
+  json,
+  type Operation,
+  type Parameter,
+  reference,
+  type StaticDocument,
+} from './document-parts.ts'
+import { uselessParameters } from './list-parameters.ts'
 
-/** Operations on a collection: one function each. */
+/** Path of collections in the document of every server. */
+const collectionPath = '/api/collections/{table}'
 
-function operation({ name, label }: DescribedTable, action: string, summary: string): object {
-  return {
-    operationId: `${action}_${name}`,
-    tags: [label],
-    summary: `${summary} ${label}`,
-    security: [{ bearer: [] }],
-  }
+/** Body and successful responses of an operation that know the columns of a table. */
+interface TypedParts {
+  readonly body?: object
+  /** Schemas by status. */
+  readonly responses?: Readonly<Record<number, object>>
 }
 
-export function list(table: DescribedTable): object {
-  const items = { type: 'array', items: reference(`${table.name}.record`) }
-  return {
-    ...operation(table, 'list', 'List records of'),
-    parameters: [
-      ...['filter', 'sort', 'page', 'perPage', 'cursor', 'skipTotal', 'total'].map(parameter),
-      ...recordParameters(table),
-      ...listParametersOf(table.columns).map(parameter),
-    ],
-    responses: answers('200', 'A page of records.', {
-      type: 'object',
-      properties: { items },
-      anyOf: [reference('Page'), reference('CursorPage'), reference('AggregateResults')],
-    }),
-  }
-}
-
-export function get(table: DescribedTable): object {
-  return {
-    ...operation(table, 'get', 'Get a record of'),
-    parameters: recordParameters(table),
-    responses: answers('200', 'The record.', reference(`${table.name}.record`)),
-  }
-}
-
-export function create(table: DescribedTable): object {
-  return {
-    ...operation(table, 'create', 'Create a record of'),
-    parameters: [...['onConflict', 'onConflictAction'].map(parameter), ...recordParameters(table)],
-    requestBody: { required: true, content: json(reference(`${table.name}.create`)) },
-    responses: {
-      ...answers(
-        '200',
-        'The record with the same key, with `onConflict`.',
-        reference(`${table.name}.record`),
-      ),
-      ...answers('201', 'The record, with its defaults.', reference(`${table.name}.record`)),
-    },
-  }
-}
-
-export function update(table: DescribedTable): object {
-  return {
-    ...operation(table, 'update', 'Change the given columns of a record of'),
-    parameters: recordParameters(table),
-    requestBody: { required: true, content: json(reference(`${table.name}.update`)) },
-    responses: answers('200', 'The whole record.', reference(`${table.name}.record`)),
-  }
-}
-
-export function remove(table: DescribedTable): object {
-  return {
-    ...operation(table, 'delete', 'Delete a record of'),
-    responses: { '204': { description: 'No content.' }, default: errorResponse },
-  }
-}
-
-export function updateAll(table: DescribedTable): object {
-  return {
-    ...operation(table, 'updateAll', 'Change the given columns of all records that a filter finds in'),
-    parameters: [...bulkParameters, ...recordParameters(table)],
-    requestBody: { required: true, content: json(reference(`${table.name}.update`)) },
-    responses: answers('200', 'How many there were.', counted(table, 'updated')),
-  }
-}
-
-export function deleteAll(table: DescribedTable): object {
-  return {
-    ...operation(table, 'deleteAll', 'Delete all records that a filter finds in'),
-    parameters: [...bulkParameters, ...recordParameters(table)],
-    responses: answers('200', 'How many there were.', counted(table, 'deleted')),
-  }
-}
-
-const bulkParameters = ['writtenFilter', 'expect', 'return'].map(parameter)
-
-function counted({ name }: DescribedTable, member: string): object {
-  return {
-    type: 'object',
-    required: [member],
-    properties: {
-      [member]: { type: 'integer' },
-      items: { type: 'array', items: reference(`${name}.record`) },
-    },
-  }
-}
-
-export function batch(table: DescribedTable): object {
-  const { name, can } = table
-  const id = { type: ['string', 'integer'] }
-  const member = (
-    method: string,
-    members: Readonly<Record<string, object>>,
-    options: Readonly<Record<string, object>> = {},
-  ) => ({
-    type: 'object',
-    required: ['method', ...Object.keys(members)],
-    properties: { method: { const: method }, ...members, ...options },
+/** Returns the paths of a collection: operations that every server has, with the columns of the table. */
+export function pathsOf(document: StaticDocument, table: DescribedTable): Entry[] {
+  const { name, relation, hasKey, can } = table
+  const path = `/api/collections/${encodeURIComponent(relation.collection)}`
+  const record = reference(name)
+  const describe = (suffix: string, method: string, parts: TypedParts = {}): object => ({
+    [method]: describeOperation(
+      document,
+      table,
+      document.paths[`${collectionPath}${suffix}`]?.[method],
+      parts,
+    ),
   })
-  const names = { type: ['string', 'array'], items: { type: 'string' } }
-  const conflict = { onConflict: names, onConflictAction: { enum: ['update', 'ignore'] } }
-  const operations = [
-    ...(can.create ? [member('create', { body: reference(`${name}.create`) }, conflict)] : []),
-    ...(can.update ? [member('update', { id, body: reference(`${name}.update`) })] : []),
-    ...(can.delete ? [member('delete', { id })] : []),
+  const create = { body: reference(`${name}Create`), responses: { 200: record, 201: record } }
+  const body = reference(`${name}Update`)
+  const updateAll = { body, responses: { 200: reference(`${name}UpdateResult`) } }
+  const deleteAll = { responses: { 200: reference(`${name}DeleteResult`) } }
+  const methods = {
+    ...describe('', 'get', { responses: { 200: reference(`${name}Page`) } }),
+    ...(can.create ? describe('', 'post', create) : {}),
+    ...(can.updateAll ? describe('', 'patch', updateAll) : {}),
+    ...(can.deleteAll ? describe('', 'delete', deleteAll) : {}),
+  }
+  const ofRecord = {
+    parameters: [idParameter(table)],
+    ...describe('/{id}', 'get', { responses: { 200: record } }),
+    ...(can.update ? describe('/{id}', 'patch', { body, responses: { 200: record } }) : {}),
+    ...(can.delete ? describe('/{id}', 'delete') : {}),
+  }
+  const batch = describe('/batch', 'post', { body: reference(`${name}Batch`) })
+  return [
+    [path, methods],
+    ...(hasKey ? [[`${path}/{id}`, ofRecord] as const] : []),
+    ...(can.create || can.update || can.delete ? [[`${path}/batch`, batch] as const] : []),
   ]
+}
+
+function describeOperation(
+  { components }: StaticDocument,
+  table: DescribedTable,
+  operation: Operation | undefined,
+  { body, responses = {} }: TypedParts,
+): object {
+  if (operation === undefined) throw new Error('the document lacks an operation of collections')
+  // Descriptions stand at the operations of every server.
+  const { operationId, parameters = [], requestBody, description: _, ...rest } = operation
+  const useless = new Set([...uselessParameters(table.columns), 'table', 'id'])
+  const typed = Object.entries(responses).map(
+    ([status, schema]) =>
+      [status, { description: STATUS_CODES[status] ?? 'Response', content: json(schema) }] as const,
+  )
   return {
-    ...operation(table, 'batch', 'Run up to 1000 operations in one transaction on'),
-    requestBody: {
-      required: true,
-      content: json({
-        type: 'object',
-        required: ['operations'],
-        properties: { operations: { type: 'array', maxItems: 1000, items: { oneOf: operations } } },
-      }),
-    },
-    responses: answers('200', 'What each operation did.', reference('BatchResults')),
+    ...rest,
+    operationId: operationId.replace(/^\w+/, table.name),
+    summary: `${operation.summary} (${table.label})`,
+    tags: [table.label],
+    parameters: parameters.flatMap((parameter) => {
+      const { name = '' } = resolve(components.parameters, parameter)
+      if (name === 'expand') return expandParameter(table)
+      return useless.has(name) ? [] : [parameter]
+    }),
+    ...(requestBody === undefined
+      ? {}
+      : { requestBody: body === undefined ? requestBody : { required: true, content: json(body) } }),
+    responses: { ...operation.responses, ...Object.fromEntries(typed) },
   }
 }
 
-function recordParameters({ relationships }: DescribedTable): object[] {
-  if (relationships.length === 0) return [parameter('fields')]
+function resolve(shared: StaticDocument['components']['parameters'], parameter: Parameter): Parameter {
+  const name = parameter.$ref?.replace('#/components/parameters/', '')
+  return name === undefined ? parameter : (shared[name] ?? parameter)
+}
+
+function expandParameter({ relationships }: DescribedTable): object[] {
+  if (relationships.length === 0) return []
   const names = relationships.map(({ name }) => `\`${name}\``).join(', ')
   const description = `Related records to add, comma-separated, nested by dots: ${names}.`
-  return [parameter('fields'), { name: 'expand', in: 'query', description, schema: { type: 'string' } }]
+  return [{ name: 'expand', in: 'query', description, schema: { type: 'string' } }]
 }
 
-export function idParameter({ primaryKey }: Relation): object {
+function idParameter({ relation: { primaryKey } }: DescribedTable): object {
   const [first, ...more] = primaryKey
   const isSingle = first !== undefined && more.length === 0
   return {

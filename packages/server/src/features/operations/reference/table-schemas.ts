@@ -1,23 +1,60 @@
 import type { Column } from '../../../database/catalog/model.ts'
 import { describeColumnSchema, isRequired, type JsonSchema } from './column-schema.ts'
 import type { DescribedTable } from './described-table.ts'
-import { type Entry, optional, reference } from './document-parts.ts'
+import { type Entry, optional, reference, type StaticDocument } from './document-parts.ts'
 
-/** The records of a collection, as they are read and written. */
-export function schemasOf(table: DescribedTable): Entry[] {
+/** Returns the components of a collection: its records, as they are read and written, and what has them. */
+export function schemasOf({ components }: StaticDocument, table: DescribedTable): Entry[] {
   const { name, writable, can } = table
   const properties = describeColumns(writable)
   const required = writable.filter(isRequired).map((column) => column.name)
-  const schemas: Entry[] = [[`${name}.record`, describeRecord(table)]]
-  if (can.create)
-    schemas.push([`${name}.create`, { type: 'object', properties, ...optional('required', required) }])
-  if (can.updateAll) schemas.push([`${name}.update`, { type: 'object', properties, minProperties: 1 }])
-  return schemas
+  const schemas: readonly (readonly [isPresent: boolean, suffix: string, schema: object])[] = [
+    [true, '', describeRecord(table)],
+    [can.create, 'Create', { type: 'object', properties, ...optional('required', required) }],
+    [can.updateAll, 'Update', { type: 'object', properties, minProperties: 1 }],
+    [true, 'Page', withRecords(components.schemas.RecordPage, name)],
+    [can.updateAll, 'UpdateResult', withRecords(components.schemas.RecordsUpdateResult, name)],
+    [can.deleteAll, 'DeleteResult', withRecords(components.schemas.RecordsDeleteResult, name)],
+    [can.create || can.update || can.delete, 'Batch', describeBatch(table)],
+  ]
+  return schemas.flatMap(([isPresent, suffix, schema]) => (isPresent ? [[`${name}${suffix}`, schema]] : []))
+}
+
+/** Returns a component of every server that has `items`, with those of the table. Descriptions stand there. */
+function withRecords(schema: JsonSchema = {}, name: string): object {
+  const items = { type: 'array', items: reference(name) }
+  const copy: JsonSchema = JSON.parse(
+    JSON.stringify(schema, (member, value) => (member === 'description' ? undefined : value)),
+  )
+  return { ...copy, properties: { ...(copy.properties as object), items } }
+}
+
+function describeBatch({ name, can }: DescribedTable): object {
+  const id = { type: ['string', 'integer'] }
+  const describe = (method: string, members: object, options: object = {}) => ({
+    type: 'object',
+    required: ['method', ...Object.keys(members)],
+    properties: { method: { const: method }, ...members, ...options },
+  })
+  const conflict = {
+    onConflict: { type: ['string', 'array'], items: { type: 'string' } },
+    onConflictAction: { enum: ['update', 'ignore'] },
+  }
+  const operations = [
+    ...(can.create ? [describe('create', { body: reference(`${name}Create`) }, conflict)] : []),
+    ...(can.update ? [describe('update', { id, body: reference(`${name}Update`) })] : []),
+    ...(can.delete ? [describe('delete', { id })] : []),
+  ]
+  return {
+    type: 'object',
+    required: ['operations'],
+    properties: { operations: { type: 'array', minItems: 1, maxItems: 1000, items: { oneOf: operations } } },
+  }
 }
 
 function describeRecord({ relation, columns, relationships }: DescribedTable): JsonSchema {
   const related = relationships.map(({ name, isMany, to }) => {
-    const record = reference(`${to}.record`)
+    const record = reference(to)
     return [name, isMany ? { type: 'array', items: record } : { anyOf: [record, { type: 'null' }] }] as const
   })
   // A column of this name takes the place of related records.

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -64,6 +65,14 @@ async function read(token?: string): Promise<any> {
   return response.json
 }
 
+/** Names of the parameters of an operation. */
+// biome-ignore lint/suspicious/noExplicitAny: the document is plain JSON
+function parametersOf({ components }: any, { parameters }: any): string[] {
+  return parameters.map(({ $ref, name }: { $ref?: string; name?: string }) =>
+    $ref === undefined ? name : components.parameters[$ref.replace('#/components/parameters/', '')].name,
+  )
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: the document is plain JSON
 function described(document: any): string[] {
   return Object.keys(document.paths).filter((path) => /^\/api\/collections\/[^/{]+$/.test(path))
@@ -86,16 +95,12 @@ describe('GET /api/openapi.json', () => {
     )
     expect(forUser.servers).toEqual([{ url: app.url }])
 
-    const half = forUser.components.schemas['half.record']
+    const half = forUser.components.schemas.Half
     expect(Object.keys(half.properties)).toEqual(['id', 'shown'])
-    expect(JSON.stringify(forUser)).not.toMatch(/"concealed"|hidden\.record/)
+    expect(JSON.stringify(forUser)).not.toMatch(/"concealed"|Hidden/)
     expect(Object.keys(forUser.paths['/api/collections/half'])).toEqual(['get', 'post'])
     expect(Object.keys(forUser.paths['/api/collections/half/{id}'])).toEqual(['parameters', 'get'])
-    expect(Object.keys(forAdmin.components.schemas['half.record'].properties)).toEqual([
-      'id',
-      'shown',
-      'concealed',
-    ])
+    expect(Object.keys(forAdmin.components.schemas.Half.properties)).toEqual(['id', 'shown', 'concealed'])
   })
 
   test('refuses a token that is not good', async () => {
@@ -132,7 +137,7 @@ describe('GET /api/openapi.json', () => {
 
   test('types columns by the catalog', async () => {
     const { schemas } = (await read(admin)).components
-    const { properties, required } = schemas['everything.record']
+    const { properties, required } = schemas.Everything
     expect(properties).toEqual({
       id: { type: 'string', format: 'uuid' },
       small: { type: 'integer', minimum: -32_768, maximum: 32_767 },
@@ -157,21 +162,21 @@ describe('GET /api/openapi.json', () => {
       twice: { type: ['integer', 'null'], format: 'int32', readOnly: true },
     })
     expect(required).toEqual(Object.keys(properties))
-    const create = schemas['everything.create']
+    const create = schemas.EverythingCreate
     expect(create.required).toEqual(['small', 'yes', 'doc'])
     expect(Object.keys(create.properties)).not.toEqual(expect.arrayContaining(['big']))
     expect(Object.keys(create.properties)).not.toEqual(expect.arrayContaining(['twice']))
-    expect(schemas['everything.update']).not.toHaveProperty('required')
+    expect(schemas.EverythingUpdate).not.toHaveProperty('required')
   })
 
   test('offers on each relation what the API allows on it', async () => {
-    const { paths } = await read(admin)
+    const { paths, components } = await read(admin)
     expect(Object.keys(paths['/api/collections/glad'])).toEqual(['get'])
+    expect(paths).not.toHaveProperty(['/api/collections/glad/batch'])
     expect(paths).not.toHaveProperty(['/api/collections/glad/{id}'])
     expect(Object.keys(paths['/api/collections/keyless'])).toEqual(['get', 'post', 'patch', 'delete'])
-    expect(paths['/api/collections/keyless'].delete.parameters.slice(0, 3)).toEqual(
-      ['writtenFilter', 'expect', 'return'].map((name) => ({ $ref: `#/components/parameters/${name}` })),
-    )
+    const ofDelete = parametersOf({ components }, paths['/api/collections/keyless'].delete)
+    expect(ofDelete).toEqual(['filter', 'expect', 'return', 'fields', 'idempotency-key'])
     expect(paths).not.toHaveProperty(['/api/collections/keyless/{id}'])
     const [id] = paths['/api/collections/placement/{id}'].parameters
     expect(id).toMatchObject({ name: 'id', in: 'path', required: true, schema: { type: 'string' } })
@@ -184,23 +189,65 @@ describe('GET /api/openapi.json', () => {
 
   test('names for each table the parameters that its columns make possible', async () => {
     const { paths, components } = await read(admin)
-    const namesOf = (table: string): string[] =>
-      paths[`/api/collections/${table}`].get.parameters.flatMap(({ $ref }: { $ref?: string }) =>
-        $ref === undefined ? [] : [$ref.replace('#/components/parameters/', '')],
-      )
-    const counted = ['facets', 'disjunctiveFacets', 'aggregate', 'group', 'groupSort', 'groupLimit']
+    const namesOf = (table: string) =>
+      parametersOf({ components }, paths[`/api/collections/${table}`].get).filter((name) => name !== 'expand')
+    const counted = ['facets', 'disjunctiveFacets']
     const ofAll = ['filter', 'sort', 'page', 'perPage', 'cursor', 'skipTotal', 'total', 'fields', ...counted]
     const searched = ['search', 'fuzzy', 'typo_threshold', 'highlight']
-    expect(namesOf('numbers')).toEqual(ofAll)
+    expect(namesOf('numbers').toSorted()).toEqual(ofAll.toSorted())
     expect(namesOf('everything').toSorted()).toEqual([...ofAll, ...searched].toSorted())
-    for (const name of [...ofAll, ...searched, 'near', 'nearest']) {
-      expect(components.parameters[name]).toMatchObject({ name, in: 'query' })
+  })
+
+  test('refers to the types of the table in every operation', async () => {
+    const { paths } = await read(admin)
+    const { get, post, patch, delete: remove } = paths['/api/collections/numbers']
+    expect([get, post, patch, remove].map(({ operationId }) => operationId)).toEqual([
+      'Numbers.list',
+      'Numbers.create',
+      'Numbers.updateAll',
+      'Numbers.deleteAll',
+    ])
+    const schemaOf = ({ content }: { content: Record<string, { schema: object }> }) =>
+      content['application/json']?.schema
+    const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+    expect(schemaOf(get.responses[200])).toEqual(ref('NumbersPage'))
+    expect(schemaOf(post.requestBody)).toEqual(ref('NumbersCreate'))
+    expect(schemaOf(post.responses[201])).toEqual(ref('Numbers'))
+    expect(schemaOf(patch.requestBody)).toEqual(ref('NumbersUpdate'))
+    expect(schemaOf(patch.responses[200])).toEqual(ref('NumbersUpdateResult'))
+    expect(schemaOf(remove.responses[200])).toEqual(ref('NumbersDeleteResult'))
+    const one = paths['/api/collections/numbers/{id}']
+    expect(schemaOf(one.get.responses[200])).toEqual(ref('Numbers'))
+    expect(schemaOf(one.patch.requestBody)).toEqual(ref('NumbersUpdate'))
+    expect(schemaOf(paths['/api/collections/numbers/batch'].post.requestBody)).toEqual(ref('NumbersBatch'))
+  })
+
+  test('is the generated document with the tables of the caller and nothing else', async () => {
+    const file = new URL('../../../../../../../docs/generated/openapi.json', import.meta.url)
+    const generated = JSON.parse(readFileSync(file, 'utf8'))
+    for (const token of [undefined, user, admin]) {
+      const served = await read(token)
+      const isTable = (path: string) => /^\/api\/collections\/[^{/]/.test(path)
+      const tables = new Set<string>()
+      for (const [path, methods] of Object.entries<Record<string, { tags?: string[] }>>(served.paths)) {
+        if (!isTable(path)) continue
+        for (const { tags = [] } of Object.values(methods)) for (const tag of tags) tables.add(tag)
+        delete served.paths[path]
+      }
+      served.tags = served.tags.filter(({ name }: { name: string }) => !tables.has(name))
+      const added = Object.keys(served.components.schemas).filter(
+        (name) => !(name in generated.components.schemas),
+      )
+      for (const name of added) delete served.components.schemas[name]
+      expect(served.servers).toEqual([{ url: app.url }])
+      expect({ ...served, servers: generated.servers }).toEqual(generated)
+      expect(added.length > 0, String(token)).toBe(token !== undefined)
+      const ofTables = /^[A-Z]\w*?(Create|Update|Page|UpdateResult|DeleteResult|Batch)?$/
+      for (const name of added) {
+        const [, suffix = ''] = ofTables.exec(name) ?? []
+        expect(added).toContain(name.slice(0, name.length - suffix.length))
+      }
     }
-    const { status, json } = await app.request('GET', '/api/collections/numbers?aggregate=count', {
-      token: admin,
-    })
-    expect([status, json]).toEqual([200, { results: [{ count: 0 }] }])
-    expect(Object.keys(components.schemas.AggregateResults.properties)).toContain('results')
   })
 
   test('is true: real records fit what it declares', async () => {
@@ -222,9 +269,9 @@ describe('GET /api/openapi.json', () => {
     expect([created.status, created.text]).toEqual([201, expect.any(String)])
     const bare = { small: 1, yes: false, doc: {} }
     const second = await app.request('POST', '/api/collections/everything', { token: admin, body: bare })
-    const record = Compile(components.schemas['everything.record'])
+    const record = Compile(components.schemas.Everything)
     for (const { json } of [created, second]) expect([...record.Errors(json)]).toEqual([])
-    const sent = Compile(components.schemas['everything.create'])
+    const sent = Compile(components.schemas.EverythingCreate)
     for (const each of [body, bare]) expect([...sent.Errors(each)]).toEqual([])
   })
 

@@ -1,0 +1,53 @@
+import type { Catalog } from '../../../database/catalog/model.ts'
+import { geoJsonSchema } from './column-schema.ts'
+import { nameComponents } from './component-names.ts'
+import { type Audience, type DescribedTable, describeTable, mayRead } from './described-table.ts'
+import { type Entry, optional, type StaticDocument } from './document-parts.ts'
+import { pathsOf } from './table-operations.ts'
+import { schemasOf } from './table-schemas.ts'
+
+/** More make a document of several megabytes that no tool reads any more. */
+const relationLimit = 1000
+
+const geoJson: Entry = ['GeoJSON', geoJsonSchema]
+
+/** Returns the document of every server with the collections that an audience may use. Pure. */
+export function describeTables(document: StaticDocument, catalog: Catalog, audience: Audience): object {
+  const served = [...catalog.relations.values()].filter((each) => mayRead(each, audience))
+  const relations = served.slice(0, relationLimit)
+  const names = nameComponents(
+    relations.map(({ collection }) => collection),
+    [geoJson[0], ...reservedNames(document)],
+  )
+  const tables = relations.map((relation) => describeTable(catalog, relation, audience, names))
+  const omitted = served.length - relations.length
+  const note = ` ${omitted} more collections are served and not described here; \`GET /api/schema\` has all of them.`
+  const { info, tags, paths, components } = document
+  const schemas = [
+    ...tables.flatMap((table) => schemasOf(document, table)),
+    ...(catalog.extensions.has('postgis') ? [geoJson] : []),
+  ]
+  return {
+    ...document,
+    info: { ...info, description: `${info.description ?? ''}${omitted === 0 ? '' : note}` },
+    tags: [...tables.map(tagOf), ...tags],
+    paths: { ...Object.fromEntries(tables.flatMap((table) => pathsOf(document, table))), ...paths },
+    components: {
+      ...components,
+      schemas: { ...components.schemas, ...Object.fromEntries(schemas) },
+    },
+  }
+}
+
+/** Returns the names of components, and the first parts of the ids of operations. */
+function reservedNames({ components, paths }: StaticDocument): string[] {
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+  return [
+    ...Object.keys(components.schemas),
+    ...operations.map(({ operationId }) => operationId.split('.', 1)[0] ?? ''),
+  ]
+}
+
+function tagOf({ label, relation: { comment } }: DescribedTable): object {
+  return { name: label, ...optional('description', comment) }
+}
