@@ -647,14 +647,10 @@ export type Authentication = {
 export type Base64Url = string
 
 export type BatchOperation = {
-  /** create, update or delete */
-  readonly method: string
+  readonly method: 'create' | 'update' | 'delete'
   /** String or number; for update and delete. */
   readonly id?: unknown | undefined
-  /** The columns of the table; with `expand`, related records under `expand`. */
-  readonly body?: {
-    readonly [name: string]: unknown
-  } | undefined
+  readonly body?: TableRecord | undefined
   /** Of a create: the columns of a unique key; a record that has the same key is updated. */
   readonly onConflict?: string | ReadonlyArray<string> | undefined
   readonly onConflictAction?: 'update' | 'ignore' | undefined
@@ -663,17 +659,20 @@ export type BatchOperation = {
 export type BatchOperationAcross = {
   /** The collection of this operation. */
   readonly table: string
-  /** create, update or delete */
-  readonly method: string
+  readonly method: 'create' | 'update' | 'delete'
   /** String or number; for update and delete. */
   readonly id?: unknown | undefined
-  /** The columns of the table; with `expand`, related records under `expand`. */
-  readonly body?: {
-    readonly [name: string]: unknown
-  } | undefined
+  readonly body?: TableRecord | undefined
   /** Of a create: the columns of a unique key; a record that has the same key is updated. */
   readonly onConflict?: string | ReadonlyArray<string> | undefined
   readonly onConflictAction?: 'update' | 'ignore' | undefined
+}
+
+export type BatchResult = {
+  readonly index: number
+  /** 201 create, 200 update, or a create that found its key, 204 delete */
+  readonly status: number
+  readonly body?: TableRecord | undefined
 }
 
 export type BillingEvent = {
@@ -762,6 +761,33 @@ export type CdnPurgeInput = {
   readonly purge_all?: true | undefined
 }
 
+export type CollectionsAggregateInput = {
+  /** Conditions such as `milliseconds > 300000 AND (name ~ 'A%' OR album.artist_id IN (1, 2))`. Operators: `=`, `!=`, `>`, `>=`, `<`, `<=`, `~` (LIKE), `~*` (ILIKE), `IN (…)`, `BETWEEN … AND …`, `IS NULL`, `CONTAINS`, `OVERLAPS`, `MATCHES`, `NOT`, `AND` or `&&`, `OR` or `||`, parentheses. Columns of related records by dots, values in `jsonb` by `->` and `->>`. Values: `'text'` (a quote inside is `''`), numbers, `true`, `false`, `null`. A column with an odd name goes in double quotes. */
+  readonly filter?: string | undefined
+  /** Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given. Of more matches than `search.rank_limit` that many are ranked, which `searchExhaustive` says. */
+  readonly search?: string | undefined
+  /** `true` tolerates typos in `search`; needs the extension pg_trgm. */
+  readonly fuzzy?: boolean | undefined
+  /** With `fuzzy=true`: trigram similarity that counts as a match; 0.2 unless given. */
+  readonly typo_threshold?: number | undefined
+  /** `column,lng,lat,distance`: no farther than that, in metres for a geography, else in the units of the column. */
+  readonly near?: string | ReadonlyArray<unknown> | undefined
+  /** `column,{…}`: within this polygon or these polygons, as GeoJSON. */
+  readonly within?: string | ReadonlyArray<unknown> | undefined
+  /** `column,{…}`: touching this geometry, as GeoJSON. */
+  readonly intersects?: string | ReadonlyArray<unknown> | undefined
+  /** `column,minLng,minLat,maxLng,maxLat`: in this box. */
+  readonly bbox?: string | ReadonlyArray<unknown> | undefined
+  /** `count`, `count(c)`, `count_distinct(c)`, `sum(c)`, `avg(c)`, `min(c)`, `max(c)`, `bbox(c)` or `centroid(c)` of a column. */
+  readonly aggregate: string | ReadonlyArray<string>
+  /** Columns to group by, at most ten. */
+  readonly group?: string | ReadonlyArray<string> | undefined
+  /** Columns of the group or keys of results; `-` before one sorts descending. */
+  readonly groupSort?: string | ReadonlyArray<string> | undefined
+  /** Groups answered at most; needs `group`. */
+  readonly groupLimit?: number | undefined
+}
+
 export type CollectionsBatchAcrossInput = {
   readonly operations: ReadonlyArray<BatchOperationAcross>
 }
@@ -770,62 +796,56 @@ export type CollectionsBatchInput = {
   readonly operations: ReadonlyArray<BatchOperation>
 }
 
-export type CollectionsDeleteAllResult = {
-  readonly deleted: number
-  readonly items?: ReadonlyArray<{
-    readonly [name: string]: unknown
-  }> | undefined
-}
-
-export type CollectionsListResult = RecordPage | RecordCursorPage | AggregateResults
-
 export type CollectionsQueryInput = {
-  /** Such as `milliseconds > 300000 AND (name ~ 'A%' OR genre_id IN (1, 2))`. */
+  /** Conditions such as `milliseconds > 300000 AND (name ~ 'A%' OR album.artist_id IN (1, 2))`. Operators: `=`, `!=`, `>`, `>=`, `<`, `<=`, `~` (LIKE), `~*` (ILIKE), `IN (…)`, `BETWEEN … AND …`, `IS NULL`, `CONTAINS`, `OVERLAPS`, `MATCHES`, `NOT`, `AND` or `&&`, `OR` or `||`, parentheses. Columns of related records by dots, values in `jsonb` by `->` and `->>`. Values: `'text'` (a quote inside is `''`), numbers, `true`, `false`, `null`. A column with an odd name goes in double quotes. */
   readonly filter?: string | undefined
   /** Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given. Of more matches than `search.rank_limit` that many are ranked, which `searchExhaustive` says. */
   readonly search?: string | undefined
-  /** `true` tolerates typos; needs the extension pg_trgm. */
+  /** `true` tolerates typos in `search`; needs the extension pg_trgm. */
   readonly fuzzy?: boolean | undefined
   /** With `fuzzy=true`: trigram similarity that counts as a match; 0.2 unless given. */
   readonly typo_threshold?: number | undefined
+  /** `column,lng,lat,distance`: no farther than that, in metres for a geography, else in the units of the column. */
   readonly near?: string | ReadonlyArray<unknown> | undefined
+  /** `column,{…}`: within this polygon or these polygons, as GeoJSON. */
   readonly within?: string | ReadonlyArray<unknown> | undefined
+  /** `column,{…}`: touching this geometry, as GeoJSON. */
   readonly intersects?: string | ReadonlyArray<unknown> | undefined
+  /** `column,minLng,minLat,maxLng,maxLat`: in this box. */
   readonly bbox?: string | ReadonlyArray<unknown> | undefined
-  /** `true` adds `_highlight` and `_highlightResult` to what was found. */
+  /** `true` adds `_highlight` and `_highlightResult` to what `search` finds. */
   readonly highlight?: boolean | undefined
+  /** Comma-separated columns; `-` sorts descending, and the primary key is appended. First perhaps `column.distance(lng,lat)`, nearest first, which adds `_distance` to the records of a list. */
   readonly sort?: string | ReadonlyArray<string> | undefined
+  /** From 1; less is 1. Not with `cursor`. */
   readonly page?: number | undefined
   /** At most 500; what is out of bounds is brought within them. */
   readonly perPage?: number | undefined
   /** `true` leaves out the count. */
   readonly skipTotal?: boolean | undefined
-  /** `estimated` answers the planner's estimate. */
-  readonly total?: string | undefined
+  /** The planner's estimate in place of a count. */
+  readonly total?: 'estimated' | undefined
   /** Empty for the first page, then `nextCursor` of the page before. */
   readonly cursor?: string | undefined
+  /** Comma-separated column names; without it, all. */
   readonly fields?: string | ReadonlyArray<string> | undefined
+  /** Comma-separated relation names, nested by dots: `album.artist`. */
   readonly expand?: string | ReadonlyArray<string> | undefined
+  /** Comma-separated columns whose values are counted. */
   readonly facets?: string | ReadonlyArray<string> | undefined
+  /** Those of them that are counted as if the filter did not choose among their values. */
   readonly disjunctiveFacets?: string | ReadonlyArray<string> | undefined
-  readonly aggregate?: string | ReadonlyArray<string> | undefined
-  readonly group?: string | ReadonlyArray<string> | undefined
-  readonly groupSort?: string | ReadonlyArray<string> | undefined
-  /** Groups answered at most. */
-  readonly groupLimit?: number | undefined
   /** A vector: the nearest records come first, with `_distance`. */
   readonly nearest?: ReadonlyArray<number> | string | undefined
   /** A text in place of the vector of `nearest`. */
   readonly semantic_query?: string | undefined
   /** `true` fuses what `search` finds by words and by meaning. */
   readonly semantic?: boolean | undefined
-  /** What is compared, where the table has several vectors. */
+  /** Column to compare, where the table has several vectors. */
   readonly vector_column?: string | undefined
   /** cosine unless given. */
   readonly distance?: 'cosine' | 'l2' | 'inner_product' | undefined
 }
-
-export type CollectionsQueryResult = RecordPage | RecordCursorPage | AggregateResults
 
 export type CollectionsSearchFacetResult = {
   readonly facetHits: ReadonlyArray<{
@@ -836,13 +856,6 @@ export type CollectionsSearchFacetResult = {
   }>
   /** Whether no further value begins so. */
   readonly exhaustiveFacetsCount: boolean
-}
-
-export type CollectionsUpdateAllResult = {
-  readonly updated: number
-  readonly items?: ReadonlyArray<{
-    readonly [name: string]: unknown
-  }> | undefined
 }
 
 export type CreatedApiKey = {
@@ -1177,6 +1190,26 @@ export type ExpressionPart = {
   }>
 }
 
+export type FacetCount = {
+  readonly value: unknown
+  readonly count: number
+}
+
+/** With `facets`: by column its values, most frequent first. */
+export type FacetCounts = {
+  readonly [name: string]: ReadonlyArray<FacetCount>
+}
+
+export type FacetRange = {
+  readonly min: number
+  readonly max: number
+}
+
+/** Of numeric facets. */
+export type FacetRanges = {
+  readonly [name: string]: FacetRange
+}
+
 export type Factor = {
   readonly id: string
   readonly method: 'totp' | 'email' | 'sms' | 'webauthn'
@@ -1211,6 +1244,61 @@ export type GridColumn = {
   readonly enumValues?: ReadonlyArray<string> | undefined
 }
 
+export type GridPage = {
+  readonly columns: ReadonlyArray<string>
+  /** Characters after which cells are cut; they have one more then. */
+  readonly width: number
+  /** `file`: without a primary key, in the order of the file, forwards only. */
+  readonly paging: 'keyset' | 'file' | 'offset'
+  /** null where nothing is before. */
+  readonly before: string | null
+  /** null at the end. */
+  readonly after: string | null
+  readonly rows: ReadonlyArray<GridRow>
+}
+
+export type GridRelation = {
+  readonly name: string
+  readonly kind: 'many-to-one' | 'one-to-many'
+  readonly table: string
+  readonly pairs: ReadonlyArray<{
+    readonly from: string
+    readonly to: string
+  }>
+  readonly constraint: string
+}
+
+export type GridRow = {
+  /** Primary key. */
+  readonly key: ReadonlyArray<string> | null
+  /** What a change names; null where rows cannot be changed. */
+  readonly version: string | null
+  readonly sizes?: {
+    readonly [name: string]: number
+  } | undefined
+  readonly cells: ReadonlyArray<string | null>
+}
+
+export type GridTable = {
+  /** How the API addresses it. */
+  readonly table: string
+  readonly schema: string
+  readonly name: string
+  readonly kind: 'table' | 'partitioned_table' | 'view' | 'materialized_view' | 'foreign_table'
+  readonly comment?: string | undefined
+  readonly rlsEnabled: boolean
+  readonly policies: number
+  readonly isWritable: boolean
+  readonly primaryKey: ReadonlyArray<string>
+  /** As in `/api/schema`. */
+  readonly columns: ReadonlyArray<GridColumn>
+  readonly relations: ReadonlyArray<GridRelation>
+  /** Columns that an index sorts. */
+  readonly sorted: ReadonlyArray<string>
+  /** Whether streams are sent what plain SQL changes, too (`events.capture`). */
+  readonly isCaptured: boolean
+}
+
 export type Health = {
   readonly status: 'ok' | 'degraded' | 'stopping'
   readonly database: 'ok' | 'unreachable'
@@ -1239,12 +1327,14 @@ export type ImportResult = {
   readonly skipped: number
   readonly failed: number
   /** The rows that were refused, the first 10,000 of them. */
-  readonly errors?: ReadonlyArray<{
-    /** Counted from 1. */
-    readonly row: number
-    readonly message: string
-  }> | undefined
+  readonly errors?: ReadonlyArray<ImportRowFault> | undefined
   readonly dryRun?: boolean | undefined
+}
+
+export type ImportRowFault = {
+  /** Counted from 1. */
+  readonly row: number
+  readonly message: string
 }
 
 export type ImportRun = {
@@ -1259,17 +1349,12 @@ export type ImportRun = {
   readonly failed: number
   readonly startedAt: string
   readonly finishedAt: string | null
-  /** As the answer without the preference. */
   readonly result: ImportResult | null
   /** As the answer without the preference. */
   readonly error: {
     readonly message: string
     /** The rows that were refused, the first 10,000 of them. */
-    readonly errors?: ReadonlyArray<{
-      /** Counted from 1. */
-      readonly row: number
-      readonly message: string
-    }> | undefined
+    readonly errors?: ReadonlyArray<ImportRowFault> | undefined
     readonly [name: string]: unknown
   } | null
 }
@@ -2271,65 +2356,37 @@ export type RealtimeSubscriptionList = {
   readonly count: number
 }
 
-export type RecordCursorPage = {
+export type RecordPage = {
+  readonly items: ReadonlyArray<TableRecord>
   readonly perPage: number
-  /** Absent on the last page. */
+  /** Absent with `cursor`, as are the totals. */
+  readonly page?: number | undefined
+  /** -1 with skipTotal=true. */
+  readonly totalItems?: number | undefined
+  /** -1 with skipTotal=true. */
+  readonly totalPages?: number | undefined
+  /** With `cursor`, for the next page. Absent on the last page. */
   readonly nextCursor?: string | undefined
-  readonly items: ReadonlyArray<{
-    readonly [name: string]: unknown
-  }>
   /** Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these. */
   readonly searchExhaustive?: false | undefined
-  /** With `facets`: by column its values, most frequent first. */
-  readonly facets?: {
-    readonly [name: string]: ReadonlyArray<{
-      readonly value: unknown
-      readonly count: number
-    }>
-  } | undefined
-  /** Of numeric facets. */
-  readonly facetStats?: {
-    readonly [name: string]: {
-      readonly min: number
-      readonly max: number
-    }
-  } | undefined
+  readonly facets?: FacetCounts | undefined
+  readonly facetStats?: FacetRanges | undefined
   /** The facets that have more values than `api.max_facet_buckets`, each with `false`. */
   readonly facetsExhaustive?: {
     readonly [name: string]: boolean
   } | undefined
 }
 
-export type RecordPage = {
-  readonly page: number
-  readonly perPage: number
-  /** -1 with skipTotal=true */
-  readonly totalItems: number
-  /** -1 with skipTotal=true */
-  readonly totalPages: number
-  readonly items: ReadonlyArray<{
-    readonly [name: string]: unknown
-  }>
-  /** Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these. */
-  readonly searchExhaustive?: false | undefined
-  /** With `facets`: by column its values, most frequent first. */
-  readonly facets?: {
-    readonly [name: string]: ReadonlyArray<{
-      readonly value: unknown
-      readonly count: number
-    }>
-  } | undefined
-  /** Of numeric facets. */
-  readonly facetStats?: {
-    readonly [name: string]: {
-      readonly min: number
-      readonly max: number
-    }
-  } | undefined
-  /** The facets that have more values than `api.max_facet_buckets`, each with `false`. */
-  readonly facetsExhaustive?: {
-    readonly [name: string]: boolean
-  } | undefined
+export type RecordsDeleteResult = {
+  readonly deleted: number
+  /** With `return=records`. */
+  readonly items?: ReadonlyArray<TableRecord> | undefined
+}
+
+export type RecordsUpdateResult = {
+  readonly updated: number
+  /** With `return=records`. */
+  readonly items?: ReadonlyArray<TableRecord> | undefined
 }
 
 export type RedirectUri = string
@@ -3417,6 +3474,11 @@ export type SupportWriteInput = {
   readonly body: string
 }
 
+/** The columns of the table; with `expand`, related records under `expand`. */
+export type TableRecord = {
+  readonly [name: string]: unknown
+}
+
 export type TableSummary = {
   readonly collection: string
   readonly schema: string
@@ -3437,9 +3499,7 @@ export type TablesApplyChangesInput = {
     readonly id?: string | undefined
     /** Of the row as it was read. */
     readonly version?: string | undefined
-    readonly body?: {
-      readonly [name: string]: unknown
-    } | undefined
+    readonly body?: TableRecord | undefined
   }>
 }
 
@@ -3454,57 +3514,6 @@ export type TablesCountResult = {
   readonly isBounded: boolean
   /** Of the planner. */
   readonly estimate: number
-}
-
-export type TablesGetResult = {
-  /** How the API addresses it. */
-  readonly table: string
-  readonly schema: string
-  readonly name: string
-  readonly kind: 'table' | 'partitioned_table' | 'view' | 'materialized_view' | 'foreign_table'
-  readonly comment?: string | undefined
-  readonly rlsEnabled: boolean
-  readonly policies: number
-  readonly isWritable: boolean
-  readonly primaryKey: ReadonlyArray<string>
-  /** As in `/api/schema`. */
-  readonly columns: ReadonlyArray<GridColumn>
-  readonly relations: ReadonlyArray<{
-    readonly name: string
-    readonly kind: 'many-to-one' | 'one-to-many'
-    readonly table: string
-    readonly pairs: ReadonlyArray<{
-      readonly from: string
-      readonly to: string
-    }>
-    readonly constraint: string
-  }>
-  /** Columns that an index sorts. */
-  readonly sorted: ReadonlyArray<string>
-  /** Whether streams are sent what plain SQL changes, too (`events.capture`). */
-  readonly isCaptured: boolean
-}
-
-export type TablesRowsResult = {
-  readonly columns: ReadonlyArray<string>
-  /** Characters after which cells are cut; they have one more then. */
-  readonly width: number
-  /** `file`: without a primary key, in the order of the file, forwards only. */
-  readonly paging: 'keyset' | 'file' | 'offset'
-  /** null where nothing is before. */
-  readonly before: string | null
-  /** null at the end. */
-  readonly after: string | null
-  readonly rows: ReadonlyArray<{
-    /** Primary key. */
-    readonly key: ReadonlyArray<string> | null
-    /** What a change names; null where rows cannot be changed. */
-    readonly version: string | null
-    readonly sizes?: {
-      readonly [name: string]: number
-    } | undefined
-    readonly cells: ReadonlyArray<string | null>
-  }>
 }
 
 export type TenantLimits = {
@@ -4309,35 +4318,26 @@ export interface Operations {
     readonly body: CdnPurgeInput
     readonly answer: CdnPurge
   }
+  'collections.aggregate': {
+    readonly method: 'POST'
+    readonly path: `collections/${string}/aggregate`
+    readonly query: never
+    readonly body: CollectionsAggregateInput
+    readonly answer: AggregateResults
+  }
   'collections.batch': {
     readonly method: 'POST'
     readonly path: `collections/${string}/batch`
     readonly query: never
     readonly body: CollectionsBatchInput
-    readonly answer: ReadonlyArray<{
-      readonly index: number
-      /** 201 create, 200 update, or a create that found its key, 204 delete */
-      readonly status: number
-      /** The columns of the table; with `expand`, related records under `expand`. */
-      readonly body?: {
-        readonly [name: string]: unknown
-      }
-    }>
+    readonly answer: ReadonlyArray<BatchResult>
   }
   'collections.batchAcross': {
     readonly method: 'POST'
     readonly path: 'batch'
     readonly query: never
     readonly body: CollectionsBatchAcrossInput
-    readonly answer: ReadonlyArray<{
-      readonly index: number
-      /** 201 create, 200 update, or a create that found its key, 204 delete */
-      readonly status: number
-      /** The columns of the table; with `expand`, related records under `expand`. */
-      readonly body?: {
-        readonly [name: string]: unknown
-      }
-    }>
+    readonly answer: ReadonlyArray<BatchResult>
   }
   'collections.cancelImport': {
     readonly method: 'DELETE'
@@ -4350,12 +4350,8 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: `collections/${string}`
     readonly query: 'onConflict' | 'onConflictAction' | 'fields' | 'expand'
-    readonly body: {
-      readonly [name: string]: unknown
-    }
-    readonly answer: {
-      readonly [name: string]: unknown
-    }
+    readonly body: TableRecord
+    readonly answer: TableRecord
   }
   'collections.delete': {
     readonly method: 'DELETE'
@@ -4369,39 +4365,35 @@ export interface Operations {
     readonly path: `collections/${string}`
     readonly query: 'filter' | 'expect' | 'return' | 'fields' | 'expand'
     readonly body: undefined
-    readonly answer: CollectionsDeleteAllResult
+    readonly answer: RecordsDeleteResult
   }
   'collections.exportCsv': {
     readonly method: 'GET'
     readonly path: `collections/${string}/export.csv`
     readonly query: 'filter' | 'search' | 'fuzzy' | 'typo_threshold' | 'near' | 'within' | 'intersects' | 'bbox' | 'sort' | 'fields' | 'spreadsheet'
     readonly body: undefined
-    readonly answer: string
+    readonly answer: undefined
   }
   'collections.exportJson': {
     readonly method: 'GET'
     readonly path: `collections/${string}/export.json`
     readonly query: 'filter' | 'search' | 'fuzzy' | 'typo_threshold' | 'near' | 'within' | 'intersects' | 'bbox' | 'sort' | 'fields'
     readonly body: undefined
-    readonly answer: ReadonlyArray<{
-      readonly [name: string]: unknown
-    }>
+    readonly answer: ReadonlyArray<TableRecord>
   }
   'collections.exportNdjson': {
     readonly method: 'GET'
     readonly path: `collections/${string}/export.ndjson`
     readonly query: 'filter' | 'search' | 'fuzzy' | 'typo_threshold' | 'near' | 'within' | 'intersects' | 'bbox' | 'sort' | 'fields'
     readonly body: undefined
-    readonly answer: string
+    readonly answer: undefined
   }
   'collections.get': {
     readonly method: 'GET'
     readonly path: `collections/${string}/${string}`
     readonly query: 'fields' | 'expand'
     readonly body: undefined
-    readonly answer: {
-      readonly [name: string]: unknown
-    }
+    readonly answer: TableRecord
   }
   'collections.getImport': {
     readonly method: 'GET'
@@ -4414,24 +4406,22 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: `collections/${string}/import`
     readonly query: 'mode' | 'on_conflict' | 'dryRun'
-    readonly body: ReadonlyArray<{
-      readonly [name: string]: unknown
-    }>
+    readonly body: ReadonlyArray<TableRecord>
     readonly answer: ImportResult | ImportRun
   }
   'collections.list': {
     readonly method: 'GET'
     readonly path: `collections/${string}`
-    readonly query: 'filter' | 'search' | 'fuzzy' | 'typo_threshold' | 'near' | 'within' | 'intersects' | 'bbox' | 'highlight' | 'sort' | 'page' | 'perPage' | 'skipTotal' | 'total' | 'cursor' | 'fields' | 'expand' | 'facets' | 'disjunctiveFacets' | 'aggregate' | 'group' | 'groupSort' | 'groupLimit' | 'nearest' | 'semantic_query' | 'semantic' | 'vector_column' | 'distance'
+    readonly query: 'filter' | 'search' | 'fuzzy' | 'typo_threshold' | 'near' | 'within' | 'intersects' | 'bbox' | 'highlight' | 'sort' | 'page' | 'perPage' | 'skipTotal' | 'total' | 'cursor' | 'fields' | 'expand' | 'facets' | 'disjunctiveFacets' | 'nearest' | 'semantic_query' | 'semantic' | 'vector_column' | 'distance'
     readonly body: undefined
-    readonly answer: CollectionsListResult
+    readonly answer: RecordPage
   }
   'collections.query': {
     readonly method: 'POST'
     readonly path: `collections/${string}/query`
     readonly query: never
     readonly body: CollectionsQueryInput
-    readonly answer: CollectionsQueryResult
+    readonly answer: RecordPage
   }
   'collections.searchFacet': {
     readonly method: 'GET'
@@ -4444,21 +4434,15 @@ export interface Operations {
     readonly method: 'PATCH'
     readonly path: `collections/${string}/${string}`
     readonly query: 'fields' | 'expand'
-    readonly body: {
-      readonly [name: string]: unknown
-    }
-    readonly answer: {
-      readonly [name: string]: unknown
-    }
+    readonly body: TableRecord
+    readonly answer: TableRecord
   }
   'collections.updateAll': {
     readonly method: 'PATCH'
     readonly path: `collections/${string}`
     readonly query: 'filter' | 'expect' | 'return' | 'fields' | 'expand'
-    readonly body: {
-      readonly [name: string]: unknown
-    }
-    readonly answer: CollectionsUpdateAllResult
+    readonly body: TableRecord
+    readonly answer: RecordsUpdateResult
   }
   'domains.create': {
     readonly method: 'POST'
@@ -5970,12 +5954,8 @@ export interface Operations {
       /** Of the operation. */
       readonly index: number
       readonly status: number
-      readonly body?: {
-        readonly [name: string]: unknown
-      }
-      readonly before?: {
-        readonly [name: string]: unknown
-      }
+      readonly body?: TableRecord
+      readonly before?: TableRecord
       readonly version?: string
     }>
   }
@@ -5998,14 +5978,14 @@ export interface Operations {
     readonly path: `admin/tables/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: TablesGetResult
+    readonly answer: GridTable
   }
   'tables.rows': {
     readonly method: 'GET'
     readonly path: `admin/tables/${string}/rows`
     readonly query: 'filter' | 'search' | 'as' | 'columns' | 'sort' | 'limit' | 'after' | 'before' | 'from' | 'id' | 'maxCost'
     readonly body: undefined
-    readonly answer: TablesRowsResult
+    readonly answer: GridPage
   }
   'usage.breakdown': {
     readonly method: 'GET'

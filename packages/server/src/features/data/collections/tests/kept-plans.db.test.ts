@@ -63,25 +63,47 @@ const shapes: Readonly<Record<string, readonly [method: string, path: string, bo
   facets: ['GET', `${path}?facets=kind&skipTotal=true`],
   'related records': ['GET', `${path}?expand=note&skipTotal=true`],
   'a list by a body': ['POST', `${path}/query`, { skipTotal: true, sort: ['-created_at'] }],
+  'an aggregate': ['POST', `${path}/aggregate`, { aggregate: ['count', 'max(created_at)'] }],
+  'an aggregate by groups': ['POST', `${path}/aggregate`, { aggregate: ['count'], group: ['kind'] }],
+  'a search of facets': ['GET', `${path}/facets/kind/search?q=k1`],
+}
+
+interface Sent {
+  readonly connection: Connection
+  readonly calls: readonly Call[]
 }
 
 let app: TestApp
-let sent: { connection: Connection; calls: readonly Call[] } | undefined
-const { sendEach } = Connection.prototype
+let sent: Sent | undefined
+/** Every message since the list was emptied. */
+const messages: Sent[] = []
+/** Command of the last export. */
+let exported = ''
+const { sendEach, copyRows } = Connection.prototype
 
 beforeAll(async () => {
-  app = await createTestApp({ setup })
+  app = await createTestApp({ setup, config: { 'database.max_conns': '20' } })
   Connection.prototype.sendEach = function (this: Connection, outgoing) {
     for (const { calls } of outgoing) {
-      if (calls.some(({ statement }) => statement.reads.length > 0)) sent = { connection: this, calls }
+      if (calls.some(({ statement }) => isAbout(statement))) sent = { connection: this, calls }
+      messages.push({ connection: this, calls })
     }
     sendEach.call(this, outgoing)
   }
+  Connection.prototype.copyRows = function (this: Connection, command, options) {
+    exported = command
+    return copyRows.call(this, command, options)
+  }
 })
 afterAll(async () => {
-  Object.assign(Connection.prototype, { sendEach })
+  Object.assign(Connection.prototype, { sendEach, copyRows })
   await app[Symbol.asyncDispose]()
 })
+
+/** Returns whether a statement reads tables of the callers, or changes their rows. */
+function isAbout({ reads, text }: Call['statement']): boolean {
+  return reads.length > 0 || /\b(?:update|delete from) "public"/.test(text)
+}
 beforeEach(async () => {
   await app.sql(`truncate thing, note, grown;
     select add_things('thing', null, ${rows});
@@ -98,10 +120,10 @@ async function ask(owner: Owner, [method, url, body]: (typeof shapes)[string]): 
 }
 
 /** The plan by which the last request read, and by which the next of that caller on the connection reads. */
-async function keptPlan(): Promise<{ text: string; isKept: boolean }> {
-  if (sent === undefined) throw new Error('nothing was sent')
-  const { connection, calls } = sent
-  const index = calls.findIndex(({ statement }) => statement.reads.length > 0)
+async function keptPlan(message = sent): Promise<{ text: string; isKept: boolean }> {
+  if (message === undefined) throw new Error('nothing was sent')
+  const { connection, calls } = message
+  const index = calls.findIndex(({ statement }) => isAbout(statement))
   const [context, read] = [calls.slice(0, index), calls[index]]
   if (read === undefined) throw new Error('nothing was read')
   const { name } = read.statement
@@ -114,6 +136,19 @@ async function keptPlan(): Promise<{ text: string; isKept: boolean }> {
     { statement: explain, values: name === '' ? read.values : [] },
   ])
   return { text: (answers.at(-1)?.rows ?? []).flat().join('\n'), isKept: name !== '' }
+}
+
+/** Returns the plan of a query as the caller of a message. */
+async function explain(message: Sent | undefined, query: string): Promise<string> {
+  if (message === undefined) throw new Error('nothing was sent')
+  const { connection, calls } = message
+  const context = calls.slice(
+    0,
+    calls.findIndex(({ statement }) => isAbout(statement)),
+  )
+  const statement = { text: `explain (costs off) ${query}`, name: '', subject: undefined, reads: [] }
+  const answers = await connection.send([...context, { statement, values: [] }])
+  return (answers.at(-1)?.rows ?? []).flat().join('\n')
 }
 
 /** Scans of the table that read all of it, or of the rows of others on the way. */
@@ -156,6 +191,88 @@ describe('a kept plan', () => {
       await expectOwnRows('none', shape)
     },
   )
+
+  test('of a write by filter uses the index of the policy for callers with few rows', async () => {
+    const shape = [
+      'PATCH',
+      `${path}?filter=${encodeURIComponent("kind = 'k3'")}&expect=0`,
+      { title: 'changed' },
+    ] as const
+    const count = async (owner: Owner) => {
+      const [row] = await app.sql(`select count(*) from thing where owner_id = $1 and kind = 'k3'`, [
+        owners[owner],
+      ])
+      return Number(row?.count)
+    }
+    for (const owner of ['big', 'few', 'big', 'none', 'big', 'few', 'none'] as const) {
+      const found = await count(owner)
+      await ask(owner, [shape[0], shape[1].replace('expect=0', `expect=${found}`), shape[2]])
+      if (owner === 'big') continue
+      const { text } = await keptPlan()
+      expect(text, owner).toMatch(/thing_(?:owner|kind)/)
+      expect(text, owner).not.toContain('Seq Scan on thing')
+    }
+  })
+
+  test('of a batch finds its records by their keys for every caller', async () => {
+    for (const owner of ['big', 'few', 'big', 'few', 'big', 'few', 'big'] as const) {
+      const rows = await app.sql('select id from thing where owner_id = $1 order by id limit 3', [
+        owners[owner],
+      ])
+      const operations = rows.flatMap(({ id }, index) =>
+        index === 2
+          ? [{ method: 'delete', id: String(id) }]
+          : [{ method: 'update', id: String(id), body: { title: 'changed' } }],
+      )
+      const token = userToken({ sub: owners[owner] })
+      const answer = await app.request('POST', `${path}/batch`, { token, body: { operations } })
+      expect([answer.status, answer.json.length], answer.text).toEqual([200, 3])
+      const { text } = await keptPlan()
+      expect(text, owner).toContain('Index Scan using thing_pkey')
+      expect(text, owner).not.toContain('Seq Scan on thing')
+      if (owner === 'few') await app.sql(`select add_things('thing', '${owners.few}', 1)`)
+    }
+  })
+
+  test('is none of an export, which is planned for its caller', async () => {
+    const list = ['GET', `${path}?skipTotal=true`] as const
+    for (const owner of ['big', 'few', 'none'] as const) {
+      // The context of the caller.
+      await ask(owner, list)
+      const context = sent
+      await ask(owner, ['GET', `${path}/export.json`])
+      const [, query = ''] = /^\s*copy \((.*)\)\s+to stdout/is.exec(exported) ?? []
+      const text = await explain(context, query)
+      if (owner !== 'big') expect(text, owner).toContain('thing_owner')
+      if (owner !== 'big') expect(text, owner).not.toMatch(readsOthers)
+    }
+  })
+
+  test('fits each caller on every connection of twenty', async () => {
+    const shape = ['GET', `${path}?sort=-created_at&skipTotal=true`] as const
+    const callers = ['big', 'few', 'none'] as const
+    const burst = () =>
+      Promise.all(Array.from({ length: 60 }, (_, index) => ask(callers[index % 3] ?? 'big', shape)))
+    await burst()
+    await burst()
+    messages.length = 0
+    await burst()
+    const ofFew = messages.filter(({ calls }) => {
+      const isOfFew = calls.some(({ values }) =>
+        values.some((value) => value?.includes(owners.few) || value?.includes(owners.none)),
+      )
+      return isOfFew && calls.some(({ statement }) => isAbout(statement))
+    })
+    const byConnection = new Map(ofFew.map((message) => [message.connection, message]))
+    expect(byConnection.size).toBeGreaterThan(1)
+    expect(byConnection.size).toBeLessThanOrEqual(20)
+    for (const message of byConnection.values()) {
+      const { text, isKept } = await keptPlan(message)
+      expect(isKept).toBe(true)
+      expect(text).toContain('thing_owner')
+      expect(text).not.toMatch(readsOthers)
+    }
+  })
 
   test('walks the primary key for a caller with many rows', async () => {
     const shape = ['GET', `${path}?skipTotal=true&perPage=7`] as const
