@@ -34,11 +34,11 @@ export const rowsQuery = {
   ),
   near: text(
     '`column,lng,lat,distance`: no farther than that, in metres for a geography, else in the units of the column.',
-    'near',
+    'place',
   ),
-  within: text('`column,{…}`: within this polygon or these polygons, as GeoJSON.', 'within'),
-  intersects: text('`column,{…}`: touching this geometry, as GeoJSON.', 'intersects'),
-  bbox: text('`column,minLng,minLat,maxLng,maxLat`: in this box.', 'bbox'),
+  within: text('`column,{…}`: within this polygon or these polygons, as GeoJSON.', 'place'),
+  intersects: text('`column,{…}`: touching this geometry, as GeoJSON.', 'place'),
+  bbox: text('`column,minLng,minLat,maxLng,maxLat`: in this box.', 'place'),
 }
 
 export const sort = text(

@@ -33,11 +33,11 @@ describe('names of components of tables', () => {
   })
 
   test('leave the components and operations of every server alone', () => {
-    expect(named(['error', 'record', 'jobs', 'error_table'], ['Error', 'RecordPage', 'jobs'])).toEqual({
-      error: 'ErrorTable',
-      record: 'RecordTable',
-      jobs: 'JobsTable',
-      error_table: 'ErrorTable2',
+    expect(named(['error', 'record', 'jobs', 'error_record'], ['Error', 'RecordPage', 'jobs'])).toEqual({
+      error: 'ErrorRecord',
+      record: 'RecordRecord',
+      jobs: 'JobsRecord',
+      error_record: 'ErrorRecord2',
     })
   })
 

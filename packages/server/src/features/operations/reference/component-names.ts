@@ -12,7 +12,7 @@ export const componentSuffixes = [
  * Names components after tables: `playlist_track` is `PlaylistTrack`. Names are of ASCII letters and digits, which OpenAPI
  * (3.1 §4.8.7) and every language take. They differ in more than the case of letters, since generated files may not.
  *
- * A name that a component of every server has, or an operation begins with, is followed by `Table`. Of tables whose
+ * A name that a component of every server has, or an operation begins with, ends with `Record`. Of tables whose
  * components would have one name, the first keeps it, those in plain snake case before others; the next get a number.
  *
  * @param reserved names of components and groups of operations that every server has
@@ -34,7 +34,7 @@ export function nameComponents(
   for (const collection of ordered) {
     const plain = pascalCase(collection)
     const isFixed = namesOf(plain).some((each) => fixed.has(each))
-    const base = isFixed ? `${plain}Table` : plain
+    const base = isFixed ? `${plain}Record` : plain
     let name = base
     const isTaken = (each: string) => taken.has(each) || fixed.has(each)
     for (let number = 2; namesOf(name).some(isTaken); number += 1) name = `${base}${number}`

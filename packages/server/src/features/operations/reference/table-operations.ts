@@ -74,7 +74,7 @@ function describeOperation(
   )
   return {
     ...rest,
-    operationId: operationId.replace(/^\w+/, table.name),
+    operationId: operationId.replace(/^\w+/, lowerFirst(table.name)),
     summary: `${operation.summary} (${table.label})`,
     tags: [table.label],
     parameters: parameters.flatMap((parameter) => {
@@ -87,6 +87,10 @@ function describeOperation(
       : { requestBody: body === undefined ? requestBody : { required: true, content: json(body) } }),
     responses: { ...operation.responses, ...Object.fromEntries(typed) },
   }
+}
+
+function lowerFirst(name: string): string {
+  return `${name.slice(0, 1).toLowerCase()}${name.slice(1)}`
 }
 
 function resolve(shared: StaticDocument['components']['parameters'], parameter: Parameter): Parameter {

@@ -202,10 +202,10 @@ describe('GET /api/openapi.json', () => {
     const { paths } = await read(admin)
     const { get, post, patch, delete: remove } = paths['/api/collections/numbers']
     expect([get, post, patch, remove].map(({ operationId }) => operationId)).toEqual([
-      'Numbers.list',
-      'Numbers.create',
-      'Numbers.updateAll',
-      'Numbers.deleteAll',
+      'numbers.list',
+      'numbers.create',
+      'numbers.updateAll',
+      'numbers.deleteAll',
     ])
     const schemaOf = ({ content }: { content: Record<string, { schema: object }> }) =>
       content['application/json']?.schema
