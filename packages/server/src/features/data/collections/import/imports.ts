@@ -1,22 +1,11 @@
-import { createHash, type Hash } from 'node:crypto'
 import type { LiveCatalog } from '../../../../database/catalog/live-catalog.ts'
-import type { Relation } from '../../../../database/catalog/model.ts'
 import type { ChangeLog } from '../../../../database/change-log.ts'
 import type { Database } from '../../../../database/open.ts'
-import { requireTable } from '../../../../http/access/grants.ts'
 import { createSlots } from '../../../operations/throttle/index.ts'
-import { type WritesOnce, withBody } from '../../idempotency/index.ts'
-import type { Caller } from '../access/caller.ts'
-import { requireWritable } from '../access/catalog-access.ts'
-import { collectionErrors } from '../errors.ts'
+import type { WritesOnce } from '../../idempotency/index.ts'
 import { StatementCache } from '../statement-cache.ts'
 import type { BackgroundImports } from './background.ts'
 import type { FindCommitted } from './deferred.ts'
-import type { ImportOptions } from './parameters.ts'
-import type { ImportFormat } from './records.ts'
-import type { ImportResult } from './result.ts'
-import { spoolRows } from './spool.ts'
-import { type WriteTerms, writeRows } from './write.ts'
 
 export interface ImportDeps {
   readonly catalog: LiveCatalog
@@ -46,74 +35,6 @@ export interface Imports extends ImportDeps {
   readonly slots: ReturnType<typeof createSlots>
 }
 
-export interface ImportRequest {
-  readonly collection: string
-  readonly format: ImportFormat
-  readonly options: ImportOptions
-  readonly body: AsyncIterable<Buffer>
-  /** Aborted when the client disconnects. */
-  readonly signal: AbortSignal
-}
-
-/** Imports of this node that receive their body at once; it goes to the disk. */
-const uploadWidth = 16
-/** Imports of this node that work in the database at once, each on a connection beside the pools. */
-const databaseWidth = 2
-
 export function openImports(deps: ImportDeps): Imports {
   return { ...deps, statements: new StatementCache(), slots: createSlots() }
-}
-
-/** Receives the rows of the body; the result has what writes them. */
-export async function receiveImport(imports: Imports, caller: Caller, request: ImportRequest) {
-  const { catalog: live, limits, slots } = imports
-  requireTable(caller.scope, request.collection)
-  // The body can be read once only: there is no second attempt with a newer catalog.
-  await live.refresh()
-  const relation = requireWritable(live.current, request.collection, caller.scope.kind)
-  if (request.options.onConflict !== undefined) requireConflictKey(relation)
-  const spoolLimits = {
-    bytes: limits.maxSizeMb * 1024 * 1024,
-    rows: limits.maxRows,
-    rowSize: limits.rowBytes,
-  }
-  const digest = caller.key && createHash('sha256')
-  const body = digest === undefined ? request.body : digesting(request.body, digest)
-  const spool = await slots.take(
-    'upload',
-    uploadWidth,
-    () => spoolRows(body, relation, request.format, spoolLimits),
-    request.signal,
-  )
-  const key = caller.key && digest && withBody(caller.key, digest.digest('hex'))
-  const rows = { caller: { ...caller, key }, relation, spool }
-  return {
-    rowsRead: spool.rowCount,
-    async write(terms: WriteTerms): Promise<ImportResult> {
-      const write = () => writeRows(imports, rows, terms)
-      const result = await slots.take('database', databaseWidth, write, terms.signal)
-      imports.changes.committed()
-      return result
-    },
-    [Symbol.asyncDispose]: () => spool[Symbol.asyncDispose](),
-  }
-}
-
-/** @throws AppError no_primary_key, invalid_parameter where PostgreSQL cannot meet a conflict with the key */
-function requireConflictKey({ primaryKey, conflictKeys, collection }: Relation): void {
-  if (primaryKey.length === 0) throw collectionErrors.noPrimaryKey()
-  const isKnown = conflictKeys.some(
-    (key) => key.length === primaryKey.length && key.every((column) => primaryKey.includes(column)),
-  )
-  if (isKnown) return
-  throw collectionErrors.invalidParameter(
-    `on_conflict: the primary key of "${collection}" is deferrable or allows no overlaps`,
-  )
-}
-
-async function* digesting(body: AsyncIterable<Buffer>, digest: Hash): AsyncGenerator<Buffer> {
-  for await (const chunk of body) {
-    digest.update(chunk)
-    yield chunk
-  }
 }

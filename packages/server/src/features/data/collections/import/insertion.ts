@@ -1,17 +1,42 @@
 import type { Step } from '../../../../database/caller/caller-steps.ts'
+import type { Relation } from '../../../../database/catalog/model.ts'
 import { isNotCaptured } from '../../../../database/change-log.ts'
 import { type Call, StatementFailed } from '../../../../database/connection/message.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
 import { isJoinRefused, joinCheck, relationSlots } from '../compile/batch.ts'
-import { fill, type SlotValues } from '../statement-cache.ts'
-import { compileInsertRange, leaveOutRows, rangeSlots, rowsOfRange, rowsSlots } from './compile.ts'
-import { findBrokenRows } from './deferred.ts'
+import { fill, type SlotValues, type StatementCache } from '../statement-cache.ts'
+import type { ImportProgress } from './background.ts'
+import {
+  compileInsertRange,
+  type InsertOptions,
+  leaveOutRows,
+  rangeSlots,
+  rowsOfRange,
+  rowsSlots,
+} from './compile.ts'
+import { type FindCommitted, findBrokenRows } from './deferred.ts'
 import { importErrors } from './errors.ts'
 import { describeReason, describeRefusal, isFaultOfRow } from './faults.ts'
 import type { RowFault } from './result.ts'
-import type { RunPlan } from './run.ts'
+import type { RowFaults } from './row-faults.ts'
 import type { Spool } from './spool.ts'
+
+export interface RunPlan {
+  readonly relation: Relation
+  readonly insert: InsertOptions
+  /** Steps that hand on what an insert has changed; none without a listener. */
+  readonly capture: readonly Step[]
+  readonly faults: RowFaults
+  /** True if the rows that are not at fault are to be written. */
+  readonly isPartial: boolean
+  /** Rows that the database may refuse in the mode `partial`. */
+  readonly maxRefused: number
+  readonly statements: StatementCache
+  readonly findCommitted: FindCommitted
+  /** Watcher of the import. */
+  readonly progress?: Pick<ImportProgress, 'wrote' | 'restart'> | undefined
+}
 
 /**
  * Rows that the database refuses before an import that keeps nothing ends. Each is a statement of its own: of a file of

@@ -1,30 +1,8 @@
-import type { Step } from '../../../../database/caller/caller-steps.ts'
-import type { Relation } from '../../../../database/catalog/model.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
-import type { StatementCache } from '../statement-cache.ts'
-import type { ImportProgress } from './background.ts'
-import { analyzeStaging, copyCommand, countUpdated, createStaging, type InsertOptions } from './compile.ts'
-import type { FindCommitted } from './deferred.ts'
-import { Insertion } from './insertion.ts'
-import type { RowFaults } from './row-faults.ts'
+import { analyzeStaging, copyCommand, countUpdated, createStaging } from './compile.ts'
+import { Insertion, type RunPlan } from './insertion.ts'
 import type { Spool } from './spool.ts'
-
-export interface RunPlan {
-  readonly relation: Relation
-  readonly insert: InsertOptions
-  /** Steps that hand on what an insert has changed; none without a listener. */
-  readonly capture: readonly Step[]
-  readonly faults: RowFaults
-  /** True if the rows that are not at fault are to be written. */
-  readonly isPartial: boolean
-  /** Rows that the database may refuse in the mode `partial`. */
-  readonly maxRefused: number
-  readonly statements: StatementCache
-  readonly findCommitted: FindCommitted
-  /** Watcher of the import. */
-  readonly progress?: Pick<ImportProgress, 'wrote' | 'restart'> | undefined
-}
 
 export interface RunCounts {
   readonly inserted: number
