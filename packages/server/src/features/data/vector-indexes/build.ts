@@ -55,7 +55,7 @@ export function createIndexBuilder({
   /** What a build that failed or died has left: an index that costs every write and serves no read. */
   async function dropInvalid({ relation, name }: VectorIndexDefinition): Promise<void> {
     const found = await queries.findVectorIndex(system, relation.schema, name)
-    if (found?.is_valid === false && found.table === relation.name) await drop(relation.schema, name)
+    if (found?.valid === false && found.table === relation.name) await drop(relation.schema, name)
   }
 
   async function create(definition: VectorIndexDefinition): Promise<void> {

@@ -1,5 +1,7 @@
 import type { Catalog, Relation } from '../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
+import { checkedByHandler, component, requiredByHandler } from '../../../http/schemas.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 import {
   type DistanceMetric,
   findVectorColumn,
@@ -8,37 +10,47 @@ import {
 } from '../collections/index.ts'
 import { vectorIndexErrors } from './errors.ts'
 
-/** What an administrator asks for. */
-export interface CreateVectorIndex {
-  readonly table?: string | undefined
-  readonly column?: string | undefined
-  readonly method?: string | undefined
-  readonly metric?: string | undefined
-  readonly schema?: string | undefined
-  readonly index_name?: string | undefined
-  readonly lists?: number | undefined
-  readonly m?: number | undefined
-  readonly ef_construction?: number | undefined
-}
-
-/** An index that can be built. */
-export interface VectorIndexDefinition {
-  readonly name: string
-  readonly relation: Relation
-  readonly column: VectorColumn
-  readonly method: 'hnsw' | 'ivfflat'
-  readonly metric: DistanceMetric
-  /** Storage parameters of pgvector. */
-  readonly options: readonly (readonly [name: string, value: number])[]
-}
-
-const required = ['table', 'column', 'method', 'metric'] as const
+export const methods = ['hnsw', 'ivfflat'] as const
+export const metrics = ['cosine', 'l2', 'inner_product'] as const
 
 /** Parameters of each method, with their limits. */
 const parameters = {
   hnsw: { m: [2, 100], ef_construction: [4, 1000] },
   ivfflat: { lists: [1, 32_768] },
 } as const
+
+const required = ['table', 'column', 'method', 'metric'] as const
+
+const parameter = ([minimum, maximum]: readonly [number, number], description: string) =>
+  Type.Optional(checkedByHandler({ type: 'integer', minimum, maximum }, Type.Number({ description })))
+
+/** Vector index to build. The handler checks it, for messages that name what the method takes. */
+export const CreateVectorIndex = component(
+  'CreateVectorIndex',
+  Type.Object({
+    table: requiredByHandler(Type.String()),
+    column: requiredByHandler(Type.String()),
+    method: requiredByHandler(checkedByHandler({ enum: methods }, Type.String())),
+    metric: requiredByHandler(checkedByHandler({ enum: metrics }, Type.String())),
+    schema: Type.Optional(Type.String({ description: 'public unless given.' })),
+    index_name: Type.Optional(Type.String({ description: 'idx_<table>_<column>_<method> unless given.' })),
+    lists: parameter(parameters.ivfflat.lists, 'ivfflat: number of lists.'),
+    m: parameter(parameters.hnsw.m, 'hnsw: links of each row.'),
+    ef_construction: parameter(parameters.hnsw.ef_construction, 'hnsw: candidates while building.'),
+  }),
+)
+type CreateVectorIndex = Static<typeof CreateVectorIndex>
+
+/** Index that can be built. */
+export interface VectorIndexDefinition {
+  readonly name: string
+  readonly relation: Relation
+  readonly column: VectorColumn
+  readonly method: (typeof methods)[number]
+  readonly metric: DistanceMetric
+  /** Storage parameters of pgvector. */
+  readonly options: readonly (readonly [name: string, value: number])[]
+}
 
 const allParameters = ['lists', 'm', 'ef_construction'] as const
 

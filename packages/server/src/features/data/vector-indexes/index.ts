@@ -1,10 +1,9 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Database } from '../../../database/open.ts'
 import type { Feature } from '../../../feature.ts'
-import { createCatalogAccess } from '../collections/index.ts'
+import { addOperations } from '../../../http/operation.ts'
 import { createIndexBuilder } from './build.ts'
-import { vectorIndexRoutes } from './routes.ts'
-import { createVectorIndexService } from './service.ts'
+import { vectorIndexOperations } from './operations.ts'
 
 export { vectorIndexErrorTable } from './errors.ts'
 
@@ -16,15 +15,10 @@ export interface VectorIndexDeps {
 /** Indexes of pgvector: which there are, building and dropping them. */
 export function vectorIndexes({ database, catalog }: VectorIndexDeps): Feature {
   const builder = createIndexBuilder(database)
-  const service = createVectorIndexService({
-    database: database.system,
-    catalog,
-    withCatalog: createCatalogAccess(catalog),
-    builder,
-  })
+  const context = { database: database.system, catalog, builder }
   return {
     name: 'vector-indexes',
-    routes: (app) => vectorIndexRoutes(app, service),
+    routes: (app) => addOperations(app, context, vectorIndexOperations),
     stop: () => builder.stop(),
   }
 }

@@ -3,26 +3,27 @@ import { naturally } from '../../../database/natural-order.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
-export interface VectorIndexRow {
+/** Index of pgvector as the catalog has it. */
+export interface StoredVectorIndex {
   readonly name: string
   readonly schema: string
   readonly table: string
-  readonly method: string
+  readonly method: 'hnsw' | 'ivfflat'
   readonly column: string | null
   /** `vector_cosine_ops` */
-  readonly operator_class: string
+  readonly operatorClass: string
   /** Null while the table is locked. */
   readonly definition: string | null
   /** False while it is built, and for what a crash left of a build. */
-  readonly is_valid: boolean
-  readonly size_bytes: string
+  readonly valid: boolean
+  readonly sizeBytes: number
 }
 
 const vectorIndexes = sql`
   select x.relname as name, n.nspname as schema, c.relname as table, m.amname as method, a.attname as column,
-    o.opcname as operator_class,
+    o.opcname as "operatorClass",
     ${unlessLocked(sql`i.indrelid`, sql`pg_get_indexdef(i.indexrelid)`)} as definition,
-    i.indisvalid as is_valid, pg_relation_size(i.indexrelid)::text as size_bytes
+    i.indisvalid as valid, pg_relation_size(i.indexrelid)::float8 as "sizeBytes"
   from pg_index i
   join pg_class x on x.oid = i.indexrelid
   join pg_am m on m.oid = x.relam and m.amname in ('hnsw', 'ivfflat')
@@ -34,8 +35,8 @@ const vectorIndexes = sql`
 export async function listVectorIndexes(
   database: Queryable,
   schemas: readonly string[],
-): Promise<VectorIndexRow[]> {
-  return await database.many<VectorIndexRow & Record<string, unknown>>(sql`
+): Promise<StoredVectorIndex[]> {
+  return await database.many<StoredVectorIndex>(sql`
     ${vectorIndexes} where n.nspname = any (${schemas})
     order by ${naturally(sql`n.nspname`)}, ${naturally(sql`c.relname`)}, ${naturally(sql`x.relname`)}`)
 }
@@ -44,12 +45,12 @@ export async function findVectorIndex(
   database: Queryable,
   schema: string,
   name: string,
-): Promise<VectorIndexRow | undefined> {
-  return await database.maybeOne<VectorIndexRow & Record<string, unknown>>(sql`
+): Promise<StoredVectorIndex | undefined> {
+  return await database.maybeOne<StoredVectorIndex>(sql`
     ${vectorIndexes} where n.nspname = ${schema} and x.relname = ${name}`)
 }
 
-/** Whether anything in the schema has the name: tables and indexes share theirs. */
+/** Returns whether anything in the schema has the name: tables and indexes share theirs. */
 export async function isNameTaken(database: Queryable, schema: string, name: string): Promise<boolean> {
   const { is_taken } = await database.one<{ is_taken: boolean }>(sql`
     select exists (

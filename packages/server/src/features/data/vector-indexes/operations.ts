@@ -1,0 +1,119 @@
+import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
+import type { SystemDatabase } from '../../../database/system-database.ts'
+import { created, noContent, ok, operation } from '../../../http/operation.ts'
+import { component, nullable } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import { recordAudit } from '../../operations/audit/index.ts'
+import { createCatalogAccess } from '../collections/index.ts'
+import type { IndexBuilder } from './build.ts'
+import { CreateVectorIndex, methods, metricOf, metrics, planVectorIndex } from './definition.ts'
+import { vectorIndexErrors } from './errors.ts'
+import { findVectorIndex, listVectorIndexes } from './queries.ts'
+
+export interface VectorIndexContext {
+  readonly database: SystemDatabase
+  readonly catalog: LiveCatalog
+  readonly builder: IndexBuilder
+}
+
+/** Part of every description below. */
+const common = { guard: 'admin', permission: 'owner', tag: 'vector indexes' } as const
+const path = '/api/admin/vector/indexes'
+
+/** Index of pgvector. */
+const VectorIndex = component(
+  'VectorIndex',
+  Type.Object({
+    name: Type.String(),
+    schema: Type.String(),
+    table: Type.String(),
+    method: Type.Enum(methods),
+    definition: Type.String({ description: 'SQL.' }),
+    column: nullable(Type.String(), { description: 'null of an index over an expression.' }),
+    metric: nullable(Type.Enum(metrics), {
+      description: 'null of an index that the distances of the API do not use.',
+    }),
+    valid: Type.Boolean({ description: 'Whether it is built.' }),
+    sizeBytes: Type.Integer(),
+  }),
+)
+
+const list = operation({
+  ...common,
+  id: 'vectorIndexes.list',
+  method: 'GET',
+  path,
+  summary: 'List vector indexes',
+  success: ok(Type.Object({ indexes: Type.Array(VectorIndex) })),
+  async handle({ database, catalog }: VectorIndexContext) {
+    const found = await listVectorIndexes(database, catalog.current.schemas)
+    return {
+      indexes: found.map(({ operatorClass, definition, ...index }) => ({
+        ...index,
+        definition: definition ?? '',
+        metric: metricOf(operatorClass) ?? null,
+      })),
+    }
+  },
+})
+
+const create = operation({
+  ...common,
+  id: 'vectorIndexes.create',
+  method: 'POST',
+  path,
+  summary: 'Build a vector index',
+  description:
+    'Readers and writers of the table are not blocked. Answers when it is built, and continues when the client disconnects. One at a time.',
+  body: CreateVectorIndex,
+  success: created(
+    component(
+      'CreatedVectorIndex',
+      Type.Object({
+        index_name: Type.String(),
+        method: Type.Enum(methods),
+        metric: Type.Enum(metrics),
+        table: Type.String(),
+        column: Type.String(),
+      }),
+    ),
+  ),
+  async handle({ database, catalog, builder }: VectorIndexContext, { body, origin }) {
+    const definition = await createCatalogAccess(catalog)(async (current) => planVectorIndex(current, body))
+    await builder.build(definition)
+    const { name: target, relation, column, method, metric } = definition
+    const detail = { method, metric, table: relation.name, column: column.name }
+    await recordAudit(database, { actor: 'admin', action: 'vector_indexes.create', target, detail, origin })
+    return { index_name: target, ...detail }
+  },
+})
+
+const remove = operation({
+  ...common,
+  id: 'vectorIndexes.delete',
+  method: 'DELETE',
+  path: `${path}/:name`,
+  summary: 'Delete a vector index',
+  params: Type.Object({ name: Type.String() }),
+  query: Type.Object({
+    schema: Type.Optional(Type.String({ description: 'public unless given.' })),
+  }),
+  success: noContent,
+  async handle({ database, catalog, builder }: VectorIndexContext, { params, query, origin }) {
+    const { schema = 'public' } = query
+    const isExposed = catalog.current.schemas.includes(schema)
+    const found = isExposed ? await findVectorIndex(database, schema, params.name) : undefined
+    if (found === undefined) throw vectorIndexErrors.vectorIndexNotFound(params.name)
+    await builder.drop(schema, params.name)
+    await recordAudit(database, {
+      actor: 'admin',
+      action: 'vector_indexes.delete',
+      target: params.name,
+      detail: { schema, table: found.table },
+      origin,
+    })
+  },
+})
+
+/** Administration of vector indexes. */
+export const vectorIndexOperations = [list, create, remove]
