@@ -2,7 +2,7 @@ import type { Catalog, Relation } from '../../database/catalog/model.ts'
 import { type ChangeLog, silentChangeLog } from '../../database/change-log.ts'
 import type { UserDatabase } from '../../database/user-database.ts'
 import type { Platform } from '../../platform.ts'
-import { type AdvisorServiceDeps, advisors } from './advisors/index.ts'
+import { type AdvisorContext, advisors } from './advisors/index.ts'
 import {
   type Collections,
   collections,
@@ -25,7 +25,7 @@ import { createViewAs } from './view-as/index.ts'
 
 type RehearsedDatabase = Pick<UserDatabase, 'run' | 'begin'>
 
-export interface DataPorts extends Pick<AdvisorServiceDeps, 'listCaptured'> {
+export interface DataPorts extends Pick<AdvisorContext, 'listCaptured'> {
   readonly changes: ChangeLog
   readonly embedders: Embedders
   /** Callers whose access is explained; undefined without auth. */

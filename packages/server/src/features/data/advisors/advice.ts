@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { renderConstants, type Sql } from '../../../database/sql.ts'
+import { type Answered, component, nullable, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 
 export const severities = ['error', 'warning', 'info'] as const
 /** `error`: data may be open to whom it is not meant for; `warning`: slow, or soon a fault; `info`: worth a look. */
@@ -31,29 +33,33 @@ export interface Finding {
   readonly command?: string
 }
 
-export interface Dismissal {
-  readonly reason: string | null
-  readonly by: string
-  readonly at: string
-  /** Null: for good. */
-  readonly until: string | null
-}
-
-/** A finding as administrators see it. */
-export interface Advice {
-  readonly id: string
-  readonly rule: string
-  readonly group: AdviceGroup
-  readonly severity: Severity
-  readonly title: string
-  readonly object: string
-  readonly detail: string | null
-  readonly explanation: string
-  readonly statement: string | null
-  readonly command: string | null
-  readonly docs: string
-  readonly dismissal: Dismissal | null
-}
+/** Finding as administrators see it. */
+export const Advice = component(
+  'Advice',
+  Type.Object({
+    id: Type.String({ description: 'Of the rule and its object; the same on every node.' }),
+    rule: Type.String(),
+    group: Type.Enum(groups),
+    severity: Type.Enum(severities),
+    title: Type.String(),
+    object: Type.String(),
+    detail: nullable(Type.String()),
+    explanation: Type.String(),
+    statement: nullable(Type.String(), { description: 'SQL that resolves the advice.' }),
+    command: nullable(Type.String(), { description: 'A command instead.' }),
+    docs: Type.String({ description: 'A page that the server serves.' }),
+    dismissal: nullable(
+      Type.Object({
+        reason: nullable(Type.String()),
+        by: Type.String(),
+        at: timestamp,
+        until: nullable(timestamp, { description: 'null: for good.' }),
+      }),
+    ),
+  }),
+)
+export type Advice = Answered<typeof Advice>
+export type Dismissal = NonNullable<Advice['dismissal']>
 
 /** The same for the same rule and object, on every node and after a restart. */
 export function adviceId({ rule, object }: Pick<Finding, 'rule' | 'object'>): string {

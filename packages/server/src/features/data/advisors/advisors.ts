@@ -2,8 +2,8 @@ import type { Catalog } from '../../../database/catalog/model.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { IndexStatus } from '../search/index.ts'
 import { findAccess } from './access-rules.ts'
-import { type Advice, adviceId, type Finding, type Rule, severities } from './advice.ts'
-import { type DismissalRow, listDismissals } from './dismissals.ts'
+import { type Advice, adviceId, type Dismissal, type Finding, type Rule, severities } from './advice.ts'
+import { listDismissals } from './dismissals.ts'
 import { type Captured, findUncaptured } from './event-rules.ts'
 import { findHealth } from './health-rules.ts'
 import { findIndexes } from './index-rules.ts'
@@ -38,9 +38,11 @@ export async function listAdvice(deps: AdvisorDeps): Promise<Advice[]> {
     ...(await listSearches()).flatMap(adviseSearch),
     ...findUncaptured(await listCaptured()),
   ]
-  const dismissals = new Map((await listDismissals(database)).map((row) => [row.advice_id, row]))
+  const dismissals = new Map(
+    (await listDismissals(database)).map(({ adviceId, ...dismissal }) => [adviceId, dismissal]),
+  )
   return found
-    .map((finding) => showAdvice(finding, dismissals.get(adviceId(finding))))
+    .map((finding) => toAdvice(finding, dismissals.get(adviceId(finding))))
     .sort(
       (one, other) =>
         severities.indexOf(one.severity) - severities.indexOf(other.severity) ||
@@ -59,7 +61,7 @@ function compare(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1
 }
 
-function showAdvice(finding: Finding, dismissal: DismissalRow | undefined): Advice {
+function toAdvice(finding: Finding, dismissal: Dismissal | null = null): Advice {
   const { rule, severity, object, detail = null, statement = null, command = null } = finding
   return {
     id: adviceId(finding),
@@ -73,15 +75,6 @@ function showAdvice(finding: Finding, dismissal: DismissalRow | undefined): Advi
     statement,
     command,
     docs: `/api/docs/guides/advisors#${rule.name}`,
-    dismissal: dismissal === undefined ? null : showDismissal(dismissal),
-  }
-}
-
-export function showDismissal(row: DismissalRow) {
-  return {
-    reason: row.reason,
-    by: row.dismissed_by,
-    at: row.dismissed_at.toISOString(),
-    until: row.dismissed_until?.toISOString() ?? null,
+    dismissal,
   }
 }

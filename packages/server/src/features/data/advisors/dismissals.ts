@@ -1,20 +1,17 @@
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { Dismissal } from './advice.ts'
 
-export interface DismissalRow extends Record<string, unknown> {
-  readonly advice_id: string
-  readonly reason: string | null
-  readonly dismissed_by: string
-  readonly dismissed_at: Date
-  readonly dismissed_until: Date | null
+export interface StoredDismissal extends Dismissal {
+  readonly adviceId: string
 }
 
-const columns = sql`advice_id, reason, dismissed_by, dismissed_at, dismissed_until`
+const columns = sql`reason, dismissed_by as by, dismissed_at as at, dismissed_until as until`
 
-/** Those that hold now. */
-export async function listDismissals(database: Queryable): Promise<readonly DismissalRow[]> {
-  return await database.many<DismissalRow>(sql`
-    select ${columns} from basalt.advice_dismissals where dismissed_until is null or dismissed_until > now()`)
+/** Lists the dismissals in force. */
+export async function listDismissals(database: Queryable): Promise<readonly StoredDismissal[]> {
+  return await database.many<StoredDismissal>(sql`
+    select advice_id as "adviceId", ${columns} from basalt.advice_dismissals where dismissed_until is null or dismissed_until > now()`)
 }
 
 export interface NewDismissal {
@@ -25,12 +22,12 @@ export interface NewDismissal {
   readonly until: Date | null
 }
 
-/** The latest one holds. */
+/** Stores a dismissal in place of an earlier one. */
 export async function putDismissal(
   database: Queryable,
   { adviceId, rule, object, reason, until }: NewDismissal,
-): Promise<DismissalRow> {
-  return await database.one<DismissalRow>(sql`
+): Promise<Dismissal> {
+  return await database.one<Dismissal>(sql`
     insert into basalt.advice_dismissals (advice_id, rule, object, reason, dismissed_by, dismissed_until)
     values (${adviceId}, ${rule}, ${object}, ${reason}, 'admin', ${until}::timestamptz)
     on conflict (advice_id) do update set reason = excluded.reason, dismissed_by = excluded.dismissed_by,

@@ -1,13 +1,13 @@
 import type { Feature } from '../../../feature.ts'
-import { advisorRoutes } from './routes.ts'
-import { type AdvisorServiceDeps, createAdvisorService } from './service.ts'
+import { addOperations } from '../../../http/operation.ts'
+import { type AdvisorContext, advisorOperations } from './operations.ts'
 
 export type { Advice } from './advice.ts'
 export { listAdvice } from './advisors.ts'
 export { advisorErrorTable } from './errors.ts'
-export type { AdvisorServiceDeps } from './service.ts'
+export type { AdvisorContext } from './operations.ts'
 
-/** Says what of the database is open, slow or unhealthy, with the statement that mends it. */
-export function advisors(deps: AdvisorServiceDeps): Feature {
-  return { name: 'advisors', routes: (app) => advisorRoutes(app, createAdvisorService(deps)) }
+/** Advises on access, indexes and health of the database, with the statement that resolves each finding. */
+export function advisors(context: AdvisorContext): Feature {
+  return { name: 'advisors', routes: (app) => addOperations(app, context, advisorOperations) }
 }
