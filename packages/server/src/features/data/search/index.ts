@@ -2,20 +2,21 @@ import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Database } from '../../../database/open.ts'
 import type { Feature } from '../../../feature.ts'
+import { addOperations } from '../../../http/operation.ts'
 import type { JobQueue } from '../../../job-queue.ts'
 import type { StoredDefinitions } from './definitions.ts'
 import { indexJob } from './index-job.ts'
 import { createIndexer } from './indexer.ts'
 import { createIndexing } from './indexing.ts'
+import { searchOperations } from './operations.ts'
 import { followRenames } from './renames.ts'
-import { searchRoutes } from './routes.ts'
 import { SearchedCollections } from './searched-collections.ts'
-import { createSearchService } from './service.ts'
 
 export { resolveConfig, StoredDefinitions } from './definitions.ts'
 export { searchErrorTable } from './errors.ts'
 export { createIndexer, type IndexChanges } from './indexer.ts'
-export { createIndexing, type Indexing, type IndexStatus } from './indexing.ts'
+export { createIndexing, type Indexing } from './indexing.ts'
+export type { IndexStatus } from './status.ts'
 
 export interface SearchDeps {
   readonly database: Database
@@ -25,7 +26,7 @@ export interface SearchDeps {
   readonly log: Logger
 }
 
-/** How collections are searched: settings, synonyms, indexes. */
+/** Settings, synonyms and indexes of searches. */
 export function search({ database, catalog, queue, definitions, log }: SearchDeps): Feature {
   const { system, mode } = database
   const indexer = createIndexer(database)
@@ -40,17 +41,17 @@ export function search({ database, catalog, queue, definitions, log }: SearchDep
   })
   definitions.onSearch((relation) => searched.note(relation))
   catalog.onChange(followRenames({ database: system, queue, definitions, log }))
-  const service = createSearchService({
+  const context = {
     catalog,
     database: system,
     queue,
     definitions,
     indexing,
     missed: searched.missed,
-  })
+  }
   return {
     name: 'search',
-    routes: (app) => searchRoutes(app, service),
+    routes: (app) => addOperations(app, context, searchOperations),
     start: () => definitions.start(),
     stop: () => indexer.stop(),
   }

@@ -6,31 +6,8 @@ import { toSettings } from './definitions.ts'
 import { type IndexRow, listIndexes } from './index-queries.ts'
 import type { IndexChanges, Indexer } from './indexer.ts'
 import * as queries from './queries.ts'
+import type { IndexStatus } from './status.ts'
 import { requireIndexable, wantedIndexes } from './wanted-indexes.ts'
-
-/** The search indexes of one collection. */
-export interface IndexStatus {
-  readonly collection: string
-  /** Null: not decided. */
-  readonly isEnabled: boolean | null
-  /** Whether the searches of callers have an index. */
-  readonly isIndexed: boolean
-  readonly indexes: readonly {
-    readonly name: string
-    readonly kind: 'words' | 'trigrams'
-    readonly state: 'valid' | 'building' | 'invalid'
-    readonly sizeBytes: number
-    /** From 0 to 1 while it is built. */
-    readonly progress: number | null
-  }[]
-  readonly lastBuild: {
-    readonly at: string
-    readonly durationMs: number | null
-    readonly error: string | null
-  } | null
-  /** What would help; null where nothing is to be done. */
-  readonly advice: string | null
-}
 
 export interface IndexingDeps {
   readonly database: SystemDatabase
@@ -95,7 +72,7 @@ export function createIndexing({ database, indexer, config }: IndexingDeps) {
         const own = indexes.filter((each) => isOf(relation, each))
         if (row === undefined && own.length === 0 && !named.has(relation.collection)) return []
         const wanted = wantedIndexes(catalog, relation, toSettings(row), config())
-        return [showStatus(relation, row, own, wanted)]
+        return [describeIndexes(relation, row, own, wanted)]
       })
       return sortNaturally(statuses, ({ collection }) => collection)
     },
@@ -104,7 +81,7 @@ export function createIndexing({ database, indexer, config }: IndexingDeps) {
 
 export type Indexing = ReturnType<typeof createIndexing>
 
-function showStatus(
+function describeIndexes(
   relation: Relation,
   row: queries.SearchRow | undefined,
   own: readonly IndexRow[],
@@ -127,9 +104,7 @@ function showStatus(
       progress,
     })),
     lastBuild:
-      row?.built_at == null
-        ? null
-        : { at: row.built_at.toISOString(), durationMs: row.build_ms, error: row.build_error },
+      row?.built_at == null ? null : { at: row.built_at, durationMs: row.build_ms, error: row.build_error },
     advice: isWorthwhile ? adviceFor(collection) : null,
   }
 }

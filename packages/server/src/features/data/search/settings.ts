@@ -1,24 +1,63 @@
 import type { Relation } from '../../../database/catalog/model.ts'
-import { isSearchable, type SearchSettings, type SearchWeight } from '../collections/index.ts'
+import { checkedByHandler, component, requiredByHandler } from '../../../http/schemas.ts'
+import { type Static, Type } from '../../../lib/type.ts'
+import {
+  isSearchable,
+  type SearchWeight,
+  type SearchSettings as StoredSettings,
+} from '../collections/index.ts'
 import { searchErrors } from './errors.ts'
 
-/** What `PUT …/search-settings` was sent. */
-export interface GivenSettings {
-  readonly attributes?: readonly { readonly column?: string; readonly weight?: string }[] | undefined
-  readonly customRanking?: readonly { readonly column?: string; readonly order?: string }[] | undefined
-}
+const weights = ['high', 'medium', 'low', 'lowest'] as const satisfies readonly SearchWeight[]
+const orders = ['asc', 'desc'] as const
 
-type Attributes = SearchSettings['attributes']
-type CustomRanking = SearchSettings['customRanking']
+/** Weights and ranking of a search. */
+export const SearchSettings = component(
+  'SearchSettings',
+  Type.Object({
+    attributes: Type.Array(Type.Object({ column: Type.String(), weight: Type.Enum(weights) })),
+    customRanking: Type.Array(Type.Object({ column: Type.String(), order: Type.Enum(orders) })),
+  }),
+)
+
+const column = requiredByHandler(Type.String())
+
+/** Weights and ranking to store. The handler checks them, for messages that name columns. */
+export const SearchSettingsInput = component(
+  'SearchSettingsInput',
+  Type.Object({
+    attributes: Type.Optional(
+      Type.Array(
+        Type.Object({
+          column,
+          weight: requiredByHandler(checkedByHandler({ enum: weights }, Type.String())),
+        }),
+        { description: 'At most 32. Text columns that are not named weigh least.' },
+      ),
+    ),
+    customRanking: Type.Optional(
+      Type.Array(
+        Type.Object({
+          column,
+          order: requiredByHandler(checkedByHandler({ enum: orders }, Type.String())),
+        }),
+        { description: 'At most 32 columns that sort records of the same rank.' },
+      ),
+    ),
+  }),
+)
+type SearchSettingsInput = Static<typeof SearchSettingsInput>
+
+type Attributes = StoredSettings['attributes']
+type CustomRanking = StoredSettings['customRanking']
 
 const mostColumns = 32
-const weights: readonly string[] = ['high', 'medium', 'low', 'lowest'] satisfies SearchWeight[]
 
 /** @throws AppError invalid_search_settings */
 export function readSettings(
   relation: Relation,
-  { attributes = [], customRanking = [] }: GivenSettings,
-): Pick<SearchSettings, 'attributes' | 'customRanking'> {
+  { attributes = [], customRanking = [] }: SearchSettingsInput,
+): Pick<StoredSettings, 'attributes' | 'customRanking'> {
   return {
     attributes: readAttributes(relation, attributes),
     customRanking: readCustomRanking(relation, customRanking),
@@ -27,7 +66,7 @@ export function readSettings(
 
 function readAttributes(
   { column: columns, collection }: Relation,
-  given: NonNullable<GivenSettings['attributes']>,
+  given: NonNullable<SearchSettingsInput['attributes']>,
 ): Attributes {
   if (given.length > mostColumns)
     throw invalid(`search settings may include at most ${mostColumns} attributes`)
@@ -49,7 +88,7 @@ function readAttributes(
 
 function readCustomRanking(
   { column: columns, collection }: Relation,
-  given: NonNullable<GivenSettings['customRanking']>,
+  given: NonNullable<SearchSettingsInput['customRanking']>,
 ): CustomRanking {
   if (given.length > mostColumns) {
     throw invalid(`search settings may include at most ${mostColumns} custom ranking columns`)
@@ -75,7 +114,7 @@ function readCustomRanking(
 }
 
 function isWeight(text: string): text is SearchWeight {
-  return weights.includes(text)
+  return (weights as readonly string[]).includes(text)
 }
 
 function invalid(problem: string): Error {

@@ -1,10 +1,25 @@
+import { component, requiredByHandler } from '../../../http/schemas.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 import type { SearchSettings } from '../collections/index.ts'
 import { searchErrors } from './errors.ts'
 
-/** What `PUT …/synonyms` was sent. */
-export interface GivenSynonyms {
-  readonly groups?: readonly { readonly terms?: readonly string[] }[] | undefined
-}
+/** Groups of words that searches take for one another. */
+export const SearchSynonyms = component(
+  'SearchSynonyms',
+  Type.Object({ groups: Type.Array(Type.Object({ terms: Type.Array(Type.String()) })) }),
+)
+
+/** Synonyms to store. The handler checks them, for messages that name terms. */
+export const SearchSynonymsInput = component(
+  'SearchSynonymsInput',
+  Type.Object({
+    groups: requiredByHandler(
+      Type.Array(Type.Object({ terms: requiredByHandler(Type.Array(Type.String())) }), {
+        description: 'Empty removes all. Groups of 2 to 8 terms, each of at most 128 characters.',
+      }),
+    ),
+  }),
+)
 
 /** Every search rewrites its query by all groups of the collection: a few milliseconds for this many. */
 const mostGroups = 256
@@ -16,7 +31,7 @@ const mostCharacters = 128
  *
  * @throws AppError invalid_synonyms
  */
-export function readSynonyms({ groups }: GivenSynonyms): SearchSettings['synonyms'] {
+export function readSynonyms({ groups }: Static<typeof SearchSynonymsInput>): SearchSettings['synonyms'] {
   if (groups === undefined) throw invalid('groups is required')
   if (groups.length > mostGroups) throw invalid(`synonyms may include at most ${mostGroups} groups`)
   const known = new Set<string>()
