@@ -343,8 +343,7 @@ export type Advice = {
   /** Of the rule and its object; the same on every node. */
   readonly id: string
   readonly rule: string
-  /** access, indexes, health */
-  readonly group: string
+  readonly group: 'access' | 'indexes' | 'health'
   readonly severity: 'error' | 'warning' | 'info'
   readonly title: string
   readonly object: string
@@ -366,9 +365,8 @@ export type Advice = {
 }
 
 export type AdvisorsDismissInput = {
-  /** At most 500 characters. */
   readonly reason?: string | null | undefined
-  /** RFC 3339; for good unless given. */
+  /** RFC 3339, in the future; for good unless given. */
   readonly until?: string | null | undefined
 }
 
@@ -858,10 +856,35 @@ export type CollectionsSearchFacetResult = {
   readonly exhaustiveFacetsCount: boolean
 }
 
+export type CreateVectorIndex = {
+  readonly table: string
+  readonly column: string
+  readonly method: 'hnsw' | 'ivfflat'
+  readonly metric: 'cosine' | 'l2' | 'inner_product'
+  /** public unless given. */
+  readonly schema?: string | undefined
+  /** idx_<table>_<column>_<method> unless given. */
+  readonly index_name?: string | undefined
+  /** ivfflat: number of lists. */
+  readonly lists?: number | undefined
+  /** hnsw: links of each row. */
+  readonly m?: number | undefined
+  /** hnsw: candidates while building. */
+  readonly ef_construction?: number | undefined
+}
+
 export type CreatedApiKey = {
   /** To present as bearer token; shown this once. */
   readonly key: string
   readonly apiKey: ApiKey
+}
+
+export type CreatedVectorIndex = {
+  readonly index_name: string
+  readonly method: 'hnsw' | 'ivfflat'
+  readonly metric: 'cosine' | 'l2' | 'inner_product'
+  readonly table: string
+  readonly column: string
 }
 
 export type CustomMailTemplate = MailTemplate & {
@@ -1442,6 +1465,20 @@ export type ListedEvent = {
     readonly failed: number
     readonly pending: number
   }
+}
+
+export type ListedSql = {
+  readonly id: string
+  /** Folders are the parts before its slashes. */
+  readonly name: string
+  readonly query: string
+  readonly version: number
+  readonly createdAt: string
+  readonly updatedAt: string
+  /** Characters of the whole query. */
+  readonly queryLength: number
+  /** Whether the query by its id is longer than here; of a run, or its error. */
+  readonly isCut: boolean
 }
 
 export type LogEntry = {
@@ -2409,9 +2446,7 @@ export type SavedSql = {
   readonly name: string
   readonly query: string
   readonly version: number
-  /** RFC 3339, UTC. */
   readonly createdAt: string
-  /** RFC 3339, UTC. */
   readonly updatedAt: string
 }
 
@@ -2517,7 +2552,6 @@ export type SearchChange = {
   readonly isIndexed: boolean
   readonly indexes: ReadonlyArray<SearchIndex>
   readonly lastBuild: {
-    /** RFC 3339, UTC. */
     readonly at: string
     readonly durationMs: number | null
     readonly error: string | null
@@ -2530,7 +2564,7 @@ export type SearchChange = {
   readonly durationMs: number
 }
 
-export type SearchDescribeResult = {
+export type SearchDescription = {
   readonly collection: string
   /** What was asked for last; null: nothing yet. */
   readonly isEnabled: boolean | null
@@ -2538,7 +2572,6 @@ export type SearchDescribeResult = {
   readonly isIndexed: boolean
   readonly indexes: ReadonlyArray<SearchIndex>
   readonly lastBuild: {
-    /** RFC 3339, UTC. */
     readonly at: string
     readonly durationMs: number | null
     readonly error: string | null
@@ -2568,54 +2601,33 @@ export type SearchDescribeResult = {
 
 export type SearchIndex = {
   readonly name: string
-  /** `words`, or `trigrams` for fuzzy searches. */
-  readonly kind: string
-  /** `valid`, `building`, or `invalid` after a build was cut off. */
-  readonly state: string
+  /** `trigrams` serves fuzzy searches. */
+  readonly kind: 'words' | 'trigrams'
+  /** `invalid` after a build was cut off. */
+  readonly state: 'valid' | 'building' | 'invalid'
   readonly sizeBytes: number
   /** From 0 to 1 while it is built. */
   readonly progress: number | null
 }
 
+export type SearchIndexStatus = {
+  readonly collection: string
+  /** What was asked for last; null: nothing yet. */
+  readonly isEnabled: boolean | null
+  /** Whether every search has an index. */
+  readonly isIndexed: boolean
+  readonly indexes: ReadonlyArray<SearchIndex>
+  readonly lastBuild: {
+    readonly at: string
+    readonly durationMs: number | null
+    readonly error: string | null
+  } | null
+  /** The command that would help. */
+  readonly advice: string | null
+}
+
 export type SearchListResult = {
-  readonly items: ReadonlyArray<{
-    readonly collection: string
-    /** What was asked for last; null: nothing yet. */
-    readonly isEnabled: boolean | null
-    /** Whether every search has an index. */
-    readonly isIndexed: boolean
-    readonly indexes: ReadonlyArray<SearchIndex>
-    readonly lastBuild: {
-      /** RFC 3339, UTC. */
-      readonly at: string
-      readonly durationMs: number | null
-      readonly error: string | null
-    } | null
-    /** The command that would help. */
-    readonly advice: string | null
-  }>
-}
-
-export type SearchReplaceSettingsInput = {
-  /** At most 32. Text columns that are not named weigh least. */
-  readonly attributes?: ReadonlyArray<{
-    readonly column?: string | undefined
-    /** `high`, `medium`, `low` or `lowest`. */
-    readonly weight?: string | undefined
-  }> | undefined
-  /** At most 32 columns that sort records of the same rank. */
-  readonly customRanking?: ReadonlyArray<{
-    readonly column?: string | undefined
-    /** `asc` or `desc`. */
-    readonly order?: string | undefined
-  }> | undefined
-}
-
-export type SearchReplaceSynonymsInput = {
-  /** Empty removes all. Groups of 2 to 8 terms, each of at most 128 characters. */
-  readonly groups: ReadonlyArray<{
-    readonly terms?: ReadonlyArray<string> | undefined
-  }>
+  readonly items: ReadonlyArray<SearchIndexStatus>
 }
 
 export type SearchSettings = {
@@ -2629,9 +2641,29 @@ export type SearchSettings = {
   }>
 }
 
+export type SearchSettingsInput = {
+  /** At most 32. Text columns that are not named weigh least. */
+  readonly attributes?: ReadonlyArray<{
+    readonly column?: string | undefined
+    readonly weight?: 'high' | 'medium' | 'low' | 'lowest' | undefined
+  }> | undefined
+  /** At most 32 columns that sort records of the same rank. */
+  readonly customRanking?: ReadonlyArray<{
+    readonly column?: string | undefined
+    readonly order?: 'asc' | 'desc' | undefined
+  }> | undefined
+}
+
 export type SearchSynonyms = {
   readonly groups: ReadonlyArray<{
     readonly terms: ReadonlyArray<string>
+  }>
+}
+
+export type SearchSynonymsInput = {
+  /** Empty removes all. Groups of 2 to 8 terms, each of at most 128 characters. */
+  readonly groups: ReadonlyArray<{
+    readonly terms?: ReadonlyArray<string> | undefined
   }>
 }
 
@@ -2877,15 +2909,15 @@ export type SocialProvidersUpdateInput = {
 
 /** As whom: policies apply to users and to requests without a token. */
 export type SqlCaller = {
-  /** `administrator` (unless given), `user` or `anonymous`. */
-  readonly kind?: string | undefined
-  /** UUID; required for a user. */
+  /** `administrator` unless given. */
+  readonly kind?: 'administrator' | 'user' | 'anonymous' | undefined
+  /** Required for a user. */
   readonly userId?: string | undefined
   /** Of the claims. */
   readonly email?: string | undefined
   readonly emailVerified?: boolean | undefined
-  /** `aal1` unless given, or `aal2`. */
-  readonly aal?: string | undefined
+  /** `aal1` unless given. */
+  readonly aal?: 'aal1' | 'aal2' | undefined
   readonly isAnonymous?: boolean | undefined
 }
 
@@ -2894,19 +2926,16 @@ export type SqlCancelResult = {
 }
 
 export type SqlChangeSavedInput = {
-  /** Another name. */
   readonly name?: string | undefined
-  /** Another query. */
   readonly query?: string | undefined
   /** As read. Another one is a conflict. */
   readonly version: number
 }
 
 export type SqlExplainInput = {
-  /** At most a million characters. */
   readonly query: string
   /** `read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
-  readonly mode?: string | undefined
+  readonly mode?: 'read' | 'write' | undefined
   readonly runAs?: SqlCaller | undefined
   /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
   readonly parameters?: ReadonlyArray<unknown> | undefined
@@ -2928,37 +2957,13 @@ export type SqlListRunsResult = {
 }
 
 export type SqlListSavedResult = {
-  readonly items: ReadonlyArray<{
-    readonly id: string
-    /** Folders are the parts before its slashes. */
-    readonly name: string
-    readonly query: string
-    readonly version: number
-    /** RFC 3339, UTC. */
-    readonly createdAt: string
-    /** RFC 3339, UTC. */
-    readonly updatedAt: string
-    /** Characters of the whole query. */
-    readonly queryLength: number
-    /** Whether the query by its id is longer than here; of a run, or its error. */
-    readonly isCut: boolean
-  }>
+  readonly items: ReadonlyArray<ListedSql>
   /** Absent on the last page. */
   readonly nextCursor?: string | undefined
 }
 
 export type SqlListSchemasResult = {
   readonly items: ReadonlyArray<string>
-}
-
-export type SqlNameSchemaResult = {
-  readonly schema: string
-  readonly relations: ReadonlyArray<{
-    readonly name: string
-    readonly kind: string
-    readonly columns: ReadonlyArray<string>
-  }>
-  readonly functions: ReadonlyArray<string>
 }
 
 export type SqlNotice = {
@@ -3001,32 +3006,39 @@ export type SqlRun = {
   readonly statements: number
   readonly rowCount: number | null
   readonly durationMs: number | null
-  /** RFC 3339, UTC. */
   readonly startedAt: string
 }
 
 export type SqlRunInput = {
-  /** At most a million characters. */
   readonly query: string
   /** `read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server. */
-  readonly mode?: string | undefined
+  readonly mode?: 'read' | 'write' | undefined
   readonly runAs?: SqlCaller | undefined
   /** Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`. */
   readonly parameters?: ReadonlyArray<unknown> | undefined
   /** Of the whole run; 30 unless given, at most 600. */
   readonly timeoutSeconds?: number | undefined
-  /** UUID, to cancel the run by; chosen by the server unless given. */
+  /** To cancel the run by; chosen by the server unless given. */
   readonly id?: string | undefined
   /** `all` (unless given): one transaction for all statements. `each`: every statement by itself. */
-  readonly transaction?: string | undefined
+  readonly transaction?: 'all' | 'each' | undefined
   /** Of each statement; 1000 unless given, at most 10000. */
   readonly maxRows?: number | undefined
 }
 
 export type SqlSaveInput = {
-  /** At most 200 characters. */
   readonly name: string
   readonly query: string
+}
+
+export type SqlSchemaNames = {
+  readonly schema: string
+  readonly relations: ReadonlyArray<{
+    readonly name: string
+    readonly kind: string
+    readonly columns: ReadonlyArray<string>
+  }>
+  readonly functions: ReadonlyArray<string>
 }
 
 export type Statement = {
@@ -3739,46 +3751,16 @@ export type VectorIndex = {
   readonly name: string
   readonly schema: string
   readonly table: string
-  /** `hnsw` or `ivfflat`. */
-  readonly method: string
+  readonly method: 'hnsw' | 'ivfflat'
   /** SQL. */
   readonly definition: string
   /** null of an index over an expression. */
   readonly column: string | null
-  /** `cosine`, `l2` or `inner_product`. */
-  readonly metric: string | null
+  /** null of an index that the distances of the API do not use. */
+  readonly metric: 'cosine' | 'l2' | 'inner_product' | null
   /** Whether it is built. */
   readonly valid: boolean
   readonly sizeBytes: number
-}
-
-export type VectorIndexesCreateInput = {
-  readonly table: string
-  readonly column: string
-  /** `hnsw` or `ivfflat`. */
-  readonly method: string
-  /** `cosine`, `l2` or `inner_product`. */
-  readonly metric: string
-  /** public unless given. */
-  readonly schema?: string | undefined
-  /** idx_<table>_<column>_<method> unless given. */
-  readonly index_name?: string | undefined
-  /** ivfflat: number of lists, 1 to 32768. */
-  readonly lists?: number | undefined
-  /** hnsw: links of each row, 2 to 100. */
-  readonly m?: number | undefined
-  /** hnsw: candidates while building, 4 to 1000. */
-  readonly ef_construction?: number | undefined
-}
-
-export type VectorIndexesCreateResult = {
-  readonly index_name: string
-  /** `hnsw` or `ivfflat`. */
-  readonly method: string
-  /** `cosine`, `l2` or `inner_product`. */
-  readonly metric: string
-  readonly table: string
-  readonly column: string
 }
 
 export type VectorIndexesListResult = {
@@ -5304,7 +5286,7 @@ export interface Operations {
     readonly path: `admin/search/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: SearchDescribeResult
+    readonly answer: SearchDescription
   }
   'search.disable': {
     readonly method: 'POST'
@@ -5345,14 +5327,14 @@ export interface Operations {
     readonly method: 'PUT'
     readonly path: `collections/${string}/search-settings`
     readonly query: never
-    readonly body: SearchReplaceSettingsInput
+    readonly body: SearchSettingsInput
     readonly answer: SearchSettings
   }
   'search.replaceSynonyms': {
     readonly method: 'PUT'
     readonly path: `collections/${string}/synonyms`
     readonly query: never
-    readonly body: SearchReplaceSynonymsInput
+    readonly body: SearchSynonymsInput
     readonly answer: SearchSynonyms
   }
   'sites.addFiles': {
@@ -5649,7 +5631,7 @@ export interface Operations {
     readonly path: `admin/sql/schemas/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: SqlNameSchemaResult
+    readonly answer: SqlSchemaNames
   }
   'sql.run': {
     readonly method: 'POST'
@@ -6215,8 +6197,8 @@ export interface Operations {
     readonly method: 'POST'
     readonly path: 'admin/vector/indexes'
     readonly query: never
-    readonly body: VectorIndexesCreateInput
-    readonly answer: VectorIndexesCreateResult
+    readonly body: CreateVectorIndex
+    readonly answer: CreatedVectorIndex
   }
   'vectorIndexes.delete': {
     readonly method: 'DELETE'

@@ -1,22 +1,27 @@
+import type { Catalog } from '../../../database/catalog/model.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { type Answered, component } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 
-/** What an editor completes: the names of a schema, with the columns of its relations. */
-export interface SchemaNames {
-  readonly schema: string
-  readonly relations: readonly {
-    readonly name: string
-    readonly kind: string
-    readonly columns: readonly string[]
-  }[]
-  readonly functions: readonly string[]
-}
+/** Names that an editor completes: those of a schema, with the columns of its relations. */
+export const SchemaNames = component(
+  'SqlSchemaNames',
+  Type.Object({
+    schema: Type.String(),
+    relations: Type.Array(
+      Type.Object({ name: Type.String(), kind: Type.String(), columns: Type.Array(Type.String()) }),
+    ),
+    functions: Type.Array(Type.String()),
+  }),
+)
+type SchemaNames = Answered<typeof SchemaNames>
 
 /** Relations beyond so many are left out: the answer of one schema stays below a few hundred kilobytes. */
 const maxRelations = 2000
 const maxFunctions = 2000
 
-/** The schemas that are not PostgreSQL's own, `public` first. */
+/** Lists the schemas that are not PostgreSQL's own, `public` first. */
 export async function listSchemas(database: Queryable): Promise<string[]> {
   const rows = await database.many<{ name: string }>(sql`
     select nspname as name from pg_namespace
@@ -25,7 +30,7 @@ export async function listSchemas(database: Queryable): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-export async function nameSchema(database: Queryable, schema: string): Promise<SchemaNames> {
+async function nameSchema(database: Queryable, schema: string): Promise<SchemaNames> {
   const relations = await database.many<SchemaNames['relations'][number]>(sql`
     select c.relname as name,
       case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'f' then 'foreign table'
@@ -46,4 +51,24 @@ export async function nameSchema(database: Queryable, schema: string): Promise<S
       )
     order by proname limit ${maxFunctions}::int`)
   return { schema, relations, functions: functions.map(({ name }) => name) }
+}
+
+/** Names of the schemas in a snapshot of the catalog. Schemas that it does not hold are read each time. */
+export class SchemaNamesCache {
+  readonly #database: Queryable
+  readonly #names = new WeakMap<Catalog, Map<string, Promise<SchemaNames>>>()
+
+  constructor(database: Queryable) {
+    this.#database = database
+  }
+
+  find(catalog: Catalog, schema: string): Promise<SchemaNames> {
+    if (!catalog.schemas.includes(schema)) return nameSchema(this.#database, schema)
+    const known = this.#names.get(catalog) ?? new Map<string, Promise<SchemaNames>>()
+    this.#names.set(catalog, known)
+    const names = known.get(schema) ?? nameSchema(this.#database, schema)
+    known.set(schema, names)
+    names.catch(() => known.delete(schema))
+    return names
+  }
 }

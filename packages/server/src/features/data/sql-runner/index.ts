@@ -2,9 +2,10 @@ import type { Logger } from 'pino'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { Database } from '../../../database/open.ts'
 import type { Feature } from '../../../feature.ts'
-import { sqlRoutes } from './routes.ts'
+import { addOperations } from '../../../http/operation.ts'
+import { SchemaNamesCache } from './completion.ts'
+import { sqlOperations } from './operations.ts'
 import { createSqlRunner } from './runner.ts'
-import { createSavedQueries } from './saved-queries.ts'
 
 export { sqlRunnerErrorTable } from './errors.ts'
 export { redactStatement } from './redact.ts'
@@ -18,10 +19,10 @@ export interface SqlRunnerFeatureDeps {
 /** Statements of administrators: run, explained, kept, canceled. */
 export function sqlRunner({ database, catalog, log }: SqlRunnerFeatureDeps): Feature {
   const runner = createSqlRunner({ database, log })
-  const saved = createSavedQueries(database.system)
+  const names = new SchemaNamesCache(database.system)
   return {
     name: 'sql-runner',
-    routes: (app) => sqlRoutes(app, { database, runner, saved, catalog }),
+    routes: (app) => addOperations(app, { database, runner, catalog, names }, sqlOperations),
     stop: () => runner.stop(),
   }
 }

@@ -1,26 +1,31 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { TimePosition } from '../../../http/requests/filters.ts'
+import { type Answered, component, nullable, timestamp } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import { cut, listedLength } from './listed-text.ts'
 import type { RunMode } from './request.ts'
 
-export type RunStatus = 'running' | 'succeeded' | 'failed' | 'canceled' | 'interrupted'
-
-export interface RunRow {
-  readonly id: string
-  readonly query: string
-  readonly query_length: number
-  readonly is_cut: boolean
-  readonly mode: RunMode
-  readonly run_as: string
-  readonly status: RunStatus
-  readonly error: string | null
-  readonly statements: number
-  readonly row_count: string | null
-  readonly duration_ms: number | null
-  readonly started_at: Date
-  /** When it was started, in microseconds since 1970. */
-  readonly position: string
-}
+/** Run of SQL, with the first characters of its texts in lists. */
+export const SqlRun = component(
+  'SqlRun',
+  Type.Object({
+    id: Type.String({ format: 'uuid' }),
+    query: Type.String({ description: 'Passwords are `[redacted]`.' }),
+    ...cut,
+    mode: Type.Enum(['read', 'write']),
+    runAs: Type.String(),
+    status: Type.Enum(['running', 'succeeded', 'failed', 'canceled', 'interrupted'], {
+      description: '`interrupted` when its server has died.',
+    }),
+    error: nullable(Type.String()),
+    statements: Type.Integer(),
+    rowCount: nullable(Type.Integer()),
+    durationMs: nullable(Type.Integer()),
+    startedAt: timestamp,
+  }),
+)
+export type SqlRun = Answered<typeof SqlRun>
 
 /** So many runs are kept. */
 const keptRuns = 1000
@@ -91,26 +96,28 @@ export interface RunFilter {
   readonly after: TimePosition | undefined
 }
 
-/** Characters of a text in a list; what is asked for by its id has all. */
-export const listedLength = 300
-
 const status = sql`case when status = 'running' and not ${isAlive} then 'interrupted' else status end as status`
+
+/** Columns of a run that lists have whole; positions of a cursor are microseconds since 1970. */
+const columns = sql`
+  mode, run_as as "runAs", ${status}, statements, row_count::float8 as "rowCount", duration_ms as "durationMs",
+  started_at as "startedAt"`
 
 export async function listRuns(
   database: Queryable,
   { search, after }: RunFilter,
   limit: number,
-): Promise<RunRow[]> {
+): Promise<(SqlRun & { readonly position: string })[]> {
   const conditions: Sql[] = [sql`true`]
   if (search !== undefined) conditions.push(sql`strpos(lower(query), lower(${search})) > 0`)
   if (after !== undefined)
     conditions.push(
       sql`(started_at, id) < ('epoch'::timestamptz + ${after.microseconds}::bigint * interval '1 microsecond', ${after.id}::uuid)`,
     )
-  return await database.many<RunRow>(sql`
-    select id, left(query, ${listedLength}::int) as query, char_length(query) as query_length,
-      greatest(char_length(query), char_length(error)) > ${listedLength}::int as is_cut,
-      mode, run_as, ${status}, left(error, ${listedLength}::int) as error, statements, row_count, duration_ms, started_at,
+  return await database.many<SqlRun & { readonly position: string }>(sql`
+    select id, left(query, ${listedLength}::int) as query, char_length(query) as "queryLength",
+      greatest(char_length(query), char_length(error)) > ${listedLength}::int as "isCut",
+      left(error, ${listedLength}::int) as error, ${columns},
       (extract(epoch from started_at) * 1000000)::bigint::text as position
     from basalt.sql_runs
     where ${sql.join(conditions, sql` and `)}
@@ -119,10 +126,9 @@ export async function listRuns(
 }
 
 /** A run with the whole of its texts. */
-export async function findRun(database: Queryable, id: string): Promise<RunRow | undefined> {
-  return await database.maybeOne<RunRow>(sql`
-    select id, query, char_length(query) as query_length, false as is_cut, mode, run_as, ${status}, error, statements,
-      row_count, duration_ms, started_at, (extract(epoch from started_at) * 1000000)::bigint::text as position
+export async function findRun(database: Queryable, id: string): Promise<SqlRun | undefined> {
+  return await database.maybeOne<SqlRun>(sql`
+    select id, query, char_length(query) as "queryLength", false as "isCut", error, ${columns}
     from basalt.sql_runs
     where id = ${id}::uuid`)
 }

@@ -1,8 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { CallerScope } from '../../../database/caller/caller-scope.ts'
+import {
+  checkedByHandler,
+  checkedText,
+  component,
+  requiredByHandler,
+  uuidByHandler,
+} from '../../../http/schemas.ts'
+import { type Static, Type } from '../../../lib/type.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { sqlRunnerErrors } from './errors.ts'
-import { runBounds } from './schemas.ts'
+
+/** A text of this length is split within milliseconds. */
+const maxQueryLength = 1_000_000
+const maxParameters = 100
 
 export type RunMode = 'read' | 'write'
 /** One transaction for all statements, or each by itself, as `vacuum` needs it. */
@@ -27,33 +38,89 @@ export interface RunRequest {
   readonly timeoutSeconds: number
 }
 
-export interface RunBody {
-  readonly query?: string
-  readonly id?: string
-  readonly mode?: string
-  readonly transaction?: string
-  readonly runAs?: {
-    readonly kind?: string
-    readonly userId?: string
-    readonly email?: string
-    readonly emailVerified?: boolean
-    readonly aal?: string
-    readonly isAnonymous?: boolean
-  }
-  readonly parameters?: readonly unknown[]
-  readonly maxRows?: number
-  readonly timeoutSeconds?: number
+interface Bounds {
+  readonly fallback: number
+  readonly most: number
 }
 
-/** A text of this length is split within milliseconds. */
-const maxQueryLength = 1_000_000
-const maxParameters = 100
+/** Bounds of one run. */
+const runBounds = {
+  timeoutSeconds: { fallback: 30, most: 600 },
+  maxRows: { fallback: 1000, most: 10_000 },
+} as const satisfies Record<string, Bounds>
+
+const bounded = (what: string, { fallback, most }: Bounds) =>
+  Type.Optional(
+    checkedByHandler(
+      { minimum: 1, maximum: most, default: fallback },
+      Type.Integer({ description: `${what}; ${fallback} unless given, at most ${most}.` }),
+    ),
+  )
+
+const option = (options: readonly string[], description: string) =>
+  Type.Optional(checkedByHandler({ enum: options }, Type.String({ description })))
+
+const modes = ['read', 'write'] as const
+const transactions = ['all', 'each'] as const
+const callers = ['administrator', 'user', 'anonymous'] as const
+const levels = ['aal1', 'aal2'] as const
+
+/** SQL of an administrator; statements are checked by PostgreSQL. */
+export const SqlText = checkedText(maxQueryLength, '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$')
+
+const SqlCaller = component(
+  'SqlCaller',
+  Type.Object(
+    {
+      kind: option(callers, '`administrator` unless given.'),
+      userId: Type.Optional(uuidByHandler({ description: 'Required for a user.' })),
+      email: Type.Optional(Type.String({ description: 'Of the claims.' })),
+      emailVerified: Type.Optional(Type.Boolean()),
+      aal: option(levels, '`aal1` unless given.'),
+      isAnonymous: Type.Optional(Type.Boolean()),
+    },
+    { description: 'As whom: policies apply to users and to requests without a token.' },
+  ),
+)
+
+const statementMembers = {
+  query: requiredByHandler(checkedByHandler({ format: 'sql' }, SqlText)),
+  mode: option(
+    modes,
+    '`read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server.',
+  ),
+  runAs: Type.Optional(SqlCaller),
+  parameters: Type.Optional(
+    Type.Array(Type.Unknown(), {
+      description:
+        'Values of `$1` and so on: a text, number, boolean or null, or `{ "value": …, "type": "int8" }`.',
+    }),
+  ),
+  timeoutSeconds: bounded('Of the whole run', runBounds.timeoutSeconds),
+}
+
+/** Statement to explain. */
+export const ExplainBody = Type.Object({ ...statementMembers, analyze: Type.Optional(Type.Boolean()) })
+
+/** Statements to run. */
+export const RunBody = Type.Object({
+  ...statementMembers,
+  id: Type.Optional(
+    uuidByHandler({ description: 'To cancel the run by; chosen by the server unless given.' }),
+  ),
+  transaction: option(
+    transactions,
+    '`all` (unless given): one transaction for all statements. `each`: every statement by itself.',
+  ),
+  maxRows: bounded('Of each statement', runBounds.maxRows),
+})
+type RunBody = Static<typeof RunBody>
 
 /** @throws AppError invalid_sql_request */
 export function readRunRequest(body: RunBody): RunRequest {
   const { id = randomUUID() } = body
-  const mode = readOption('mode', body.mode ?? 'read', ['read', 'write'])
-  const transaction = readOption('transaction', body.transaction ?? 'all', ['all', 'each'])
+  const mode = readOption('mode', body.mode ?? 'read', modes)
+  const transaction = readOption('transaction', body.transaction ?? 'all', transactions)
   if (!isUuid(id)) throw invalid('id must be a UUID')
   const maxRows = readBounded('maxRows', body.maxRows)
   const timeoutSeconds = readBounded('timeoutSeconds', body.timeoutSeconds)
@@ -91,16 +158,12 @@ export function readQuery(query = ''): string {
 }
 
 function readRunAs(given: RunBody['runAs']): Pick<RunRequest, 'scope' | 'runAs'> {
-  const kind = readOption('runAs.kind', given?.kind ?? 'administrator', [
-    'administrator',
-    'user',
-    'anonymous',
-  ])
+  const kind = readOption('runAs.kind', given?.kind ?? 'administrator', callers)
   if (kind === 'administrator') return { scope: { kind: 'unrestricted' }, runAs: kind }
   if (kind === 'anonymous') return { scope: { kind: 'anonymous' }, runAs: kind }
   const { userId = '', email = '', emailVerified = false, aal = 'aal1', isAnonymous = false } = given ?? {}
   if (!isUuid(userId)) throw invalid('runAs.userId must be a UUID')
-  readOption('runAs.aal', aal, ['aal1', 'aal2'])
+  readOption('runAs.aal', aal, levels)
   if (email.includes('\0')) throw invalid('runAs.email must not contain the character U+0000')
   return {
     scope: {

@@ -1,151 +1,191 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import { created, noContent, ok, operation } from '../../../http/operation.ts'
+import { limitParameter } from '../../../http/requests/filters.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
+import { type Answered, checkedText, component, requiredByHandler, timestamp } from '../../../http/schemas.ts'
 import { codeOf } from '../../../lib/errors.ts'
+import { Type } from '../../../lib/type.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { sqlRunnerErrors } from './errors.ts'
-import { listedLength } from './queries.ts'
-import { readQuery } from './request.ts'
+import { cursor, cut, listedLength, nextCursor } from './listed-text.ts'
+import { readQuery, SqlText } from './request.ts'
 
-/** A query kept by name; folders are the parts of the name before its slashes. */
-export interface SavedQuery {
-  readonly id: string
-  readonly name: string
-  readonly query: string
-  readonly version: number
-  readonly createdAt: string
-  readonly updatedAt: string
+export interface SavedQueryDeps {
+  readonly database: { readonly system: SystemDatabase }
 }
 
-/** With the first characters of its text. */
-export interface ListedQuery extends SavedQuery {
-  readonly queryLength: number
-  readonly isCut: boolean
+/** Part of every description below. */
+const common = { guard: 'admin', permission: 'owner', tag: 'SQL' } as const
+const collection = '/api/admin/sql/saved'
+const item = `${collection}/:id`
+const params = Type.Object({ id: Type.String({ description: 'UUID.' }) })
+
+const members = {
+  id: Type.String({ format: 'uuid' }),
+  name: Type.String({ description: 'Folders are the parts before its slashes.' }),
+  query: Type.String(),
+  version: Type.Integer(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
 }
 
-export interface SavedQueryPage {
-  readonly items: readonly ListedQuery[]
-  /** Absent on the last page. */
-  readonly nextCursor?: string
-}
+/** Query kept by name. */
+const SavedSql = component('SavedSql', Type.Object(members))
+type SavedSql = Answered<typeof SavedSql>
 
-export interface SaveQuery {
-  readonly name?: string
-  readonly query?: string
-  /** Of the query as the client has read it. */
-  readonly version?: number
-}
+/** Saved query in a list, with the first characters of its text. */
+const ListedSql = component('ListedSql', Type.Object({ ...members, ...cut }))
 
-export interface SavedQueries {
-  /** By name. @param page.after the name after which it begins */
-  list(page: {
-    readonly search: string | undefined
-    readonly after: string | undefined
-    readonly limit: number
-  }): Promise<SavedQueryPage>
-  /** @throws AppError saved_query_not_found */
-  get(id: string): Promise<SavedQuery>
-  /** @throws AppError invalid_sql_request, saved_query_name_taken */
-  create(input: SaveQuery, origin: RequestOrigin): Promise<SavedQuery>
-  /** @throws AppError invalid_sql_request, saved_query_not_found, saved_query_name_taken, saved_query_changed */
-  update(id: string, input: SaveQuery, origin: RequestOrigin): Promise<SavedQuery>
-  /** @throws AppError saved_query_not_found */
-  delete(id: string, origin: RequestOrigin): Promise<void>
-}
-
-interface Row {
-  readonly id: string
-  readonly name: string
-  readonly query: string
-  readonly version: number
-  readonly created_at: Date
-  readonly updated_at: Date
-}
-
-const columns = sql`id, name, query, version, created_at, updated_at`
 const maxNameLength = 200
+const name = checkedText(maxNameLength)
+const columns = sql`id, name, query, version, created_at as "createdAt", updated_at as "updatedAt"`
+const pageLimit = limitParameter(50, 200)
 
-export function createSavedQueries(database: SystemDatabase): SavedQueries {
-  const audit = (transaction: Queryable, act: string, { id, name }: Row, origin: RequestOrigin) =>
-    recordAudit(transaction, { actor: 'admin', action: `sql.${act}`, target: id, detail: { name }, origin })
+const list = operation({
+  ...common,
+  id: 'sql.listSaved',
+  method: 'GET',
+  path: collection,
+  summary: 'List saved queries',
+  description: 'By name, with the first 300 characters of each.',
+  query: Type.Object({
+    q: Type.Optional(Type.String({ description: 'A part of the name.' })),
+    limit: pageLimit.schema,
+    cursor,
+  }),
+  success: ok(Type.Object({ items: Type.Array(ListedSql), nextCursor })),
+  async handle({ database }: SavedQueryDeps, { query }) {
+    const { q = '', cursor: after = '' } = query
+    const limit = pageLimit.read(query.limit)
+    const rows = await database.system.many<Answered<typeof ListedSql>>(sql`
+      select id, name, left(query, ${listedLength}::int) as query, char_length(query) as "queryLength",
+        char_length(query) > ${listedLength}::int as "isCut", version, created_at as "createdAt",
+        updated_at as "updatedAt"
+      from basalt.saved_queries
+      where strpos(lower(name), lower(${q})) > 0 and name > ${after}
+      order by name
+      limit ${limit + 1}::int`)
+    const items = rows.slice(0, limit)
+    return { items, nextCursor: rows.length > limit ? items.at(-1)?.name : undefined }
+  },
+})
 
-  return {
-    async list({ search = '', after = '', limit }) {
-      const rows = await database.many<Row & { readonly query_length: number }>(sql`
-        select id, name, left(query, ${listedLength}::int) as query, char_length(query) as query_length, version,
-          created_at, updated_at
-        from basalt.saved_queries
-        where strpos(lower(name), lower(${search})) > 0 and name > ${after}
-        order by name
-        limit ${limit + 1}::int`)
-      const items = rows.slice(0, limit).map(({ query_length: queryLength, ...row }) => ({
-        ...show(row),
-        queryLength,
-        isCut: queryLength > listedLength,
-      }))
-      const last = rows.length > limit ? items.at(-1) : undefined
-      return { items, ...(last === undefined ? {} : { nextCursor: last.name }) }
-    },
-    async get(id) {
-      const row = isUuid(id)
-        ? await database.maybeOne<Row>(
-            sql`select ${columns} from basalt.saved_queries where id = ${id}::uuid`,
-          )
-        : undefined
-      if (row === undefined) throw sqlRunnerErrors.savedQueryNotFound()
-      return show(row)
-    },
-    create: (input, origin) =>
-      named(readName(input.name), (name) => {
-        const query = readQuery(input.query)
-        return database.transaction(async (transaction) => {
-          const row = await transaction.one<Row>(
-            sql`insert into basalt.saved_queries (name, query) values (${name}, ${query}) returning ${columns}`,
-          )
-          await audit(transaction, 'save', row, origin)
-          return show(row)
-        })
-      }),
-    update: (id, input, origin) =>
-      named(input.name === undefined ? undefined : readName(input.name), (name) => {
-        if (!isUuid(id)) throw sqlRunnerErrors.savedQueryNotFound()
-        if (input.version === undefined) throw sqlRunnerErrors.invalidSqlRequest('version is required')
-        const changes: Sql[] = []
-        if (name !== undefined) changes.push(sql`name = ${name}`)
-        if (input.query !== undefined) changes.push(sql`query = ${readQuery(input.query)}`)
-        if (changes.length === 0) throw sqlRunnerErrors.invalidSqlRequest('name or query is required')
-        return database.transaction(async (transaction) => {
-          const row = await transaction.maybeOne<Row>(sql`
-            update basalt.saved_queries
-            set ${sql.join(changes)}, version = version + 1, updated_at = now()
-            where id = ${id}::uuid and version = ${input.version}::int
-            returning ${columns}`)
-          if (row === undefined) {
-            const current = await transaction.maybeOne<Row>(
-              sql`select ${columns} from basalt.saved_queries where id = ${id}::uuid`,
-            )
-            if (current === undefined) throw sqlRunnerErrors.savedQueryNotFound()
-            throw sqlRunnerErrors.savedQueryChanged().with({ data: { current: show(current) } })
-          }
-          await audit(transaction, 'save', row, origin)
-          return show(row)
-        })
-      }),
-    async delete(id, origin) {
-      if (!isUuid(id)) throw sqlRunnerErrors.savedQueryNotFound()
-      await database.transaction(async (transaction) => {
-        const row = await transaction.maybeOne<Row>(
-          sql`delete from basalt.saved_queries where id = ${id}::uuid returning ${columns}`,
+const get = operation({
+  ...common,
+  id: 'sql.getSaved',
+  method: 'GET',
+  path: item,
+  summary: 'Get a saved query',
+  params,
+  success: ok(SavedSql),
+  async handle({ database }: SavedQueryDeps, { params: { id } }) {
+    const found = isUuid(id) ? await findSaved(database.system, id) : undefined
+    if (found === undefined) throw sqlRunnerErrors.savedQueryNotFound()
+    return found
+  },
+})
+
+const save = operation({
+  ...common,
+  id: 'sql.save',
+  method: 'POST',
+  path: collection,
+  summary: 'Save a query',
+  body: Type.Object({ name: requiredByHandler(name), query: requiredByHandler(SqlText) }),
+  success: created(SavedSql),
+  handle: ({ database }: SavedQueryDeps, { body, origin }) =>
+    named(readName(body.name), async (name) => {
+      const query = readQuery(body.query)
+      return await database.system.transaction(async (transaction) => {
+        const saved = await transaction.one<SavedSql>(
+          sql`insert into basalt.saved_queries (name, query) values (${name}, ${query}) returning ${columns}`,
         )
-        if (row === undefined) throw sqlRunnerErrors.savedQueryNotFound()
-        await audit(transaction, 'forget', row, origin)
+        await audit(transaction, 'save', saved, origin)
+        return saved
       })
-    },
-  }
+    }),
+})
+
+const change = operation({
+  ...common,
+  id: 'sql.changeSaved',
+  method: 'PUT',
+  path: item,
+  summary: 'Change a saved query',
+  params,
+  body: Type.Object({
+    name: Type.Optional(name),
+    query: Type.Optional(SqlText),
+    version: requiredByHandler(Type.Integer({ description: 'As read. Another one is a conflict.' })),
+  }),
+  success: ok(SavedSql),
+  handle: ({ database }: SavedQueryDeps, { params: { id }, body, origin }) =>
+    named(body.name === undefined ? undefined : readName(body.name), async (name) => {
+      if (!isUuid(id)) throw sqlRunnerErrors.savedQueryNotFound()
+      const { version } = body
+      if (version === undefined) throw sqlRunnerErrors.invalidSqlRequest('version is required')
+      const changes: Sql[] = []
+      if (name !== undefined) changes.push(sql`name = ${name}`)
+      if (body.query !== undefined) changes.push(sql`query = ${readQuery(body.query)}`)
+      if (changes.length === 0) throw sqlRunnerErrors.invalidSqlRequest('name or query is required')
+      return await database.system.transaction(async (transaction) => {
+        const saved = await transaction.maybeOne<SavedSql>(sql`
+          update basalt.saved_queries
+          set ${sql.join(changes)}, version = version + 1, updated_at = now()
+          where id = ${id}::uuid and version = ${version}::int
+          returning ${columns}`)
+        if (saved === undefined) {
+          const current = await findSaved(transaction, id)
+          if (current === undefined) throw sqlRunnerErrors.savedQueryNotFound()
+          throw sqlRunnerErrors.savedQueryChanged().with({ data: { current } })
+        }
+        await audit(transaction, 'save', saved, origin)
+        return saved
+      })
+    }),
+})
+
+const forget = operation({
+  ...common,
+  id: 'sql.forgetSaved',
+  method: 'DELETE',
+  path: item,
+  summary: 'Delete a saved query',
+  params,
+  success: noContent,
+  async handle({ database }: SavedQueryDeps, { params: { id }, origin }) {
+    if (!isUuid(id)) throw sqlRunnerErrors.savedQueryNotFound()
+    await database.system.transaction(async (transaction) => {
+      const removed = await transaction.maybeOne<SavedSql>(
+        sql`delete from basalt.saved_queries where id = ${id}::uuid returning ${columns}`,
+      )
+      if (removed === undefined) throw sqlRunnerErrors.savedQueryNotFound()
+      await audit(transaction, 'forget', removed, origin)
+    })
+  },
+})
+
+/** Queries kept by name. */
+export const savedQueryOperations = [list, get, save, change, forget]
+
+async function findSaved(database: Queryable, id: string): Promise<SavedSql | undefined> {
+  return await database.maybeOne<SavedSql>(
+    sql`select ${columns} from basalt.saved_queries where id = ${id}::uuid`,
+  )
 }
 
-/** Runs what gives a query the name, which only one can have. */
+async function audit(
+  transaction: Queryable,
+  act: 'save' | 'forget',
+  { id: target, name }: SavedSql,
+  origin: RequestOrigin,
+): Promise<void> {
+  await recordAudit(transaction, { actor: 'admin', action: `sql.${act}`, target, detail: { name }, origin })
+}
+
+/** Runs work that gives a query its name, which is unique. @throws AppError saved_query_name_taken */
 async function named<Name extends string | undefined, Result>(
   name: Name,
   work: (name: Name) => Promise<Result>,
@@ -167,8 +207,4 @@ function readName(given = ''): string {
   const isPath = name.split('/').every((part) => part !== '' && part.trim() === part) && !/\p{Cc}/u.test(name)
   if (!isPath) throw sqlRunnerErrors.invalidSqlRequest('name must be a path such as reports/sales')
   return name
-}
-
-function show({ created_at, updated_at, ...row }: Row): SavedQuery {
-  return { ...row, createdAt: created_at.toISOString(), updatedAt: updated_at.toISOString() }
 }

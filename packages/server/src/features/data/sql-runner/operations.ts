@@ -1,0 +1,148 @@
+import { PassThrough } from 'node:stream'
+import type { Catalog } from '../../../database/catalog/model.ts'
+import type { Database } from '../../../database/open.ts'
+import { type Content, ok, operation, type Success } from '../../../http/operation.ts'
+import { untilDisconnected } from '../../../http/responses/disconnection.ts'
+import { component, nullable } from '../../../http/schemas.ts'
+import { type TUnsafe, Type } from '../../../lib/type.ts'
+import { answerOf } from './answer.ts'
+import { listSchemas, SchemaNames, type SchemaNamesCache } from './completion.ts'
+import type { RunEvent } from './events.ts'
+import { explainStatement } from './explain.ts'
+import { ExplainBody, RunBody, readRunRequest } from './request.ts'
+import type { SqlRunner } from './runner.ts'
+import { runOperations } from './runs.ts'
+import { savedQueryOperations } from './saved-queries.ts'
+
+export interface SqlContext {
+  readonly database: Pick<Database, 'system' | 'aside' | 'user' | 'engine'>
+  readonly runner: SqlRunner
+  readonly catalog: { readonly current: Catalog }
+  readonly names: SchemaNamesCache
+}
+
+/** Part of every description below. */
+const common = { guard: 'admin', permission: 'owner', tag: 'SQL' } as const
+const path = '/api/admin/sql'
+const ndjson = 'application/x-ndjson'
+
+const SqlNotice = component(
+  'SqlNotice',
+  Type.Object({
+    statement: Type.Integer(),
+    message: Type.String(),
+    severity: Type.Optional(Type.String()),
+    detail: Type.Optional(Type.String()),
+    hint: Type.Optional(Type.String()),
+  }),
+)
+
+const SqlResult = component(
+  'SqlResult',
+  Type.Object({
+    id: Type.String(),
+    columns: Type.Array(Type.String()),
+    types: Type.Array(Type.String()),
+    rows: Type.Array(Type.Array(Type.Unknown())),
+    rowCount: Type.Integer({ description: 'Rows answered or changed.' }),
+    durationMs: Type.Number(),
+    command: nullable(Type.String(), { description: 'Such as `INSERT 0 3`.' }),
+    hasMore: Type.Boolean({
+      description: 'Whether there are more rows than `maxRows` or than fit the answer.',
+    }),
+    statements: Type.Integer(),
+    notices: Type.Array(SqlNotice),
+  }),
+)
+
+const resultOrLines: Success<TUnsafe<Content>> = {
+  status: 200,
+  body: Type.Unsafe<Content>({
+    description: 'The answer of the last statement, or a line per event.',
+    content: { 'application/json': { schema: SqlResult }, [ndjson]: { schema: Type.String() } },
+  }),
+}
+
+const run = operation({
+  ...common,
+  id: 'sql.run',
+  method: 'POST',
+  path,
+  summary: 'Run SQL',
+  description:
+    'Answers the rows of the last statement. With `Accept: application/x-ndjson` each statement is answered when it has finished, a JSON object per line: `start`, `result`, `notice`, `error`, `end`.',
+  body: RunBody,
+  success: resultOrLines,
+  async handle({ runner }: SqlContext, { body, origin, http }, reply) {
+    const request = readRunRequest(body)
+    const signal = untilDisconnected(reply)
+    if (http.headers.accept?.includes(ndjson) === true) {
+      const lines = new PassThrough()
+      const emit = (event: RunEvent) => void lines.write(`${JSON.stringify(event)}\n`)
+      const { ended } = await runner.start(request, origin, signal, emit)
+      void ended.then(() => lines.end())
+      // A proxy that collects the lines would hold back those that have finished.
+      void reply.type(`${ndjson}; charset=utf-8`).header('x-accel-buffering', 'no')
+      return lines
+    }
+    const events: RunEvent[] = []
+    const { ended } = await runner.start(request, origin, signal, (event) => events.push(event))
+    await ended
+    void reply.type('application/json; charset=utf-8')
+    return answerOf(events)
+  },
+})
+
+const explain = operation({
+  ...common,
+  id: 'sql.explain',
+  method: 'POST',
+  path: `${path}/explain`,
+  summary: 'Show the plan of a statement',
+  description: 'With `analyze` the statement runs; what it changes is undone.',
+  body: ExplainBody,
+  success: ok(
+    Type.Object({
+      plan: Type.Unknown({ description: 'As EXPLAIN (FORMAT JSON) answers it.' }),
+      durationMs: Type.Integer(),
+    }),
+  ),
+  async handle({ database }: SqlContext, { body, origin }, reply) {
+    const { analyze = false, ...statement } = body
+    const signal = untilDisconnected(reply)
+    return await explainStatement(database, readRunRequest(statement), analyze, origin, signal)
+  },
+})
+
+const listSchemaNames = operation({
+  ...common,
+  id: 'sql.listSchemas',
+  method: 'GET',
+  path: `${path}/schemas`,
+  summary: 'List schemas for completion',
+  success: ok(Type.Object({ items: Type.Array(Type.String()) })),
+  async handle({ database }: SqlContext) {
+    return { items: await listSchemas(database.system) }
+  },
+})
+
+const nameSchema = operation({
+  ...common,
+  id: 'sql.nameSchema',
+  method: 'GET',
+  path: `${path}/schemas/:schema`,
+  summary: 'Name what a schema holds, for completion',
+  params: Type.Object({ schema: Type.String() }),
+  success: ok(SchemaNames),
+  handle: ({ names, catalog }: SqlContext, { params }) => names.find(catalog.current, params.schema),
+})
+
+/** Statements of administrators: run, explained, kept and completed. */
+export const sqlOperations = [
+  run,
+  explain,
+  ...runOperations,
+  ...savedQueryOperations,
+  listSchemaNames,
+  nameSchema,
+]
