@@ -9,12 +9,6 @@ import { checkedByHandler, choice, refusedWith, uuid } from '../schemas.ts'
  * other origin, with the same messages.
  */
 
-/** Returns the parameter `true` or `false`. */
-export function flagParameter(name: string, description: string) {
-  const invalid = () => httpErrors.invalidListParameter(name, 'must be one of: true, false')
-  return Type.Optional(refusedWith({ invalid }, Type.Boolean({ description })))
-}
-
 /** Returns the parameter that is one of some texts. @param label name in the message */
 export function choiceParameter<const Option extends string>(
   label: string,
