@@ -542,6 +542,13 @@ export type AppUsage = {
   readonly jobRuns: number
 }
 
+export type AppliedMigration = {
+  readonly name: string
+  /** null where there is no folder. */
+  readonly path: string | null
+  readonly content: string
+}
+
 export type AppliedStorageTemplate = {
   readonly template: string
   readonly table: string
@@ -1737,6 +1744,20 @@ export type MfaVerifyTotpInput = {
   readonly challenge_id: string
   /** Digits; blanks and hyphens do not matter. */
   readonly code: string
+}
+
+export type MigrationStatus = {
+  /** null where there is none to write to. */
+  readonly folder: string | null
+  readonly applied: ReadonlyArray<{
+    readonly name: string
+    readonly appliedAt: string
+  }>
+  readonly pending: ReadonlyArray<string>
+  /** Why nothing can be applied. */
+  readonly obstacles: ReadonlyArray<string>
+  /** Objects that were changed other than by migrations. */
+  readonly drift: number
 }
 
 export type OAuthClient = {
@@ -3168,13 +3189,6 @@ export type StructureApplyInput = {
   readonly version?: string | undefined
 }
 
-export type StructureApplyResult = {
-  readonly name: string
-  /** null where there is no folder. */
-  readonly path: string | null
-  readonly content: string
-}
-
 export type StructureColumn = {
   readonly name: string
   readonly type: string
@@ -3199,7 +3213,7 @@ export type StructureConstraint = {
   } | null
 }
 
-export type StructureDiagramResult = {
+export type StructureDiagram = {
   /** Of tables; more than are listed, when they are too many. */
   readonly count: number
   readonly tables: ReadonlyArray<{
@@ -3226,54 +3240,6 @@ export type StructureDiagramResult = {
   }>
 }
 
-export type StructureGetResult = {
-  readonly schema: string
-  readonly name: string
-  /** table, partitioned table, view, materialized view or foreign table */
-  readonly kind: string
-  readonly comment: string | null
-  /** As the planner believes. */
-  readonly estimatedRows: number | null
-  /** With indexes. */
-  readonly bytes: number
-  readonly isRlsEnabled: boolean
-  readonly isRlsForced: boolean
-  readonly policyCount: number
-  /** Such as `security_invoker=true`. */
-  readonly options: ReadonlyArray<string>
-  readonly hasPrimaryKey: boolean
-  /** Whether its schema is one of `database.schemas`. */
-  readonly isServed: boolean
-  /** Privileges of callers with and without a token, before policies. */
-  readonly callers: {
-    readonly authenticated: ReadonlyArray<string>
-    readonly anonymous: ReadonlyArray<string>
-  }
-  readonly owner: string
-  readonly partitionKey: string | null
-  readonly partitionOf: string | null
-  readonly tableBytes: number
-  readonly indexBytes: number
-  readonly columns: ReadonlyArray<StructureColumn>
-  readonly constraints: ReadonlyArray<StructureConstraint>
-  readonly indexes: ReadonlyArray<StructureIndex>
-  readonly triggers: ReadonlyArray<StructureTrigger>
-  readonly policies: ReadonlyArray<StructurePolicy>
-  readonly grants: ReadonlyArray<{
-    readonly role: string
-    readonly privileges: ReadonlyArray<string>
-  }>
-  /** What would have to be dropped before it. */
-  readonly dependents: ReadonlyArray<{
-    readonly kind: string
-    readonly name: string
-  }>
-  /** Of a view. */
-  readonly query: string | null
-  /** SQL that makes it as it is, for reading. */
-  readonly definition: string
-}
-
 export type StructureIndex = {
   readonly name: string
   readonly definition: string
@@ -3291,30 +3257,7 @@ export type StructureIndex = {
 }
 
 export type StructureListResult = {
-  readonly items: ReadonlyArray<{
-    readonly schema: string
-    readonly name: string
-    /** table, partitioned table, view, materialized view or foreign table */
-    readonly kind: string
-    readonly comment: string | null
-    /** As the planner believes. */
-    readonly estimatedRows: number | null
-    /** With indexes. */
-    readonly bytes: number
-    readonly isRlsEnabled: boolean
-    readonly isRlsForced: boolean
-    readonly policyCount: number
-    /** Such as `security_invoker=true`. */
-    readonly options: ReadonlyArray<string>
-    readonly hasPrimaryKey: boolean
-    /** Whether its schema is one of `database.schemas`. */
-    readonly isServed: boolean
-    /** Privileges of callers with and without a token, before policies. */
-    readonly callers: {
-      readonly authenticated: ReadonlyArray<string>
-      readonly anonymous: ReadonlyArray<string>
-    }
-  }>
+  readonly items: ReadonlyArray<StructureRelationSummary>
   readonly next: {
     readonly schema: string
     readonly name: string
@@ -3333,20 +3276,6 @@ export type StructureLock = {
 export type StructureMigrationResult = {
   readonly name: string
   readonly content: string
-}
-
-export type StructureMigrationsResult = {
-  /** null where there is none to write to. */
-  readonly folder: string | null
-  readonly applied: ReadonlyArray<{
-    readonly name: string
-    readonly appliedAt: string
-  }>
-  readonly pending: ReadonlyArray<string>
-  /** Why nothing can be applied. */
-  readonly obstacles: ReadonlyArray<string>
-  /** Objects that were changed other than by migrations. */
-  readonly drift: number
 }
 
 export type StructureObjects = {
@@ -3406,16 +3335,7 @@ export type StructureObjects = {
   readonly roles: ReadonlyArray<string>
 }
 
-export type StructurePlanInput = {
-  /** `kind`, `schema`, `name` and the members of the kind: create_table, rename_table, comment_table, drop_relation, add_column, alter_column, drop_column, set_row_level_security, set_grants, create_index, drop_index, add_primary_key, add_unique, add_check, add_foreign_key, validate_constraint, rename_constraint, drop_constraint, create_enum, add_enum_value, rename_enum_value, rename_type, drop_type, apply_template, create_policy, alter_policy, drop_policy, drop_trigger, set_trigger, drop_function. */
-  readonly change?: {
-    readonly [name: string]: unknown
-  } | undefined
-  /** A script, instead of a change. */
-  readonly sql?: string | undefined
-}
-
-export type StructurePlanResult = {
+export type StructurePlan = {
   readonly sql: string
   /** Of the structure now; `apply` takes it. */
   readonly version: string
@@ -3431,6 +3351,15 @@ export type StructurePlanResult = {
   readonly access?: ReadonlyArray<AccessChange> | undefined
 }
 
+export type StructurePlanInput = {
+  /** `kind`, `schema`, `name` and the members of the kind: create_table, rename_table, comment_table, drop_relation, add_column, alter_column, drop_column, set_row_level_security, set_grants, create_index, drop_index, add_primary_key, add_unique, add_check, add_foreign_key, validate_constraint, rename_constraint, drop_constraint, create_enum, add_enum_value, rename_enum_value, rename_type, drop_type, apply_template, create_policy, alter_policy, drop_policy, drop_trigger, set_trigger, drop_function. */
+  readonly change?: {
+    readonly [name: string]: unknown
+  } | undefined
+  /** A script, instead of a change. */
+  readonly sql?: string | undefined
+}
+
 export type StructurePolicy = {
   readonly name: string
   readonly command: string
@@ -3438,6 +3367,79 @@ export type StructurePolicy = {
   readonly roles: ReadonlyArray<string>
   readonly using: string | null
   readonly check: string | null
+}
+
+export type StructureRelation = {
+  readonly schema: string
+  readonly name: string
+  /** table, partitioned table, view, materialized view or foreign table */
+  readonly kind: string
+  readonly comment: string | null
+  /** As the planner believes. */
+  readonly estimatedRows: number | null
+  /** With indexes. */
+  readonly bytes: number
+  readonly isRlsEnabled: boolean
+  readonly isRlsForced: boolean
+  readonly policyCount: number
+  /** Such as `security_invoker=true`. */
+  readonly options: ReadonlyArray<string>
+  readonly hasPrimaryKey: boolean
+  /** Whether its schema is one of `database.schemas`. */
+  readonly isServed: boolean
+  /** Privileges of callers with and without a token, before policies. */
+  readonly callers: {
+    readonly authenticated: ReadonlyArray<string>
+    readonly anonymous: ReadonlyArray<string>
+  }
+  readonly owner: string
+  readonly partitionKey: string | null
+  readonly partitionOf: string | null
+  readonly tableBytes: number
+  readonly indexBytes: number
+  readonly columns: ReadonlyArray<StructureColumn>
+  readonly constraints: ReadonlyArray<StructureConstraint>
+  readonly indexes: ReadonlyArray<StructureIndex>
+  readonly triggers: ReadonlyArray<StructureTrigger>
+  readonly policies: ReadonlyArray<StructurePolicy>
+  readonly grants: ReadonlyArray<{
+    readonly role: string
+    readonly privileges: ReadonlyArray<string>
+  }>
+  /** What would have to be dropped before it. */
+  readonly dependents: ReadonlyArray<{
+    readonly kind: string
+    readonly name: string
+  }>
+  /** Of a view. */
+  readonly query: string | null
+  /** SQL that makes it as it is, for reading. */
+  readonly definition: string
+}
+
+export type StructureRelationSummary = {
+  readonly schema: string
+  readonly name: string
+  /** table, partitioned table, view, materialized view or foreign table */
+  readonly kind: string
+  readonly comment: string | null
+  /** As the planner believes. */
+  readonly estimatedRows: number | null
+  /** With indexes. */
+  readonly bytes: number
+  readonly isRlsEnabled: boolean
+  readonly isRlsForced: boolean
+  readonly policyCount: number
+  /** Such as `security_invoker=true`. */
+  readonly options: ReadonlyArray<string>
+  readonly hasPrimaryKey: boolean
+  /** Whether its schema is one of `database.schemas`. */
+  readonly isServed: boolean
+  /** Privileges of callers with and without a token, before policies. */
+  readonly callers: {
+    readonly authenticated: ReadonlyArray<string>
+    readonly anonymous: ReadonlyArray<string>
+  }
 }
 
 export type StructureTrigger = {
@@ -5806,21 +5808,21 @@ export interface Operations {
     readonly path: 'admin/structure/apply'
     readonly query: never
     readonly body: StructureApplyInput
-    readonly answer: StructureApplyResult
+    readonly answer: AppliedMigration
   }
   'structure.diagram': {
     readonly method: 'GET'
     readonly path: 'admin/structure/diagram'
     readonly query: 'schema' | 'aroundSchema' | 'aroundName'
     readonly body: undefined
-    readonly answer: StructureDiagramResult
+    readonly answer: StructureDiagram
   }
   'structure.get': {
     readonly method: 'GET'
     readonly path: `admin/structure/relations/${string}/${string}`
     readonly query: never
     readonly body: undefined
-    readonly answer: StructureGetResult
+    readonly answer: StructureRelation
   }
   'structure.list': {
     readonly method: 'GET'
@@ -5841,7 +5843,7 @@ export interface Operations {
     readonly path: 'admin/structure/migrations'
     readonly query: never
     readonly body: undefined
-    readonly answer: StructureMigrationsResult
+    readonly answer: MigrationStatus
   }
   'structure.objects': {
     readonly method: 'GET'
@@ -5855,7 +5857,7 @@ export interface Operations {
     readonly path: 'admin/structure/plan'
     readonly query: never
     readonly body: StructurePlanInput
-    readonly answer: StructurePlanResult
+    readonly answer: StructurePlan
   }
   'support.answer': {
     readonly method: 'POST'

@@ -1,11 +1,12 @@
 import type { Feature } from '../../feature.ts'
-import { structureRoutes } from './routes.ts'
-import { createStructureService, type StructureDeps } from './service.ts'
+import { createSlots } from '../../features/operations/throttle/index.ts'
+import { addOperations } from '../../http/operation.ts'
+import { type StructureContext, structureOperations } from './operations.ts'
 
 /** Tables, columns, indexes, constraints and policies: described, planned, and changed by migrations. */
-export function structure(deps: StructureDeps): Feature {
+export function structure(context: Omit<StructureContext, 'slots'>): Feature {
   return {
     name: 'structure',
-    routes: (app) => structureRoutes(app, createStructureService(deps)),
+    routes: (app) => addOperations(app, { ...context, slots: createSlots() }, structureOperations),
   }
 }

@@ -1,19 +1,15 @@
-import { bearerSecurity, component, responses } from '../../http/schemas.ts'
+import { type Answered, component, nullable, timestamp } from '../../http/schemas.ts'
 import { type Static, Type } from '../../lib/type.ts'
-import { changeKinds } from './changes/schema.ts'
-import { mostDrawn } from './describe/diagram.ts'
 
-const tags = ['structure']
-const security = bearerSecurity
 const texts = Type.Array(Type.String())
-const nullableText = Type.Union([Type.String(), Type.Null()])
+const nullableText = nullable(Type.String())
 
-const summary = {
+const summaryMembers = {
   schema: Type.String(),
   name: Type.String(),
   kind: Type.String({ description: 'table, partitioned table, view, materialized view or foreign table' }),
   comment: nullableText,
-  estimatedRows: Type.Union([Type.Number(), Type.Null()], { description: 'As the planner believes.' }),
+  estimatedRows: nullable(Type.Number(), { description: 'As the planner believes.' }),
   bytes: Type.Number({ description: 'With indexes.' }),
   isRlsEnabled: Type.Boolean(),
   isRlsForced: Type.Boolean(),
@@ -27,20 +23,21 @@ const summary = {
   ),
 }
 
-const column = component(
+const ColumnDetail = component(
   'StructureColumn',
   Type.Object({
     name: Type.String(),
     type: Type.String(),
     isNullable: Type.Boolean(),
     default: nullableText,
-    identity: Type.Union([Type.Enum(['always', 'by default']), Type.Null()]),
-    generated: Type.Union([Type.String(), Type.Null()], { description: 'Its expression.' }),
+    identity: nullable(Type.Enum(['always', 'by default'])),
+    generated: nullable(Type.String(), { description: 'Its expression.' }),
     comment: nullableText,
   }),
 )
+export type ColumnDetail = Answered<typeof ColumnDetail>
 
-const constraint = component(
+const ConstraintDetail = component(
   'StructureConstraint',
   Type.Object({
     name: Type.String(),
@@ -48,14 +45,12 @@ const constraint = component(
     definition: Type.String(),
     columns: texts,
     isValidated: Type.Boolean(),
-    references: Type.Union([
-      Type.Object({ schema: Type.String(), name: Type.String(), columns: texts }),
-      Type.Null(),
-    ]),
+    references: nullable(Type.Object({ schema: Type.String(), name: Type.String(), columns: texts })),
   }),
 )
+export type ConstraintDetail = Answered<typeof ConstraintDetail>
 
-const index = component(
+const IndexDetail = component(
   'StructureIndex',
   Type.Object({
     name: Type.String(),
@@ -64,14 +59,15 @@ const index = component(
     isUnique: Type.Boolean(),
     isPrimary: Type.Boolean(),
     isValid: Type.Boolean({ description: 'false of one that was built concurrently and failed.' }),
-    constraint: Type.Union([Type.String(), Type.Null()], { description: 'Which it belongs to.' }),
+    constraint: nullable(Type.String(), { description: 'Which it belongs to.' }),
     condition: nullableText,
     bytes: Type.Number(),
     scans: Type.Number({ description: 'Since the statistics were reset.' }),
   }),
 )
+export type IndexDetail = Answered<typeof IndexDetail>
 
-const trigger = component(
+const TriggerDetail = component(
   'StructureTrigger',
   Type.Object({
     name: Type.String(),
@@ -80,8 +76,9 @@ const trigger = component(
     isEnabled: Type.Boolean(),
   }),
 )
+export type TriggerDetail = Answered<typeof TriggerDetail>
 
-const policy = component(
+const PolicyDetail = component(
   'StructurePolicy',
   Type.Object({
     name: Type.String(),
@@ -92,96 +89,64 @@ const policy = component(
     check: nullableText,
   }),
 )
+export type PolicyDetail = Answered<typeof PolicyDetail>
 
-/** Tables and views of a page. */
-export const relationLimit = { fallback: 200, most: 500 } as const
+/** Table or view in a list. */
+export const RelationSummary = component('StructureRelationSummary', Type.Object(summaryMembers))
+export type RelationSummary = Answered<typeof RelationSummary>
 
-export const listRelationsSchema = {
-  tags,
-  security,
-  summary: 'List tables and views',
-  description: 'By schema and name. Partitions are not listed.',
-  querystring: Type.Object({
-    schema: Type.Optional(Type.String()),
-    q: Type.Optional(Type.String({ description: 'A part of the name.' })),
-    afterSchema: Type.Optional(Type.String({ description: '`next.schema` of the page before.' })),
-    afterName: Type.Optional(Type.String({ description: '`next.name` of the page before.' })),
-    limit: Type.Optional(
-      Type.Integer({
-        description: `At most ${relationLimit.most}; ${relationLimit.fallback} unless given.`,
-      }),
-    ),
+const detailMembers = {
+  ...summaryMembers,
+  owner: Type.String(),
+  partitionKey: nullableText,
+  partitionOf: nullableText,
+  tableBytes: Type.Number(),
+  indexBytes: Type.Number(),
+  columns: Type.Array(ColumnDetail),
+  constraints: Type.Array(ConstraintDetail),
+  indexes: Type.Array(IndexDetail),
+  triggers: Type.Array(TriggerDetail),
+  policies: Type.Array(PolicyDetail),
+  grants: Type.Array(Type.Object({ role: Type.String(), privileges: texts })),
+  dependents: Type.Array(Type.Object({ kind: Type.String(), name: Type.String() }), {
+    description: 'What would have to be dropped before it.',
   }),
-  response: responses({
-    200: Type.Object({
-      items: Type.Array(Type.Object(summary)),
-      next: Type.Union([Type.Object({ schema: Type.String(), name: Type.String() }), Type.Null()]),
-    }),
-  }),
+  query: nullable(Type.String(), { description: 'Of a view.' }),
 }
 
-export const getRelationSchema = {
-  tags,
-  security,
-  summary: 'Get one table or view with all that belongs to it',
-  params: Type.Object({ schema: Type.String(), name: Type.String() }),
-  response: responses({
-    200: Type.Object({
-      ...summary,
-      owner: Type.String(),
-      partitionKey: nullableText,
-      partitionOf: nullableText,
-      tableBytes: Type.Number(),
-      indexBytes: Type.Number(),
-      columns: Type.Array(column),
-      constraints: Type.Array(constraint),
-      indexes: Type.Array(index),
-      triggers: Type.Array(trigger),
-      policies: Type.Array(policy),
-      grants: Type.Array(Type.Object({ role: Type.String(), privileges: texts })),
-      dependents: Type.Array(Type.Object({ kind: Type.String(), name: Type.String() }), {
-        description: 'What would have to be dropped before it.',
-      }),
-      query: Type.Union([Type.String(), Type.Null()], { description: 'Of a view.' }),
-      definition: Type.String({ description: 'SQL that makes it as it is, for reading.' }),
-    }),
+/** Table or view with all that belongs to it. */
+export const RelationStructure = component(
+  'StructureRelation',
+  Type.Object({
+    ...detailMembers,
+    definition: Type.String({ description: 'SQL that makes it as it is, for reading.' }),
   }),
-}
+)
+/** Everything of one relation but its definition, which is made of it. */
+export type RelationDetail = Omit<Answered<typeof RelationStructure>, 'definition'>
 
 const tableColumns = Type.Object({ schema: Type.String(), name: Type.String(), columns: texts })
 
-export const getDiagramSchema = {
-  tags,
-  security,
-  summary: 'Tables and the foreign keys between them',
-  description: `Of all schemas, of one, or of one table and those beside it. Above ${mostDrawn} tables only their count.`,
-  querystring: Type.Object({
-    schema: Type.Optional(Type.String()),
-    aroundSchema: Type.Optional(Type.String({ description: 'public unless given.' })),
-    aroundName: Type.Optional(
-      Type.String({ description: 'A table: it, what it refers to, and what refers to it.' }),
+/** Tables and the foreign keys between them. */
+export const Diagram = component(
+  'StructureDiagram',
+  Type.Object({
+    count: Type.Integer({ description: 'Of tables; more than are listed, when they are too many.' }),
+    tables: Type.Array(
+      Type.Object({
+        schema: Type.String(),
+        name: Type.String(),
+        columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String(), isKey: Type.Boolean() })),
+      }),
     ),
+    references: Type.Array(Type.Object({ name: Type.String(), from: tableColumns, to: tableColumns })),
   }),
-  response: responses({
-    200: Type.Object({
-      count: Type.Integer({ description: 'Of tables; more than are listed, when they are too many.' }),
-      tables: Type.Array(
-        Type.Object({
-          schema: Type.String(),
-          name: Type.String(),
-          columns: Type.Array(
-            Type.Object({ name: Type.String(), type: Type.String(), isKey: Type.Boolean() }),
-          ),
-        }),
-      ),
-      references: Type.Array(Type.Object({ name: Type.String(), from: tableColumns, to: tableColumns })),
-    }),
-  }),
-}
+)
+export type Diagram = Answered<typeof Diagram>
 
 const named = { schema: Type.String(), name: Type.String() }
 
-const structureObjects = component(
+export const StructureObjects = component(
   'StructureObjects',
   Type.Object({
     schemas: Type.Array(Type.Object({ name: Type.String(), isServed: Type.Boolean() })),
@@ -229,16 +194,8 @@ const structureObjects = component(
     roles: Type.Array(Type.String()),
   }),
 )
-/** What stands beside the relations, as PostgreSQL prints it. */
-export type StructureObjects = Static<typeof structureObjects>
-
-export const getObjectsSchema = {
-  tags,
-  security,
-  summary: 'List types, functions, sequences and extensions',
-  description: 'At most 1,000 of each kind.',
-  response: responses({ 200: structureObjects }),
-}
+/** Objects beside the relations, as PostgreSQL prints them. */
+export type StructureObjects = Static<typeof StructureObjects>
 
 const warning = component(
   'StructureWarning',
@@ -247,7 +204,7 @@ const warning = component(
     message: Type.String(),
   }),
 )
-/** What a person should know before the change is applied. */
+/** Consequence that a person should know before the change is applied. */
 export type Warning = Static<typeof warning>
 
 const lock = component(
@@ -284,88 +241,29 @@ const accessChange = component(
   }),
 )
 
-export const planSchema = {
-  tags,
-  security,
-  summary: 'Plan a change of the structure',
-  description:
-    'Answers its SQL and what it does, as seen in a transaction that is undone. It is not run when its locks would be held ' +
-    'for long: where it reads or writes all rows of a large table, or runs without a transaction. Nothing is changed.',
-  body: Type.Object({
-    change: Type.Optional(
-      Type.Object(
-        {},
-        {
-          additionalProperties: true,
-          description: `\`kind\`, \`schema\`, \`name\` and the members of the kind: ${changeKinds.join(', ')}.`,
-        },
-      ),
-    ),
-    sql: Type.Optional(Type.String({ description: 'A script, instead of a change.', maxLength: 1_000_000 })),
+/** Plan of a change: its SQL, and what it does, as seen in a transaction that is undone. */
+export const StructurePlan = component(
+  'StructurePlan',
+  Type.Object({
+    sql: Type.String(),
+    version: Type.String({ description: 'Of the structure now; `apply` takes it.' }),
+    isRehearsed: Type.Boolean(),
+    warnings: Type.Array(warning, { description: 'The gravest first.' }),
+    locks: Type.Optional(Type.Array(lock)),
+    rewritten: Type.Optional(Type.Array(Type.Object({ relation: Type.String(), bytes: Type.Number() }))),
+    changes: Type.Optional(Type.Array(schemaChange)),
+    access: Type.Optional(Type.Array(accessChange)),
   }),
-  response: responses({
-    200: Type.Object({
-      sql: Type.String(),
-      version: Type.String({ description: 'Of the structure now; `apply` takes it.' }),
-      isRehearsed: Type.Boolean(),
-      warnings: Type.Array(warning, {
-        description: 'The gravest first.',
-      }),
-      locks: Type.Optional(Type.Array(lock)),
-      rewritten: Type.Optional(Type.Array(Type.Object({ relation: Type.String(), bytes: Type.Number() }))),
-      changes: Type.Optional(Type.Array(schemaChange)),
-      access: Type.Optional(Type.Array(accessChange)),
-    }),
-  }),
-}
+)
 
-export const applySchema = {
-  tags,
-  security,
-  summary: 'Apply a change of the structure as a migration',
-  description:
-    'The script becomes a file of `project.migrations`, where there is such a folder, and is applied as `basalt migrate up` ' +
-    'would; without a folder the database keeps its text, which `basalt migrate pull` writes to a project later. What fails ' +
-    'half-way is nothing.',
-  body: Type.Object({
-    sql: Type.String({ maxLength: 1_000_000 }),
-    name: Type.String({
-      description: 'What it does, such as `add todo`; the name of the file is made of it.',
-    }),
-    version: Type.Optional(
-      Type.String({ description: 'Of the plan; 409 when the structure has changed since.' }),
-    ),
+/** Migrations of the operator. */
+export const MigrationStatus = component(
+  'MigrationStatus',
+  Type.Object({
+    folder: nullable(Type.String(), { description: 'null where there is none to write to.' }),
+    applied: Type.Array(Type.Object({ name: Type.String(), appliedAt: timestamp })),
+    pending: texts,
+    obstacles: Type.Array(Type.String(), { description: 'Why nothing can be applied.' }),
+    drift: Type.Integer({ description: 'Objects that were changed other than by migrations.' }),
   }),
-  response: responses({
-    200: Type.Object({
-      name: Type.String(),
-      path: Type.Union([Type.String(), Type.Null()], { description: 'null where there is no folder.' }),
-      content: Type.String(),
-    }),
-  }),
-}
-
-export const listMigrationsSchema = {
-  tags,
-  security,
-  summary: 'List the migrations of the operator',
-  response: responses({
-    200: Type.Object({
-      folder: Type.Union([Type.String(), Type.Null()], {
-        description: 'null where there is none to write to.',
-      }),
-      applied: Type.Array(Type.Object({ name: Type.String(), appliedAt: Type.String() })),
-      pending: Type.Array(Type.String()),
-      obstacles: Type.Array(Type.String(), { description: 'Why nothing can be applied.' }),
-      drift: Type.Integer({ description: 'Objects that were changed other than by migrations.' }),
-    }),
-  }),
-}
-
-export const getMigrationSchema = {
-  tags,
-  security,
-  summary: 'Get the text of a migration',
-  params: Type.Object({ name: Type.String() }),
-  response: responses({ 200: Type.Object({ name: Type.String(), content: Type.String() }) }),
-}
+)

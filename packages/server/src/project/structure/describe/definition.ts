@@ -1,5 +1,5 @@
 import { literal, name, qualified } from '../changes/text.ts'
-import type { RelationDetail } from './relation.ts'
+import type { RelationDetail } from '../schemas.ts'
 
 /** SQL that makes the relation as it is, for reading: what PostgreSQL prints of its parts, put together. Pure. */
 export function defineRelation(relation: RelationDetail): string {

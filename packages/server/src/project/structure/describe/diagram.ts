@@ -1,33 +1,7 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { Diagram } from '../schemas.ts'
 import { byName, ownTable } from './relations.ts'
-
-/** Tables and the foreign keys between them. */
-export interface Diagram {
-  /** How many tables there are of what was asked for; above {@link mostDrawn} none is listed. */
-  readonly count: number
-  readonly tables: readonly DiagramTable[]
-  readonly references: readonly DiagramReference[]
-}
-
-export interface DiagramTable {
-  readonly schema: string
-  readonly name: string
-  readonly columns: readonly { readonly name: string; readonly type: string; readonly isKey: boolean }[]
-}
-
-export interface DiagramReference {
-  /** Of the constraint. */
-  readonly name: string
-  readonly from: TableColumns
-  readonly to: TableColumns
-}
-
-interface TableColumns {
-  readonly schema: string
-  readonly name: string
-  readonly columns: readonly string[]
-}
 
 export interface DiagramFilter {
   readonly schema?: string | undefined
@@ -44,7 +18,7 @@ export async function readDiagram(database: Queryable, filter: DiagramFilter): P
     select count(*)::int as count from (${chosen}) chosen`)
   if (count > mostDrawn) return { count, tables: [], references: [] }
   const [tables, references] = await Promise.all([
-    database.many<DiagramTable & Record<string, unknown>>(sql`
+    database.many<Diagram['tables'][number]>(sql`
       select n.nspname as schema, c.relname as name, (
         select coalesce(json_agg(json_build_object(
           'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
@@ -58,7 +32,7 @@ export async function readDiagram(database: Queryable, filter: DiagramFilter): P
       join pg_namespace n on n.oid = c.relnamespace
       order by ${byName}`),
     // What partitions have of it belongs to their table.
-    database.many<DiagramReference & Record<string, unknown>>(sql`
+    database.many<Diagram['references'][number]>(sql`
       with chosen as materialized (${chosen})
       select k.conname as name, ${columnsOf(sql`k.conrelid`, sql`k.conkey`)} as from,
         ${columnsOf(sql`k.confrelid`, sql`k.confkey`)} as to

@@ -1,87 +1,8 @@
 import { captureTriggerPrefix } from '../../../database/change-log.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-import { ownSchema, type RelationSummary, summaryOf } from './relations.ts'
-
-/** Everything of one relation, by the list of it that a form shows. */
-export interface RelationDetail extends RelationSummary {
-  readonly owner: string
-  readonly partitionKey: string | null
-  readonly partitionOf: string | null
-  readonly tableBytes: number
-  readonly indexBytes: number
-  readonly columns: readonly ColumnDetail[]
-  readonly constraints: readonly ConstraintDetail[]
-  readonly indexes: readonly IndexDetail[]
-  readonly triggers: readonly TriggerDetail[]
-  readonly policies: readonly PolicyDetail[]
-  readonly grants: readonly GrantDetail[]
-  /** What would have to be dropped before it. */
-  readonly dependents: readonly { readonly kind: string; readonly name: string }[]
-  /** The query of a view. */
-  readonly query: string | null
-}
-
-export interface ColumnDetail {
-  readonly name: string
-  readonly type: string
-  readonly isNullable: boolean
-  readonly default: string | null
-  readonly identity: 'always' | 'by default' | null
-  /** The expression of a generated column. */
-  readonly generated: string | null
-  readonly comment: string | null
-}
-
-export interface ConstraintDetail {
-  readonly name: string
-  readonly kind: string
-  readonly definition: string
-  readonly columns: readonly string[]
-  readonly isValidated: boolean
-  readonly references: {
-    readonly schema: string
-    readonly name: string
-    readonly columns: readonly string[]
-  } | null
-}
-
-export interface IndexDetail {
-  readonly name: string
-  readonly definition: string
-  readonly method: string
-  readonly isUnique: boolean
-  readonly isPrimary: boolean
-  /** False of one that was built concurrently and failed. */
-  readonly isValid: boolean
-  /** The constraint it belongs to. */
-  readonly constraint: string | null
-  readonly condition: string | null
-  readonly bytes: number
-  /** Since the statistics were reset. */
-  readonly scans: number
-}
-
-export interface TriggerDetail {
-  readonly name: string
-  readonly definition: string
-  readonly function: string
-  readonly isEnabled: boolean
-}
-
-export interface PolicyDetail {
-  readonly name: string
-  readonly command: string
-  readonly isPermissive: boolean
-  readonly roles: readonly string[]
-  readonly using: string | null
-  readonly check: string | null
-}
-
-export interface GrantDetail {
-  readonly role: string
-  readonly privileges: readonly string[]
-}
+import type { RelationDetail } from '../schemas.ts'
+import { ownSchema, summaryOf } from './relations.ts'
 
 /** A JSON array of the rows, in their order. */
 const list = (columns: Sql, from: Sql, order: Sql): Sql => sql`

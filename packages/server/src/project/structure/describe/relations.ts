@@ -2,27 +2,7 @@ import { anonymousRole, callerRole } from '../../../database/caller/caller-scope
 import { naturally } from '../../../database/natural-order.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
-
-/** A line of the list of tables and views. */
-export interface RelationSummary {
-  readonly schema: string
-  readonly name: string
-  readonly kind: string
-  readonly comment: string | null
-  /** As the planner believes; null before the first `analyze`, and of views. */
-  readonly estimatedRows: number | null
-  readonly bytes: number
-  readonly isRlsEnabled: boolean
-  readonly isRlsForced: boolean
-  readonly policyCount: number
-  /** Such as `security_invoker=true`. */
-  readonly options: readonly string[]
-  readonly hasPrimaryKey: boolean
-  /** Whether its schema is one of `database.schemas`. */
-  readonly isServed: boolean
-  /** What callers with a token, and requests without one, may do with it, before policies. */
-  readonly callers: { readonly authenticated: readonly string[]; readonly anonymous: readonly string[] }
-}
+import type { RelationSummary } from '../schemas.ts'
 
 export interface RelationFilter {
   readonly schema?: string | undefined

@@ -1,0 +1,303 @@
+import type { LiveCatalog } from '../../database/catalog/live-catalog.ts'
+import type { CatalogScope } from '../../database/catalog/load.ts'
+import { ScriptFailure, withRemedy } from '../../database/errors/script-failure.ts'
+import type { Database } from '../../database/open.ts'
+import { redactStatement } from '../../features/data/sql-runner/index.ts'
+import { recordAudit } from '../../features/operations/audit/index.ts'
+import type { Slots } from '../../features/operations/throttle/index.ts'
+import { ok, operation } from '../../http/operation.ts'
+import { component, nullable } from '../../http/schemas.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { OperatorError } from '../../lib/errors.ts'
+import { Type } from '../../lib/type.ts'
+import type { MigrationSettings } from '../migrations/attempts.ts'
+import type { MigrationFile } from '../migrations/files.ts'
+import { listContents } from '../migrations/ledger.ts'
+import { readStatus } from '../migrations/status.ts'
+import { applyScript, parseStructureScript, refuseStatement } from './apply.ts'
+import { compileChange } from './changes/compile.ts'
+import { parseChange } from './changes/parse.ts'
+import { changeKinds } from './changes/schema.ts'
+import { defineRelation } from './describe/definition.ts'
+import { mostDrawn, readDiagram } from './describe/diagram.ts'
+import { readObjects } from './describe/objects.ts'
+import { findRelationDetail } from './describe/relation.ts'
+import { listRelations } from './describe/relations.ts'
+import { structureErrors } from './errors.ts'
+import { openSource, showPath } from './folder.ts'
+import { rehearseHere } from './rehearse.ts'
+import {
+  Diagram,
+  MigrationStatus,
+  RelationStructure,
+  RelationSummary,
+  StructureObjects,
+  StructurePlan,
+} from './schemas.ts'
+import { listWarnings } from './warnings.ts'
+
+export interface StructureContext {
+  readonly database: Pick<Database, 'system' | 'aside' | 'openListener'>
+  readonly catalog: LiveCatalog
+  readonly clock: Clock
+  /** Schemas and relations of the database that are served. */
+  readonly scope: CatalogScope
+  readonly project: MigrationSettings & { readonly migrations: string }
+  /** Rehearsals run one at a time, so that they do not find each other's locks. */
+  readonly slots: Slots
+}
+
+/** Part of every description below. */
+const common = { guard: 'admin', permission: 'owner', tag: 'structure' } as const
+const path = '/api/admin/structure'
+
+/** Tables and views of a page. */
+const pageSize = { fallback: 200, most: 500 }
+
+const list = operation({
+  ...common,
+  id: 'structure.list',
+  method: 'GET',
+  path: `${path}/relations`,
+  summary: 'List tables and views',
+  description: 'By schema and name. Partitions are not listed.',
+  query: Type.Object({
+    schema: Type.Optional(Type.String()),
+    q: Type.Optional(Type.String({ description: 'A part of the name.' })),
+    afterSchema: Type.Optional(Type.String({ description: '`next.schema` of the page before.' })),
+    afterName: Type.Optional(Type.String({ description: '`next.name` of the page before.' })),
+    limit: Type.Optional(
+      Type.Integer({ description: `At most ${pageSize.most}; ${pageSize.fallback} unless given.` }),
+    ),
+  }),
+  success: ok(
+    Type.Object({
+      items: Type.Array(RelationSummary),
+      next: nullable(Type.Object({ schema: Type.String(), name: Type.String() })),
+    }),
+  ),
+  async handle({ database, scope }: StructureContext, { query }) {
+    const { schema, q, afterSchema, afterName = '' } = query
+    const limit = Math.min(Math.max(query.limit ?? pageSize.fallback, 1), pageSize.most)
+    const after = afterSchema === undefined ? undefined : ([afterSchema, afterName] as const)
+    const filter = { schema, q, after, limit: limit + 1 }
+    const found = await listRelations(database.system, filter, scope.schemas)
+    const items = found.slice(0, limit)
+    const last = found.length > limit ? items.at(-1) : undefined
+    return { items, next: last === undefined ? null : { schema: last.schema, name: last.name } }
+  },
+})
+
+const get = operation({
+  ...common,
+  id: 'structure.get',
+  method: 'GET',
+  path: `${path}/relations/:schema/:name`,
+  summary: 'Get one table or view with all that belongs to it',
+  params: Type.Object({ schema: Type.String(), name: Type.String() }),
+  success: ok(RelationStructure),
+  async handle({ database, scope }: StructureContext, { params }) {
+    const relation = await findRelationDetail(database.system, params, scope.schemas)
+    if (relation === undefined) throw structureErrors.relationNotFound(`${params.schema}.${params.name}`)
+    return { ...relation, definition: defineRelation(relation) }
+  },
+})
+
+const diagram = operation({
+  ...common,
+  id: 'structure.diagram',
+  method: 'GET',
+  path: `${path}/diagram`,
+  summary: 'Tables and the foreign keys between them',
+  description: `Of all schemas, of one, or of one table and those beside it. Above ${mostDrawn} tables only their count.`,
+  query: Type.Object({
+    schema: Type.Optional(Type.String()),
+    aroundSchema: Type.Optional(Type.String({ description: 'public unless given.' })),
+    aroundName: Type.Optional(
+      Type.String({ description: 'A table: it, what it refers to, and what refers to it.' }),
+    ),
+  }),
+  success: ok(Diagram),
+  async handle({ database }: StructureContext, { query }) {
+    const { schema, aroundSchema = 'public', aroundName } = query
+    const around = aroundName === undefined ? undefined : { schema: aroundSchema, name: aroundName }
+    return await readDiagram(database.system, { schema, around })
+  },
+})
+
+const objects = operation({
+  ...common,
+  id: 'structure.objects',
+  method: 'GET',
+  path: `${path}/objects`,
+  summary: 'List types, functions, sequences and extensions',
+  description: 'At most 1,000 of each kind.',
+  success: ok(StructureObjects),
+  handle: ({ database, scope }: StructureContext) => readObjects(database.system, scope.schemas),
+})
+
+const script = Type.String({ maxLength: 1_000_000 })
+
+const plan = operation({
+  ...common,
+  id: 'structure.plan',
+  method: 'POST',
+  path: `${path}/plan`,
+  summary: 'Plan a change of the structure',
+  description:
+    'Answers its SQL and what it does, as seen in a transaction that is undone. It is not run when its locks would be held ' +
+    'for long: where it reads or writes all rows of a large table, or runs without a transaction. Nothing is changed.',
+  body: Type.Object({
+    change: Type.Optional(
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description: `\`kind\`, \`schema\`, \`name\` and the members of the kind: ${changeKinds.join(', ')}.`,
+        },
+      ),
+    ),
+    sql: Type.Optional(Type.String({ description: 'A script, instead of a change.', maxLength: 1_000_000 })),
+  }),
+  success: ok(StructurePlan),
+  async handle(context: StructureContext, { body: { change, sql }, origin }) {
+    if ((change === undefined) === (sql === undefined)) {
+      throw structureErrors.invalidStructureChange('body', 'expected either change or sql')
+    }
+    const text = sql ?? compileChange(parseChange(change))
+    const file = parse(text)
+    // It is undone, but what a function of the database does elsewhere is not.
+    if (sql !== undefined) {
+      const detail = { query: redactStatement(sql).slice(0, 4000).toWellFormed() }
+      const { system } = context.database
+      await recordAudit(system, { actor: 'admin', action: 'structure.plan', detail, origin })
+    }
+    const rehearsal = await context.slots.take('rehearsal', 1, () => rehearse(context, file, text))
+    const { version, observed } = rehearsal
+    return {
+      sql: text,
+      version,
+      isRehearsed: observed !== undefined,
+      warnings: listWarnings(rehearsal, context.scope.requireRls === true),
+      ...observed,
+    }
+  },
+})
+
+const apply = operation({
+  ...common,
+  id: 'structure.apply',
+  method: 'POST',
+  path: `${path}/apply`,
+  summary: 'Apply a change of the structure as a migration',
+  description:
+    'The script becomes a file of `project.migrations`, where there is such a folder, and is applied as `basalt migrate up` ' +
+    'would; without a folder the database keeps its text, which `basalt migrate pull` writes to a project later. What fails ' +
+    'half-way is nothing.',
+  body: Type.Object({
+    sql: script,
+    name: Type.String({
+      description: 'What it does, such as `add todo`; the name of the file is made of it.',
+    }),
+    version: Type.Optional(
+      Type.String({ description: 'Of the plan; 409 when the structure has changed since.' }),
+    ),
+  }),
+  success: ok(
+    component(
+      'AppliedMigration',
+      Type.Object({
+        name: Type.String(),
+        path: nullable(Type.String(), { description: 'null where there is no folder.' }),
+        content: Type.String(),
+      }),
+    ),
+  ),
+  async handle({ database, project, clock, catalog }: StructureContext, { body, origin }) {
+    const { sql, name, version } = body
+    const applied = await applyScript(
+      { database, folder: project.migrations, settings: project },
+      { sql, name, version, now: clock.now() },
+      (queryable, { name: target, path }) =>
+        recordAudit(queryable, {
+          actor: 'admin',
+          action: 'structure.apply',
+          target,
+          detail: { path },
+          origin,
+        }),
+    )
+    await catalog.refresh()
+    return applied
+  },
+})
+
+const listMigrations = operation({
+  ...common,
+  id: 'structure.migrations',
+  method: 'GET',
+  path: `${path}/migrations`,
+  summary: 'List the migrations of the operator',
+  success: ok(MigrationStatus),
+  async handle({ database: { system }, project }: StructureContext) {
+    const source = openSource(project.migrations)
+    const files = await readFiles(() => system.transaction((transaction) => source.list(transaction)))
+    const { applied, pending, obstacles, drift } = await readStatus(system, files)
+    return {
+      folder: source.folder === undefined ? null : showPath(source.folder, '').slice(0, -1),
+      applied,
+      pending: pending.map(({ name }) => name),
+      obstacles,
+      drift: drift.length,
+    }
+  },
+})
+
+const getMigration = operation({
+  ...common,
+  id: 'structure.migration',
+  method: 'GET',
+  path: `${path}/migrations/:name`,
+  summary: 'Get the text of a migration',
+  params: Type.Object({ name: Type.String() }),
+  success: ok(Type.Object({ name: Type.String(), content: Type.String() })),
+  async handle({ database }: StructureContext, { params: { name } }) {
+    const found = (await listContents(database.system)).find((each) => each.name === name)
+    if (found === undefined) throw structureErrors.migrationNotFound(name)
+    return found
+  },
+})
+
+/** Administration of tables and what belongs to them. */
+export const structureOperations = [list, get, diagram, objects, plan, apply, listMigrations, getMigration]
+
+async function rehearse({ database, scope }: StructureContext, file: MigrationFile, sql: string) {
+  const connection = await database.aside.open()
+  try {
+    return await rehearseHere(connection, file, scope)
+  } catch (error) {
+    // With its SQL, to be mended.
+    const failure = await withRemedy(connection, error)
+    throw failure instanceof ScriptFailure ? refuseStatement(failure, { sql }) : failure
+  } finally {
+    await connection.close()
+  }
+}
+
+/** @throws AppError migration_refused */
+function parse(sql: string): MigrationFile {
+  try {
+    return parseStructureScript('sql', sql)
+  } catch (error) {
+    throw error instanceof OperatorError ? structureErrors.migrationRefused(error.message) : error
+  }
+}
+
+/** @throws AppError for a file that is no migration */
+async function readFiles<Files>(read: () => Promise<Files>): Promise<Files> {
+  try {
+    return await read()
+  } catch (error) {
+    throw error instanceof OperatorError ? structureErrors.migrationsInTheWay(error.message) : error
+  }
+}
