@@ -2158,8 +2158,7 @@ export type ProviderTokens = {
 export type PushContent = {
   readonly title: string
   readonly body: string
-  /** Values for the app. */
-  readonly data?: object | undefined
+  readonly data?: PushData | undefined
   readonly options?: PushOptions | undefined
   /** RFC 3339; now unless given. */
   readonly send_at?: string | undefined
@@ -2173,6 +2172,9 @@ export type PushCounts = {
   readonly failed: number
   readonly invalid_token: number
 }
+
+/** Values for the app. */
+export type PushData = object
 
 export type PushDelivery = {
   readonly id: string

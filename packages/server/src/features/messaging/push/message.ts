@@ -99,17 +99,20 @@ export const SendInput = Type.Partial(
 )
 export type SendInput = Static<typeof SendInput>
 
+const PushData = component(
+  'PushData',
+  Type.Record(Type.String({ pattern: dataKeyForm }), Type.String(), {
+    additionalProperties: false,
+    description: 'Values for the app.',
+  }),
+)
+
 const PushContent = component(
   'PushContent',
   Type.Object({
     title: Type.String({ minLength: 1, maxLength: titleLimit, pattern: textForm }),
     body: Type.String({ minLength: 1, maxLength: bodyLimit, pattern: textForm }),
-    data: Type.Optional(
-      Type.Record(Type.String({ pattern: dataKeyForm }), Type.String(), {
-        additionalProperties: false,
-        description: 'Values for the app.',
-      }),
-    ),
+    data: Type.Optional(PushData),
     options: Type.Optional(PushOptions),
     send_at: Type.Optional(Type.String({ format: 'date-time', description: 'RFC 3339; now unless given.' })),
     idempotency_key: Type.Optional(
