@@ -26,6 +26,8 @@ export interface CallbackDeps {
 /** Report in the form of its provider. */
 const report = { schema: Type.Object({}, { additionalProperties: true }) }
 
+const signature = Type.Optional(Type.String())
+
 /** Receives reports of every provider whose keys are configured: messages outlive a change of the provider. */
 const reportStatus = operation({
   id: 'sms.reportStatus',
@@ -36,6 +38,12 @@ const reportStatus = operation({
   summary: 'Receive the status of a text message from its provider',
   description:
     'Signed by the provider, in the form that it documents. Reports arrive in any order and more than once; a status never goes back. Unknown messages and statuses are ignored. At most 64 KiB.',
+  headers: Type.Object({
+    'x-twilio-signature': signature,
+    'x-plivo-signature-v3': signature,
+    'telnyx-signature-ed25519': signature,
+    'x-webhook-signature': signature,
+  }),
   documentedBody: {
     required: true,
     content: { 'application/json': report, 'application/x-www-form-urlencoded': report },
