@@ -148,6 +148,21 @@ export function checkedByHandler<Schema extends TSchema>(
   return document(schema, { keywords })
 }
 
+/**
+ * Returns the keywords by which one of two rules holds, and not both. Generators of clients take a `oneOf` for a union of
+ * types, and leave the members of the object out.
+ */
+export function exactlyOne(one: object, other: object) {
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  return { if: one, then: { not: other }, else: other }
+}
+
+/** Returns the keywords by which at least one of two rules holds, as {@link exactlyOne} does. */
+export function atLeastOne(one: object, other: object) {
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  return { if: { not: one }, then: other }
+}
+
 /** Required text, of which the handler checks the length and the form. */
 export function checkedText(maxLength: number, pattern = textForm) {
   return checkedByHandler({ maxLength, pattern }, Type.String({ minLength: 1 }))

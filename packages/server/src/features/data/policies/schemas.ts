@@ -1,4 +1,4 @@
-import { type Answered, checkedByHandler, component } from '../../../http/schemas.ts'
+import { type Answered, checkedByHandler, component, exactlyOne } from '../../../http/schemas.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 
 const closed = { additionalProperties: false }
@@ -9,7 +9,7 @@ const closed = { additionalProperties: false }
 const fieldsByKind = {
   if: { properties: { kind: { const: 'user' } } },
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
-  then: { oneOf: [{ required: ['id'] }, { required: ['email'] }] },
+  then: exactlyOne({ required: ['id'] }, { required: ['email'] }),
   else: {
     if: { properties: { kind: { const: 'claims' } } },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema

@@ -4,6 +4,7 @@ import {
   choice,
   component,
   type DocumentedBody,
+  exactlyOne,
   extended,
   textForm,
 } from '../../../http/schemas.ts'
@@ -141,7 +142,7 @@ export function toMany({ properties: app }: TObject): DocumentedBody {
     user_id: Type.Optional(Type.String({ format: 'uuid' })),
     topic: Type.Optional(Type.String({ pattern: topicForm })),
   }
-  const target = Type.Object(members, { oneOf: [{ required: ['user_id'] }, { required: ['topic'] }] })
+  const target = Type.Object(members, exactlyOne({ required: ['user_id'] }, { required: ['topic'] }))
   return bodyOf('application/json', extended(PushContent, target))
 }
 

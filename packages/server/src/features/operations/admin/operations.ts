@@ -8,7 +8,7 @@ import { adminOf } from '../../../http/access/authentication.ts'
 import type { Origins } from '../../../http/access/origins.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { noContent, ok, operation } from '../../../http/operation.ts'
-import { bodyOf, component, timestamp } from '../../../http/schemas.ts'
+import { atLeastOne, bodyOf, component, timestamp } from '../../../http/schemas.ts'
 import { hashToken } from '../../../lib/tokens.ts'
 import { Type } from '../../../lib/type.ts'
 import type { AdminDeps } from './context.ts'
@@ -26,7 +26,7 @@ const members = {
   password: Type.Optional(Type.String({ maxLength: 1024 })),
   code: Type.Optional(Type.String({ maxLength: 200, description: 'Code of a one-time sign-in link.' })),
 }
-const isEither = { anyOf: [{ required: ['password'] }, { required: ['code'] }] }
+const isEither = atLeastOne({ required: ['password'] }, { required: ['code'] })
 const credentials = {
   body: Type.Object(members),
   documentedBody: bodyOf('application/json', component('AdminCredentials', Type.Object(members, isEither))),

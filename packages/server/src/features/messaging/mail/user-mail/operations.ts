@@ -3,7 +3,7 @@ import { userOf } from '../../../../http/access/authentication.ts'
 import type { UserIdentity } from '../../../../http/access/identity.ts'
 import { ok, operation } from '../../../../http/operation.ts'
 import { limitParameter, offsetParameter, readUuid } from '../../../../http/requests/filters.ts'
-import { bodyOf, lineForm, offsetPageOf, textForm } from '../../../../http/schemas.ts'
+import { bodyOf, exactlyOne, lineForm, offsetPageOf, textForm } from '../../../../http/schemas.ts'
 import { normalizeEmail } from '../../../../lib/email-address.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { parseSender } from '../../../../lib/mail-sender.ts'
@@ -45,10 +45,10 @@ const documentedMail = Type.Object(
   {
     additionalProperties: false,
     dependentRequired: { variables: ['templateKey'] },
-    oneOf: [
+    ...exactlyOne(
       { required: ['templateKey'] },
       { required: ['subject'], anyOf: [{ required: ['html'] }, { required: ['text'] }] },
-    ],
+    ),
   },
 )
 
