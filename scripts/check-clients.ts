@@ -79,7 +79,7 @@ function checkGo(folder: string): void {
     return
   }
   const options = ['--package-name', 'client', '--git-host', 'example.com', '--git-user-id', 'basalt']
-  const names = ['--git-repo-id', 'client', '--name-mappings', 'hasDefault=hasDefaultValue']
+  const names = ['--git-repo-id', 'client', '--name-mappings', 'hasDefault=HasDefaultValue']
   run(
     'java',
     ['-jar', jar, 'generate', '-i', 'openapi.json', '-g', 'go', '-o', 'go', ...options, ...names],
