@@ -41,6 +41,11 @@ describe('components of the API document', () => {
     })
   })
 
+  test('a rule defines the members that it requires', () => {
+    const document = collectComponents({ paths: { one: { not: { required: ['a'] } } } })
+    expect(document.paths).toEqual({ one: { not: { required: ['a'], properties: { a: {} } } } })
+  })
+
   test('two different schemas of one name are an error', () => {
     const other = component('Track', Type.Object({ title: Type.String() }))
     expect(() => collectComponents({ paths: { one: Track, two: other } })).toThrow(

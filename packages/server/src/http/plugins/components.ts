@@ -25,7 +25,7 @@ export function collectComponents<Document extends { components?: object; paths?
     if (Array.isArray(value)) return value.map(visit)
     if (typeof value !== 'object' || value === null) return value
     const { documented, ...rest } = value as Part & { documented?: Documented }
-    const part = mergeNull(typeTexts({ ...rest, ...documented?.keywords }))
+    const part = mergeNull(completeKeywords({ ...rest, ...documented?.keywords }))
     const visited = Object.fromEntries(Object.entries(part).map(([name, each]) => [name, visit(each)]))
     const name = documented?.component
     if (name === undefined) {
@@ -63,9 +63,16 @@ function mergeNull(part: Part): Part {
   return isPlain ? { ...rules, ...documented?.keywords, ...rest, type: [type, 'null'] } : part
 }
 
-/** Adds the type of texts to a choice of them: generators do not read it from the values. */
-function typeTexts(part: Part): Part {
-  const { enum: values, type } = part
-  const isUntyped = type === undefined && Array.isArray(values)
-  return isUntyped && values.every((value) => typeof value === 'string') ? { type: 'string', ...part } : part
+/**
+ * Adds the keywords that tools do not read from others: the type of a choice of texts, and the members that a rule
+ * requires.
+ */
+function completeKeywords(part: Part): Part {
+  const { enum: values, type, required, properties } = part
+  if (type !== undefined) return part
+  if (Array.isArray(values) && values.every((value) => typeof value === 'string')) {
+    return { type: 'string', ...part }
+  }
+  if (!Array.isArray(required) || properties !== undefined) return part
+  return { ...part, properties: Object.fromEntries(required.map((name) => [name, {}])) }
 }

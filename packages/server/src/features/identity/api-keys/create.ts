@@ -51,7 +51,7 @@ const newApiKey = Type.Object({
   appId: Type.Optional(nullable(uuidByHandler())),
   orgId: Type.Optional(
     checkedByHandler(
-      { anyOf: [{ type: 'null' }] },
+      { enum: [null] },
       nullable(Type.String(), { description: 'There are no organizations.' }),
     ),
   ),
