@@ -75,6 +75,7 @@ const rows = {
     '/api/collections/:table/export.json': 'GET',
     '/api/collections/:table/export.ndjson': 'GET',
     '/api/collections/:table/facets/:column/search': 'GET',
+    '/api/collections/:table/aggregate': 'POST',
     '/api/collections/:table/query': 'POST',
     '/api/collections/:table/imports/:id': 'GET',
     '/api/schema': 'GET',
