@@ -7,7 +7,7 @@ export interface Operation {
 }
 
 interface Schema {
-  readonly type?: string
+  readonly type?: string | readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly enum?: readonly unknown[]
@@ -75,7 +75,7 @@ export function* malformedRequests(
 
 /** A value that the schema takes, so that the check of one member comes after that of the others. */
 function exampleOf({
-  type,
+  type: types = [],
   properties = {},
   required = [],
   enum: choices,
@@ -84,6 +84,7 @@ function exampleOf({
   minimum,
 }: Schema): unknown {
   if (choices !== undefined) return choices[0]
+  const [type] = [types].flat()
   const [first] = anyOf ?? []
   if (first !== undefined) return exampleOf(first)
   if (type === 'object') {

@@ -4,6 +4,7 @@ import { type AdminWrite, secretMark } from '../../../test/admin-things.ts'
 import { adminWrites } from '../../../test/admin-writes.ts'
 import { notes } from '../../../test/fixtures.ts'
 import { malformedRequests, type Operation } from '../../../test/malformed-requests.ts'
+import { resolveReferences } from '../../../test/resolved-document.ts'
 import { createMfaApp } from '../../../test/second-factors.ts'
 import type { TestApp } from '../../../test/test-app.ts'
 
@@ -66,14 +67,16 @@ const unrecorded = new Set([
 /** What the API document has for administrators alone. */
 async function listOperations() {
   const [app] = nodes
-  const { paths } = (await app.request('GET', '/api/openapi.json', { token })).json
-  const documented = Object.entries<Readonly<Record<string, Operation>>>(paths).flatMap(
-    ([path, operations]) =>
-      Object.entries(operations).map(([method, operation]) => ({
-        ...operation,
-        method: method.toUpperCase(),
-        path,
-      })),
+  const document = (await app.request('GET', '/api/openapi.json', { token })).json
+  const paths = resolveReferences(document, document.paths) as Readonly<
+    Record<string, Readonly<Record<string, Operation>>>
+  >
+  const documented = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => ({
+      ...operation,
+      method: method.toUpperCase(),
+      path,
+    })),
   )
   const found: typeof documented = []
   for (const operation of documented) {
