@@ -37,7 +37,7 @@ async function load(token) {
   if (!response.ok) { say.textContent = 'The server cannot answer. Reload the page in a moment.'; return undefined }
   const apiDocument = await response.json()
   apiDocument.servers = [{ url: location.origin }]
-  const tables = Object.values(apiDocument.paths).filter(({ get }) => get && /^list_/.test(get.operationId)).length
+  const tables = Object.values(apiDocument.paths).filter(({ get }) => get && get.tags.some((tag) => /^table /.test(tag)) && /\\.list$/.test(get.operationId)).length
   say.textContent = tables === 1 ? 'With 1 table.' : tables > 0 ? 'With ' + tables + ' tables.'
     : token ? 'There are no tables for this token.' : 'Authorize with a token to see the tables it may use.'
   return apiDocument
