@@ -2,14 +2,15 @@ import { useState } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 import { useApi } from '../../../api/queries.ts'
 import { Button } from '../../../ui/button.tsx'
-import { Checkbox, Select, TextField } from '../../../ui/field.tsx'
+import { Checkbox } from '../../../ui/field.tsx'
 import { Form, Notice, PageHeader, Section } from '../../../ui/layout.tsx'
 import { tableAddress } from '../addresses.ts'
 import { readObjects } from '../api.ts'
 import { useReview } from '../review/review-context.ts'
 import styles from '../structure.module.css'
-import { type ColumnDraft, ColumnFields, emptyColumn, showColumn } from './column-fields.tsx'
-import { ownerTemplate, showTemplate, TemplateFields } from './template-fields.tsx'
+import { type ColumnDraft, emptyColumn, newTableColumnFields, planColumn } from './column.ts'
+import { choice, choicesOf, code, DraftFields, type Fields, text } from './fields.tsx'
+import { ownerTemplate, planTemplate, templateFields } from './template.ts'
 
 interface Row {
   readonly key: number
@@ -18,13 +19,19 @@ interface Row {
 
 /** What most tables have; each can be changed or taken away. */
 const usual: readonly ColumnDraft[] = [
-  { ...emptyColumn, name: 'id', type: 'bigint', identity: 'always', isPrimaryKey: true },
+  {
+    ...emptyColumn,
+    name: 'id',
+    type: 'bigint',
+    identity: 'always',
+    marks: { ...emptyColumn.marks, isPrimaryKey: true },
+  },
   {
     ...emptyColumn,
     name: 'owner_id',
     type: 'uuid',
     default: 'basalt.user_id()',
-    isNullable: false,
+    marks: { ...emptyColumn.marks, isRequired: true },
     reference: { text: 'basalt.users(id)', onDelete: 'cascade' },
   },
   {
@@ -32,7 +39,7 @@ const usual: readonly ColumnDraft[] = [
     name: 'created_at',
     type: 'timestamp with time zone',
     default: 'now()',
-    isNullable: false,
+    marks: { ...emptyColumn.marks, isRequired: true },
   },
 ]
 
@@ -41,26 +48,28 @@ export function CreateTable() {
   const [, navigate] = useLocation()
   const review = useReview()
   const objects = useApi(['structure', 'objects'], readObjects)
-  const [schema, setSchema] = useState(search.get('schema') ?? 'public')
-  const [name, setName] = useState('')
-  const [comment, setComment] = useState('')
+  const [table, setTable] = useState({ name: '', schema: search.get('schema') ?? 'public', comment: '' })
   const [isProtected, setProtected] = useState(true)
   const [template, setTemplate] = useState(ownerTemplate)
   const [rows, setRows] = useState<readonly Row[]>(() => usual.map((column, key) => ({ key, column })))
   const names = rows.map(({ column }) => column.name).filter((each) => each !== '')
   const schemas = objects.data?.schemas.map((each) => each.name) ?? ['public']
+  const fields: Fields<typeof table> = () => ({
+    name: code('Name', { required: true }),
+    schema: choice('Schema', choicesOf(schemas)),
+    comment: text('Comment'),
+  })
+  const { name, schema, comment } = table
   const submit = () =>
     review({
       title: `Create ${name}`,
-      source: {
-        change: {
-          kind: 'create_table',
-          schema,
-          name,
-          columns: rows.map(({ column }) => showColumn(column)),
-          ...(comment === '' ? {} : { comment }),
-          ...(isProtected ? { template: showTemplate(template) } : { hasRowLevelSecurity: false }),
-        },
+      change: {
+        kind: 'create_table',
+        schema,
+        name,
+        columns: rows.map(({ column }) => planColumn(column)),
+        comment: comment || undefined,
+        ...(isProtected ? { template: planTemplate(template) } : { hasRowLevelSecurity: false }),
       },
       onApplied: () => navigate(tableAddress({ schema, name })),
     })
@@ -68,14 +77,7 @@ export function CreateTable() {
     <>
       <PageHeader title="Create a table">Nothing is changed before you have seen its SQL.</PageHeader>
       <Form onSubmit={submit}>
-        <TextField label="Name" value={name} onChange={setName} isCode required />
-        <Select
-          label="Schema"
-          value={schema}
-          choices={schemas.map((each) => ({ value: each, label: each }))}
-          onChange={setSchema}
-        />
-        <TextField label="Comment" value={comment} onChange={setComment} />
+        <DraftFields fields={fields} value={table} onChange={setTable} />
         <Section
           title="Columns"
           actions={
@@ -96,7 +98,8 @@ export function CreateTable() {
             {rows.map(({ key, column }, index) => (
               <fieldset key={key} className={styles.column}>
                 <legend>{column.name === '' ? `Column ${index + 1}` : column.name}</legend>
-                <ColumnFields
+                <DraftFields
+                  fields={newTableColumnFields}
                   value={column}
                   onChange={(next) =>
                     setRows(rows.map((row) => (row.key === key ? { key, column: next } : row)))
@@ -122,7 +125,7 @@ export function CreateTable() {
               onChange={setProtected}
             />
             {isProtected ? (
-              <TemplateFields value={template} onChange={setTemplate} columns={names} />
+              <DraftFields fields={templateFields(names)} value={template} onChange={setTemplate} />
             ) : (
               <Notice tone="danger">
                 Every signed-in user reads and changes every row of the table as soon as it is created.

@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { useApi } from '../../../api/queries.ts'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
@@ -6,18 +5,19 @@ import { Badge, Toolbar } from '../../../ui/layout.tsx'
 import { Loaded } from '../../../ui/states.tsx'
 import { ActionsTitle } from '../actions-title.tsx'
 import { type DatabaseFunction, readObjects } from '../api.ts'
-import { SqlForm } from '../forms/sql-form.tsx'
+import { useForm } from '../forms/form.tsx'
+import { createFunction, writeSql } from '../forms/sql.tsx'
 import { useReview } from '../review/review-context.ts'
 import styles from '../structure.module.css'
 
 export function FunctionsView() {
   const objects = useApi(['structure', 'objects'], readObjects)
   const review = useReview()
-  const [edited, setEdited] = useState<DatabaseFunction | 'new'>()
+  const form = useForm()
   return (
     <>
       <Toolbar label="Functions">
-        <Button onClick={() => setEdited('new')}>Create a function</Button>
+        <Button onClick={() => form.open(createFunction)}>Create a function</Button>
       </Toolbar>
       <Loaded query={objects}>
         {({ functions }) => (
@@ -47,7 +47,11 @@ export function FunctionsView() {
                 cell: (item) => (
                   <span className={styles.rowActions}>
                     {item.definition !== null && (
-                      <Button size="small" aria-label={`Change ${item.name}`} onClick={() => setEdited(item)}>
+                      <Button
+                        size="small"
+                        aria-label={`Change ${item.name}`}
+                        onClick={() => form.open(writeSql(`Change ${item.name}`, item.definition ?? ''))}
+                      >
                         Change
                       </Button>
                     )}
@@ -58,14 +62,12 @@ export function FunctionsView() {
                         review({
                           title: `Drop ${item.name}`,
                           confirmName: item.name,
-                          source: {
-                            change: {
-                              kind: 'drop_function',
-                              schema: item.schema,
-                              name: item.name,
-                              arguments: item.arguments,
-                              functionKind: item.kind,
-                            },
+                          change: {
+                            kind: 'drop_function',
+                            schema: item.schema,
+                            name: item.name,
+                            arguments: item.arguments,
+                            functionKind: item.kind,
                           },
                         })
                       }
@@ -79,15 +81,7 @@ export function FunctionsView() {
           />
         )}
       </Loaded>
-      {edited !== undefined && (
-        <SqlForm
-          template="function"
-          {...(edited === 'new'
-            ? {}
-            : { existing: { title: `Change ${edited.name}`, sql: edited.definition ?? '' } })}
-          onClose={() => setEdited(undefined)}
-        />
-      )}
+      {form.dialog}
     </>
   )
 }

@@ -5,7 +5,8 @@ import { PageHeader } from '../../../ui/layout.tsx'
 import { Tabs } from '../../../ui/tabs.tsx'
 import { newTableAddress } from '../addresses.ts'
 import { DiagramView } from '../diagram/diagram-view.tsx'
-import { SqlForm } from '../forms/sql-form.tsx'
+import { ReviewedForm } from '../forms/form.tsx'
+import { writeSql } from '../forms/sql.tsx'
 import { FunctionsView } from './functions-view.tsx'
 import { MigrationsView } from './migrations-view.tsx'
 import { RelationsView } from './relations-view.tsx'
@@ -48,8 +49,8 @@ export function StructureOverview() {
         ]}
       />
       {sql !== null && (
-        <SqlForm
-          existing={{ title: search.get('title') ?? 'Change by SQL', sql }}
+        <ReviewedForm
+          form={writeSql(search.get('title') ?? 'Change by SQL', sql)}
           onClose={() => setSearch({}, { replace: true })}
         />
       )}

@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { moreOf, useApi, usePages } from '../../../api/queries.ts'
 import { Button } from '../../../ui/button.tsx'
@@ -9,12 +8,13 @@ import { FilterField, Toolbar } from '../../../ui/layout.tsx'
 import { LoadedRows } from '../../../ui/states.tsx'
 import { tableAddress } from '../addresses.ts'
 import { listRelations, type RelationSummary, readObjects } from '../api.ts'
-import { SqlForm } from '../forms/sql-form.tsx'
+import { useForm } from '../forms/form.tsx'
+import { createView } from '../forms/sql.tsx'
 import { RelationBadges } from './badges.tsx'
 
 export function RelationsView() {
   const [search, setSearch] = useSearchParams()
-  const [isCreatingView, setCreatingView] = useState(false)
+  const form = useForm()
   const q = search.get('q') ?? ''
   const schema = search.get('schema') ?? ''
   const objects = useApi(['structure', 'objects'], readObjects)
@@ -41,7 +41,7 @@ export function RelationsView() {
           ]}
           onChange={(next) => set({ schema: next })}
         />
-        <Button onClick={() => setCreatingView(true)}>Create a view</Button>
+        <Button onClick={() => form.open(createView)}>Create a view</Button>
       </Toolbar>
       <LoadedRows list={relations}>
         {(rows) => (
@@ -81,7 +81,7 @@ export function RelationsView() {
           />
         )}
       </LoadedRows>
-      {isCreatingView && <SqlForm template="view" onClose={() => setCreatingView(false)} />}
+      {form.dialog}
     </>
   )
 }

@@ -1,24 +1,27 @@
-import { useState } from 'react'
 import { useApi } from '../../../api/queries.ts'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { Section } from '../../../ui/layout.tsx'
 import { Loaded } from '../../../ui/states.tsx'
 import { ActionsTitle } from '../actions-title.tsx'
-import { type EnumType, readObjects } from '../api.ts'
-import { EnumForm } from '../forms/enum-form.tsx'
+import { readObjects } from '../api.ts'
+import { changeEnum, createEnum } from '../forms/enum.ts'
+import { useForm } from '../forms/form.tsx'
 import { useReview } from '../review/review-context.ts'
 import styles from '../structure.module.css'
 
 export function TypesView() {
   const objects = useApi(['structure', 'objects'], readObjects)
   const review = useReview()
-  const [edited, setEdited] = useState<EnumType | 'new'>()
+  const form = useForm()
   return (
     <Loaded query={objects}>
       {({ enums, domains, compositeTypes, sequences, extensions }) => (
         <>
-          <Section title="Enums" actions={<Button onClick={() => setEdited('new')}>Create an enum</Button>}>
+          <Section
+            title="Enums"
+            actions={<Button onClick={() => form.open(createEnum)}>Create an enum</Button>}
+          >
             <DataTable
               caption="Enums"
               rows={enums}
@@ -37,7 +40,7 @@ export function TypesView() {
                       <Button
                         size="small"
                         aria-label={`Change ${nameOf(type)}`}
-                        onClick={() => setEdited(type)}
+                        onClick={() => form.open(changeEnum(type))}
                       >
                         Change
                       </Button>
@@ -48,7 +51,7 @@ export function TypesView() {
                           review({
                             title: `Drop ${type.name}`,
                             confirmName: type.name,
-                            source: { change: { kind: 'drop_type', schema: type.schema, name: type.name } },
+                            change: { kind: 'drop_type', schema: type.schema, name: type.name },
                           })
                         }
                       >
@@ -117,9 +120,7 @@ export function TypesView() {
               ]}
             />
           </Section>
-          {edited !== undefined && (
-            <EnumForm type={edited === 'new' ? undefined : edited} onClose={() => setEdited(undefined)} />
-          )}
+          {form.dialog}
         </>
       )}
     </Loaded>

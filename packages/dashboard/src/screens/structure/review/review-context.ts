@@ -1,11 +1,13 @@
 import { createContext, useContext } from 'react'
 import type { Applied, Change } from '../api.ts'
 
-/** What a form asks for, before it is done. */
-export interface ReviewRequest {
+/** Source of a plan: a change, or its SQL. */
+export type PlanSource = { readonly change: Change } | { readonly sql: string }
+
+/** Change to review before it is applied. */
+export type ReviewRequest = PlanSource & {
   /** What it does, in a few words; the name of the migration is made of it. */
   readonly title: string
-  readonly source: { readonly change: Change } | { readonly sql: string }
   /** To be typed first, for what loses data. */
   readonly confirmName?: string | undefined
   readonly onApplied?: ((applied: Applied) => void) | undefined

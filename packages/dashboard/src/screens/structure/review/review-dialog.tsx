@@ -11,7 +11,7 @@ import { Failure, Spinner } from '../../../ui/states.tsx'
 import { showToast } from '../../../ui/toasts.ts'
 import { useDiscardQuestion } from '../../../ui/use-discard-question.tsx'
 import { type Applied, applyScript, planChange } from '../api.ts'
-import type { ReviewRequest } from './review-context.ts'
+import type { PlanSource, ReviewRequest } from './review-context.ts'
 import { WarningList } from './warning-list.tsx'
 
 interface ReviewDialogProps {
@@ -22,7 +22,9 @@ interface ReviewDialogProps {
 /** The SQL of a change, editable, what it does, and the button that applies it. */
 export function ReviewDialog({ request, onClose }: ReviewDialogProps) {
   const review = useId()
-  const [source, setSource] = useState(request.source)
+  const [source, setSource] = useState<PlanSource>(
+    'sql' in request ? { sql: request.sql } : { change: request.change },
+  )
   const [edited, setSql] = useState<string>()
   const [name, setName] = useState(request.title)
   const [typed, setTyped] = useState('')

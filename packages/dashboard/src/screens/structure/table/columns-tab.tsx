@@ -1,17 +1,17 @@
-import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { Badge, Toolbar } from '../../../ui/layout.tsx'
 import { ActionsTitle } from '../actions-title.tsx'
 import type { Column, Relation } from '../api.ts'
-import { AddColumnForm } from '../forms/add-column-form.tsx'
-import { AlterColumnForm } from '../forms/alter-column-form.tsx'
+import { addColumn } from '../forms/add-column.ts'
+import { changeColumn } from '../forms/change-column.tsx'
+import { useForm } from '../forms/form.tsx'
 import { useReview } from '../review/review-context.ts'
 import styles from '../structure.module.css'
 
 export function ColumnsTab({ relation }: { readonly relation: Relation }) {
   const { schema, name, columns, constraints } = relation
-  const [edited, setEdited] = useState<Column | 'new'>()
+  const form = useForm()
   const review = useReview()
   const isTable = relation.kind.endsWith('table')
   const keys = constraints.find(({ kind }) => kind === 'primary key')?.columns ?? []
@@ -22,7 +22,7 @@ export function ColumnsTab({ relation }: { readonly relation: Relation }) {
     <>
       {isTable && (
         <Toolbar label="Columns">
-          <Button onClick={() => setEdited('new')}>Add column</Button>
+          <Button onClick={() => form.open(addColumn(relation))}>Add column</Button>
         </Toolbar>
       )}
       <DataTable
@@ -70,7 +70,7 @@ export function ColumnsTab({ relation }: { readonly relation: Relation }) {
                       <Button
                         size="small"
                         aria-label={`Change ${column.name}`}
-                        onClick={() => setEdited(column)}
+                        onClick={() => form.open(changeColumn(relation, column))}
                       >
                         Change
                       </Button>
@@ -81,7 +81,7 @@ export function ColumnsTab({ relation }: { readonly relation: Relation }) {
                           review({
                             title: `Drop ${column.name} of ${name}`,
                             confirmName: column.name,
-                            source: { change: { kind: 'drop_column', schema, name, column: column.name } },
+                            change: { kind: 'drop_column', schema, name, column: column.name },
                           })
                         }
                       >
@@ -94,10 +94,7 @@ export function ColumnsTab({ relation }: { readonly relation: Relation }) {
             : []),
         ]}
       />
-      {edited === 'new' && <AddColumnForm relation={relation} onClose={() => setEdited(undefined)} />}
-      {edited !== undefined && edited !== 'new' && (
-        <AlterColumnForm relation={relation} column={edited} onClose={() => setEdited(undefined)} />
-      )}
+      {form.dialog}
     </>
   )
 }

@@ -1,23 +1,22 @@
-import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { Badge, Toolbar } from '../../../ui/layout.tsx'
 import { ActionsTitle } from '../actions-title.tsx'
-import type { Constraint, Relation } from '../api.ts'
-import { ConstraintForm } from '../forms/constraint-form.tsx'
-import { RenameForm } from '../forms/rename-form.tsx'
+import type { Relation } from '../api.ts'
+import { addConstraint } from '../forms/add-constraint.ts'
+import { useForm } from '../forms/form.tsx'
+import { rename } from '../forms/rename.ts'
 import { useReview } from '../review/review-context.ts'
 import styles from '../structure.module.css'
 
 export function ConstraintsTab({ relation }: { readonly relation: Relation }) {
   const { schema, name, constraints } = relation
-  const [isAdding, setAdding] = useState(false)
-  const [renamed, setRenamed] = useState<Constraint>()
+  const form = useForm()
   const review = useReview()
   return (
     <>
       <Toolbar label="Constraints">
-        <Button onClick={() => setAdding(true)}>Add a constraint</Button>
+        <Button onClick={() => form.open(addConstraint(relation))}>Add a constraint</Button>
       </Toolbar>
       <DataTable
         caption="Constraints"
@@ -54,9 +53,7 @@ export function ConstraintsTab({ relation }: { readonly relation: Relation }) {
                     onClick={() =>
                       review({
                         title: `Validate ${constraint.name}`,
-                        source: {
-                          change: { kind: 'validate_constraint', schema, name, constraint: constraint.name },
-                        },
+                        change: { kind: 'validate_constraint', schema, name, constraint: constraint.name },
                       })
                     }
                   >
@@ -66,7 +63,16 @@ export function ConstraintsTab({ relation }: { readonly relation: Relation }) {
                 <Button
                   size="small"
                   aria-label={`Rename ${constraint.name}`}
-                  onClick={() => setRenamed(constraint)}
+                  onClick={() =>
+                    form.open(
+                      rename(constraint.name, {
+                        kind: 'rename_constraint',
+                        schema,
+                        name,
+                        constraint: constraint.name,
+                      }),
+                    )
+                  }
                 >
                   Rename
                 </Button>
@@ -77,9 +83,7 @@ export function ConstraintsTab({ relation }: { readonly relation: Relation }) {
                     review({
                       title: `Drop ${constraint.name} of ${name}`,
                       confirmName: constraint.name,
-                      source: {
-                        change: { kind: 'drop_constraint', schema, name, constraint: constraint.name },
-                      },
+                      change: { kind: 'drop_constraint', schema, name, constraint: constraint.name },
                     })
                   }
                 >
@@ -90,15 +94,7 @@ export function ConstraintsTab({ relation }: { readonly relation: Relation }) {
           },
         ]}
       />
-      {isAdding && <ConstraintForm relation={relation} onClose={() => setAdding(false)} />}
-      {renamed !== undefined && (
-        <RenameForm
-          title={`Rename ${renamed.name}`}
-          name={renamed.name}
-          change={(to) => ({ kind: 'rename_constraint', schema, name, constraint: renamed.name, to })}
-          onClose={() => setRenamed(undefined)}
-        />
-      )}
+      {form.dialog}
     </>
   )
 }

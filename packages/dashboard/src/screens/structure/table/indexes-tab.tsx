@@ -1,21 +1,21 @@
-import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { formatBytes, formatNumber } from '../../../ui/format.ts'
 import { Badge, Toolbar } from '../../../ui/layout.tsx'
 import { ActionsTitle } from '../actions-title.tsx'
 import type { Relation } from '../api.ts'
-import { IndexForm } from '../forms/index-form.tsx'
+import { createIndex } from '../forms/create-index.ts'
+import { useForm } from '../forms/form.tsx'
 import { useReview } from '../review/review-context.ts'
 import styles from '../structure.module.css'
 
 export function IndexesTab({ relation }: { readonly relation: Relation }) {
-  const [isCreating, setCreating] = useState(false)
+  const form = useForm()
   const review = useReview()
   return (
     <>
       <Toolbar label="Indexes">
-        <Button onClick={() => setCreating(true)}>Create an index</Button>
+        <Button onClick={() => form.open(createIndex(relation))}>Create an index</Button>
       </Toolbar>
       <DataTable
         caption="Indexes"
@@ -60,9 +60,7 @@ export function IndexesTab({ relation }: { readonly relation: Relation }) {
                   onClick={() =>
                     review({
                       title: `Drop ${name}`,
-                      source: {
-                        change: { kind: 'drop_index', schema: relation.schema, name, isConcurrent: true },
-                      },
+                      change: { kind: 'drop_index', schema: relation.schema, name, isConcurrent: true },
                     })
                   }
                 >
@@ -72,7 +70,7 @@ export function IndexesTab({ relation }: { readonly relation: Relation }) {
           },
         ]}
       />
-      {isCreating && <IndexForm relation={relation} onClose={() => setCreating(false)} />}
+      {form.dialog}
     </>
   )
 }

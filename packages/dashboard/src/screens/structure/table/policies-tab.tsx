@@ -1,28 +1,25 @@
-import { useState } from 'react'
 import { Link } from 'wouter'
 import { accessLink } from '../../../links.ts'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { Badge, Notice, Section, Toolbar } from '../../../ui/layout.tsx'
 import { ActionsTitle } from '../actions-title.tsx'
-import type { Policy, Relation } from '../api.ts'
-import { GrantsForm } from '../forms/grants-form.tsx'
-import { PolicyForm } from '../forms/policy-form.tsx'
-import { TemplateForm } from '../forms/template-form.tsx'
+import type { Relation } from '../api.ts'
+import { applyTemplate } from '../forms/apply-template.tsx'
+import { useForm } from '../forms/form.tsx'
+import { changePolicy, createPolicy } from '../forms/policy.ts'
+import { setGrants } from '../forms/set-grants.ts'
 import { useReview } from '../review/review-context.ts'
 import styles from '../structure.module.css'
 
-type Open = 'template' | 'new' | 'grants' | Policy
-
 export function PoliciesTab({ relation }: { readonly relation: Relation }) {
   const { schema, name, policies, isRlsEnabled } = relation
-  const [open, setOpen] = useState<Open>()
+  const form = useForm()
   const review = useReview()
-  const close = () => setOpen(undefined)
   const setSecurity = (isEnabled: boolean) =>
     review({
       title: `${isEnabled ? 'Enable' : 'Disable'} row-level security of ${name}`,
-      source: { change: { kind: 'set_row_level_security', schema, name, isEnabled } },
+      change: { kind: 'set_row_level_security', schema, name, isEnabled },
     })
   const collection = schema === 'public' ? name : `${schema}.${name}`
   return (
@@ -36,8 +33,8 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
             Enable row-level security
           </Button>
         )}
-        <Button onClick={() => setOpen('template')}>Use a template</Button>
-        <Button onClick={() => setOpen('new')}>Create a policy</Button>
+        <Button onClick={() => form.open(applyTemplate(relation))}>Use a template</Button>
+        <Button onClick={() => form.open(createPolicy(relation))}>Create a policy</Button>
         <Link href={accessLink({ table: collection })}>Who sees what?</Link>
       </Toolbar>
       <DataTable
@@ -74,7 +71,11 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
             align: 'end',
             cell: (policy) => (
               <span className={styles.rowActions}>
-                <Button size="small" aria-label={`Change ${policy.name}`} onClick={() => setOpen(policy)}>
+                <Button
+                  size="small"
+                  aria-label={`Change ${policy.name}`}
+                  onClick={() => form.open(changePolicy(relation, policy))}
+                >
                   Change
                 </Button>
                 <Button
@@ -83,7 +84,7 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
                   onClick={() =>
                     review({
                       title: `Drop ${policy.name} of ${name}`,
-                      source: { change: { kind: 'drop_policy', schema, name, policy: policy.name } },
+                      change: { kind: 'drop_policy', schema, name, policy: policy.name },
                     })
                   }
                 >
@@ -97,7 +98,7 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
       <div className={styles.apart}>
         <Section
           title="Privileges of callers"
-          actions={<Button onClick={() => setOpen('grants')}>Change privileges</Button>}
+          actions={<Button onClick={() => form.open(setGrants(relation))}>Change privileges</Button>}
         >
           <p>
             Signed-in users: {relation.callers.authenticated.join(', ') || 'none'}. Without a token:{' '}
@@ -105,10 +106,7 @@ export function PoliciesTab({ relation }: { readonly relation: Relation }) {
           </p>
         </Section>
       </div>
-      {open === 'template' && <TemplateForm relation={relation} onClose={close} />}
-      {open === 'grants' && <GrantsForm relation={relation} onClose={close} />}
-      {open === 'new' && <PolicyForm relation={relation} policy={undefined} onClose={close} />}
-      {typeof open === 'object' && <PolicyForm relation={relation} policy={open} onClose={close} />}
+      {form.dialog}
     </>
   )
 }

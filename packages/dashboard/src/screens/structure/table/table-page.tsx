@@ -1,4 +1,3 @@
-import { useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { useApi } from '../../../api/queries.ts'
 import { rowsLink, searchLink } from '../../../links.ts'
@@ -12,7 +11,8 @@ import { Loaded } from '../../../ui/states.tsx'
 import { Tabs } from '../../../ui/tabs.tsx'
 import { diagramAddress, tableAddress } from '../addresses.ts'
 import { type Relation, readRelation } from '../api.ts'
-import { RenameForm } from '../forms/rename-form.tsx'
+import { useForm } from '../forms/form.tsx'
+import { rename } from '../forms/rename.ts'
 import { RelationBadges } from '../list/badges.tsx'
 import { useReview } from '../review/review-context.ts'
 import { ColumnsTab } from './columns-tab.tsx'
@@ -75,24 +75,25 @@ function LoadedTable({ relation }: { readonly relation: Relation }) {
 function TableActions({ relation }: { readonly relation: Relation }) {
   const { schema, name, kind, dependents, constraints } = relation
   const [, navigate] = useLocation()
-  const [isRenaming, setRenaming] = useState(false)
+  const form = useForm()
   const review = useReview()
   const drop = () =>
     review({
       title: `Drop ${name}`,
       confirmName: name,
-      source: {
-        change: {
-          kind: 'drop_relation',
-          schema,
-          name,
-          relationKind: kind.replace('partitioned ', ''),
-          // The review names everything that goes with it.
-          ...(dependents.length > 0 ? { cascade: true } : {}),
-        },
+      change: {
+        kind: 'drop_relation',
+        schema,
+        name,
+        relationKind: kind.replace('partitioned ', ''),
+        // The review names everything that goes with it.
+        ...(dependents.length > 0 ? { cascade: true } : {}),
       },
       onApplied: () => navigate('/structure'),
     })
+  const renameTable = rename(name, { kind: 'rename_table', schema, name }, (to) =>
+    navigate(tableAddress({ schema, name: to }), { replace: true }),
+  )
   const collection = schema === 'public' ? name : `${schema}.${name}`
   const address = `/api/admin/structure/relations/${schema}/${name}`
   return (
@@ -101,17 +102,9 @@ function TableActions({ relation }: { readonly relation: Relation }) {
       <Link href={searchLink(collection)}>Search</Link>
       {constraints.length > 0 && <Link href={diagramAddress(relation)}>Diagram</Link>}
       <AsCode request={{ method: 'GET', path: address }} sql={relation.definition} command="basalt db dump" />
-      {kind === 'table' && <Button onClick={() => setRenaming(true)}>Rename</Button>}
+      {kind === 'table' && <Button onClick={() => form.open(renameTable)}>Rename</Button>}
       <Menu label="More" items={[{ label: `Drop this ${kind}`, onSelect: drop, isDangerous: true }]} />
-      {isRenaming && (
-        <RenameForm
-          title={`Rename ${name}`}
-          name={name}
-          change={(to) => ({ kind: 'rename_table', schema, name, to })}
-          onApplied={(to) => navigate(tableAddress({ schema, name: to }), { replace: true })}
-          onClose={() => setRenaming(false)}
-        />
-      )}
+      {form.dialog}
     </>
   )
 }

@@ -1,21 +1,23 @@
-import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { DataTable } from '../../../ui/data-table.tsx'
 import { Badge, Toolbar } from '../../../ui/layout.tsx'
 import { quoteName } from '../../../ui/sql.ts'
 import { ActionsTitle } from '../actions-title.tsx'
 import type { Relation } from '../api.ts'
-import { SqlForm } from '../forms/sql-form.tsx'
+import { useForm } from '../forms/form.tsx'
+import { createTrigger } from '../forms/sql.tsx'
 import { useReview } from '../review/review-context.ts'
 import styles from '../structure.module.css'
 
 export function TriggersTab({ relation: { schema, name, triggers } }: { readonly relation: Relation }) {
-  const [isCreating, setCreating] = useState(false)
+  const form = useForm()
   const review = useReview()
   return (
     <>
       <Toolbar label="Triggers">
-        <Button onClick={() => setCreating(true)}>Create a trigger</Button>
+        <Button onClick={() => form.open(createTrigger([schema, name].map(quoteName).join('.')))}>
+          Create a trigger
+        </Button>
       </Toolbar>
       <DataTable
         caption="Triggers"
@@ -49,9 +51,7 @@ export function TriggersTab({ relation: { schema, name, triggers } }: { readonly
                   onClick={() =>
                     review({
                       title: `${isEnabled ? 'Disable' : 'Enable'} ${trigger} of ${name}`,
-                      source: {
-                        change: { kind: 'set_trigger', schema, name, trigger, isEnabled: !isEnabled },
-                      },
+                      change: { kind: 'set_trigger', schema, name, trigger, isEnabled: !isEnabled },
                     })
                   }
                 >
@@ -64,7 +64,7 @@ export function TriggersTab({ relation: { schema, name, triggers } }: { readonly
                     review({
                       title: `Drop ${trigger} of ${name}`,
                       confirmName: trigger,
-                      source: { change: { kind: 'drop_trigger', schema, name, trigger } },
+                      change: { kind: 'drop_trigger', schema, name, trigger },
                     })
                   }
                 >
@@ -75,13 +75,7 @@ export function TriggersTab({ relation: { schema, name, triggers } }: { readonly
           },
         ]}
       />
-      {isCreating && (
-        <SqlForm
-          template="trigger"
-          table={[schema, name].map(quoteName).join('.')}
-          onClose={() => setCreating(false)}
-        />
-      )}
+      {form.dialog}
     </>
   )
 }

@@ -1,0 +1,65 @@
+import { type ReactNode, useState } from 'react'
+import type { DialogProps } from '../../../ui/dialog.tsx'
+import { FormDialog } from '../../../ui/form-dialog.tsx'
+import { type ReviewRequest, useReview } from '../review/review-context.ts'
+import { DraftFields, type Fields } from './fields.tsx'
+
+/** Form whose change is reviewed before it is applied. `D` is its draft: the values as typed. */
+export interface FormDescription<D> {
+  readonly title: string
+  readonly size?: NonNullable<DialogProps['size']>
+  readonly start: D
+  /** @param send reviews another change than the one of the draft */
+  readonly fields: (draft: D, send: (request: ReviewRequest) => void) => ReturnType<Fields<NoInfer<D>>>
+  /** Corrects the draft after an input when one member decides about another. */
+  readonly correct?: (next: D, previous: D) => NoInfer<D>
+  /** Returns the change of the draft; false while something is missing. */
+  readonly review: (draft: D) => ReviewRequest | false
+}
+
+/** Describes a form in a file of its own; the type of the draft follows from `start`. */
+export const describeForm = <D extends object>(form: FormDescription<D>) => form
+
+/** Returns the dialog of the open form, and the function that opens one. */
+export function useForm() {
+  const [dialog, setDialog] = useState<ReactNode>()
+  const open = <D extends object>(form: FormDescription<D>) =>
+    setDialog(<ReviewedForm form={form} onClose={() => setDialog(undefined)} />)
+  return { dialog, open }
+}
+
+interface ReviewedFormProps<D> {
+  readonly form: FormDescription<D>
+  readonly onClose: () => void
+}
+
+/** Dialog of a form. It stays open behind the review, with what was typed. */
+export function ReviewedForm<D extends object>({ form, onClose }: ReviewedFormProps<D>) {
+  const review = useReview()
+  const [draft, setDraft] = useState(form.start)
+  const send = (request: ReviewRequest) =>
+    review({
+      ...request,
+      onApplied(applied) {
+        onClose()
+        request.onApplied?.(applied)
+      },
+    })
+  const request = form.review(draft)
+  return (
+    <FormDialog
+      title={form.title}
+      size={form.size ?? 'normal'}
+      action="Review"
+      isDisabled={request === false}
+      onSubmit={() => request && send(request)}
+      onClose={onClose}
+    >
+      <DraftFields
+        fields={(value) => form.fields(value, send)}
+        value={draft}
+        onChange={(next) => setDraft(form.correct?.(next, draft) ?? next)}
+      />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,50 @@
+import { readTableName } from '../../../ui/sql.ts'
+import { choice, code, type Fields } from './fields.tsx'
+
+/** A template of policies as it is typed. `through` is `schema.table`, for members. */
+export type TemplateDraft = typeof ownerTemplate
+
+export const ownerTemplate = {
+  name: 'owner',
+  column: 'owner_id',
+  through: '',
+  teamColumn: 'team_id',
+  userColumn: 'user_id',
+}
+
+const templates = [
+  { value: 'owner', label: 'Each user sees and changes their own rows' },
+  { value: 'members', label: 'Members of a team see and change its rows' },
+  { value: 'signed in', label: 'Every signed-in user reads; only administrators write' },
+  { value: 'public', label: 'Everybody reads, also without signing in; only administrators write' },
+  { value: 'administrators', label: 'Administrators only' },
+]
+
+/** Returns the fields of a template for a table with these columns. */
+export const templateFields =
+  (columns: readonly string[]): Fields<TemplateDraft> =>
+  (draft) => {
+    const isOfMembers = draft.name === 'members'
+    const column = columns.includes(draft.column) ? draft.column : ''
+    const columnChoice = choice(
+      `Column with the id of the ${isOfMembers ? 'team' : 'user'}`,
+      [...new Set(column === '' ? ['', ...columns] : columns)].map((value) => ({
+        value,
+        label: value === '' ? 'Choose a column' : value,
+      })),
+    )
+    return {
+      name: choice('Who sees which rows', templates),
+      column: (isOfMembers || draft.name === 'owner') && ((_, onChange) => columnChoice(column, onChange)),
+      through: isOfMembers && code('Table of the members', { placeholder: 'public.member' }),
+      teamColumn: isOfMembers && code('Its column with the team'),
+      userColumn: isOfMembers && code('Its column with the user'),
+    }
+  }
+
+/** Returns the template as the plan takes it. */
+export const planTemplate = ({ name, column, through, teamColumn, userColumn }: TemplateDraft) => ({
+  name,
+  column: name === 'owner' || name === 'members' ? column : undefined,
+  through: name === 'members' ? { ...readTableName(through), teamColumn, userColumn } : undefined,
+})
