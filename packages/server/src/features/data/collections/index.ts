@@ -1,11 +1,5 @@
 export type { Caller } from './access/caller.ts'
-export {
-  createCatalogAccess,
-  mayBeOutdated,
-  requireRelation,
-  requireWritable,
-  type WithCatalog,
-} from './access/catalog-access.ts'
+export { requireRelation, requireWritable, withCatalog } from './access/catalog-access.ts'
 export { admitWhere } from './access/public-access.ts'
 export { requireRls } from './access/require-rls.ts'
 export { type CollectionDeps, type Collections, openCollections } from './collections.ts'
@@ -17,7 +11,7 @@ export { compileOrder } from './compile/keyset.ts'
 export { compileItem } from './compile/list.ts'
 export { compileSelectList, relationName } from './compile/record.ts'
 export { compileConditions } from './compile/rows.ts'
-export { compileRank, compileTrigramKeys, compileVector } from './compile/search.ts'
+export { compileTrigramKeys, compileVector } from './compile/search.ts'
 export { partIndexName, searchIndexNames, searchIndexPrefixes } from './compile/search-index-names.ts'
 export { collectionErrors, collectionErrorTable } from './errors.ts'
 export { findConditionFault } from './faults/condition-faults.ts'
@@ -42,7 +36,6 @@ export {
   plainSearch,
   planVector,
   type SearchSettings,
-  type SearchVector,
   type SearchWeight,
   searchedColumns,
 } from './plan/search-vector.ts'

@@ -3,7 +3,7 @@ import { ok, operation } from '../../../http/operation.ts'
 import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { untilDisconnected } from '../../../http/responses/disconnection.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
-import { createCatalogAccess, requireRelation } from '../collections/index.ts'
+import { requireRelation, withCatalog } from '../collections/index.ts'
 import { saveCase } from './cases/save-case.ts'
 import { compare } from './comparison/compare.ts'
 import type { AccessContext, Look } from './context.ts'
@@ -149,7 +149,7 @@ async function rehearseFor<Result>(
   const signal = untilDisconnected(reply)
   // A policy or grant of just now is what is asked about.
   await context.catalog.refresh()
-  return await createCatalogAccess(context.catalog)(async (catalog) => {
+  return await withCatalog(context.catalog, async (catalog) => {
     const relation = requireRelation(catalog, table, 'unrestricted')
     return await slots.take('explanation', mostExplanations, () =>
       rehearse(database, caller.scope, signal, (rehearsal) =>

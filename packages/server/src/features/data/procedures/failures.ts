@@ -8,42 +8,64 @@ import {
 } from '../../../database/errors/definition-faults.ts'
 import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
 import { databaseErrors } from '../../../database/errors/errors.ts'
+import type { UserDatabase } from '../../../database/user-database.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import type { AppError } from '../../../lib/errors.ts'
-import { ambiguous } from './resolve.ts'
+import {
+  type Caller,
+  fill,
+  findConditionFault,
+  firstFailure,
+  type ListPlan,
+  type StatementCache,
+} from '../collections/index.ts'
+import { argumentsSlot, compileArgumentChecks } from './compile.ts'
+import { ambiguous, type Target } from './resolve.ts'
 
-export interface FailureContext {
-  readonly called: DatabaseFunction
-  /** All of its name. */
+/** A call that failed. */
+export interface FailedCall {
+  readonly caller: Caller
+  readonly target: Target
+  /** All functions of the name. */
   readonly overloads: readonly DatabaseFunction[]
+  /** The arguments as JSON text. */
+  readonly json: string
   readonly isReadOnly: boolean
-  /** Whether errors of the function itself carry the text of PostgreSQL. */
-  readonly showsText: boolean
-  /** The error of an argument, or of a condition on the rows, that fails by itself as the call did. */
-  readonly findFaultOfRequest: () => Promise<AppError | undefined>
+  /** Plan of the page; undefined without parameters of a list. */
+  readonly list: ListPlan | undefined
+}
+
+/** Parts of the procedures that find the fault of a call. */
+interface FaultDeps {
+  readonly database: Pick<UserDatabase, 'run'>
+  readonly statements: StatementCache
+  readonly isDevelopment: boolean
 }
 
 /**
- * The error to answer when a call has failed. A data exception in the function is answered as one of its arguments, since a
- * function works on what the client sent, but without PostgreSQL's text, which may quote a row that the caller must not see.
- * What else fails in a function is a fault of its definition.
+ * Returns the error to answer when a call has failed. A data exception in the function is answered as one of its arguments,
+ * since a function works on what the client sent, but without PostgreSQL's text, which may quote a row that the caller must
+ * not see. Any other failure in a function is a fault of its definition.
  */
 export async function explainFailure(
+  deps: FaultDeps,
   failure: StatementFailed,
-  context: FailureContext,
+  call: FailedCall,
 ): Promise<AppError | undefined> {
   const { error } = failure
   const { code = '' } = error
-  const { called, overloads, isReadOnly, showsText, findFaultOfRequest } = context
+  const { called } = call.target
+  // Errors of the function itself may carry the text of PostgreSQL.
+  const showsText = deps.isDevelopment || call.caller.isAdministrator
   if (isRaised(error)) return translateDatabaseFailure(failure)
-  if (code === '25006' && isReadOnly) return writesByPost().with({ cause: error })
+  if (code === '25006' && call.isReadOnly) return writesByPost().with({ cause: error })
   // Of this call, not of one in the function: PostgreSQL chooses by types alone, so that defaults may make overloads equal.
-  if (code === '42725' && error.where === undefined) return ambiguous(overloads)
+  if (code === '42725' && error.where === undefined) return ambiguous(call.overloads)
   // The function works with the rights of its caller.
   if (isMissingPrivilege(error)) return databaseErrors.insufficientPermissions().with({ cause: error })
   const origin = originOf(error)
   if (origin === 'request' || origin === 'state') return translateDatabaseFailure(failure)
-  const fault = origin === 'unplaced' ? await findFaultOfRequest() : undefined
+  const fault = origin === 'unplaced' ? await findFaultOfRequest(deps, failure, call) : undefined
   if (fault !== undefined) return fault
   const definition = definitionError(error, called.procedure, showsText)
   if (!code.startsWith('22')) return definition
@@ -56,4 +78,20 @@ export async function explainFailure(
 /** A function that writes, or may, is not called by GET. */
 export function writesByPost(): AppError {
   return httpErrors.methodNotAllowed('GET', 'POST').with({ headers: { allow: 'POST' } })
+}
+
+/** Returns the error of an argument, or of a condition on the rows, that fails by itself as the call did. */
+async function findFaultOfRequest(
+  { database, statements }: FaultDeps,
+  failure: StatementFailed,
+  { caller, target, json, list }: FailedCall,
+): Promise<AppError | undefined> {
+  const probe = { database, statements, caller }
+  const slots = { [argumentsSlot]: json }
+  const checks = compileArgumentChecks(target).map((check) => fill(statements.template(check), slots))
+  const misfit = await firstFailure(probe, checks)
+  const fault = misfit && translateDatabaseFailure(misfit)
+  // A domain, too, has conditions of the operator's, which may fail by themselves.
+  if (fault !== undefined && fault.status < 500) return fault
+  return list === undefined ? undefined : await findConditionFault(probe, failure, list.rows)
 }

@@ -1,11 +1,23 @@
-export { procedureErrorTable } from './errors.ts'
-
 import type { Feature } from '../../../feature.ts'
-import { procedureRoutes } from './routes.ts'
-import { createProcedureService, type ProcedureDeps } from './service.ts'
+import { addOperations } from '../../../http/operation.ts'
+import { acceptJsonText } from '../../../http/requests/body.ts'
+import { StatementCache } from '../collections/index.ts'
+import type { ProcedureDeps } from './call.ts'
+import { procedureOperations } from './operations.ts'
+
+export { procedureErrorTable } from './errors.ts'
 
 /** Functions of the database, called over HTTP. */
 export function procedures(deps: ProcedureDeps): Feature {
-  const service = createProcedureService(deps)
-  return { name: 'procedures', routes: (app) => procedureRoutes(app, service, deps.catalog) }
+  return {
+    name: 'procedures',
+    routes(app) {
+      void app.register(async (scope) => {
+        acceptJsonText(scope)
+        // The schemas describe the operations for people.
+        scope.setValidatorCompiler(() => (value) => ({ value }))
+        addOperations(scope, { ...deps, statements: new StatementCache() }, procedureOperations)
+      })
+    },
+  }
 }

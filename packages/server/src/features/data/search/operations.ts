@@ -8,10 +8,10 @@ import { Type } from '../../../lib/type.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import {
   collectionErrors,
-  createCatalogAccess,
   isSearchable,
   requireRelation,
   type SearchSettings as StoredSettings,
+  withCatalog,
 } from '../collections/index.ts'
 import type { StoredDefinitions } from './definitions.ts'
 import { indexJobName } from './index-job.ts'
@@ -123,7 +123,7 @@ const list = operation({
   summary: 'The search indexes, and what would help',
   success: ok(Type.Object({ items: Type.Array(IndexStatus) })),
   async handle({ catalog, indexing, missed }: SearchContext) {
-    return { items: await createCatalogAccess(catalog)((current) => indexing.list(current, missed)) }
+    return { items: await withCatalog(catalog, (current) => indexing.list(current, missed)) }
   },
 })
 
@@ -207,7 +207,7 @@ function withRelation<Result>(
   collection: string,
   work: (relation: Relation) => Promise<Result>,
 ): Promise<Result> {
-  return createCatalogAccess(catalog)((current) => work(requireRelation(current, collection, 'unrestricted')))
+  return withCatalog(catalog, (current) => work(requireRelation(current, collection, 'unrestricted')))
 }
 
 /** Reads settings from the database: the node may not have noticed yet what another one has changed. */

@@ -4,7 +4,7 @@ import { created, noContent, ok, operation } from '../../../http/operation.ts'
 import { component, nullable } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
-import { createCatalogAccess } from '../collections/index.ts'
+import { withCatalog } from '../collections/index.ts'
 import type { IndexBuilder } from './build.ts'
 import { CreateVectorIndex, methods, metricOf, metrics, planVectorIndex } from './definition.ts'
 import { vectorIndexErrors } from './errors.ts'
@@ -79,7 +79,7 @@ const create = operation({
     ),
   ),
   async handle({ database, catalog, builder }: VectorIndexContext, { body, origin }) {
-    const definition = await createCatalogAccess(catalog)(async (current) => planVectorIndex(current, body))
+    const definition = await withCatalog(catalog, async (current) => planVectorIndex(current, body))
     await builder.build(definition)
     const { name: target, relation, column, method, metric } = definition
     const detail = { method, metric, table: relation.name, column: column.name }

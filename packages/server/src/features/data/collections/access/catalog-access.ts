@@ -13,15 +13,8 @@ import { collectionErrors } from '../errors.ts'
 import { privilegesOf, type Reader } from '../plan/reader.ts'
 import { requireRls } from './require-rls.ts'
 
-export type WithCatalog = <Result>(work: (catalog: Catalog) => Promise<Result>) => Promise<Result>
-
 /** Under constant DDL a new snapshot can be outdated again. */
 const attemptLimit = 10
-
-/** Returns {@link withCatalog} for features that pass it on. */
-export function createCatalogAccess(live: LiveCatalog, unknownKinds?: ReadonlySet<string>): WithCatalog {
-  return (work) => withCatalog(live, work, unknownKinds)
-}
 
 /**
  * Runs work planned on the current snapshot. When Postgres contradicts the snapshot (a column was dropped), or the
@@ -54,8 +47,8 @@ export async function withCatalog<Result>(
   }
 }
 
-/** Whether the failure can come from a snapshot that is behind the database. Nothing was changed then. */
-export function mayBeOutdated(error: unknown, unknownKinds: ReadonlySet<string> = outdatedKinds): boolean {
+/** Returns whether the failure can come from a snapshot that is behind the database. Nothing was changed then. */
+function mayBeOutdated(error: unknown, unknownKinds: ReadonlySet<string> = outdatedKinds): boolean {
   if (!(error instanceof AppError)) return mayBlameOldDefinitions(error)
   return isUnknownName(error, unknownKinds) || mayBlameOldDefinitions(error.extras.cause)
 }

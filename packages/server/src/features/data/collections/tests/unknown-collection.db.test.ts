@@ -3,7 +3,7 @@ import { openTransaction } from '../../../../../test/account-nodes.ts'
 import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import type { Catalog } from '../../../../database/catalog/model.ts'
-import { createCatalogAccess } from '../access/catalog-access.ts'
+import { withCatalog } from '../access/catalog-access.ts'
 import { collectionErrors } from '../errors.ts'
 
 let app: TestApp
@@ -52,9 +52,8 @@ describe('an unknown collection', () => {
   })
 
   test('is looked for once, although every look finds other definitions', async () => {
-    const withCatalog = createCatalogAccess(app.app.catalog)
     const seen: Catalog[] = []
-    const work = withCatalog(async (catalog) => {
+    const work = withCatalog(app.app.catalog, async (catalog) => {
       seen.push(catalog)
       await app.sql(`create table storm_${seen.length} (id int)`)
       throw collectionErrors.collectionNotFound('nothing')

@@ -1,0 +1,111 @@
+import type { FastifyRequest } from 'fastify'
+import type { Catalog } from '../../../database/catalog/model.ts'
+import { asText, noContent, ok, operation } from '../../../http/operation.ts'
+import { Type } from '../../../lib/type.ts'
+import { admitWhere, bodyOf, callerOf, queryOf } from '../collections/index.ts'
+import { idempotencyHeaders } from '../idempotency/index.ts'
+import { parseBody, splitQuery, writeBody } from './arguments.ts'
+import { callFunction, type Procedures } from './call.ts'
+import { writesByPost } from './failures.ts'
+import { parameterNames, resolve } from './resolve.ts'
+
+/** Functions of the database. Bodies stay text, which PostgreSQL reads; what is right depends on the function. */
+
+const params = Type.Object({
+  procedure: Type.String({ description: 'A function; outside `public` as `schema.function`.' }),
+})
+
+const listQuery = {
+  filter: Type.Optional(Type.String({ description: 'Of a set: which rows, as in a list.' })),
+  sort: Type.Optional(
+    Type.String({ description: 'Of a set: comma-separated columns; `-` sorts descending.' }),
+  ),
+  fields: Type.Optional(Type.String({ description: 'Of a set: comma-separated columns.' })),
+  page: Type.Optional(Type.Integer()),
+  perPage: Type.Optional(Type.Integer({ description: '1 to 500, 20 unless given.' })),
+  skipTotal: Type.Optional(Type.Boolean()),
+}
+
+const result = Type.Unknown({
+  description:
+    'One value, one row as an object, or an array of rows; with a parameter of a list, a page as a list answers it.',
+})
+
+const common = {
+  guard: 'data',
+  path: '/api/rpc/:procedure',
+  tag: 'procedures',
+  params,
+  success: asText(ok(result)),
+  otherResponses: { 204: noContent.body },
+  admitsAnonymous: ({ catalog }: Procedures, request: FastifyRequest) =>
+    admitWhere(catalog, isExecutable, request),
+} as const
+
+const call = operation({
+  ...common,
+  id: 'rpc.call',
+  method: 'POST',
+  programs: 'write',
+  summary: 'Call a function',
+  headers: Type.Object({
+    ...idempotencyHeaders,
+    'x-notify-table': Type.Optional(
+      Type.String({ description: 'A collection: each returned row is announced as a change of it.' }),
+    ),
+    'x-notify-action': Type.Optional(Type.String({ description: 'create, update or delete' })),
+  }),
+  query: Type.Object(listQuery),
+  body: Type.Optional(
+    Type.Object({}, { additionalProperties: true, description: 'The arguments, by name.' }),
+  ),
+  async handle(procedures: Procedures, { http, params: { procedure } }, reply) {
+    const headers = { table: textOf(http, 'x-notify-table'), action: textOf(http, 'x-notify-action') }
+    const request = { caller: callerOf(http, reply), procedure, isReadOnly: false, notify: headers }
+    const answer = await callFunction(procedures, request, (overloads) => {
+      const { list, firstListParameter } = splitQuery(procedure, queryOf(http), [])
+      const { json, members } = parseBody(bodyOf(http))
+      const target = resolve(overloads, members && Object.keys(members))
+      return { target, json, members, list, firstListParameter }
+    })
+    if (answer === undefined) void reply.code(204)
+    return answer
+  },
+})
+
+const read = operation({
+  ...common,
+  id: 'rpc.read',
+  method: 'GET',
+  programs: 'read',
+  summary: 'Call a function that is declared stable or immutable, in a read-only transaction',
+  query: Type.Object(listQuery, {
+    additionalProperties: true,
+    description: 'The arguments, by name, and the parameters of a list.',
+  }),
+  async handle(procedures: Procedures, { http, params: { procedure } }, reply) {
+    const request = { caller: callerOf(http, reply), procedure, isReadOnly: true }
+    const answer = await callFunction(procedures, request, (overloads) => {
+      const { given, ...list } = splitQuery(procedure, queryOf(http), parameterNames(overloads))
+      const target = resolve(overloads, [...given.keys()])
+      if (target.called.volatility === 'volatile') throw writesByPost()
+      const json = writeBody(target.passed, given)
+      return { target, json, members: JSON.parse(json), ...list }
+    })
+    if (answer === undefined) void reply.code(204)
+    return answer
+  },
+})
+
+export const procedureOperations = [call, read]
+
+function isExecutable({ procedures }: Catalog, { params: of }: FastifyRequest): boolean {
+  // The path of both operations has it.
+  const { procedure } = of as { readonly procedure: string }
+  return procedures.get(procedure)?.some(({ anonymousMayExecute }) => anonymousMayExecute) === true
+}
+
+function textOf({ headers }: FastifyRequest, name: string): string | undefined {
+  const value = headers[name]
+  return typeof value === 'string' ? value : undefined
+}
