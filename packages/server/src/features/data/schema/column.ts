@@ -5,25 +5,27 @@ import { vectorDimensions } from '../../../database/catalog/vectors.ts'
 /** Who reads the document: a caller sees what it may use, the administrator everything. */
 export type Viewer = 'caller' | 'administrator'
 
-/** One column of the schema document. The SQL of a default is the administrator's: it may name what callers must not know. */
+/**
+ * Describes a column of the schema document, which leaves out what is undefined. The SQL of a default is the
+ * administrator's: it may name what callers must not know.
+ */
 export function describeColumn(relation: Pick<Relation, 'primaryKey'>, column: Column, viewer: Viewer) {
   const { type } = column
-  const hasDefault = column.default !== undefined
   return {
     name: column.name,
     position: column.position,
     type: column.typeName,
     jsonType: type.json,
     nullable: column.nullable,
-    ...(hasDefault ? { hasDefault } : {}),
-    ...(hasDefault && viewer === 'administrator' ? { default: column.default } : {}),
-    ...(column.identity === undefined ? {} : { identity: column.identity }),
-    ...(column.isGenerated ? { isGenerated: true } : {}),
-    ...(column.comment === undefined ? {} : { comment: column.comment }),
+    hasDefault: column.default !== undefined || undefined,
+    default: viewer === 'administrator' ? column.default : undefined,
+    identity: column.identity,
+    isGenerated: column.isGenerated || undefined,
+    comment: column.comment,
     isPrimaryKey: relation.primaryKey.includes(column),
     ...describeSpace(column),
     ...describeVector(column),
-    ...(type.enumLabels === undefined ? {} : { enumValues: type.enumLabels }),
+    enumValues: type.enumLabels,
   }
 }
 

@@ -4,84 +4,78 @@ import type {
   DatabaseFunction,
   ForeignKey,
   Relation,
-  Relationship,
 } from '../../../database/catalog/model.ts'
+import { component } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
 import { describeColumn, type Viewer } from './column.ts'
 
-/** The schema document. */
-export interface SchemaDocument {
-  /** By `schema.table`. */
-  readonly tables: Readonly<Record<string, object>>
-  /** By `schema.function`; of several with one name all but the first have their parameters in the key. */
-  readonly functions: Readonly<Record<string, object>>
-  readonly schemas: readonly string[]
-  readonly hasPostGIS: boolean
-  readonly postGISVersion?: string
-  readonly hasPostGISRaster: boolean
-  readonly postGISRasterVersion?: string
-  /** Names of the extensions of PostGIS that are installed. */
-  readonly postGISExtensions?: readonly string[]
-  readonly hasPgVector: boolean
-  readonly hasPgTrgm: boolean
-  readonly builtAt: string
-}
+const anyObject = Type.Object({}, { additionalProperties: true })
+
+export const SchemaDocument = component(
+  'Schema',
+  Type.Object({
+    tables: Type.Object({}, { additionalProperties: anyObject, description: 'By `schema.table`.' }),
+    functions: Type.Object({}, { additionalProperties: anyObject, description: 'By `schema.function`.' }),
+    schemas: Type.Array(Type.String()),
+    hasPostGIS: Type.Boolean(),
+    postGISVersion: Type.Optional(Type.String()),
+    hasPostGISRaster: Type.Boolean(),
+    postGISRasterVersion: Type.Optional(Type.String()),
+    postGISExtensions: Type.Optional(Type.Array(Type.String())),
+    hasPgVector: Type.Boolean(),
+    hasPgTrgm: Type.Boolean(),
+    builtAt: Type.String(),
+  }),
+)
 
 /**
- * Describes the snapshot for a viewer. Pure.
+ * Describes the snapshot for a viewer. JSON leaves out what is undefined. Pure.
  *
  * @param tables what a program may touch, as `allowedTables` of an API key; undefined: all
  */
-export function describeCatalog(
-  catalog: Catalog,
-  viewer: Viewer,
-  tables?: ReadonlySet<string>,
-): SchemaDocument {
+export function describeCatalog(catalog: Catalog, viewer: Viewer, tables?: ReadonlySet<string>) {
+  const { relations, functions, schemas, extensions, builtAt } = catalog
   const view = viewer === 'caller' ? callerView(catalog, tables) : wholeView
-  const postGis = catalog.extensions.get('postgis')
-  const raster = catalog.extensions.get('postgis_raster')
+  const seen = [...relations.values()].filter(view.sees)
+  const callable = functions.filter(
+    ({ procedure, callersMayExecute }) =>
+      viewer === 'administrator' || (callersMayExecute && tables?.has(`rpc:${procedure}`) !== false),
+  )
+  const describe = (relation: Relation): [string, object] => [
+    nameOf(relation),
+    describeRelation(catalog, relation, viewer, view),
+  ]
   return {
-    tables: Object.fromEntries(
-      [...catalog.relations.values()]
-        .filter(view.sees)
-        .map((relation) => [
-          `${relation.schema}.${relation.name}`,
-          describeRelation(catalog, relation, viewer, view),
-        ]),
+    tables: Object.fromEntries(seen.map(describe)),
+    functions: describeFunctions(callable),
+    schemas,
+    hasPostGIS: extensions.has('postgis'),
+    postGISVersion: extensions.get('postgis'),
+    hasPostGISRaster: extensions.has('postgis_raster'),
+    postGISRasterVersion: extensions.get('postgis_raster'),
+    postGISExtensions: unlessEmpty(
+      [...extensions.keys()].filter((name) => /^postgis(_|$)/.test(name)).sort(),
     ),
-    functions: describeFunctions(
-      catalog.functions.filter(
-        ({ procedure, callersMayExecute }) =>
-          viewer === 'administrator' || (callersMayExecute && tables?.has(`rpc:${procedure}`) !== false),
-      ),
-    ),
-    schemas: catalog.schemas,
-    hasPostGIS: postGis !== undefined,
-    ...(postGis === undefined ? {} : { postGISVersion: postGis }),
-    hasPostGISRaster: raster !== undefined,
-    ...(raster === undefined ? {} : { postGISRasterVersion: raster }),
-    ...unlessEmpty('postGISExtensions', postGisExtensions(catalog)),
-    hasPgVector: catalog.extensions.has('vector'),
-    hasPgTrgm: catalog.extensions.has('pg_trgm'),
-    builtAt: catalog.builtAt.toISOString(),
+    hasPgVector: extensions.has('vector'),
+    hasPgTrgm: extensions.has('pg_trgm'),
+    builtAt: builtAt.toISOString(),
   }
 }
 
-function postGisExtensions({ extensions }: Catalog): readonly string[] {
-  return [...extensions.keys()].filter((name) => /^postgis(_|$)/.test(name)).sort()
-}
+const nameOf = ({ schema, name }: { readonly schema: string; readonly name: string }) => `${schema}.${name}`
 
-/** What of the catalog a caller sees. What names something unseen is left out with it. */
+/** Part of the catalog that a viewer sees. What names something unseen is left out with it. */
 interface View {
   readonly sees: (relation: Relation) => boolean
   readonly seesColumn: (column: Column) => boolean
-  /** Whether all the columns of the relation with this schema and name are seen. */
+  /** Returns whether all the columns of the relation with this schema and name are seen. */
   readonly seesAll: (schema: string, relation: string, columns: readonly string[]) => boolean
 }
 
 const wholeView: View = { sees: () => true, seesColumn: () => true, seesAll: () => true }
 
 function callerView({ relations }: Catalog, tables: ReadonlySet<string> | undefined): View {
-  const byName = new Map([...relations.values()].map((each) => [`${each.schema}.${each.name}`, each]))
+  const byName = new Map([...relations.values()].map((each) => [nameOf(each), each]))
   const sees = ({ callers, collection }: Relation) => callers.select && tables?.has(collection) !== false
   return {
     sees,
@@ -94,30 +88,28 @@ function callerView({ relations }: Catalog, tables: ReadonlySet<string> | undefi
   }
 }
 
-function describeRelation(catalog: Catalog, relation: Relation, viewer: Viewer, view: View): object {
-  const { schema, name } = relation
+function describeRelation(catalog: Catalog, relation: Relation, viewer: Viewer, view: View) {
+  const { schema, name, collection, kind, comment, rlsEnabled } = relation
   const primaryKey = relation.primaryKey.map((column) => column.name)
   const hasPrimaryKey = primaryKey.length > 0 && view.seesAll(schema, name, primaryKey)
   return {
     schema,
     name,
-    collection: relation.collection,
-    kind: relation.kind,
-    ...(relation.comment === undefined ? {} : { comment: relation.comment }),
+    collection,
+    kind,
+    comment,
     columns: relation.columns
       .filter(view.seesColumn)
       .map((column) => describeColumn(relation, column, viewer)),
     primaryKey: hasPrimaryKey ? primaryKey : null,
-    ...unlessEmpty(
-      'uniqueKeys',
-      relation.uniqueKeys.filter(({ columns }) => view.seesAll(schema, name, columns)),
+    uniqueKeys: unlessEmpty(relation.uniqueKeys.filter(({ columns }) => view.seesAll(schema, name, columns))),
+    foreignKeys: unlessEmpty(
+      relation.foreignKeys
+        .filter((key) => seesForeignKey(view, relation, key))
+        .map(({ name: constraintName, ...key }) => ({ constraintName, ...key })),
     ),
-    ...unlessEmpty(
-      'foreignKeys',
-      relation.foreignKeys.filter((key) => seesForeignKey(view, relation, key)).map(describeForeignKey),
-    ),
-    ...unlessEmpty('relationships', describeRelationships(catalog, relation, view)),
-    rlsEnabled: relation.rlsEnabled,
+    relationships: unlessEmpty(describeRelationships(catalog, relation, view)),
+    rlsEnabled,
     ...(viewer === 'administrator' ? describeInternals(relation) : {}),
   }
 }
@@ -129,21 +121,9 @@ function seesForeignKey(view: View, { schema, name }: Relation, key: ForeignKey)
   )
 }
 
-function describeForeignKey(key: ForeignKey): object {
-  return {
-    constraintName: key.name,
-    columns: key.columns,
-    referencedSchema: key.referencedSchema,
-    referencedTable: key.referencedTable,
-    referencedColumns: key.referencedColumns,
-    onUpdate: key.onUpdate,
-    onDelete: key.onDelete,
-  }
-}
-
-function describeRelationships(catalog: Catalog, relation: Relation, view: View): object[] {
+function describeRelationships(catalog: Catalog, relation: Relation, view: View) {
   const { schema, name } = relation
-  return [...relation.relationships.values()].flatMap((relationship: Relationship) => {
+  return [...relation.relationships.values()].flatMap((relationship) => {
     const target = catalog.relations.get(relationship.target)
     const fromColumns = relationship.pairs.map(({ from }) => from)
     const toColumns = relationship.pairs.map(({ to }) => to)
@@ -165,66 +145,61 @@ function describeRelationships(catalog: Catalog, relation: Relation, view: View)
   })
 }
 
-/** How the table is kept and guarded: nothing a caller needs, and much an attacker would like to know. */
-function describeInternals({ checks, indexes, policies }: Relation): object {
+/** Describes how the table is kept and guarded: nothing a caller needs, and much an attacker would like to know. */
+function describeInternals({ checks, indexes, policies }: Relation) {
   return {
-    ...unlessEmpty('checkConstraints', checks),
-    ...unlessEmpty(
-      'indexes',
+    checkConstraints: unlessEmpty(checks),
+    indexes: unlessEmpty(
       indexes.map(({ name, isUnique, isPrimary, method, columns, definition }) => ({
         name,
         isUnique,
         isPrimary,
         method,
-        ...(columns === undefined ? {} : { columns }),
+        columns,
         definition,
       })),
     ),
-    ...unlessEmpty(
-      'rlsPolicies',
+    rlsPolicies: unlessEmpty(
       policies.map(({ name, command, permissive, roles, using, check }) => ({
         name,
         command,
         permissive,
         roles,
-        ...(using === undefined ? {} : { usingExpr: using }),
-        ...(check === undefined ? {} : { withCheckExpr: check }),
+        usingExpr: using,
+        withCheckExpr: check,
       })),
     ),
   }
 }
 
-function describeFunctions(functions: readonly DatabaseFunction[]): Record<string, object> {
+/** Returns functions by name; those whose name is in use have their parameters in the key. */
+function describeFunctions(functions: readonly DatabaseFunction[]): Readonly<Record<string, object>> {
   const described = new Map<string, object>()
   for (const item of functions) {
-    const name = `${item.schema}.${item.name}`
-    const key = described.has(name)
-      ? `${name}(${item.parameters.map(({ typeName }) => typeName).join(', ')})`
-      : name
-    described.set(key, describeFunction(item))
+    const name = nameOf(item)
+    const types = item.parameters.map(({ typeName }) => typeName).join(', ')
+    described.set(described.has(name) ? `${name}(${types})` : name, describeFunction(item))
   }
   return Object.fromEntries(described)
 }
 
-function describeFunction(item: DatabaseFunction): object {
+function describeFunction({ schema, name, comment, parameters, returnType, returnsSet }: DatabaseFunction) {
+  const described = parameters.map(({ name: parameter, typeName, isVariadic }, index) => ({
+    name: parameter,
+    type: typeName,
+    position: index + 1,
+    isVariadic: isVariadic || undefined,
+  }))
   return {
-    schema: item.schema,
-    name: item.name,
-    ...(item.comment === undefined ? {} : { comment: item.comment }),
-    parameters:
-      item.parameters.length === 0
-        ? null
-        : item.parameters.map(({ name, typeName, isVariadic }, index) => ({
-            name,
-            type: typeName,
-            position: index + 1,
-            ...(isVariadic ? { isVariadic } : {}),
-          })),
-    returnType: item.returnType,
-    returnsSet: item.returnsSet,
+    schema,
+    name,
+    comment,
+    parameters: described.length === 0 ? null : described,
+    returnType,
+    returnsSet,
   }
 }
 
-function unlessEmpty(name: string, items: readonly unknown[]): object {
-  return items.length === 0 ? {} : { [name]: items }
+function unlessEmpty<Item>(items: readonly Item[]): readonly Item[] | undefined {
+  return items.length === 0 ? undefined : items
 }
