@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Notifications } from '../../../../database/notifications/notifications.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { Batcher } from '../../../../lib/batcher.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { identityKey } from '../changes/audience.ts'
 import { Follower } from '../changes/follower.ts'
 import type { Membership, Stream } from '../stream.ts'
-import { Batcher } from './batcher.ts'
 import type { ChannelAccess } from './channel-access.ts'
 import { broadcastFrame } from './channel-frames.ts'
 import { ChannelLog, type SyncRequest } from './channel-log.ts'
@@ -55,11 +55,13 @@ export class Channels {
     const { database, notifications, node, log } = deps
     this.#deps = deps
     this.#messages = new ChannelLog({ database, notifications, node, members: this.#members })
-    this.#broadcasts = new Batcher(writeAtOnce, async (batch) => {
+    this.#broadcasts = new Batcher({ size: writeAtOnce }, async (batch) => {
       await messages.insertBroadcasts(database, node, batch)
       notifications.announce(messages.channelTopic)
     })
-    this.#syncs = new Batcher(syncAtOnce, (batch) => this.#follower.between(() => this.#messages.sync(batch)))
+    this.#syncs = new Batcher({ size: syncAtOnce }, (batch) =>
+      this.#follower.between(() => this.#messages.sync(batch)),
+    )
     this.#follower = new Follower({ notifications, log }, this.#messages)
   }
 

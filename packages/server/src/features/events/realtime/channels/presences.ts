@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import type { Notifications } from '../../../../database/notifications/notifications.ts'
 import type { SystemDatabase } from '../../../../database/system-database.ts'
+import { Batcher } from '../../../../lib/batcher.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { nodeLifeSeconds } from '../connections.ts'
 import type { Membership, Stream } from '../stream.ts'
-import { Batcher } from './batcher.ts'
 import { channelTopic } from './channel-messages.ts'
 import * as queries from './presence-queries.ts'
 
@@ -34,7 +34,7 @@ export class Presences {
 
   constructor(deps: PresencesDeps) {
     this.#deps = deps
-    this.#leaves = new Batcher(leavesAtOnce, (ids) => queries.markLeft(deps.database, ids))
+    this.#leaves = new Batcher({ size: leavesAtOnce }, (ids) => queries.markLeft(deps.database, ids))
   }
 
   /** @param presence JSON of an object */

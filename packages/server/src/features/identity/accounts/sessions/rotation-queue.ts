@@ -1,4 +1,4 @@
-import { LinkedQueue } from '../../../../lib/linked-queue.ts'
+import { Batcher } from '../../../../lib/batcher.ts'
 import type { RefreshedSession, Rotation } from './sessions.ts'
 
 export interface RotationQueueOptions {
@@ -8,57 +8,40 @@ export interface RotationQueueOptions {
   readonly renewOne: (rotation: Rotation) => Promise<RefreshedSession | undefined>
 }
 
-interface Pending {
-  readonly rotation: Rotation
-  readonly resolve: (session: Promise<RefreshedSession | undefined>) => void
-}
-
 /**
  * Statements in flight at once. A rotation is mostly the wait for its commit to reach the disk: two statements keep
  * that going while the refreshes that arrive meanwhile form the next one (measured on two cores: twice as many as with
  * one commit for each refresh on the four connections of the server's own work).
  */
-const inFlightLimit = 2
+const inFlight = 2
 /** Sessions of one statement. */
-const groupLimit = 64
+const size = 64
 
 /** Rotates sessions that are refreshed at the same time in one statement, with one commit. */
 export class RotationQueue {
   readonly #options: RotationQueueOptions
-  readonly #pending = new LinkedQueue<Pending>()
-  #inFlight = 0
+  readonly #batches: Batcher<Rotation, RefreshedSession | undefined>
 
   constructor(options: RotationQueueOptions) {
     this.#options = options
+    this.#batches = new Batcher({ size, inFlight }, (rotations) => this.#rotate(rotations))
   }
 
   /** @returns undefined when the session cannot be refreshed */
-  renew(rotation: Rotation): Promise<RefreshedSession | undefined> {
-    return new Promise((resolve) => {
-      this.#pending.push({ rotation, resolve })
-      void this.#send()
-    })
-  }
-
-  async #send(): Promise<void> {
-    if (this.#inFlight >= inFlightLimit || this.#pending.length === 0) return
-    this.#inFlight += 1
-    const group = this.#pending.take(groupLimit)
-    const rotated = await this.#rotate(group.map(({ rotation }) => rotation))
-    this.#inFlight -= 1
-    for (const { rotation, resolve } of group) {
-      const session = rotated.get(rotation.sessionId)
-      // Of several refreshes of one session the first with the current token has rotated it; an older one is a replay.
-      const isRotated = session?.generation === rotation.generation + 1
-      if (isRotated) rotated.delete(rotation.sessionId)
-      resolve(isRotated ? Promise.resolve(session) : this.#options.renewOne(rotation))
-    }
-    void this.#send()
+  async renew(rotation: Rotation): Promise<RefreshedSession | undefined> {
+    return (await this.#batches.add(rotation)) ?? (await this.#options.renewOne(rotation))
   }
 
   /** A failure of the whole statement, that of a lost connection included, is left to each refresh to meet. */
-  async #rotate(rotations: readonly Rotation[]): Promise<Map<string, RefreshedSession>> {
-    const rotated = await this.#options.rotateAll(rotations).catch(() => [])
-    return new Map(rotated.map((session) => [session.session_id, session]))
+  async #rotate(rotations: readonly Rotation[]): Promise<readonly (RefreshedSession | undefined)[]> {
+    const sessions = await this.#options.rotateAll(rotations).catch(() => [])
+    const rotated = new Map(sessions.map((session) => [session.session_id, session]))
+    return rotations.map(({ sessionId, generation }) => {
+      const session = rotated.get(sessionId)
+      // Of several refreshes of one session the first with the current token has rotated it; an older one is a replay.
+      if (session?.generation !== generation + 1) return undefined
+      rotated.delete(sessionId)
+      return session
+    })
   }
 }
