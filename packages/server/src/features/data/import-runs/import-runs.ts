@@ -3,6 +3,7 @@ import { translateDatabaseFailure } from '../../../database/errors/error-transla
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
 import { AppError, messageOf } from '../../../lib/errors.ts'
+import { WorkInFlight } from '../../../lib/work-in-flight.ts'
 import {
   type BackgroundImports,
   type ImportRun,
@@ -28,8 +29,7 @@ const width = 16
 export class ImportRuns implements BackgroundImports {
   readonly #database: SystemDatabase
   readonly #log: Logger
-  readonly #stopping = new AbortController()
-  readonly #running = new Set<Promise<void>>()
+  readonly #work = new WorkInFlight()
   /** Of the imports of this node, by their ids. */
   readonly #cancelling = new Map<string, AbortController>()
   #reserved = 0
@@ -42,7 +42,7 @@ export class ImportRuns implements BackgroundImports {
   async start(
     ...[{ collection, owner }, receive]: Parameters<BackgroundImports['start']>
   ): Promise<ImportRun> {
-    if (this.#stopping.signal.aborted) throw httpErrors.shuttingDown().retryAfter(1)
+    if (this.#work.signal.aborted) throw httpErrors.shuttingDown().retryAfter(1)
     if (this.#reserved >= width) throw importErrors.tooManyImports().retryAfter(5)
     this.#reserved += 1
     try {
@@ -56,10 +56,9 @@ export class ImportRuns implements BackgroundImports {
         throw error
       })
       const running = this.#run(status.id, received).finally(() => {
-        this.#running.delete(running)
         this.#reserved -= 1
       })
-      this.#running.add(running)
+      void this.#work.add(running)
       return status
     } catch (error) {
       this.#reserved -= 1
@@ -95,9 +94,8 @@ export class ImportRuns implements BackgroundImports {
     return canceled
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort(new Error('the server stops'))
-    await Promise.all(this.#running)
+  stop(): Promise<void> {
+    return this.#work.stop()
   }
 
   async #run(id: string, received: ReceivedImport): Promise<void> {
@@ -132,7 +130,7 @@ export class ImportRuns implements BackgroundImports {
     keepSaving()
     try {
       await received.write({
-        signal: AbortSignal.any([this.#stopping.signal, cancelling.signal]),
+        signal: AbortSignal.any([this.#work.signal, cancelling.signal]),
         end: (result) => succeedImport(id, result),
         wrote(rows, refused) {
           rowsWritten += rows
@@ -148,7 +146,7 @@ export class ImportRuns implements BackgroundImports {
     } catch (error) {
       await stopSaving()
       if (!cancelling.signal.aborted)
-        await this.#fail(id, this.#stopping.signal.aborted ? httpErrors.shuttingDown() : error)
+        await this.#fail(id, this.#work.signal.aborted ? httpErrors.shuttingDown() : error)
     } finally {
       clearInterval(saving)
       this.#cancelling.delete(id)

@@ -3,10 +3,12 @@ import type { Connection } from '../../../database/connection/connection.ts'
 import { explainMissingRight, type RemedyRow } from '../../../database/errors/denials.ts'
 import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
 import { GaveWay, givingWay } from '../../../database/giving-way.ts'
+import { onConnection } from '../../../database/on-connection.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { AppError, codeOf, messageOf } from '../../../lib/errors.ts'
+import { WorkInFlight } from '../../../lib/work-in-flight.ts'
 import { createSlots } from '../../operations/throttle/index.ts'
 import { matviewErrors } from './errors.ts'
 import { type Matview, recordFailure, recordSuccess } from './matview.ts'
@@ -45,23 +47,17 @@ export interface Refresher {
 export function createRefresher(deps: RefreshDeps): Refresher {
   const { database, aside, timeoutSeconds } = deps
   const slots = createSlots()
-  const stopping = new AbortController()
-  /** What this node works on, or is about to. */
-  const underWay = new Map<string, Promise<unknown>>()
+  const work = new WorkInFlight()
+  /** Ids of views that this node refreshes, or is about to. */
+  const inFlight = new Set<string>()
 
   async function run(matview: Matview, signal: AbortSignal): Promise<Refreshed> {
     signal.throwIfAborted()
-    const connection = await aside.open()
-    const cancel = () => void aside.cancel(connection)
-    signal.addEventListener('abort', cancel)
-    try {
-      return await givingWay({ system: database, aside, to: 'all' }, connection, () =>
+    return await onConnection(aside, await aside.open(), signal, (connection) =>
+      givingWay({ system: database, aside, to: 'all' }, connection, () =>
         refreshOn(aside, connection, matview, timeoutSeconds * 1000),
-      )
-    } finally {
-      signal.removeEventListener('abort', cancel)
-      await connection.close()
-    }
+      ),
+    )
   }
 
   /** What gives way to a statement that changes a table is begun again once that has had its turn. */
@@ -79,12 +75,12 @@ export function createRefresher(deps: RefreshDeps): Refresher {
   async function attempt(matview: Matview, signal: AbortSignal): Promise<Refreshed> {
     let began = performance.now()
     try {
-      const work = () => {
+      const timed = () => {
         began = performance.now()
         return untilDone(matview, signal)
       }
       // Unlike other work it keeps its position when its client disconnects.
-      return await slots.take('refresh', width, work, signal)
+      return await slots.take('refresh', width, timed, signal)
     } catch (error) {
       const failure =
         (await explainMissingRight(error, (query) => database.many<RemedyRow>(query))) ??
@@ -100,16 +96,13 @@ export function createRefresher(deps: RefreshDeps): Refresher {
 
   return {
     async refresh(matview, signal) {
-      if (underWay.has(matview.id)) throw matviewErrors.refreshInProgress()
-      const signals = signal === undefined ? [stopping.signal] : [stopping.signal, signal]
-      const refreshing = attempt(matview, AbortSignal.any(signals)).finally(() => underWay.delete(matview.id))
-      underWay.set(matview.id, refreshing)
-      return await refreshing
+      if (inFlight.has(matview.id)) throw matviewErrors.refreshInProgress()
+      inFlight.add(matview.id)
+      const signals = signal === undefined ? [work.signal] : [work.signal, signal]
+      const refreshing = attempt(matview, AbortSignal.any(signals)).finally(() => inFlight.delete(matview.id))
+      return await work.add(refreshing)
     },
-    async stop() {
-      stopping.abort(new Error('the server stops'))
-      await Promise.allSettled(underWay.values())
-    },
+    stop: () => work.stop(),
   }
 }
 

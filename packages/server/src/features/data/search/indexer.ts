@@ -1,19 +1,19 @@
+import { buildIndexes } from '../../../database/build-indexes.ts'
 import type { Relation } from '../../../database/catalog/model.ts'
 import type { Connection } from '../../../database/connection/connection.ts'
 import { explainMissingRight, type RemedyRow } from '../../../database/errors/denials.ts'
 import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
-import { GaveWay, givingWay } from '../../../database/giving-way.ts'
+import { GaveWay } from '../../../database/giving-way.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
 import { inTransaction, type Queryable, queryableOn } from '../../../database/system-database.ts'
 import { AppError, codeOf, messageOf } from '../../../lib/errors.ts'
+import { WorkInFlight } from '../../../lib/work-in-flight.ts'
 import { partIndexName } from '../collections/index.ts'
 import { searchErrors } from './errors.ts'
 import * as queries from './index-queries.ts'
 import type { WantedIndex } from './wanted-indexes.ts'
 
-/** Longest time that one index may take to build. */
-const buildTimeoutMs = 6 * 3_600_000
 /** Longest time that a statement which keeps others from the table waits for them: later statements queue behind it. */
 const lockTimeoutMs = 200
 
@@ -39,78 +39,48 @@ export interface Indexer {
 }
 
 /** Connections beside the pools: a build outlasts every statement of a request. */
-export function createIndexer({
-  system,
-  aside,
-  engine,
-}: Pick<Database, 'system' | 'aside' | 'engine'>): Indexer {
-  const stopping = new AbortController()
-  const inFlight = new Set<Promise<unknown>>()
+export function createIndexer(deps: Pick<Database, 'system' | 'aside' | 'engine'>): Indexer {
+  const work = new WorkInFlight()
 
   async function run(
     table: Table,
     wanted: readonly WantedIndex[],
     signal: AbortSignal,
   ): Promise<IndexChanges> {
-    signal.throwIfAborted()
-    // A concurrent build cannot be part of a transaction, so that another connection holds the lock meanwhile.
-    const holder = await aside.open()
-    try {
-      return await inTransaction(holder, async (transaction) => {
-        await transaction.one(sql`select set_config('idle_in_transaction_session_timeout', '0', true)`)
-        if (!(await queries.tryLockIndexes(transaction, table)))
-          throw searchErrors.searchIndexBuildInProgress()
-        return await withWorker(signal, (worker) => change(worker, table, wanted))
-      })
-    } finally {
-      await holder.close()
-    }
-  }
-
-  async function withWorker<Result>(
-    signal: AbortSignal,
-    work: (worker: Connection) => Promise<Result>,
-  ): Promise<Result> {
-    const worker = await aside.open()
-    const cancel = () => void aside.cancel(worker)
-    signal.addEventListener('abort', cancel)
-    try {
-      // A pooler would keep the settings for its other clients; its sessions have the limits of the server.
-      if (!engine.isPooled) {
-        await worker.query(sql`select set_config('statement_timeout', ${String(buildTimeoutMs)}, false)`)
-      }
-      // Behind a pooler another session is in the way each time.
-      if (engine.isPooled) return await work(worker)
-      return await givingWay({ system, aside, to: 'all' }, worker, () => work(worker))
-    } catch (error) {
-      const missing = await explainMissingRight(
-        error,
-        async (query) => (await worker.query<RemedyRow>(query)).rows,
-      )
-      throw missing ?? error
-    } finally {
-      signal.removeEventListener('abort', cancel)
-      await worker.close()
-    }
+    const changes = await buildIndexes(deps, {
+      tryLock: (transaction) => queries.tryLockIndexes(transaction, table),
+      signal,
+      run: (worker) => changeExplained(worker, table, wanted),
+    })
+    if (changes === undefined) throw searchErrors.searchIndexBuildInProgress()
+    return changes
   }
 
   return {
     async apply(table, wanted, signal) {
-      const signals = signal === undefined ? [stopping.signal] : [stopping.signal, signal]
+      const signals = signal === undefined ? [work.signal] : [work.signal, signal]
       const running = run(table, wanted, AbortSignal.any(signals)).catch((error) => {
         throw toIndexError(error)
       })
-      inFlight.add(running)
-      try {
-        return await running
-      } finally {
-        inFlight.delete(running)
-      }
+      return await work.add(running)
     },
-    async stop() {
-      stopping.abort(new Error('the server stops'))
-      await Promise.allSettled(inFlight)
-    },
+    stop: () => work.stop(),
+  }
+}
+
+async function changeExplained(
+  worker: Connection,
+  table: Table,
+  wanted: readonly WantedIndex[],
+): Promise<IndexChanges> {
+  try {
+    return await change(worker, table, wanted)
+  } catch (error) {
+    const missing = await explainMissingRight(
+      error,
+      async (query) => (await worker.query<RemedyRow>(query)).rows,
+    )
+    throw missing ?? error
   }
 }
 

@@ -3,9 +3,11 @@ import type { Connection } from '../../../database/connection/connection.ts'
 import { explainMissingRight, type RemedyRow } from '../../../database/errors/denials.ts'
 import { translateDatabaseFailure } from '../../../database/errors/error-translation.ts'
 import { GaveWay, givingWay } from '../../../database/giving-way.ts'
+import { onConnection } from '../../../database/on-connection.ts'
 import type { Database } from '../../../database/open.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import { AppError, codeOf, messageOf } from '../../../lib/errors.ts'
+import { WorkInFlight } from '../../../lib/work-in-flight.ts'
 import { compileCreateIndex, type VectorIndexDefinition } from './definition.ts'
 import { vectorIndexErrors } from './errors.ts'
 import * as queries from './queries.ts'
@@ -28,25 +30,18 @@ export function createIndexBuilder({
   aside,
   engine,
 }: Pick<Database, 'system' | 'aside' | 'engine'>): IndexBuilder {
-  const stopping = new AbortController()
-  const inFlight = new Set<Promise<unknown>>()
+  const work = new WorkInFlight()
 
   async function run(statement: Sql): Promise<void> {
-    stopping.signal.throwIfAborted()
-    const connection = await aside.open()
-    const cancel = () => void aside.cancel(connection)
-    stopping.signal.addEventListener('abort', cancel)
-    try {
+    work.signal.throwIfAborted()
+    await onConnection(aside, await aside.open(), work.signal, async (connection) => {
       // The connection of a pooler is shared: what is set on it would stay.
       if (!engine.isPooled) await relaxTimeouts(connection)
       // Asked for by an administrator, so that others wait for its end, unless it would wait for theirs.
       const build = async () => void (await connection.query(statement))
       if (engine.isPooled) await build()
       else await givingWay({ system, aside, to: 'deadlocked' }, connection, build)
-    } finally {
-      stopping.signal.removeEventListener('abort', cancel)
-      await connection.close()
-    }
+    })
   }
 
   const drop = (schema: string, name: string) =>
@@ -87,22 +82,10 @@ export function createIndexBuilder({
     }
   }
 
-  async function finish(work: Promise<void>): Promise<void> {
-    inFlight.add(work)
-    try {
-      await work
-    } finally {
-      inFlight.delete(work)
-    }
-  }
-
   return {
-    build: (definition) => finish(underLease(definition)),
-    drop: (schema, name) => finish(drop(schema, name)),
-    async stop() {
-      stopping.abort(new Error('the server stops'))
-      await Promise.allSettled(inFlight)
-    },
+    build: (definition) => work.add(underLease(definition)),
+    drop: (schema, name) => work.add(drop(schema, name)),
+    stop: () => work.stop(),
   }
 }
 

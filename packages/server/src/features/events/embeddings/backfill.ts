@@ -1,3 +1,4 @@
+import { onConnection } from '../../../database/on-connection.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
 import { JobRefused, type JobType } from '../../../job-queue.ts'
@@ -36,21 +37,15 @@ export function createBackfillJob(
       const target = findTarget(catalog.current, embedders, found)
       if ('problem' in target) throw new JobRefused(target.problem)
       signal.throwIfAborted()
-      const connection = await aside.open()
-      const cancel = () => void aside.cancel(connection)
-      signal.addEventListener('abort', cancel)
-      try {
-        await aside.transaction(connection, async (transaction) => {
+      await onConnection(aside, await aside.open(), signal, (connection) =>
+        aside.transaction(connection, async (transaction) => {
           await transaction.one(sql`
             select set_config('statement_timeout', ${String(timeoutSeconds * 1000)}, true)`)
           await queries.requireAllRows(transaction)
           await queries.queueRows(transaction, name, target, all)
           await enqueueUpdate(queue, transaction, name)
-        })
-      } finally {
-        signal.removeEventListener('abort', cancel)
-        await connection.close()
-      }
+        }),
+      )
       queue.wake()
     },
   }

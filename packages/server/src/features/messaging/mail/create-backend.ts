@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../../../lib/clock.ts'
 import { isEmailAddress } from '../../../lib/email-address.ts'
+import { WorkInFlight } from '../../../lib/work-in-flight.ts'
 import type { MailBackend } from './backend.ts'
 import type { EmailConfig } from './config.ts'
 import { createLogBackend } from './log-backend.ts'
@@ -19,23 +20,15 @@ export interface MailBackendDeps {
 /** The backend that `email.backend` names. */
 export function createMailBackend(deps: MailBackendDeps): MailBackend {
   const backend = backends[deps.config.backend](deps)
-  const inFlight = new Set<Promise<void>>()
-  let isClosed = false
+  const inFlight = new WorkInFlight()
   return {
     async send(message, options) {
-      if (isClosed) throw new Error('the server is stopping')
+      inFlight.signal.throwIfAborted()
       if (!isEmailAddress(message.to)) throw new MailRefused('not an email address')
-      const sending = backend.send(message, options)
-      inFlight.add(sending)
-      try {
-        await sending
-      } finally {
-        inFlight.delete(sending)
-      }
+      await inFlight.add(backend.send(message, options))
     },
     async close() {
-      isClosed = true
-      await Promise.allSettled(inFlight)
+      await inFlight.stop()
       await backend.close()
     },
   }

@@ -1,12 +1,9 @@
 import type { Logger } from 'pino'
+import { buildIndexes } from '../../../database/build-indexes.ts'
 import type { Connection } from '../../../database/connection/connection.ts'
-import { givingWay } from '../../../database/giving-way.ts'
 import type { Database } from '../../../database/open.ts'
 import { sql } from '../../../database/sql.ts'
-import { inTransaction, type Queryable, queryableOn } from '../../../database/system-database.ts'
-
-/** Longest time that one index may take to build. */
-const buildTimeoutMs = 6 * 3_600_000
+import { type Queryable, queryableOn } from '../../../database/system-database.ts'
 
 export interface IndexBuildDeps extends Pick<Database, 'system' | 'aside' | 'engine'> {
   readonly log: Logger
@@ -29,25 +26,20 @@ interface PendingIndex {
  */
 export async function buildPendingIndexes(deps: IndexBuildDeps): Promise<boolean> {
   if ((await listPending(deps.system)).length === 0) return true
-  // A concurrent build cannot be part of a transaction: another connection holds the lock meanwhile.
-  const holder = await deps.aside.open()
-  try {
-    return await inTransaction(holder, async (transaction) => {
-      await transaction.one(sql`select set_config('idle_in_transaction_session_timeout', '0', true)`)
-      if (!(await tryLock(transaction))) return false
-      await withWorker(deps, async (worker) => {
-        for (const index of await listPending(queryableOn(worker))) {
-          const begunAt = performance.now()
-          await build(worker, index)
-          const seconds = Math.round((performance.now() - begunAt) / 1000)
-          deps.log.info({ index: index.name, seconds }, 'built an index')
-        }
-      })
+  const isDone = await buildIndexes(deps, {
+    tryLock,
+    signal: deps.signal,
+    async run(worker) {
+      for (const index of await listPending(queryableOn(worker))) {
+        const begunAt = performance.now()
+        await build(worker, index)
+        const seconds = Math.round((performance.now() - begunAt) / 1000)
+        deps.log.info({ index: index.name, seconds }, 'built an index')
+      }
       return true
-    })
-  } finally {
-    await holder.close()
-  }
+    },
+  })
+  return isDone ?? false
 }
 
 async function listPending(database: Queryable): Promise<PendingIndex[]> {
@@ -61,25 +53,6 @@ async function tryLock(transaction: Queryable): Promise<boolean> {
   const { is_locked } = await transaction.one<{ is_locked: boolean }>(sql`
     select pg_try_advisory_xact_lock(hashtextextended('basalt index builds', 0)) as is_locked`)
   return is_locked
-}
-
-async function withWorker(
-  { system, aside, engine, signal }: IndexBuildDeps,
-  work: (worker: Connection) => Promise<void>,
-): Promise<void> {
-  signal.throwIfAborted()
-  const worker = await aside.open()
-  const cancel = () => void aside.cancel(worker)
-  signal.addEventListener('abort', cancel)
-  try {
-    // A pooler would keep the setting for its other clients, and has another session in the way each time.
-    if (engine.isPooled) return await work(worker)
-    await worker.query(sql`select set_config('statement_timeout', ${String(buildTimeoutMs)}, false)`)
-    await givingWay({ system, aside, to: 'all' }, worker, () => work(worker))
-  } finally {
-    signal.removeEventListener('abort', cancel)
-    await worker.close()
-  }
 }
 
 async function build(worker: Connection, { name, definition, replaces }: PendingIndex): Promise<void> {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../../../database/open.ts'
 import type { Feature } from '../../../feature.ts'
 import { messageOf } from '../../../lib/errors.ts'
+import { WorkInFlight } from '../../../lib/work-in-flight.ts'
 import { buildPendingIndexes, type IndexBuildDeps } from './build.ts'
 
 /** Pause after which a build that failed, gave way or runs on another node is attempted again. */
@@ -16,10 +17,9 @@ export interface IndexBuildsDeps {
 
 /** Builds the indexes of large system tables that migrations have left, behind the work of the server. */
 export function indexBuilds({ database, log, build = buildPendingIndexes }: IndexBuildsDeps): Feature {
-  const stopping = new AbortController()
-  const { signal } = stopping
+  const work = new WorkInFlight()
+  const { signal } = work
   let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> = Promise.resolve()
 
   async function run(): Promise<void> {
     let isDone = false
@@ -33,16 +33,15 @@ export function indexBuilds({ database, log, build = buildPendingIndexes }: Inde
   }
 
   function start(): void {
-    running = run()
+    void work.add(run())
   }
 
   return {
     name: 'index-builds',
     start,
     async stop() {
-      stopping.abort(new Error('the server stops'))
       clearTimeout(timer)
-      await running
+      await work.stop()
     },
   }
 }

@@ -5,6 +5,7 @@ import { isNotCaptured } from '../../../../database/change-log.ts'
 import { StatementFailed } from '../../../../database/connection/message.ts'
 import { definitionError, originOf } from '../../../../database/errors/definition-faults.ts'
 import { conflictCodes } from '../../../../database/errors/retry.ts'
+import { onConnection } from '../../../../database/on-connection.ts'
 import { sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
 import type { KeySteps } from '../../idempotency/index.ts'
@@ -86,22 +87,16 @@ async function attempt(
   const { database, limits } = imports
   const { scope, origin } = rows.caller
   const { signal } = terms
-  const connection = await database.aside.openFor(scope)
-  const cancel = () => void database.aside.cancel(connection)
-  signal.addEventListener('abort', cancel)
-  try {
-    const settings = { statement_timeout: `${limits.timeoutSeconds}s` }
-    return await database.user.transaction(connection, scope, { origin: origin?.(), settings }, (begun) => {
+  const settings = { statement_timeout: `${limits.timeoutSeconds}s` }
+  return await onConnection(database.aside, await database.aside.openFor(scope), signal, (connection) =>
+    database.user.transaction(connection, scope, { origin: origin?.(), settings }, (begun) => {
       const run = async (steps: readonly Step[]) => {
         signal.throwIfAborted()
         return await begun.run(steps)
       }
       return insertSpooled(imports, { ...begun, run }, rows, terms, keySteps)
-    })
-  } finally {
-    signal.removeEventListener('abort', cancel)
-    await connection.close()
-  }
+    }),
+  )
 }
 
 /** Does what is done between begin and commit. */
