@@ -8,32 +8,25 @@ const retrySeconds = 5
  */
 export class ExportSlots {
   readonly #size: number
-  /** Exports in flight by caller. */
-  readonly #held = new Map<string, number>()
+  /** Exports in flight. */
+  readonly #held = new Set<{ readonly caller: string }>()
 
   constructor(size: number) {
     this.#size = size
   }
 
   /**
-   * Takes a slot, and answers how to free it.
+   * Takes a slot, and returns the function that frees it.
    *
    * @throws AppError export_limit, exports_busy
    */
-  take(callerKey: string): () => void {
-    const own = this.#held.get(callerKey) ?? 0
-    const all = [...this.#held.values()].reduce((sum, count) => sum + count, 0)
-    if (all >= this.#size) throw collectionErrors.exportsBusy().retryAfter(retrySeconds)
+  take(caller: string): () => void {
+    if (this.#held.size >= this.#size) throw collectionErrors.exportsBusy().retryAfter(retrySeconds)
+    const own = [...this.#held].filter((each) => each.caller === caller).length
     // One caller who reads slowly does not keep all others out.
     if (own >= Math.ceil(this.#size / 2)) throw collectionErrors.exportLimit().retryAfter(retrySeconds)
-    this.#held.set(callerKey, own + 1)
-    let isFree = false
-    return () => {
-      if (isFree) return
-      isFree = true
-      const left = (this.#held.get(callerKey) ?? 1) - 1
-      if (left === 0) this.#held.delete(callerKey)
-      else this.#held.set(callerKey, left)
-    }
+    const slot = { caller }
+    this.#held.add(slot)
+    return () => void this.#held.delete(slot)
   }
 }
