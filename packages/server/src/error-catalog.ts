@@ -34,20 +34,11 @@ import { supportErrorTable } from './features/messaging/support/index.ts'
 import { adminErrorTable } from './features/operations/admin/index.ts'
 import { billingErrorTable } from './features/operations/billing/index.ts'
 import { logErrorTable } from './features/operations/logs/index.ts'
+import type { ReferencedError } from './features/operations/reference/index.ts'
 import { usageErrorTable } from './features/operations/usage/index.ts'
 import { httpErrorTable } from './http/errors/errors.ts'
 import { type ErrorSpec, type ErrorTable, errorKind } from './lib/errors.ts'
 import { structureErrorTable } from './project/structure/errors.ts'
-
-/** One kind of error, for the reference. */
-export interface CatalogedError {
-  readonly area: string
-  readonly kind: string
-  readonly status: number
-  /** The public message; what varies is shown as `…`. */
-  readonly message: string
-  readonly help: string
-}
 
 const tables: Readonly<Record<string, ErrorTable>> = {
   HTTP: httpErrorTable,
@@ -93,7 +84,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
 }
 
 /** Every error the API can answer, by area. */
-export function listErrors(): readonly CatalogedError[] {
+export function listErrors(): readonly ReferencedError[] {
   return Object.entries(tables).flatMap(([area, table]) =>
     Object.entries(table).map(([key, spec]) => ({
       area,

@@ -2,24 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { allowsPrivateTargets, type Deployment, requiresRls } from './development.ts'
 import { type Setting, settingOf } from './settings.ts'
 
-/** A key of the configuration as it is in force. */
-export interface EffectiveSetting {
-  readonly key: string
-  /** Null of a secret, set or not. */
-  readonly value: unknown
-  readonly isSecret: boolean
-  readonly isDefault: boolean
-  readonly env: string
-  readonly description: string
-}
-
 /** Lists the keys with their values in force. */
-export function listEffectiveSettings(
-  settings: readonly Setting[],
-  config: Deployment,
-): readonly EffectiveSetting[] {
+export function listEffectiveSettings(settings: readonly Setting[], config: Deployment) {
   return settings.map(({ key, secret, env, description, ...setting }) => ({
     key,
+    /** Null of a secret, set or not. */
     value: secret ? null : valueInForce(config, key),
     isSecret: secret,
     isDefault: isDeepStrictEqual(settingOf(config, key), setting.default),

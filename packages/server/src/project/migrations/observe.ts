@@ -2,17 +2,22 @@ import type { Connection } from '../../database/connection/connection.ts'
 import { runStatement } from '../../database/errors/script-failure.ts'
 import { sql } from '../../database/sql.ts'
 import { type Queryable, queryableOn } from '../../database/system-database.ts'
+import { type Answered, component } from '../../http/schemas.ts'
 import type { SqlStatement } from '../../lib/sql-statements.ts'
+import { Type } from '../../lib/type.ts'
 
-export interface HeldLock {
-  readonly relation: string
-  readonly mode: string
-  /** What others cannot do meanwhile. */
-  readonly blocks: 'reads and writes' | 'writes' | 'changes of the schema'
-  /** From the statement that took it to the end of the transaction. */
-  readonly heldMs: number
-  readonly line: number
-}
+/** Lock as a transaction holds it until its end. */
+export const HeldLock = component(
+  'StructureLock',
+  Type.Object({
+    relation: Type.String(),
+    mode: Type.String(),
+    blocks: Type.Enum(['reads and writes', 'writes', 'changes of the schema']),
+    heldMs: Type.Number({ description: 'From the statement that took it to the end of the transaction.' }),
+    line: Type.Integer(),
+  }),
+)
+export type HeldLock = Answered<typeof HeldLock>
 
 /** Relations whose files were written anew, with what they have now. */
 export interface Rewritten {

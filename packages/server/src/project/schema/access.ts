@@ -1,5 +1,7 @@
 import { sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
+import { type Answered, component } from '../../http/schemas.ts'
+import { Type } from '../../lib/type.ts'
 
 /** What a role may do with an object, and which policies decide about rows. */
 export interface Access {
@@ -58,15 +60,19 @@ export async function readAccess(transaction: Queryable): Promise<Access[]> {
     order by 1, 2`)
 }
 
-export interface AccessChange {
-  readonly role: string
-  readonly object: string
-  readonly gained: readonly string[]
-  readonly lost: readonly string[]
-  /** Which rows, before and after; the same where only privileges differ. */
-  readonly rowsBefore: string
-  readonly rowsAfter: string
-}
+export const AccessChange = component(
+  'AccessChange',
+  Type.Object({
+    role: Type.String(),
+    object: Type.String(),
+    gained: Type.Array(Type.String()),
+    lost: Type.Array(Type.String()),
+    rowsBefore: Type.String(),
+    rowsAfter: Type.String(),
+  }),
+)
+/** Change of what a role may do; `rowsBefore` and `rowsAfter` are the same where only privileges differ. */
+export type AccessChange = Answered<typeof AccessChange>
 
 /** Pure. */
 export function compareAccess(before: readonly Access[], after: readonly Access[]): AccessChange[] {

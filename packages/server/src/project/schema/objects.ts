@@ -1,5 +1,7 @@
 import { type Sql, sql } from '../../database/sql.ts'
 import type { Queryable } from '../../database/system-database.ts'
+import { type Answered, component } from '../../http/schemas.ts'
+import { Type } from '../../lib/type.ts'
 import { objectQueries } from './object-queries.ts'
 
 /** One object of the operator's schemas, as PostgreSQL prints it. */
@@ -38,15 +40,17 @@ function unionOf(queries: readonly Sql[]): Sql {
     order by kind collate "C", name collate "C", definition collate "C"`
 }
 
-export interface SchemaChange {
-  readonly kind: string
-  readonly name: string
-  readonly change: 'added' | 'removed' | 'changed'
-  /** Undefined of what was added. */
-  readonly before?: string
-  /** Undefined of what was removed. */
-  readonly after?: string
-}
+export const SchemaChange = component(
+  'SchemaChange',
+  Type.Object({
+    kind: Type.String(),
+    name: Type.String(),
+    change: Type.Enum(['added', 'removed', 'changed']),
+    before: Type.Optional(Type.String()),
+    after: Type.Optional(Type.String()),
+  }),
+)
+export type SchemaChange = Answered<typeof SchemaChange>
 
 /** Pure. What leads from one schema to another, in the order of kinds and names. */
 export function compareSchemas(

@@ -1,5 +1,8 @@
 import { type Answered, component, nullable, timestamp } from '../../http/schemas.ts'
 import { type Static, Type } from '../../lib/type.ts'
+import { HeldLock } from '../migrations/observe.ts'
+import { AccessChange } from '../schema/access.ts'
+import { SchemaChange } from '../schema/objects.ts'
 
 const texts = Type.Array(Type.String())
 const nullableText = nullable(Type.String())
@@ -207,40 +210,6 @@ const warning = component(
 /** Consequence that a person should know before the change is applied. */
 export type Warning = Static<typeof warning>
 
-const lock = component(
-  'StructureLock',
-  Type.Object({
-    relation: Type.String(),
-    mode: Type.String(),
-    blocks: Type.Enum(['reads and writes', 'writes', 'changes of the schema']),
-    heldMs: Type.Number({ description: 'From the statement that took it to the end of the transaction.' }),
-    line: Type.Integer(),
-  }),
-)
-
-const schemaChange = component(
-  'SchemaChange',
-  Type.Object({
-    kind: Type.String(),
-    name: Type.String(),
-    change: Type.Enum(['added', 'removed', 'changed']),
-    before: Type.Optional(Type.String()),
-    after: Type.Optional(Type.String()),
-  }),
-)
-
-const accessChange = component(
-  'AccessChange',
-  Type.Object({
-    role: Type.String(),
-    object: Type.String(),
-    gained: texts,
-    lost: texts,
-    rowsBefore: Type.String(),
-    rowsAfter: Type.String(),
-  }),
-)
-
 /** Plan of a change: its SQL, and what it does, as seen in a transaction that is undone. */
 export const StructurePlan = component(
   'StructurePlan',
@@ -249,10 +218,10 @@ export const StructurePlan = component(
     version: Type.String({ description: 'Of the structure now; `apply` takes it.' }),
     isRehearsed: Type.Boolean(),
     warnings: Type.Array(warning, { description: 'The gravest first.' }),
-    locks: Type.Optional(Type.Array(lock)),
+    locks: Type.Optional(Type.Array(HeldLock)),
     rewritten: Type.Optional(Type.Array(Type.Object({ relation: Type.String(), bytes: Type.Number() }))),
-    changes: Type.Optional(Type.Array(schemaChange)),
-    access: Type.Optional(Type.Array(accessChange)),
+    changes: Type.Optional(Type.Array(SchemaChange)),
+    access: Type.Optional(Type.Array(AccessChange)),
   }),
 )
 

@@ -1,14 +1,14 @@
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 import { created, noContent, ok, operation } from '../../../http/operation.ts'
-import { component, nullable } from '../../../http/schemas.ts'
+import { component } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { withCatalog } from '../collections/index.ts'
 import type { IndexBuilder } from './build.ts'
 import { CreateVectorIndex, methods, metricOf, metrics, planVectorIndex } from './definition.ts'
 import { vectorIndexErrors } from './errors.ts'
-import { findVectorIndex, listVectorIndexes } from './queries.ts'
+import { findVectorIndex, listVectorIndexes, VectorIndex } from './queries.ts'
 
 export interface VectorIndexContext {
   readonly database: SystemDatabase
@@ -20,24 +20,6 @@ export interface VectorIndexContext {
 const common = { guard: 'admin', permission: 'owner', tag: 'vector indexes' } as const
 const path = '/api/admin/vector/indexes'
 
-/** Index of pgvector. */
-const VectorIndex = component(
-  'VectorIndex',
-  Type.Object({
-    name: Type.String(),
-    schema: Type.String(),
-    table: Type.String(),
-    method: Type.Enum(methods),
-    definition: Type.String({ description: 'SQL.' }),
-    column: nullable(Type.String(), { description: 'null of an index over an expression.' }),
-    metric: nullable(Type.Enum(metrics), {
-      description: 'null of an index that the distances of the API do not use.',
-    }),
-    valid: Type.Boolean({ description: 'Whether it is built.' }),
-    sizeBytes: Type.Integer(),
-  }),
-)
-
 const list = operation({
   ...common,
   id: 'vectorIndexes.list',
@@ -48,9 +30,8 @@ const list = operation({
   async handle({ database, catalog }: VectorIndexContext) {
     const found = await listVectorIndexes(database, catalog.current.schemas)
     return {
-      indexes: found.map(({ operatorClass, definition, ...index }) => ({
+      indexes: found.map(({ operatorClass, ...index }) => ({
         ...index,
-        definition: definition ?? '',
         metric: metricOf(operatorClass) ?? null,
       })),
     }

@@ -2,27 +2,38 @@ import { unlessLocked } from '../../../database/catalog/queries/exclusive-locks.
 import { naturally } from '../../../database/natural-order.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { type Answered, component, nullable } from '../../../http/schemas.ts'
+import { Type } from '../../../lib/type.ts'
+import { methods, metrics } from './definition.ts'
 
-/** Index of pgvector as the catalog has it. */
-export interface StoredVectorIndex {
-  readonly name: string
-  readonly schema: string
-  readonly table: string
-  readonly method: 'hnsw' | 'ivfflat'
-  readonly column: string | null
+/** Index of pgvector. */
+export const VectorIndex = component(
+  'VectorIndex',
+  Type.Object({
+    name: Type.String(),
+    schema: Type.String(),
+    table: Type.String(),
+    method: Type.Enum(methods),
+    definition: Type.String({ description: 'SQL.' }),
+    column: nullable(Type.String(), { description: 'null of an index over an expression.' }),
+    metric: nullable(Type.Enum(metrics), {
+      description: 'null of an index that the distances of the API do not use.',
+    }),
+    valid: Type.Boolean({ description: 'Whether it is built.' }),
+    sizeBytes: Type.Integer(),
+  }),
+)
+
+/** Index as the catalog has it; the definition is empty while the table is locked. */
+export type StoredVectorIndex = Omit<Answered<typeof VectorIndex>, 'metric'> & {
   /** `vector_cosine_ops` */
   readonly operatorClass: string
-  /** Null while the table is locked. */
-  readonly definition: string | null
-  /** False while it is built, and for what a crash left of a build. */
-  readonly valid: boolean
-  readonly sizeBytes: number
 }
 
 const vectorIndexes = sql`
   select x.relname as name, n.nspname as schema, c.relname as table, m.amname as method, a.attname as column,
     o.opcname as "operatorClass",
-    ${unlessLocked(sql`i.indrelid`, sql`pg_get_indexdef(i.indexrelid)`)} as definition,
+    coalesce(${unlessLocked(sql`i.indrelid`, sql`pg_get_indexdef(i.indexrelid)`)}, '') as definition,
     i.indisvalid as valid, pg_relation_size(i.indexrelid)::float8 as "sizeBytes"
   from pg_index i
   join pg_class x on x.oid = i.indexrelid

@@ -2,6 +2,7 @@ import { searchBounded } from '../../../database/bounded-search.ts'
 import { allOf, joined, when } from '../../../database/conditions.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { TimeRange } from '../../../http/requests/filters.ts'
 import { type Answered, choice, component, nullable, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { longestTransactionMs, scanLimit } from '../outbox/index.ts'
@@ -85,16 +86,13 @@ export const EventDetail = component(
 )
 export type EventDetail = Answered<typeof EventDetail>
 
-export interface EventFilter {
+export interface EventFilter extends Partial<TimeRange> {
   readonly table?: string | undefined
   /** Values of a composite key are joined by commas. */
   readonly record?: string | undefined
   readonly userId?: string | undefined
   readonly requestId?: string | undefined
   readonly action?: string | undefined
-  readonly from?: Date | undefined
-  /** Exclusive. */
-  readonly to?: Date | undefined
 }
 
 /** Key of a record, as its values joined by commas; null where there is none. */

@@ -2,6 +2,7 @@ import { allOf, when } from '../../../database/conditions.ts'
 import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { TimeRange } from '../../../http/requests/filters.ts'
 import { type Answered, component, nullable, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
@@ -33,7 +34,7 @@ export type AuditEntry = Answered<typeof AuditEntry>
 
 export const auditedOperations = ['INSERT', 'UPDATE', 'DELETE'] as const
 
-export interface AuditFilter {
+export interface AuditFilter extends Partial<TimeRange> {
   readonly table?: string | undefined
   readonly record_id?: string | undefined
   readonly user_id?: string | undefined
@@ -43,9 +44,6 @@ export interface AuditFilter {
   readonly actor?: string | undefined
   readonly action?: string | undefined
   readonly request_id?: string | undefined
-  readonly from?: Date | undefined
-  /** Exclusive. */
-  readonly to?: Date | undefined
 }
 
 export interface AuditPage {

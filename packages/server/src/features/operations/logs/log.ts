@@ -3,6 +3,7 @@ import { allOf, when } from '../../../database/conditions.ts'
 import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import type { TimeRange } from '../../../http/requests/filters.ts'
 import { type Answered, choice, component, nullable, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { type LevelName, type LogLine, levelNames, levels, storableJson } from './line.ts'
@@ -26,15 +27,12 @@ export interface LogPosition {
   readonly id: string
 }
 
-export interface LogFilter {
+export interface LogFilter extends Partial<TimeRange> {
   /** This level and those above it. */
   readonly level?: LevelName | undefined
   /** In the message or the attributes, in any case; empty for every entry. */
   readonly q?: string | undefined
   readonly requestId?: string | undefined
-  readonly from?: Date | undefined
-  /** Exclusive. */
-  readonly to?: Date | undefined
 }
 
 const columns = sql`found.time,

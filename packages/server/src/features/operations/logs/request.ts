@@ -3,6 +3,7 @@ import { allOf, joined, when } from '../../../database/conditions.ts'
 import { deleteInBatches } from '../../../database/delete-in-batches.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
+import type { TimeRange } from '../../../http/requests/filters.ts'
 import { type Answered, component, nullable, timestamp } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 import { scanLimit } from './log.ts'
@@ -53,7 +54,7 @@ async function* encoded(first: RequestRows, following: AsyncIterable<RequestRows
   for await (const { encoded } of following) yield encoded
 }
 
-export interface RequestFilter {
+export interface RequestFilter extends Partial<TimeRange> {
   readonly method?: string | undefined
   /** A `*` stands for anything. */
   readonly path?: string | undefined
@@ -64,9 +65,6 @@ export interface RequestFilter {
   readonly api_key_id?: string | undefined
   readonly app_id?: string | undefined
   readonly request_id?: string | undefined
-  readonly from?: Date | undefined
-  /** Exclusive. */
-  readonly to?: Date | undefined
 }
 
 /** Lists the newest first. What no index serves is searched for in {@link scanLimit} requests at most. */

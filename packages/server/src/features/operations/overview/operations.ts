@@ -1,4 +1,4 @@
-import type { EffectiveSetting } from '../../../config/effective.ts'
+import type { listEffectiveSettings } from '../../../config/effective.ts'
 import type { LiveCatalog } from '../../../database/catalog/live-catalog.ts'
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
@@ -9,7 +9,7 @@ import { listTables, TableSummary } from './tables.ts'
 
 export interface OverviewOperationDeps {
   /** Keys of the configuration with their values in force. */
-  readonly settings: readonly EffectiveSetting[]
+  readonly settings: ReturnType<typeof listEffectiveSettings>
   readonly isAuthRequired: boolean
   readonly isEmbedded: boolean
   readonly catalog: LiveCatalog

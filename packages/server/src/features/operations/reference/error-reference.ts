@@ -1,9 +1,11 @@
 import { createPage, escapeHtml, type Page } from '../../../lib/page.ts'
 
+/** One kind of error. */
 export interface ReferencedError {
   readonly area: string
   readonly kind: string
   readonly status: number
+  /** The public message; what varies is shown as `…`. */
   readonly message: string
   readonly help: string
 }

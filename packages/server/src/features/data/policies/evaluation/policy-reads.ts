@@ -1,20 +1,11 @@
 import type { Policy, Relation } from '../../../../database/catalog/model.ts'
 import { quoteIdentifier, sql } from '../../../../database/sql.ts'
 import { type Rehearsal, toCall } from '../rehearsal/rehearsal.ts'
+import type { Explanation } from '../schemas.ts'
 import { describeFailure } from './evaluate.ts'
 
-/** What a policy looks at besides the row: a table, whose own policies decide what it finds there. */
-export interface PolicyRead {
-  readonly policy: string
-  readonly schema: string
-  readonly name: string
-  readonly rlsEnabled: boolean
-  /** How many of its rows the caller sees, counted up to a limit. */
-  readonly visible: number | undefined
-  readonly isMore: boolean
-  readonly error?: { readonly message: string; readonly sqlState: string }
-  readonly sentence: string
-}
+/** Table that a policy looks at besides the row; its own policies decide what it finds there. */
+export type PolicyRead = Explanation['reads'][number]
 
 const countLimit = 1000
 

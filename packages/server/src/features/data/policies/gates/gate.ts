@@ -1,13 +1,8 @@
 import type { AppError } from '../../../../lib/errors.ts'
+import type { Explanation } from '../schemas.ts'
 
-/** Something that a request passes before policies are asked. */
-export interface Gate {
-  readonly name: string
-  readonly verdict: 'passes' | 'stops'
-  readonly sentence: string
-  /** Of one that stops the request before a statement is sent: what the API answers. */
-  readonly refusal?: { readonly status: number; readonly error: string; readonly message: string } | undefined
-}
+/** Check that a request passes before policies are asked. */
+export type Gate = Explanation['gates'][number]
 
 /** @param refused what the API answers where it does not pass, if that needs no statement */
 export function gate(name: string, passes: boolean, sentence: string, refused?: AppError): Gate {

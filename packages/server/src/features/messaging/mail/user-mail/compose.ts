@@ -7,10 +7,7 @@ import { requireTemplateKey } from '../template-key.ts'
 import type { MailTemplates } from '../templates.ts'
 
 /** Content of a mail: its own texts, or a template. */
-export interface MailContent {
-  readonly subject?: string
-  readonly html?: string
-  readonly text?: string
+export interface MailContent extends Partial<RenderedMail> {
   readonly templateKey?: string
   readonly variables?: Variables
 }
