@@ -1,5 +1,5 @@
 import { flag, integer, text } from '../../../config/keys.ts'
-import { type Static, Type } from '../../../lib/type.ts'
+import { Type } from '../../../lib/type.ts'
 
 /** `api`: the data API. */
 export const apiConfig = Type.Object({
@@ -38,5 +38,3 @@ export const apiConfig = Type.Object({
   ),
   import_timeout: integer(300, 'Seconds an import may work in the database.', 1, 86_400),
 })
-
-export type ApiConfig = Static<typeof apiConfig>

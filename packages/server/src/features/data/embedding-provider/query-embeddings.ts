@@ -76,5 +76,3 @@ export function createQueryEmbeddings(embedder: Pick<Embedder, 'embed'>, countQu
     }
   }
 }
-
-export type QueryEmbeddings = ReturnType<typeof createQueryEmbeddings>

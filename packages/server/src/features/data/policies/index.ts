@@ -14,11 +14,11 @@ export {
 } from './cases/case-file.ts'
 export { readCaseFiles, writeCaseFile } from './cases/case-folder.ts'
 export { scaffoldCases } from './cases/starter-cases.ts'
-export { type Asker, clauseOf, combinePolicies, decidingPolicies, type PolicyCommand } from './deciding.ts'
+export { type Asker, combinePolicies, decidingPolicies } from './deciding.ts'
 export { accessErrors, accessErrorTable } from './errors.ts'
 export type { Callers, ExaminedCaller } from './examined-caller.ts'
 export { type Gate, gate } from './gates/gate.ts'
-export { compileRecords, compileStoredRows, placeColumn } from './given-rows.ts'
+export { compileRecords, placeColumn } from './given-rows.ts'
 export type { CallerReference } from './schemas.ts'
 export { columnsOfTerm, excludesUnnamed, idsNamedBy } from './term-verdicts.ts'
 

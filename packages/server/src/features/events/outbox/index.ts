@@ -6,13 +6,13 @@ import { messageOf } from '../../../lib/errors.ts'
 import type { EventTriggers } from './capture/event-triggers.ts'
 import { type Pruned, pruneOutbox } from './prune.ts'
 
-export { type CapturedCollection, type CaptureGap, describeCapture } from './capture/describe.ts'
+export { describeCapture } from './capture/describe.ts'
 export { EventTriggers } from './capture/event-triggers.ts'
 export { Interests } from './interests.ts'
 export { hasRowsBeyond, outboxTopic } from './log-news.ts'
 export { findIdAt, longestTransactionMs, scanLimit } from './log-times.ts'
 export { OutboxChangeLog } from './outbox.ts'
-export { type Pruned, pruneOutbox } from './prune.ts'
+export { pruneOutbox } from './prune.ts'
 export { type EventConsumer, Relay, type RelayOptions } from './relay.ts'
 
 const pruneIntervalMs = 10 * 60 * 1000

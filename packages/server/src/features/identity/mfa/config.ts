@@ -1,10 +1,7 @@
 import { flag } from '../../../config/keys.ts'
-import type { Static, Type } from '../../../lib/type.ts'
 
 /** Keys of `auth` for second factors. */
 export const mfaKeys = {
   totp_enabled: flag(false, 'Whether an authenticator app may be a second factor.'),
   email_mfa_enabled: flag(false, 'Whether a mailed code may be a second factor.'),
 }
-
-export type MfaConfig = Static<ReturnType<typeof Type.Object<typeof mfaKeys>>>

@@ -1,3 +1,2 @@
-export type { OpenedToken } from './lookups.ts'
 export { OpaqueTokens } from './opaque-tokens.ts'
 export { describeProgram, type OpenedProgram, type Scope } from './program.ts'

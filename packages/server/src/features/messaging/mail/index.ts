@@ -14,12 +14,11 @@ import type { MailTemplates } from './templates.ts'
 import { userMailOperations } from './user-mail/operations.ts'
 import { deleteMails } from './user-mail/sent-mail.ts'
 
-export type { MailBackend, MailMessage } from './backend.ts'
+export type { MailBackend } from './backend.ts'
 export { createMailBackend } from './create-backend.ts'
 export { mailErrorTable } from './errors.ts'
 export { textOfHtml } from './plain-text.ts'
 export { MailRefused } from './refusal.ts'
-export type { RenderedMail } from './render-template.ts'
 export { createMailTemplates, type MailTemplates } from './templates.ts'
 
 export interface MailDeps {
