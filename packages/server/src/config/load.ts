@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { parse as parseToml, TomlError } from 'smol-toml'
 import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
 import { isOf } from '../lib/is-of.ts'
+import { isObject, parseJson } from '../lib/json.ts'
 import { suggestion } from '../lib/suggestion.ts'
 import type { ConfigRule } from './rule.ts'
 import type { Setting } from './settings.ts'
@@ -137,8 +138,7 @@ interface Group {
 function listEntries(table: Group, keys: readonly string[], prefix = ''): (readonly [string, unknown])[] {
   return Object.entries(table).flatMap(([name, value]) => {
     const path = `${prefix}${name}`
-    const isTable =
-      typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
+    const isTable = isObject(value) && !(value instanceof Date)
     if (!isTable || keys.includes(path)) return [[path, value] as const]
     if (Object.keys(value).length > 0) return listEntries(value as Group, keys, `${path}.`)
     return keys.some((key) => key.startsWith(`${path}.`)) ? [] : [[path, value] as const]
@@ -210,14 +210,6 @@ function coerce(setting: Setting, value: unknown): unknown {
       return parseJson(value) ?? value
     case 'string':
       return value
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance } from 'fastify'
 import { AppError } from '../../lib/errors.ts'
+import { parseJson } from '../../lib/json.ts'
 import { nestsDeeperThan } from '../../lib/json-slices.ts'
 import { httpErrors } from '../errors/errors.ts'
 
@@ -23,7 +24,7 @@ export function acceptJson(app: FastifyInstance): void {
   app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (_request, body, done) => {
     try {
       const text = decodeBody(body)
-      done(null, text === '' ? undefined : parseJson(text))
+      done(null, text === '' ? undefined : parseBody(text))
     } catch (error) {
       done(error instanceof AppError ? error : httpErrors.invalidJson())
     }
@@ -101,8 +102,15 @@ function decodeBody(body: string | Buffer): string {
   return body.toString('utf8')
 }
 
+/** Returns the value of a JSON text. @throws AppError invalid_json */
+export function requireJson(text: string): unknown {
+  const value = parseJson(text)
+  if (value === undefined) throw httpErrors.invalidJson()
+  return value
+}
+
 /** The slow way is taken only where a member may have that name, in plain letters or in escapes. */
-function parseJson(text: string): unknown {
+function parseBody(text: string): unknown {
   const isSuspect = text.includes('__proto__') || text.includes('\\u')
   const value: unknown = isSuspect ? JSON.parse(text, dropPrototype) : JSON.parse(text)
   if (nestsDeeperThan(mostLevels, text)) throw httpErrors.jsonTooDeep(mostLevels)

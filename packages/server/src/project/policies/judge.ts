@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PolicyCase } from '../../features/data/policies/index.ts'
+import { isObject } from '../../lib/json.ts'
 
 export interface CaseAnswer {
   readonly status: number
@@ -53,9 +54,7 @@ function compareRows(expected: readonly unknown[], actual: readonly unknown[]) {
 
 /** Whether a value is the expected one; of objects, in the fields that are expected. */
 function covers(actual: unknown, expected: unknown): boolean {
-  if (typeof expected !== 'object' || expected === null || Array.isArray(expected)) {
-    return isDeepStrictEqual(actual, expected)
-  }
+  if (!isObject(expected)) return isDeepStrictEqual(actual, expected)
   if (typeof actual !== 'object' || actual === null) return false
   const fields = new Map(Object.entries(actual))
   return Object.entries(expected).every(

@@ -1,4 +1,5 @@
 import type { AppError } from '../../../lib/errors.ts'
+import { isObject } from '../../../lib/json.ts'
 import { readRetryAfter } from '../../../lib/retry-after.ts'
 import { embeddingErrors } from './errors.ts'
 import type { EmbeddingModel } from './model.ts'
@@ -87,10 +88,6 @@ function isVector(value: unknown): value is readonly number[] {
     value.length > 0 &&
     value.every((each) => typeof each === 'number' && Number.isFinite(each))
   )
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }
 
 function malformed(): Exchanged & { kind: 'failed' } {

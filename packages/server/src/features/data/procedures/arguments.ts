@@ -1,7 +1,9 @@
 import type { ColumnType, Parameter } from '../../../database/catalog/model.ts'
 import { databaseErrors } from '../../../database/errors/errors.ts'
 import { httpErrors } from '../../../http/errors/errors.ts'
+import { requireJson } from '../../../http/requests/body.ts'
 import { parseQuery } from '../../../http/requests/query-string.ts'
+import { isObject, parseJson } from '../../../lib/json.ts'
 import { suggestion } from '../../../lib/suggestion.ts'
 import { procedureErrors } from './errors.ts'
 
@@ -59,10 +61,8 @@ export interface BodyArguments {
 /** @throws AppError invalid_json */
 export function parseBody(text: string): BodyArguments {
   if (text.trim() === '') return { json: '{}', members: {} }
-  const value = parseJson(text)
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  // What JSON.parse makes of an object has members of any kind.
-  return { json: text, members: isObject ? (value as Readonly<Record<string, unknown>>) : undefined }
+  const value = requireJson(text)
+  return { json: text, members: isObject(value) ? value : undefined }
 }
 
 /**
@@ -93,18 +93,8 @@ function writeValue(name: string, type: ColumnType, text: string): string {
     (type.element !== undefined && text.startsWith('[')) ||
     ((type.attributes !== undefined || type.spatialSchema !== undefined) && text.startsWith('{'))
   if (!isJson && !mayBeJson) return JSON.stringify(text)
-  try {
-    JSON.parse(text)
-  } catch {
+  if (parseJson(text) === undefined) {
     throw databaseErrors.invalidValue(`${name}: expected valid JSON, e.g. {"key": "value"}`)
   }
   return text
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw httpErrors.invalidJson()
-  }
 }

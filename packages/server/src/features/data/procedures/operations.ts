@@ -60,8 +60,8 @@ const call = operation({
     Type.Object({}, { additionalProperties: true, description: 'The arguments, by name.' }),
   ),
   async handle(procedures: Procedures, { http, params: { procedure } }, reply) {
-    const headers = { table: textOf(http, 'x-notify-table'), action: textOf(http, 'x-notify-action') }
-    const request = { caller: callerOf(http, reply), procedure, isReadOnly: false, notify: headers }
+    const notify = { table: textOf(http, 'x-notify-table'), action: textOf(http, 'x-notify-action') }
+    const request = { caller: callerOf(http, reply), procedure, isReadOnly: false, notify }
     const answer = await callFunction(procedures, request, (overloads) => {
       const { list, firstListParameter } = splitQuery(procedure, queryOf(http), [])
       const { json, members } = parseBody(bodyOf(http))

@@ -1,5 +1,6 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { checkedByHandler, component, nullable, olderName, requiredByHandler } from '../../../http/schemas.ts'
+import { isObject } from '../../../lib/json.ts'
 import { type Static, Type } from '../../../lib/type.ts'
 import {
   base64url,
@@ -7,7 +8,6 @@ import {
   credentialOf,
   isBase64url,
   isFramed,
-  isRecord,
   longestCredentialId,
   parseClientData,
 } from './client-data.ts'
@@ -78,7 +78,7 @@ const longest = 8192
 
 /** Parses an assertion; undefined when the form is wrong. */
 export function parseAssertion(given: unknown): Assertion | undefined {
-  if (!isRecord(given) || !isRecord(given.response)) return undefined
+  if (!isObject(given) || !isObject(given.response)) return undefined
   const { id, rawId = id, type, response } = given
   const { clientDataJSON, authenticatorData, signature, userHandle } = response
   const clientData = parseClientData(clientDataJSON)

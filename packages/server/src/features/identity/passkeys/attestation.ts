@@ -1,5 +1,6 @@
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { AttestationObject } from '@simplewebauthn/server/helpers'
+import { isObject } from '../../../lib/json.ts'
 import { Type } from '../../../lib/type.ts'
 import {
   base64url,
@@ -7,7 +8,6 @@ import {
   credentialOf,
   isBase64url,
   isFramed,
-  isRecord,
   parseClientData,
 } from './client-data.ts'
 import { webauthn, webauthnHelpers } from './library.ts'
@@ -53,7 +53,7 @@ export const credential = credentialOf(
 
 /** Parses an attestation; undefined when the form is wrong. */
 export function parseAttestation(given: unknown): Attestation | undefined {
-  if (!isRecord(given) || !isRecord(given.response)) return undefined
+  if (!isObject(given) || !isObject(given.response)) return undefined
   const { id, rawId = id, type, response } = given
   const { clientDataJSON, attestationObject, transports = [] } = response
   const clientData = parseClientData(clientDataJSON)

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { component } from '../../../http/schemas.ts'
+import { isObject } from '../../../lib/json.ts'
 import { type TObject, Type } from '../../../lib/type.ts'
 
 /** Statement of the browser about the ceremony (WebAuthn L3 §5.8.1). Nothing of it is believed before the signature is. */
@@ -34,7 +35,7 @@ export function parseClientData(encoded: unknown): ClientData | undefined {
   if (!isUtf8(bytes)) return undefined
   try {
     const data: unknown = JSON.parse(bytes.toString('utf8'))
-    if (!isRecord(data)) return undefined
+    if (!isObject(data)) return undefined
     const { type, challenge, origin, crossOrigin, topOrigin } = data
     if (typeof type !== 'string' || typeof origin !== 'string') return undefined
     if (!isBase64url(challenge, longest)) return undefined
@@ -58,8 +59,4 @@ export function isBase64url(value: unknown, longestText: number): value is strin
     /^[\w-]+$/.test(value) &&
     Buffer.from(value, 'base64url').toString('base64url') === value
   )
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

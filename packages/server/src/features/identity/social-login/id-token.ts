@@ -1,4 +1,5 @@
 import { createPublicKey, verify } from 'node:crypto'
+import { parseJson } from '../../../lib/json.ts'
 import { type Json, objectOf } from './providers/provider.ts'
 
 /** Clocks of provider and server may differ by this much. */
@@ -43,9 +44,5 @@ export function isOfFuture({ iat, nbf }: Json, now: Date): boolean {
 }
 
 function readPart(part: string): Json {
-  try {
-    return objectOf(JSON.parse(Buffer.from(part, 'base64url').toString('utf8')))
-  } catch {
-    return {}
-  }
+  return objectOf(parseJson(Buffer.from(part, 'base64url').toString('utf8')))
 }

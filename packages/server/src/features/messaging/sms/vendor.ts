@@ -1,3 +1,4 @@
+import { memberAt, parseJson } from '../../../lib/json.ts'
 import type { SmsProviderConfig } from './config.ts'
 import type { OutgoingRequest, Reply } from './exchange.ts'
 import type { TextMessage } from './provider.ts'
@@ -52,24 +53,9 @@ export function isSuccess({ status }: Reply): boolean {
   return status >= 200 && status < 300
 }
 
-/** The reply as JSON, `undefined` when it is not. */
+/** Returns the reply as JSON; undefined when it is not. */
 export function jsonOf({ text }: Reply): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** The member at a path when it is there. */
-export function memberAt(value: unknown, ...path: readonly (string | number)[]): unknown {
-  return path.reduce<unknown>(
-    (inner, name) =>
-      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name)
-        ? (inner as Record<string | number, unknown>)[name]
-        : undefined,
-    value,
-  )
+  return parseJson(text)
 }
 
 /** The texts and numbers among what a provider says, in one line. */

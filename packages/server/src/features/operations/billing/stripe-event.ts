@@ -1,3 +1,4 @@
+import { memberAt, parseJson } from '../../../lib/json.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { billingErrors } from './errors.ts'
 
@@ -61,11 +62,11 @@ const readers: Readonly<Record<string, (object: unknown, names: PlanNames) => Pa
 export function readStripeEvent(body: Buffer, names: PlanNames): BillingEvent {
   const event = parse(body)
   const [id, type] = [textAt(event, 'id'), textAt(event, 'type')]
-  const happenedAt = at(event, 'created')
+  const happenedAt = memberAt(event, 'created')
   if (id === undefined) throw billingErrors.invalidBillingEvent('id is required')
   if (type === undefined) throw billingErrors.invalidBillingEvent('type is required')
   if (!isTime(happenedAt)) throw billingErrors.invalidBillingEvent('created: expected seconds since 1970')
-  const object = at(event, 'data', 'object')
+  const object = memberAt(event, 'data', 'object')
   const said = Object.hasOwn(readers, type) ? readers[type]?.(object, names) : undefined
   const base = { id, type, happenedAt, customerId: textAt(object, 'customer') }
   // Of no subscription nothing can be said: a payment of another kind.
@@ -90,29 +91,17 @@ function subscriptionOf(invoice: unknown): string | undefined {
 }
 
 function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    throw billingErrors.invalidBillingEvent('invalid JSON body')
-  }
+  const value = parseJson(body.toString('utf8'))
+  if (value === undefined) throw billingErrors.invalidBillingEvent('invalid JSON body')
+  return value
 }
 
 function isTime(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) < 253_402_300_800
 }
 
-function at(value: unknown, ...path: readonly (string | number)[]): unknown {
-  return path.reduce<unknown>(
-    (inner, name) =>
-      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, name)
-        ? (inner as Record<string | number, unknown>)[name]
-        : undefined,
-    value,
-  )
-}
-
 /** A text that can be an id: not empty, not long, nothing that PostgreSQL does not store. */
 function textAt(value: unknown, ...path: readonly (string | number)[]): string | undefined {
-  const text = at(value, ...path)
+  const text = memberAt(value, ...path)
   return typeof text === 'string' && /^[\x21-\x7e]{1,255}$/.test(text) ? text : undefined
 }

@@ -1,5 +1,6 @@
 import type { Column, ColumnType, Relation } from '../../../../database/catalog/model.ts'
 import { AppError } from '../../../../lib/errors.ts'
+import { isObject, parseJson } from '../../../../lib/json.ts'
 import { suggestion } from '../../../../lib/suggestion.ts'
 import { jsonNullMember } from '../compile/json-value.ts'
 import { isMadeOfDefaults } from '../parse/record-body.ts'
@@ -70,24 +71,19 @@ class JsonRecordReader implements RecordReader {
   #readRecord(text: string | undefined): ReadRecord {
     if (text === undefined) return { fault: `more than ${this.#sizeLimit} characters` }
     const value = this.#parse(text)
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    if (!isObject(value)) {
       return { fault: value === undefined ? 'invalid JSON' : 'expected an object' }
     }
     const { columns, fault } = this.#membersOf(Object.keys(value))
     if (fault !== undefined) return { fault }
-    // What JSON.parse makes of an object has members of any kind.
-    const members = value as Readonly<Record<string, unknown>>
-    const misfit = findMisfit(columns, (column) => members[column.name])
+    const misfit = findMisfit(columns, (column) => value[column.name])
     return misfit === undefined ? { json: text, columns } : { fault: misfit }
   }
 
   #parse(text: string): unknown {
-    try {
-      return JSON.parse(text)
-    } catch {
-      if (this.#isByLine) return undefined
-      throw importErrors.bodyNotArray()
-    }
+    const value = parseJson(text)
+    if (value === undefined && !this.#isByLine) throw importErrors.bodyNotArray()
+    return value
   }
 
   #membersOf(names: readonly string[]): Members {
@@ -258,12 +254,4 @@ function readField(
   if (value === undefined) return { json: '', fault: `${column.name}: expected valid JSON` }
   const fault = findMisfit([column], () => value)
   return { json: isJson ? text : JSON.stringify(text), ...(fault === undefined ? {} : { fault }) }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,11 +1,13 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
 import type { ChangeAction } from '../../../../database/change-log.ts'
+import { requireJson } from '../../../../http/requests/body.ts'
 import { AppError } from '../../../../lib/errors.ts'
+import { isObject } from '../../../../lib/json.ts'
 import { sliceArray, sliceObject } from '../../../../lib/json-slices.ts'
 import { suggestion } from '../../../../lib/suggestion.ts'
 import { collectionErrors } from '../errors.ts'
 import { quoteName } from './names.ts'
-import { parseJson, type RecordBody, readRecord } from './record-body.ts'
+import { type RecordBody, readRecord } from './record-body.ts'
 import { parseBodyId } from './record-id.ts'
 import { type ConflictQuery, parseConflict } from './write-query.ts'
 
@@ -44,7 +46,7 @@ export function parseBatch(
   findRelation: FindRelation,
   { readsVersions = false } = {},
 ): BatchOperation[] {
-  const value = json.trim() === '' ? undefined : parseJson(json)
+  const value = json.trim() === '' ? undefined : requireJson(json)
   const operations = isObject(value) ? value.operations : undefined
   if (!Array.isArray(operations)) throw collectionErrors.invalidBatch('operations: expected an array')
   if (operations.length === 0) throw collectionErrors.invalidBatch('operations array is empty')
@@ -184,8 +186,4 @@ export function tableOfEach(find: (table: string) => Relation): FindRelation {
     if (typeof table === 'string') return find(table)
     throw collectionErrors.invalidBatch('table: expected the name of a collection')
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

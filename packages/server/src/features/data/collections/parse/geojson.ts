@@ -1,3 +1,5 @@
+import { isObject } from '../../../../lib/json.ts'
+
 /**
  * Why a JSON object is no geometry (RFC 7946 §3.1), undefined when it is one. PostGIS is lenient: it takes a
  * coordinate that is a text for 0, rings that do not close, and moves what is off the earth back onto it.
@@ -82,8 +84,4 @@ function findAny(
     if (fault !== undefined) return fault
   }
   return undefined
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,9 +1,10 @@
 import { stringify } from 'node:querystring'
+import { requireJson } from '../../../../http/requests/body.ts'
+import { isObject } from '../../../../lib/json.ts'
 import { sliceArray, sliceObject } from '../../../../lib/json-slices.ts'
 import { collectionErrors } from '../errors.ts'
 import { facetParameters } from './facets.ts'
 import { quoteName } from './names.ts'
-import { parseJson } from './record-body.ts'
 import { spatialParameters } from './spatial.ts'
 
 /** Each element of their arrays is one name, whatever characters it holds. */
@@ -21,8 +22,8 @@ const columnLists: readonly string[] = spatialParameters
  */
 export function parseListBody(json: string): string {
   if (json.trim() === '') return ''
-  const value = parseJson(json)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  const value = requireJson(json)
+  if (!isObject(value)) {
     throw collectionErrors.invalidParameter('expected an object with the parameters of a list')
   }
   const texts = sliceObject(json)

@@ -1,5 +1,6 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
-import { httpErrors } from '../../../../http/errors/errors.ts'
+import { requireJson } from '../../../../http/requests/body.ts'
+import { isObject } from '../../../../lib/json.ts'
 import { collectionErrors } from '../errors.ts'
 import { requireFittingValue } from './values.ts'
 
@@ -21,7 +22,7 @@ export interface RecordBody {
  */
 export function parseRecordBody(relation: Relation, json: string, action: 'create' | 'update'): RecordBody {
   if (json.trim() === '') throw collectionErrors.emptyBody()
-  return readRecord(relation, json, parseJson(json), action)
+  return readRecord(relation, json, requireJson(json), action)
 }
 
 /** The same for a value that has been parsed already. */
@@ -31,8 +32,7 @@ export function readRecord(
   value: unknown,
   action: 'create' | 'update',
 ): RecordBody {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw collectionErrors.bodyNotObject()
+  if (!isObject(value)) throw collectionErrors.bodyNotObject()
   const names = new Set(Object.keys(value))
   for (const name of names) {
     if (!relation.column.has(name) && name !== 'expand' && !name.startsWith('_')) {
@@ -43,9 +43,7 @@ export function readRecord(
   if (columns.length === 0 && !(action === 'create' && isMadeOfDefaults(relation))) {
     throw collectionErrors.noRecognizedColumns()
   }
-  // What JSON.parse makes of an object has members of any kind.
-  const members = value as Readonly<Record<string, unknown>>
-  for (const column of columns) requireFittingValue(column, members[column.name])
+  for (const column of columns) requireFittingValue(column, value[column.name])
   return { json, columns }
 }
 
@@ -60,12 +58,4 @@ export function isMadeOfDefaults({ columns }: Relation): boolean {
 /** An identity column that is always generated refuses a value on create; on update it can only stay. */
 function isWritable(column: Column, action: 'create' | 'update'): boolean {
   return !column.isGenerated && !(action === 'update' && column.identity === 'always')
-}
-
-export function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    throw httpErrors.invalidJson()
-  }
 }

@@ -1,3 +1,4 @@
+import { isObject, parseJson } from '../../../../lib/json.ts'
 import { collectionErrors } from '../errors.ts'
 import { parseNumber } from './numbers.ts'
 import type { Parameters } from './parameters.ts'
@@ -97,35 +98,24 @@ export function geometryFault(name: string, problem: string): Error {
 /** What keeps a value from being a geometry at all (RFC 7946 §3.1). */
 function findProblem(value: unknown): string | undefined {
   if (value === undefined) return 'invalid GeoJSON: expected JSON'
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return 'invalid GeoJSON: expected an object'
-  }
-  const members = value as Readonly<Record<string, unknown>>
-  const { type } = members
+  if (!isObject(value)) return 'invalid GeoJSON: expected an object'
+  const { type } = value
   if (typeof type !== 'string' || type === '') return 'GeoJSON geometry must include a type field'
   if (type === 'Feature' || type === 'FeatureCollection') {
     return 'GeoJSON Feature and FeatureCollection are not supported; pass geometry directly'
   }
   if (!geometryTypes.includes(type)) return `unsupported GeoJSON geometry type ${JSON.stringify(type)}`
   const places = type === 'GeometryCollection' ? 'geometries' : 'coordinates'
-  if (members[places] === undefined || members[places] === null) {
+  if (value[places] === undefined || value[places] === null) {
     return `${type} geometry requires a ${places} field`
   }
-  return members.crs === undefined ? undefined : 'crs is not supported; coordinates are those of the column'
+  return value.crs === undefined ? undefined : 'crs is not supported; coordinates are those of the column'
 }
 
 const geometryTypes = [
   ...['Point', 'MultiPoint', 'LineString', 'MultiLineString', 'Polygon', 'MultiPolygon'],
   'GeometryCollection',
 ]
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 function fault(problem: string): Error {
   return collectionErrors.invalidParameter(problem)

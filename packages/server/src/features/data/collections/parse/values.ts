@@ -1,5 +1,6 @@
 import type { Column, ColumnType } from '../../../../database/catalog/model.ts'
 import { databaseErrors } from '../../../../database/errors/errors.ts'
+import { isObject } from '../../../../lib/json.ts'
 import { collectionErrors } from '../errors.ts'
 import { findGeometryFault } from './geojson.ts'
 import { findTimeZone } from './time-zone.ts'
@@ -142,8 +143,4 @@ function findAny(values: readonly unknown[], find: FindFault): string | undefine
 
 function isSpatial({ element, spatialSchema }: ColumnType): boolean {
   return spatialSchema !== undefined || (element !== undefined && isSpatial(element))
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

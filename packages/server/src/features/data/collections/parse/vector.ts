@@ -1,4 +1,5 @@
 import { decodeParameter } from '../../../../http/requests/query-string.ts'
+import { parseJson } from '../../../../lib/json.ts'
 import { collectionErrors } from '../errors.ts'
 import { type Parameters, parseFlag } from './parameters.ts'
 
@@ -137,12 +138,4 @@ function parseSparse(text: string): QueryVector | undefined {
   return dimensions === undefined
     ? undefined
     : { kind: 'sparse', text: text.trim(), dimensions: Number(dimensions) }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,5 @@
 import type { Column, ColumnType } from '../../../../database/catalog/model.ts'
+import { parseJson } from '../../../../lib/json.ts'
 import type { Condition, Literal, Value } from '../parse/condition.ts'
 import { filterFault } from '../parse/filter-fault.ts'
 import type { Operator } from '../parse/tokens.ts'
@@ -130,20 +131,11 @@ function fitting({ column, as, keys }: Operand, { kind, text }: Value, { positio
     const fault = findTextFault(column, text)
     if (fault !== undefined) throw filterFault(position, `${column.name}: ${fault}`)
   }
-  if (as === 'jsonb' && kind === 'string' && !isJson(text)) {
+  if (as === 'jsonb' && kind === 'string' && parseJson(text) === undefined) {
     const problem = `expected JSON beside ${describe({ column, as, keys })}, such as '{"key": 1}' or '"text"'`
     throw filterFault(position, problem)
   }
   return text
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function inapplicable(what: string, operand: Operand, { position }: Condition): Error {

@@ -1,5 +1,5 @@
 import type { Catalog, Column, ForeignKey, Relation } from '../../../../database/catalog/model.ts'
-import { quoteIdentifier, quoteLiteral, type Sql, sql } from '../../../../database/sql.ts'
+import { quoteLiteral, quoteName, type Sql, sql } from '../../../../database/sql.ts'
 import { compileComparison, relationName } from '../../collections/index.ts'
 import type { PolicyRead } from '../evaluation/policy-reads.ts'
 import type { ExaminedCaller } from '../examined-caller.ts'
@@ -142,8 +142,4 @@ function renderInsert({ schema, name, columns }: Relation, values: Values): stri
   const names = given.map(([column]) => quoteName(column)).join(', ')
   const texts = given.map(([, value]) => quoteLiteral(value ?? '').trim()).join(', ')
   return `insert into ${target} (${names}) ${overriding}values (${texts});`
-}
-
-function quoteName(name: string): string {
-  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : quoteIdentifier(name)
 }

@@ -1,5 +1,5 @@
 import type { Catalog, Column, Relation } from '../../../../database/catalog/model.ts'
-import { quoteIdentifier } from '../../../../database/sql.ts'
+import { quoteName } from '../../../../database/sql.ts'
 import { OperatorError } from '../../../../lib/errors.ts'
 import { suggestion } from '../../../../lib/suggestion.ts'
 import { renderCaseFile } from './case-file.ts'
@@ -93,9 +93,4 @@ function exampleOf({ type }: Column): unknown {
   if (/^(date|timestamp)/.test(type.base)) return '2026-01-01T00:00:00Z'
   if (type.json === 'array') return []
   return type.json === 'object' ? {} : 'sample'
-}
-
-/** As SQL, quoted where it is not plain. */
-function quoteName(name: string): string {
-  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : quoteIdentifier(name)
 }

@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from '../../../../lib/json.ts'
 import { nestsDeeperThan, sliceObject } from '../../../../lib/json-slices.ts'
 import { parseFilter, type StreamCondition } from '../changes/parse-filter.ts'
 import { parseTables } from '../changes/subscriptions.ts'
@@ -104,7 +105,7 @@ function requireName(what: string, name: string): string {
   return name
 }
 
-function parseObject(text: string): Record<string, unknown> {
+function parseObject(text: string): JsonObject {
   if (nestsDeeperThan(nestingLimit, text)) throw realtimeErrors.invalidMessage('nested too deeply')
   let value: unknown
   try {
@@ -113,10 +114,8 @@ function parseObject(text: string): Record<string, unknown> {
     // Only a text can be wrong here, and V8 says where.
     throw realtimeErrors.invalidMessage((error as SyntaxError).message)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw realtimeErrors.invalidMessage('expected an object')
-  }
-  return value as Record<string, unknown>
+  if (!isObject(value)) throw realtimeErrors.invalidMessage('expected an object')
+  return value
 }
 
 function isType(type: string): type is ClientMessage['type'] {

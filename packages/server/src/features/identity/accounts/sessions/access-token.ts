@@ -6,6 +6,7 @@ import {
   type Verdict,
 } from '../../../../http/access/identity.ts'
 import type { Clock } from '../../../../lib/clock.ts'
+import { isObject, type JsonObject, parseJson } from '../../../../lib/json.ts'
 import { Lru } from '../../../../lib/lru.ts'
 
 /**
@@ -200,14 +201,9 @@ function isCanonicalBase64Url(text: string): boolean {
   return Buffer.from(text, 'base64url').toString('base64url') === text
 }
 
-function decode(part: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Readonly<Record<string, unknown>>) : undefined
-  } catch {
-    return undefined
-  }
+function decode(part: string): JsonObject | undefined {
+  const value = parseJson(Buffer.from(part, 'base64url').toString('utf8'))
+  return isObject(value) ? value : undefined
 }
 
 function encode(value: object): string {

@@ -1,5 +1,6 @@
 import type { SystemDatabase } from '../../../../database/system-database.ts'
 import type { Outbound, OutboundReply } from '../../../../http/outbound.ts'
+import { isObject, type JsonObject, parseJson } from '../../../../lib/json.ts'
 import { ProtocolError } from '../protocol-error.ts'
 import { type ClientMetadata, readClientMetadata } from './client-metadata.ts'
 import type { ClientRow } from './queries.ts'
@@ -144,16 +145,9 @@ function describe(document: Readonly<Record<string, unknown>>, permitted: readon
   }
 }
 
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    // An object that JSON describes has members by name.
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined
-  } catch {
-    return undefined
-  }
+function parseObject(text: string): JsonObject | undefined {
+  const value = parseJson(text)
+  return isObject(value) ? value : undefined
 }
 
 /** RFC 9111 §5.2.2. */

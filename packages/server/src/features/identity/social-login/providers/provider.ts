@@ -1,3 +1,5 @@
+import { isObject, parseJson } from '../../../../lib/json.ts'
+
 /** JSON object of a provider, of which nothing is known yet. */
 export type Json = Readonly<Record<string, unknown>>
 
@@ -100,7 +102,7 @@ export function textOf(...values: readonly unknown[]): string | undefined {
 }
 
 export function objectOf(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
+  return isObject(value) ? value : {}
 }
 
 export function audienceIs(actual: unknown, settings: ClientSettings): Audience {
@@ -111,9 +113,5 @@ export function audienceIs(actual: unknown, settings: ClientSettings): Audience 
 export function decodeClaims(token: unknown): Json {
   if (typeof token !== 'string') return {}
   const [, payload = ''] = token.split('.')
-  try {
-    return objectOf(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')))
-  } catch {
-    return {}
-  }
+  return objectOf(parseJson(Buffer.from(payload, 'base64url').toString('utf8')))
 }

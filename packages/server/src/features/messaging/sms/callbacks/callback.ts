@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { httpErrors } from '../../../../http/errors/errors.ts'
+import { requireJson } from '../../../../http/requests/body.ts'
 import { isSmsStatus, type SmsStatus } from '../statuses.ts'
 
 /** A callback as it arrived; nothing of it has been read yet. */
@@ -44,11 +44,7 @@ export function sortedFields(body: Buffer): [string, string][] {
 
 /** @throws AppError invalid_json */
 export function parseBody(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    throw httpErrors.invalidJson()
-  }
+  return requireJson(body.toString('utf8'))
 }
 
 /** @param names what the provider calls a status that we call otherwise */

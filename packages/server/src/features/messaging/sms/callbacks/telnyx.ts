@@ -1,6 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto'
+import { memberAt } from '../../../../lib/json.ts'
 import { isFresh } from '../../../../lib/signatures.ts'
-import { joinDetail, memberAt } from '../vendor.ts'
+import { joinDetail } from '../vendor.ts'
 import { headerOf, parseBody, type StatusCallback, statusOf, textOf } from './callback.ts'
 
 const names = {

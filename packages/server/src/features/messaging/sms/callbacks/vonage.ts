@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
+import { memberAt } from '../../../../lib/json.ts'
 import { isFresh, isSameSignature } from '../../../../lib/signatures.ts'
-import { joinDetail, jsonOf, memberAt } from '../vendor.ts'
+import { joinDetail, jsonOf } from '../vendor.ts'
 import { headerOf, parseBody, type StatusCallback, statusOf, textOf } from './callback.ts'
 
 const names = {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
+import { memberAt } from '../../../../lib/json.ts'
 import { isSameSignature } from '../../../../lib/signatures.ts'
-import { memberAt } from '../vendor.ts'
 import { headerOf, parseBody, type StatusCallback, statusOf, textOf } from './callback.ts'
 
 /** The operator's own sender: JSON with `message_id`, `status` and `error`; the hex HMAC-SHA256 of the body. */

@@ -1,3 +1,4 @@
+import { memberAt } from '../../../../lib/json.ts'
 import type { SmsProviderConfig } from '../config.ts'
 import {
   accepted,
@@ -5,7 +6,6 @@ import {
   isSuccess,
   joinDetail,
   jsonOf,
-  memberAt,
   notUnderstood,
   postJson,
   rejected,

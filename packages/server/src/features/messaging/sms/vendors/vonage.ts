@@ -1,3 +1,4 @@
+import { memberAt } from '../../../../lib/json.ts'
 import type { SmsProviderConfig } from '../config.ts'
 import {
   accepted,
@@ -6,7 +7,6 @@ import {
   isSuccess,
   joinDetail,
   jsonOf,
-  memberAt,
   notUnderstood,
   postForm,
   rejected,

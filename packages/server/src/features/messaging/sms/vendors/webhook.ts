@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../../lib/clock.ts'
+import { memberAt } from '../../../../lib/json.ts'
 import { signatureHeaders } from '../../../../lib/webhook-signature.ts'
 import type { SmsProviderConfig } from '../config.ts'
-import { accepted, isSuccess, jsonOf, memberAt, rejected, type Vendor } from '../vendor.ts'
+import { accepted, isSuccess, jsonOf, rejected, type Vendor } from '../vendor.ts'
 
 /**
  * The operator's own sender: gets `to`, `body` and `timestamp` as JSON, with the headers of Standard Webhooks and the hex
