@@ -35,7 +35,7 @@ export function schemaCommand(terminal: Terminal): Command {
 }
 
 /** @throws OperatorError when there is none of this name */
-function findRelation({ relations }: Catalog, collection: string): Relation {
+export function findRelation({ relations }: Catalog, collection: string): Relation {
   const relation = relations.get(collection)
   if (relation === undefined) throw new OperatorError(`collection not found: ${collection}`)
   return relation

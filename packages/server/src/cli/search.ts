@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Command } from 'commander'
 import type { Config } from '../configuration.ts'
 import { catalogScopeOf, loadCatalog } from '../database/catalog/load.ts'
-import type { Catalog, Relation } from '../database/catalog/model.ts'
+import type { Catalog } from '../database/catalog/model.ts'
 import type { SystemDatabase } from '../database/system-database.ts'
 import {
   createIndexer,
@@ -24,6 +24,7 @@ import {
   type Terminal,
   withConfigFlags,
 } from './context.ts'
+import { findRelation } from './schema.ts'
 import { formatBytes, formatTable } from './table.ts'
 import { withDatabase } from './with-database.ts'
 
@@ -113,12 +114,6 @@ async function whenNoOtherBuilds(work: () => Promise<IndexChanges>): Promise<Ind
       await delay(pauseMs)
     }
   }
-}
-
-function findRelation({ relations }: Catalog, collection: string): Relation {
-  const relation = relations.get(collection)
-  if (relation === undefined) throw new OperatorError(`collection not found: ${collection}`)
-  return relation
 }
 
 function describeChanges(

@@ -198,6 +198,11 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
+/** Quotes an identifier unless it is plain. */
+export function quoteName(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : quoteIdentifier(name)
+}
+
 /** Safe whatever `standard_conforming_strings` says: a backslash makes it an `E''` string. */
 export function quoteLiteral(value: string): string {
   if (value.includes('\0')) throw new TypeError('a string cannot contain NUL')

@@ -1,3 +1,4 @@
+import { quoteName } from '../sql.ts'
 import type { Index, Policy, Relation } from './model.ts'
 
 /** Expressions of policies as PostgreSQL prints them. Pure. */
@@ -34,10 +35,6 @@ export function mentions(expression: string, name: string): boolean {
 
 function columnPattern(name: string): string {
   return `(?<![\\w."])${quoteName(name).replace(/[^\w]/g, '\\$&')}`
-}
-
-function quoteName(name: string): string {
-  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`
 }
 
 function maskFor(expression: string, name: string): string {
