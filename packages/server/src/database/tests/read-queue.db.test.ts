@@ -138,7 +138,7 @@ test('every read is answered when reads turn slow while many wait', async () => 
 })
 
 test('each waits no longer than the acquire timeout', async () => {
-  await using queue = createQueue({ size: 1, acquireTimeoutMs: 200 })
+  await using queue = createQueue({ size: 1, acquireTimeoutMs: 1000 })
   await warmUp(queue.reads)
   const { promise, resolve } = Promise.withResolvers<void>()
   const holder = queue.pool.use({ run: () => promise })
