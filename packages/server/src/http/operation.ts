@@ -81,7 +81,7 @@ type Admission<Deps> =
       readonly guard: Exclude<Guard, 'admin'>
       readonly programs?: ProgramAccess
       /** Admits requests without a token; see {@link AdmitsAnonymous}. */
-      admitsAnonymous?(deps: Deps, request: FastifyRequest): ReturnType<AdmitsAnonymous>
+      admitsAnonymous?(request: FastifyRequest, deps: Deps): ReturnType<AdmitsAnonymous>
     }
 
 /**
@@ -183,7 +183,7 @@ function configOf<Deps>(description: Operation<Deps>, deps: Deps) {
   const { programs } = description
   const admitsAnonymous =
     description.admitsAnonymous &&
-    ((request: FastifyRequest) => description.admitsAnonymous?.(deps, request) ?? false)
+    ((request: FastifyRequest) => description.admitsAnonymous?.(request, deps) ?? false)
   return {
     guard,
     operation,

@@ -37,7 +37,7 @@ export const writingAnywhere = {
 function openFor(...privileges: readonly Privilege[]) {
   const isGranted = isOpenFor(...privileges)
   return {
-    admitsAnonymous: ({ catalog }: Pick<Collections, 'catalog'>, request: FastifyRequest) =>
+    admitsAnonymous: (request: FastifyRequest, { catalog }: Pick<Collections, 'catalog'>) =>
       admitWhere(catalog, isGranted, request),
   }
 }

@@ -38,7 +38,7 @@ const common = {
   params,
   success: asText(ok(result)),
   otherResponses: { 204: noContent.body },
-  admitsAnonymous: ({ catalog }: Procedures, request: FastifyRequest) =>
+  admitsAnonymous: (request: FastifyRequest, { catalog }: Procedures) =>
     admitWhere(catalog, isExecutable, request),
 } as const
 

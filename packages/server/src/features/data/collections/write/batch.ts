@@ -71,7 +71,7 @@ export function batchRecords(
 
 export const batchAcross = operation({
   ...writingAnywhere,
-  admitsAnonymous: ({ catalog }: Collections, request) => admitWhere(catalog, isAnyWritable, request),
+  admitsAnonymous: (request, { catalog }: Collections) => admitWhere(catalog, isAnyWritable, request),
   id: 'collections.batchAcross',
   method: 'POST',
   path: '/api/batch',

@@ -73,7 +73,7 @@ const put = operation({
   description:
     'The body is the content. `If-None-Match: *` does not replace an object, `If-Match` only the one with that tag.',
   // A signed address says itself for whom it works. The query is an object, whatever is in it.
-  admitsAnonymous: (_deps, { query }) => signatureOf(query as Partial<Signature>) !== undefined,
+  admitsAnonymous: ({ query }) => signatureOf(query as Partial<Signature>) !== undefined,
   params: objectParams,
   query: Type.Object(signatureQuery),
   documentedBody: bodyOf('application/octet-stream', binary),
