@@ -14,7 +14,7 @@ export interface Setting {
   readonly schema: TSchema
   readonly default: unknown
   readonly description: string
-  /** What a value must be, for people: "an integer from 1 to 65535". */
+  /** Description of valid values, for people: "an integer from 1 to 65535". */
   readonly expects: string
   readonly secret: boolean
 }
@@ -64,6 +64,6 @@ function listLeaves(path: readonly string[], schema: TSchema): readonly Setting[
 function settingType(type: string | readonly string[]): Setting['type'] {
   if (type === 'array') return 'list'
   if (type === 'object') return 'table'
-  // Of an automatic flag texts other than "auto" are booleans.
+  // Texts of an automatic flag other than "auto" are booleans.
   return (typeof type === 'string' ? type : 'boolean') as Setting['type']
 }

@@ -117,7 +117,7 @@ async function run(
       ? []
       : [fill(plan.notification, {}), { ...capture.call, asLogin: true }]),
   ]
-  // What a procedure writes is recorded by triggers, which read the origin.
+  // Triggers record the writes of a procedure, and read the origin.
   const origin = isReadOnly ? undefined : caller.origin?.()
   const options = { isRead: isReadOnly, isReadOnly, isAbandoned, origin }
   try {
@@ -192,7 +192,7 @@ function planPage(
   list: string,
 ): ListPlan {
   const query = parseListQuery(list)
-  // What it consists of are parameters of pages alone.
+  // Its parts are parameters of pages alone.
   if ('aggregate' in query) throw new Error('an aggregate is no page')
   const plan = planList(context, relationOfResult(called), query, limits)
   const { paging } = plan

@@ -42,13 +42,13 @@ describe('realtime › states of a stream', () => {
       expect([to, effect]).toEqual(['ended', event === 'deliver' ? 'discard' : 'none'])
       return
     }
-    // What ends a stream ends it in every state, releases it, and nothing else does.
+    // Events that end a stream end it in every state and release it; no other event does.
     expect(to === 'ended').toBe(isEnding)
     expect(effect === 'close').toBe(event === 'end')
     expect(effect === 'release').toBe(event === 'disconnect')
-    // What is delivered changes nothing, and is held in the states for that alone.
+    // A delivery changes no state, and is held in holding states alone.
     if (event === 'deliver') expect([to, effect]).toEqual([state, held.has(state) ? 'hold' : 'send'])
-    // What is held is sent when it no longer has to be held.
+    // Held deliveries are sent when the stream no longer holds.
     expect(effect === 'flush').toBe(held.has(state) && !held.has(to) && !isEnding)
     expect(to === 'opening').toBe(state === 'opening' && event !== 'admit' && !isEnding)
     // A token says nothing about catching up, nor the other way round.

@@ -108,7 +108,7 @@ export async function insertWebhook(
     returning ${columns}`)
 }
 
-/** How long a secret that was replaced signs beside its successor. */
+/** Time for which a replaced secret signs beside its successor. */
 const previousSecretHours = 24
 
 /**

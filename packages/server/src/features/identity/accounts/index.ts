@@ -119,7 +119,7 @@ export function accounts(context: AccountContext): Feature {
     name: 'accounts',
     routes(app) {
       void app.register(async (scope) => {
-        // What carries tokens is never cached, also where no token was sent.
+        // Responses with tokens are never cached, also where no token was sent.
         scope.addHook('onSend', async (_request, reply) => {
           void reply.header('cache-control', 'no-store')
         })

@@ -69,7 +69,7 @@ const remove = operation({
   success: noContent,
   async handle({ accounts }: MfaContext, { params, http }) {
     const isRemoved = await accounts.database.transaction(async (transaction) => {
-      // Of two at once the second one sees what is left: backup codes go with the last factor.
+      // The second of two concurrent requests sees the factors left: backup codes go with the last one.
       const { id } = await lockSelf(transaction, userOf(http))
       return await removeFactor(transaction, id, params.id)
     })

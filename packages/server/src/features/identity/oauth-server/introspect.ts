@@ -51,7 +51,7 @@ export const introspect = operation({
     const found = isAccess
       ? await findAccessToken(context, caller, token)
       : await findRefreshToken(context, caller, token)
-    // Of any other token nothing is said but that it is not active (§2.2).
+    // Any other token is only reported as not active (§2.2).
     if (found === undefined) return { active: false }
     const issuer = issuerOf(context)
     return {

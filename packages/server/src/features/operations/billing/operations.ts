@@ -93,5 +93,5 @@ export const reportOperation = operation({
   },
 })
 
-/** What the provider reported, and what follows from it. */
+/** Report of the provider, and its consequence. */
 export const billingOperations = [list, get]

@@ -271,5 +271,5 @@ const getStats = operation({
   },
 })
 
-/** What happened: the log, the requests, the statements, and the state of a node. */
+/** Log, requests, statements and state of nodes. */
 export const logOperations = [listLogs, listRequests, listQueries, reportLatency, getStats]

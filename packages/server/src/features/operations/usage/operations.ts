@@ -257,7 +257,7 @@ const getOwnLimits = operation({
   handle: (deps: Deps, { identity, query }) => reportLimits(deps, tenantOf(identity), query),
 })
 
-/** What apps have used: for administrators of all apps, for the holder of a key of its app. */
+/** Usage of apps: of all apps for administrators, of its own app for an API key. */
 export const usageOperations = [list, trends, breakdown, get, getLimits, setPlan, getOwn, getOwnLimits]
 
 /** @throws AppError tenant_context_required for callers that belong to no app of their own */

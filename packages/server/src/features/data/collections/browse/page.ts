@@ -55,7 +55,7 @@ export function formatPage(plan: PagePlan, found: readonly PageRow[]): string {
   ].join()},"rows":[${rows.join()}]}`
 }
 
-/** By the index of the column; most rows have none. */
+/** Values by the index of the column; most rows have none. */
 function cutSizes(sizes: string): string {
   // Texts or null, as the statement made them.
   const values = JSON.parse(sizes) as readonly (string | null)[]

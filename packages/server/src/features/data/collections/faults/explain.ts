@@ -50,7 +50,7 @@ export async function explainFailure(
   if (!(failure instanceof StatementFailed) || isRaised(failure.error)) return undefined
   const { error } = failure
   if (isLogin(caller) && error.code === '42501') {
-    // Of an existing database the login role need not be an owner.
+    // The login role need not own an existing database.
     return await explainMissingRight(failure, async (query) => {
       const [answer] = await database.run(caller.scope, [statements.call(query)], { isRead: true })
       return (answer?.rows ?? []).map(([statement, runner]) => ({

@@ -76,7 +76,7 @@ export class Insertion {
 
   /** Returns whether rows of one statement fare as those of one each would. */
   async mayJoin(): Promise<boolean> {
-    // Of two rows with one key and other columns the later one has to be the last to be written.
+    // The later of two rows with one key and other columns has to be written last.
     if (this.#isUpserting && this.#spool.columnSets.length > 1) return false
     const check = this.#call(joinCheck, relationSlots(this.#plan.relation))
     try {

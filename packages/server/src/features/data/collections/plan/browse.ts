@@ -18,7 +18,7 @@ export interface PagePlan {
   readonly limit: number
   /** Characters of a cell. */
   readonly width: number
-  /** Whether rows tell which version of them was read. */
+  /** True if rows tell which version of them was read. */
   readonly hasVersion: boolean
 }
 
@@ -28,7 +28,7 @@ export interface PagePlan {
  */
 export type Paging = 'keyset' | 'file' | 'offset'
 
-/** What an answer has at most, about, whatever the number of columns. */
+/** Approximate maximum of a response, for any number of columns. */
 const answerCharacters = 1_000_000
 const cellCharacters = { least: 32, most: 512 }
 /** As the name of a key, of a cursor that counts rows. */

@@ -39,7 +39,7 @@ interface RunStep {
   readonly run: BatchRun
   /** True if the step does the run's work, rather than what follows it. */
   readonly isWork: boolean
-  /** Of a step that does nothing but compare its version. */
+  /** True for a step that only compares its version. */
   readonly compared?: BatchOperation
   /** Of its run. */
   readonly capture?: Capture | undefined
@@ -260,7 +260,7 @@ function formatVersion(version: string | null): string {
   return version === null ? '' : `,"version":"${version}"`
 }
 
-/** Whether a part of the request is to blame, rather than a database that is slow or away. */
+/** Returns whether a part of the request is to blame, rather than a database that is slow or unavailable. */
 function isFaultOfRequest(failure: StatementFailed): boolean {
   return (translateDatabaseFailure(failure)?.status ?? 500) < 500
 }

@@ -80,7 +80,7 @@ export class ChannelLog implements FollowedLog<ChannelMessage> {
     for (const event of events) members.send(event.channel, messageFrame(event))
     if (!this.#mayBeWrong) return
     const take = (channel: string) => (frame: string) => members.send(channel, frame)
-    // What has been sent must not be sent again because this fails.
+    // Sent messages must not be sent again because this fails.
     this.#mayBeWrong = await this.sync(
       members.channels.map((channel) => ({ channel, take: take(channel) })),
     ).then(

@@ -157,7 +157,7 @@ const update = operation({
       ...(tables === undefined ? {} : { tables: readTables(tables) }),
       ...(enabled === undefined ? {} : { enabled }),
     }
-    // By their texts: one secret sealed twice differs.
+    // Compared by their texts: one secret sealed twice differs.
     const isReplaced = (sealed: string | null) =>
       typeof changes.secret === 'string' &&
       sealed !== null &&

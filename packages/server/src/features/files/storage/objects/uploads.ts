@@ -52,7 +52,7 @@ const uploadForm = operation({
         uploader.receive(actor, {
           bucket,
           name: async () => readObjectName(await file.name()),
-          // What browsers call a file of no known type (RFC 7578 §4.4).
+          // Content type that browsers give a file of no known type (RFC 7578 §4.4).
           declaredType: file.type === 'application/octet-stream' ? undefined : file.type,
           source: file.source,
           key,

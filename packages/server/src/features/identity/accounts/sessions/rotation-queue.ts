@@ -38,7 +38,7 @@ export class RotationQueue {
     const rotated = new Map(sessions.map((session) => [session.session_id, session]))
     return rotations.map(({ sessionId, generation }) => {
       const session = rotated.get(sessionId)
-      // Of several refreshes of one session the first with the current token has rotated it; an older one is a replay.
+      // The first of several refreshes with the current token has rotated it; an older token is a replay.
       if (session?.generation !== generation + 1) return undefined
       rotated.delete(sessionId)
       return session
