@@ -24,7 +24,7 @@ export type AccessCompareInput = {
   readonly as?: ReadonlyArray<CallerReference> | undefined
   readonly policy: {
     readonly name: string
-    /** Of a new policy SELECT unless given. */
+    /** SELECT for a new policy unless given. */
     readonly command?: 'ALL' | 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE' | undefined
     /** false: restrictive. Of a new policy true unless given. */
     readonly permissive?: boolean | undefined
@@ -60,12 +60,12 @@ export type AccessExplanation = {
     readonly primaryKey: ReadonlyArray<string>
   }
   readonly action: 'select' | 'insert' | 'update' | 'delete'
-  /** What stands before the policies. */
+  /** Gates before the policies. */
   readonly gates: ReadonlyArray<{
     readonly name: string
     readonly verdict: 'passes' | 'stops'
     readonly sentence: string
-    /** Of one that stops the request before a statement is sent. */
+    /** Response of a gate that stops the request before a statement is sent. */
     readonly refusal?: {
       readonly status: number
       readonly error: string
@@ -116,17 +116,17 @@ export type AccessExplanation = {
       readonly [name: string]: string | null
     }
     readonly stages: ReadonlyArray<{
-      /** What policies come to; absent where there is no row to ask about. */
+      /** Verdict of the policies together; absent where there is no row to evaluate. */
       readonly outcome?: boolean | 'error' | undefined
       readonly verdicts: ReadonlyArray<{
-        /** What an expression is for a row. */
+        /** Value of an expression for a row. */
         readonly value: boolean | 'error' | null
-        /** Of an error. */
+        /** Message of an error. */
         readonly message?: string | undefined
         readonly sqlState?: string | undefined
       }>
     }>
-    /** What policies come to; absent where there is no row to ask about. */
+    /** Verdict of the policies together; absent where there is no row to evaluate. */
     readonly allowed?: boolean | 'error' | undefined
     /** Whether it happened; absent where something else decided. */
     readonly actual?: boolean | undefined
@@ -149,7 +149,7 @@ export type AccessExplanation = {
   } | undefined
   /** Shows the same in psql. */
   readonly psql: string
-  /** What is not undone. */
+  /** Effects that are not undone. */
   readonly remains: ReadonlyArray<string>
 }
 
@@ -162,7 +162,7 @@ export type AccessPlan = {
   } | undefined
 }
 
-/** What the data API answers. */
+/** Response of the data API. */
 export type AccessResponse = {
   readonly status: number
   readonly error?: string | undefined
@@ -184,19 +184,19 @@ export type AccessSaveCaseInput = {
   readonly limit?: number | undefined
   /** select unless given. */
   readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
-  /** Of insert: a record or several. Of update: what changes. */
+  /** Record or records of an insert; members that an update changes. */
   readonly values?: {
     readonly [name: string]: unknown
   } | ReadonlyArray<{
     readonly [name: string]: unknown
   }> | undefined
-  /** Whether to answer the plan of the statement; `analyze` runs it. none unless given. */
+  /** Plan of the statement to include; `analyze` runs it. none unless given. */
   readonly plan?: 'none' | 'plan' | 'analyze' | undefined
-  /** Of the file, without `.toml`: letters in lower case, digits, `-` and `_`. */
+  /** Name of the file, without `.toml`: letters in lower case, digits, `-` and `_`. */
   readonly name: string
-  /** What the case expects: what is so at present unless given. */
+  /** Expectation of the case: the present outcome unless given. */
   readonly expect?: 'present' | 'allowed' | 'refused' | undefined
-  /** Whether to write the file into the folder `project.policies`. */
+  /** True writes the file into the folder `project.policies`. */
   readonly save?: boolean | undefined
 }
 
@@ -212,13 +212,13 @@ export type AccessTakeApartInput = {
   readonly limit?: number | undefined
   /** select unless given. */
   readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
-  /** Of insert: a record or several. Of update: what changes. */
+  /** Record or records of an insert; members that an update changes. */
   readonly values?: {
     readonly [name: string]: unknown
   } | ReadonlyArray<{
     readonly [name: string]: unknown
   }> | undefined
-  /** Whether to answer the plan of the statement; `analyze` runs it. none unless given. */
+  /** Plan of the statement to include; `analyze` runs it. none unless given. */
   readonly plan?: 'none' | 'plan' | 'analyze' | undefined
   readonly policy: string
   /** Index among the stages of the explanation. */
@@ -340,7 +340,7 @@ export type AdminUser = User & {
 }
 
 export type Advice = {
-  /** Of the rule and its object; the same on every node. */
+  /** Id of the rule and its object; the same on every node. */
   readonly id: string
   readonly rule: string
   readonly group: 'access' | 'indexes' | 'health'
@@ -434,7 +434,7 @@ export type ApiKey = {
   readonly id: string
   readonly userId: string
   readonly name: string
-  /** How the key begins. */
+  /** First characters of the key. */
   readonly keyPrefix: string
   readonly scope: '*' | 'readonly' | 'readwrite'
   /** Empty: all. */
@@ -656,7 +656,7 @@ export type BatchOperation = {
   /** String or number; for update and delete. */
   readonly id?: unknown | undefined
   readonly body?: TableRecord | undefined
-  /** Of a create: the columns of a unique key; a record that has the same key is updated. */
+  /** Columns of a unique key, for a create; a record that has the same key is updated. */
   readonly onConflict?: string | ReadonlyArray<string> | undefined
   readonly onConflictAction?: 'update' | 'ignore' | undefined
 }
@@ -668,7 +668,7 @@ export type BatchOperationAcross = {
   /** String or number; for update and delete. */
   readonly id?: unknown | undefined
   readonly body?: TableRecord | undefined
-  /** Of a create: the columns of a unique key; a record that has the same key is updated. */
+  /** Columns of a unique key, for a create; a record that has the same key is updated. */
   readonly onConflict?: string | ReadonlyArray<string> | undefined
   readonly onConflictAction?: 'update' | 'ignore' | undefined
 }
@@ -744,7 +744,7 @@ export type CallerReference = {
   readonly sessionId?: string | undefined
   readonly clientId?: string | undefined
   readonly userId?: string | undefined
-  /** Of a client: as granted unless given. */
+  /** Scope of a client; as granted unless given. */
   readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
   readonly tables?: ReadonlyArray<string> | undefined
   readonly emailVerified?: boolean | undefined
@@ -1201,18 +1201,18 @@ export type EventsListResult = {
 }
 
 export type ExpressionPart = {
-  /** What an expression is for a row. */
+  /** Value of an expression for a row. */
   readonly value: boolean | 'error' | null
-  /** Of an error. */
+  /** Message of an error. */
   readonly message?: string | undefined
   readonly sqlState?: string | undefined
   readonly text: string
   readonly operator?: 'and' | 'or' | 'not' | undefined
-  /** Of an operator: parts, like this one. */
+  /** Parts of an operator, like this one. */
   readonly terms: ReadonlyArray<{
     readonly [name: string]: unknown
   }>
-  /** Of a comparison: what it compares. */
+  /** Sides of a comparison. */
   readonly sides: ReadonlyArray<{
     readonly expression: string
     readonly text?: string | null | undefined
@@ -1301,7 +1301,7 @@ export type GridRelation = {
 export type GridRow = {
   /** Primary key. */
   readonly key: ReadonlyArray<string> | null
-  /** What a change names; null where rows cannot be changed. */
+  /** Version that a change names; null where rows cannot be changed. */
   readonly version: string | null
   readonly sizes?: {
     readonly [name: string]: number
@@ -1310,7 +1310,7 @@ export type GridRow = {
 }
 
 export type GridTable = {
-  /** How the API addresses it. */
+  /** Name in the API. */
   readonly table: string
   readonly schema: string
   readonly name: string
@@ -1392,7 +1392,7 @@ export type ImportRun = {
 export type Job = {
   readonly id: string
   readonly type: string
-  /** What a job of the type needs. */
+  /** Payload that a job of the type needs. */
   readonly payload: {
     readonly [name: string]: unknown
   }
@@ -1432,7 +1432,7 @@ export type JobsCountResult = {
 
 export type JobsEnqueueInput = {
   readonly type: string
-  /** What a job of the type needs. */
+  /** Payload that a job of the type needs. */
   readonly payload?: {
     readonly [name: string]: unknown
   } | undefined
@@ -1966,7 +1966,7 @@ export type OverviewServerResult = {
 
 export type OverviewTablesResult = {
   readonly items: ReadonlyArray<TableSummary>
-  /** How many match, of which `limit` are listed. */
+  /** Number of matches, of which `limit` are listed. */
   readonly count: number
 }
 
@@ -1981,7 +1981,7 @@ export type Passkey = {
 
 export type PasskeyAssertion = {
   readonly challenge_id: string
-  /** What `navigator.credentials.get` answered, by `toJSON()`. */
+  /** Result of `navigator.credentials.get`, by `toJSON()`. */
   readonly assertion_response: {
     readonly id: Base64Url
     readonly rawId?: Base64Url | undefined
@@ -2052,7 +2052,7 @@ export type PasskeysBeginSignInInput = {
 }
 
 export type PasskeysConfirmInput = {
-  /** What the user calls it. */
+  /** Name that the user gave it. */
   readonly display_name?: string | undefined
   /** What `navigator.credentials.create` answered, by `toJSON()`. */
   readonly attestation_response: {
@@ -2072,7 +2072,7 @@ export type PasskeysListResult = {
 }
 
 export type PasskeysRenameInput = {
-  /** What the user calls it. */
+  /** Name that the user gave it. */
   readonly display_name: string
 }
 
@@ -2095,17 +2095,17 @@ export type PolicyComparison = {
   readonly rows: number
   readonly callers: ReadonlyArray<{
     readonly label: string
-    /** What stops the caller before any policy. */
+    /** Gate that stops the caller before any policy. */
     readonly stopped?: string | undefined
     /** Rows that only the changed policy permits. */
     readonly shown: ReadonlyArray<string | null>
     /** Rows that it permits no longer. */
     readonly hidden: ReadonlyArray<string | null>
-    /** How many it permits as before. */
+    /** Number of rows that it permits as before. */
     readonly kept: number
-    /** How many neither permits. */
+    /** Number of rows that neither permits. */
     readonly absent: number
-    /** Of rows that could not be decided. */
+    /** Errors of rows that could not be decided. */
     readonly errors: ReadonlyArray<string>
   }>
 }
@@ -2122,13 +2122,13 @@ export type PolicyExplanation = {
   readonly limit?: number | undefined
   /** select unless given. */
   readonly action?: 'select' | 'insert' | 'update' | 'delete' | undefined
-  /** Of insert: a record or several. Of update: what changes. */
+  /** Record or records of an insert; members that an update changes. */
   readonly values?: {
     readonly [name: string]: unknown
   } | ReadonlyArray<{
     readonly [name: string]: unknown
   }> | undefined
-  /** Whether to answer the plan of the statement; `analyze` runs it. none unless given. */
+  /** Plan of the statement to include; `analyze` runs it. none unless given. */
   readonly plan?: 'none' | 'plan' | 'analyze' | undefined
 }
 
@@ -2427,7 +2427,7 @@ export type RecordPage = {
   readonly totalPages?: number | undefined
   /** With `cursor`, for the next page. Absent on the last page. */
   readonly nextCursor?: string | undefined
-  /** Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these. */
+  /** Number of matches that were ranked, in a search by rank with more matches than `search.rank_limit`; totals and pages are of these. */
   readonly searchExhaustive?: false | undefined
   readonly facets?: FacetCounts | undefined
   readonly facetStats?: FacetRanges | undefined
@@ -2477,7 +2477,7 @@ export type Schedule = {
   readonly id: string
   readonly name: string
   readonly jobType: string
-  /** What a job of the type needs. */
+  /** Payload that a job of the type needs. */
   readonly payload: {
     readonly [name: string]: unknown
   }
@@ -2510,7 +2510,7 @@ export type SchedulesCreateInput = {
   readonly timezone?: string | undefined
   /** true unless given. */
   readonly enabled?: boolean | undefined
-  /** What a job of the type needs. */
+  /** Payload that a job of the type needs. */
   readonly payload?: {
     readonly [name: string]: unknown
   } | undefined
@@ -2529,7 +2529,7 @@ export type SchedulesUpdateInput = {
   readonly timezone?: string | undefined
   /** true unless given. */
   readonly enabled?: boolean | undefined
-  /** What a job of the type needs. */
+  /** Payload that a job of the type needs. */
   readonly payload?: {
     readonly [name: string]: unknown
   } | undefined
@@ -2569,7 +2569,7 @@ export type SchemaChange = {
 
 export type SearchChange = {
   readonly collection: string
-  /** What was asked for last; null: nothing yet. */
+  /** State that was last requested; null: none yet. */
   readonly isEnabled: boolean | null
   /** Whether every search has an index. */
   readonly isIndexed: boolean
@@ -2589,7 +2589,7 @@ export type SearchChange = {
 
 export type SearchDescription = {
   readonly collection: string
-  /** What was asked for last; null: nothing yet. */
+  /** State that was last requested; null: none yet. */
   readonly isEnabled: boolean | null
   /** Whether every search has an index. */
   readonly isIndexed: boolean
@@ -2635,7 +2635,7 @@ export type SearchIndex = {
 
 export type SearchIndexStatus = {
   readonly collection: string
-  /** What was asked for last; null: nothing yet. */
+  /** State that was last requested; null: none yet. */
   readonly isEnabled: boolean | null
   /** Whether every search has an index. */
   readonly isIndexed: boolean
@@ -3185,9 +3185,9 @@ export type StorageUploadForm = {
 
 export type StructureApplyInput = {
   readonly sql: string
-  /** What it does, such as `add todo`; the name of the file is made of it. */
+  /** Purpose, such as `add todo`; the name of the file is made of it. */
   readonly name: string
-  /** Of the plan; 409 when the structure has changed since. */
+  /** Version of the plan; 409 when the structure has changed since. */
   readonly version?: string | undefined
 }
 
@@ -3339,7 +3339,7 @@ export type StructureObjects = {
 
 export type StructurePlan = {
   readonly sql: string
-  /** Of the structure now; `apply` takes it. */
+  /** Version of the present structure; `apply` takes it. */
   readonly version: string
   readonly isRehearsed: boolean
   /** The gravest first. */
@@ -3408,7 +3408,7 @@ export type StructureRelation = {
     readonly role: string
     readonly privileges: ReadonlyArray<string>
   }>
-  /** What would have to be dropped before it. */
+  /** Objects that would have to be dropped before it. */
   readonly dependents: ReadonlyArray<{
     readonly kind: string
     readonly name: string
@@ -3513,7 +3513,7 @@ export type TablesApplyChangesInput = {
     readonly method: 'create' | 'update' | 'delete'
     /** As in a batch. */
     readonly id?: string | undefined
-    /** Of the row as it was read. */
+    /** Version of the row as it was read. */
     readonly version?: string | undefined
     readonly body?: TableRecord | undefined
   }>

@@ -197,10 +197,10 @@ const apply = operation({
   body: Type.Object({
     sql: script,
     name: Type.String({
-      description: 'What it does, such as `add todo`; the name of the file is made of it.',
+      description: 'Purpose, such as `add todo`; the name of the file is made of it.',
     }),
     version: Type.Optional(
-      Type.String({ description: 'Of the plan; 409 when the structure has changed since.' }),
+      Type.String({ description: 'Version of the plan; 409 when the structure has changed since.' }),
     ),
   }),
   success: ok(

@@ -112,7 +112,7 @@ const detailMembers = {
   policies: Type.Array(PolicyDetail),
   grants: Type.Array(Type.Object({ role: Type.String(), privileges: texts })),
   dependents: Type.Array(Type.Object({ kind: Type.String(), name: Type.String() }), {
-    description: 'What would have to be dropped before it.',
+    description: 'Objects that would have to be dropped before it.',
   }),
   query: nullable(Type.String(), { description: 'Of a view.' }),
 }
@@ -215,7 +215,7 @@ export const StructurePlan = component(
   'StructurePlan',
   Type.Object({
     sql: Type.String(),
-    version: Type.String({ description: 'Of the structure now; `apply` takes it.' }),
+    version: Type.String({ description: 'Version of the present structure; `apply` takes it.' }),
     isRehearsed: Type.Boolean(),
     warnings: Type.Array(warning, { description: 'The gravest first.' }),
     locks: Type.Optional(Type.Array(HeldLock)),

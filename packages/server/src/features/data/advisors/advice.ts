@@ -37,7 +37,7 @@ export interface Finding {
 export const Advice = component(
   'Advice',
   Type.Object({
-    id: Type.String({ description: 'Of the rule and its object; the same on every node.' }),
+    id: Type.String({ description: 'Id of the rule and its object; the same on every node.' }),
     rule: Type.String(),
     group: Type.Enum(groups),
     severity: Type.Enum(severities),

@@ -162,7 +162,7 @@ export const bulkQuery = Type.Object({
   expect: Type.Integer({
     minimum: 0,
     description:
-      'How many records the filter finds, at most `api.bulk_max_rows`. Are they more or fewer, nothing is written.',
+      'Number of records that the filter finds, at most `api.bulk_max_rows`. If it is another, nothing is written.',
   }),
   return: Type.Optional(
     choice(['count', 'records'], { default: 'count', description: '`records` answers them as `items`.' }),

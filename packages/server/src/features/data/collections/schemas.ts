@@ -46,7 +46,7 @@ export const RecordPage = component(
     searchExhaustive: Type.Optional(
       Type.Literal(false, {
         description:
-          'Of a search by rank with more matches than `search.rank_limit`: so many were ranked, and the totals and pages are of these.',
+          'Number of matches that were ranked, in a search by rank with more matches than `search.rank_limit`; totals and pages are of these.',
       }),
     ),
     facets: Type.Optional(FacetCounts),

@@ -38,7 +38,7 @@ const explainAccess = operation({
   path: `${path}/explain`,
   summary: 'Explain why a caller may do something with rows, or may not',
   description:
-    'What stands before the policies, what each policy says of each row, what they come to, and what the data API itself would answer. Writes go through the data API and are undone; numbers that sequences have given stay given.',
+    'Gates before the policies, the verdict of each policy on each row, their verdict together, and the response of the data API itself. Writes go through the data API and are undone; numbers that sequences have given stay given.',
   body: ExplainRequest,
   success: ok(Explanation),
   async handle(context: AccessContext, { body, origin }, reply) {
@@ -55,7 +55,7 @@ const takeApart = operation({
   path: `${path}/parts`,
   summary: 'Take the expression of a policy apart for one row',
   description:
-    'Of the first of the rows: the value of each part that AND, OR and NOT join, and of what comparisons compare.',
+    'For the first of the rows: the value of each part that AND, OR and NOT join, and of both sides of comparisons.',
   body: PartsRequest,
   success: ok(ExpressionPart),
   async handle(context: AccessContext, { body, origin }, reply) {

@@ -36,7 +36,9 @@ export const CallerReference = component(
         clientId: Type.Optional(Type.String({ maxLength: 2048 })),
         userId: Type.Optional(checkedByHandler({ format: 'uuid' }, Type.String({ maxLength: 100 }))),
         scope: Type.Optional(
-          Type.Enum(['*', 'readonly', 'readwrite'], { description: 'Of a client: as granted unless given.' }),
+          Type.Enum(['*', 'readonly', 'readwrite'], {
+            description: 'Scope of a client; as granted unless given.',
+          }),
         ),
         tables: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 1000 })),
         emailVerified: Type.Optional(Type.Boolean()),
@@ -87,12 +89,12 @@ export const ExplainRequest = component(
       ),
       values: Type.Optional(
         Type.Union([record, Type.Array(record, { maxItems: mostWrittenRows })], {
-          description: 'Of insert: a record or several. Of update: what changes.',
+          description: 'Record or records of an insert; members that an update changes.',
         }),
       ),
       plan: Type.Optional(
         Type.Enum(['none', 'plan', 'analyze'], {
-          description: 'Whether to answer the plan of the statement; `analyze` runs it. none unless given.',
+          description: 'Plan of the statement to include; `analyze` runs it. none unless given.',
         }),
       ),
     },
@@ -103,14 +105,14 @@ export type ExplainRequest = Static<typeof ExplainRequest>
 
 const verdict = {
   value: Type.Union([Type.Boolean(), Type.Enum(['error']), Type.Null()], {
-    description: 'What an expression is for a row.',
+    description: 'Value of an expression for a row.',
   }),
-  message: Type.Optional(Type.String({ description: 'Of an error.' })),
+  message: Type.Optional(Type.String({ description: 'Message of an error.' })),
   sqlState: Type.Optional(Type.String()),
 }
 const outcome = Type.Optional(
   Type.Union([Type.Boolean(), Type.Enum(['error'])], {
-    description: 'What policies come to; absent where there is no row to ask about.',
+    description: 'Verdict of the policies together; absent where there is no row to evaluate.',
   }),
 )
 const failure = Type.Object({ message: Type.String(), sqlState: Type.String() })
@@ -123,7 +125,7 @@ const answer = component(
       message: Type.Optional(Type.String()),
       data: Type.Optional(record),
     },
-    { description: 'What the data API answers.' },
+    { description: 'Response of the data API.' },
   ),
 )
 const nullableText = Type.Union([Type.String(), Type.Null()])
@@ -168,11 +170,11 @@ export const Explanation = component(
         refusal: Type.Optional(
           Type.Object(
             { status: Type.Integer(), error: Type.String(), message: Type.String() },
-            { description: 'Of one that stops the request before a statement is sent.' },
+            { description: 'Response of a gate that stops the request before a statement is sent.' },
           ),
         ),
       }),
-      { description: 'What stands before the policies.' },
+      { description: 'Gates before the policies.' },
     ),
     stages: Type.Array(
       Type.Object({
@@ -240,7 +242,7 @@ export const Explanation = component(
     ),
     plans: Type.Optional(Type.Object({ withPolicies: plan, withoutPolicies: plan })),
     psql: Type.String({ description: 'Shows the same in psql.' }),
-    remains: Type.Array(Type.String(), { description: 'What is not undone.' }),
+    remains: Type.Array(Type.String(), { description: 'Effects that are not undone.' }),
   }),
 )
 export type Explanation = Answered<typeof Explanation>
@@ -281,7 +283,7 @@ export const CompareRequest = Type.Object(
         name: Type.String({ minLength: 1, maxLength: 63 }),
         command: Type.Optional(
           Type.Enum(['ALL', 'SELECT', 'INSERT', 'UPDATE', 'DELETE'], {
-            description: 'Of a new policy SELECT unless given.',
+            description: 'SELECT for a new policy unless given.',
           }),
         ),
         permissive: Type.Optional(
@@ -311,15 +313,15 @@ export const SaveRequest = Type.Object(
     limit: limit(`${defaultRows.save} unless given; the first ${mostSavedRows}.`),
     name: Type.String({
       pattern: '^[a-z0-9][a-z0-9_-]{0,79}$',
-      description: 'Of the file, without `.toml`: letters in lower case, digits, `-` and `_`.',
+      description: 'Name of the file, without `.toml`: letters in lower case, digits, `-` and `_`.',
     }),
     expect: Type.Optional(
       Type.Enum(['present', 'allowed', 'refused'], {
-        description: 'What the case expects: what is so at present unless given.',
+        description: 'Expectation of the case: the present outcome unless given.',
       }),
     ),
     save: Type.Optional(
-      Type.Boolean({ description: 'Whether to write the file into the folder `project.policies`.' }),
+      Type.Boolean({ description: 'True writes the file into the folder `project.policies`.' }),
     ),
   },
   closed,
@@ -333,14 +335,14 @@ export const ExpressionPart = component(
     ...verdict,
     text: Type.String(),
     operator: Type.Optional(Type.Enum(['and', 'or', 'not'])),
-    terms: Type.Array(record, { description: 'Of an operator: parts, like this one.' }),
+    terms: Type.Array(record, { description: 'Parts of an operator, like this one.' }),
     sides: Type.Array(
       Type.Object({
         expression: Type.String(),
         text: Type.Optional(nullableText),
         message: Type.Optional(Type.String()),
       }),
-      { description: 'Of a comparison: what it compares.' },
+      { description: 'Sides of a comparison.' },
     ),
   }),
 )
@@ -354,12 +356,12 @@ export const Comparison = component(
     callers: Type.Array(
       Type.Object({
         label: Type.String(),
-        stopped: Type.Optional(Type.String({ description: 'What stops the caller before any policy.' })),
+        stopped: Type.Optional(Type.String({ description: 'Gate that stops the caller before any policy.' })),
         shown: Type.Array(nullableText, { description: 'Rows that only the changed policy permits.' }),
         hidden: Type.Array(nullableText, { description: 'Rows that it permits no longer.' }),
-        kept: Type.Integer({ description: 'How many it permits as before.' }),
-        absent: Type.Integer({ description: 'How many neither permits.' }),
-        errors: Type.Array(Type.String(), { description: 'Of rows that could not be decided.' }),
+        kept: Type.Integer({ description: 'Number of rows that it permits as before.' }),
+        absent: Type.Integer({ description: 'Number of rows that neither permits.' }),
+        errors: Type.Array(Type.String(), { description: 'Errors of rows that could not be decided.' }),
       }),
     ),
   }),

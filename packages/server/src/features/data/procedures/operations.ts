@@ -16,11 +16,11 @@ const params = Type.Object({
 })
 
 const listQuery = {
-  filter: Type.Optional(Type.String({ description: 'Of a set: which rows, as in a list.' })),
+  filter: Type.Optional(Type.String({ description: 'Rows of a set, as in a list.' })),
   sort: Type.Optional(
-    Type.String({ description: 'Of a set: comma-separated columns; `-` sorts descending.' }),
+    Type.String({ description: 'Order of a set: comma-separated columns; `-` sorts descending.' }),
   ),
-  fields: Type.Optional(Type.String({ description: 'Of a set: comma-separated columns.' })),
+  fields: Type.Optional(Type.String({ description: 'Columns of a set, comma-separated.' })),
   page: Type.Optional(Type.Integer()),
   perPage: Type.Optional(Type.Integer({ description: '1 to 500, 20 unless given.' })),
   skipTotal: Type.Optional(Type.Boolean()),

@@ -3,7 +3,7 @@ import { Type } from '../../../lib/type.ts'
 
 const status = {
   collection: Type.String(),
-  isEnabled: nullable(Type.Boolean(), { description: 'What was asked for last; null: nothing yet.' }),
+  isEnabled: nullable(Type.Boolean(), { description: 'State that was last requested; null: none yet.' }),
   isIndexed: Type.Boolean({ description: 'Whether every search has an index.' }),
   indexes: Type.Array(
     component(

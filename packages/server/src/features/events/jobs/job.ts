@@ -11,7 +11,7 @@ export type JobState = (typeof jobStates)[number]
 
 /** A free object, kept as it is. */
 export const payloadSchema = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'What a job of the type needs.',
+  description: 'Payload that a job of the type needs.',
 })
 
 export const Job = component(

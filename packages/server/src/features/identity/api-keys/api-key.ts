@@ -23,7 +23,7 @@ export const ApiKey = component(
     id: Type.String({ format: 'uuid' }),
     userId: Type.String({ format: 'uuid' }),
     name: Type.String(),
-    keyPrefix: Type.String({ description: 'How the key begins.' }),
+    keyPrefix: Type.String({ description: 'First characters of the key.' }),
     scope: choice(scopes),
     allowedTables: Type.Array(Type.String(), { description: 'Empty: all.' }),
     actions: Type.Array(choice(actions), {

@@ -15,7 +15,7 @@ import { webauthn, webauthnHelpers } from './library.ts'
 import type { RelyingParty } from './relying-party.ts'
 
 const credential = credentialOf(
-  'What `navigator.credentials.get` answered, by `toJSON()`.',
+  'Result of `navigator.credentials.get`, by `toJSON()`.',
   Type.Object({
     clientDataJSON: base64url,
     authenticatorData: base64url,

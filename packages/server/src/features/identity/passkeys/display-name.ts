@@ -7,7 +7,7 @@ const longest = 100
 /** Name of a passkey in a request. {@link readDisplayName} has the rules that the document states. */
 export const displayName = checkedByHandler(
   { maxLength: longest, pattern: lineForm },
-  Type.String({ maxLength: 1024, description: 'What the user calls it.' }),
+  Type.String({ maxLength: 1024, description: 'Name that the user gave it.' }),
 )
 
 /** Returns the name that a user gives to a passkey; undefined when it is blank. @throws AppError invalid_request */

@@ -51,7 +51,7 @@ const update = operation({
   method: 'PUT',
   path: item,
   summary: 'Change a sign-in provider',
-  description: 'What is left out stays. In force on every node within a second.',
+  description: 'Members that are left out stay. In force on every node within a second.',
   params,
   body: Type.Object({
     enabled: Type.Optional(Type.Boolean()),

@@ -102,7 +102,7 @@ const tables = (isAuthRequired: boolean) =>
     success: ok(
       Type.Object({
         items: Type.Array(TableSummary),
-        count: Type.Integer({ description: 'How many match, of which `limit` are listed.' }),
+        count: Type.Integer({ description: 'Number of matches, of which `limit` are listed.' }),
       }),
     ),
     async handle({ catalog, database }: Deps, { query }) {

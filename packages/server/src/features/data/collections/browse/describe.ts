@@ -33,7 +33,7 @@ const GridColumn = component(
 export const GridTable = component(
   'GridTable',
   Type.Object({
-    table: Type.String({ description: 'How the API addresses it.' }),
+    table: Type.String({ description: 'Name in the API.' }),
     schema: Type.String(),
     name: Type.String(),
     kind: Type.Enum(['table', 'partitioned_table', 'view', 'materialized_view', 'foreign_table']),

@@ -197,7 +197,7 @@ const applyChanges = operation({
       Type.Object({
         method: choice(['create', 'update', 'delete']),
         id: Type.Optional(Type.String({ description: 'As in a batch.' })),
-        version: Type.Optional(Type.String({ description: 'Of the row as it was read.' })),
+        version: Type.Optional(Type.String({ description: 'Version of the row as it was read.' })),
         body: Type.Optional(TableRecord),
       }),
     ),

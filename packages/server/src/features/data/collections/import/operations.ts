@@ -40,7 +40,7 @@ const importRows = operation({
     ),
     on_conflict: Type.Optional(
       choice(['skip', 'update'], {
-        description: 'What happens to a row whose primary key exists; without it, the row is refused.',
+        description: 'Treatment of a row whose primary key exists; without it, the row is refused.',
       }),
     ),
     dryRun: Type.Optional(

@@ -20,7 +20,7 @@ const BatchOperation = component(
     body: Type.Optional(TableRecord),
     onConflict: Type.Optional(
       Type.Union([Type.String(), Type.Array(Type.String())], {
-        description: 'Of a create: the columns of a unique key; a record that has the same key is updated.',
+        description: 'Columns of a unique key, for a create; a record that has the same key is updated.',
       }),
     ),
     onConflictAction: Type.Optional(choice(['update', 'ignore'])),
