@@ -9,7 +9,7 @@ import { procedureErrorTable } from './features/data/procedures/index.ts'
 import { searchErrorTable } from './features/data/search/index.ts'
 import { sqlRunnerErrorTable } from './features/data/sql-runner/index.ts'
 import { vectorIndexErrorTable } from './features/data/vector-indexes/index.ts'
-import { keptEmbeddingErrorTable } from './features/events/embeddings/index.ts'
+import { automaticEmbeddingErrorTable } from './features/events/embeddings/index.ts'
 import { jobErrorTable } from './features/events/jobs/index.ts'
 import { realtimeErrorTable } from './features/events/realtime/index.ts'
 import { scheduleErrorTable } from './features/events/schedules/index.ts'
@@ -76,7 +76,7 @@ const tables: Readonly<Record<string, ErrorTable>> = {
   Schedules: scheduleErrorTable,
   'Materialized views': matviewErrorTable,
   'Vector indexes': vectorIndexErrorTable,
-  'Kept embeddings': keptEmbeddingErrorTable,
+  'Automatic embeddings': automaticEmbeddingErrorTable,
   Search: searchErrorTable,
   'CDN purge': cdnErrorTable,
   Sites: siteErrorTable,

@@ -4,7 +4,7 @@ import type { TokenVerifier } from '../../http/access/identity.ts'
 import { createOutbound, type Resolve } from '../../http/outbound.ts'
 import type { Platform } from '../../platform.ts'
 import type { Embedders } from '../data/embedding-provider/index.ts'
-import { keptEmbeddings } from './embeddings/index.ts'
+import { automaticEmbeddings } from './embeddings/index.ts'
 import { createJobQueue, jobs } from './jobs/index.ts'
 import { describeCapture, EventTriggers, events, Interests, OutboxChangeLog } from './outbox/index.ts'
 import { type OpenPopup, realtime } from './realtime/index.ts'
@@ -12,7 +12,7 @@ import { schedules } from './schedules/index.ts'
 import { timeline } from './timeline/index.ts'
 import { webhooks } from './webhooks/index.ts'
 
-/** The queue that every area adds jobs to; its feature, which works on them, is wired with the others. */
+/** Creates the queue that every area adds jobs to. The jobs feature works on it and is wired with the others. */
 export function openJobQueue({
   config,
   database,
@@ -30,16 +30,16 @@ export function openJobQueue({
 }
 
 export interface EventsPorts {
-  /** Who may open streams. */
+  /** Verifiers of the tokens that may open streams. */
   readonly verifiers: readonly TokenVerifier[]
   readonly limiter: RequestLimiter
-  /** Finds addresses of names that webhooks go to; for tests. */
+  /** Resolver for the host names of webhooks; for tests. */
   readonly resolve?: Resolve | undefined
   readonly embedders: Embedders
   readonly openPopup?: OpenPopup | undefined
 }
 
-/** Wires what follows a change or the clock: the log of changes, streams, webhooks, jobs, schedules. */
+/** Wires the features that follow a change or the clock: the log of changes, streams, webhooks, jobs, schedules. */
 export function wireEvents(
   platform: Platform,
   { verifiers, limiter, resolve, embedders, openPopup }: EventsPorts,
@@ -63,7 +63,7 @@ export function wireEvents(
   })
   return {
     changes: new OutboxChangeLog(interests, triggers, notifications),
-    /** State of event capture for each collection with a listener. */
+    /** Lists the state of event capture for each collection with a listener. */
     listCaptured: () =>
       describeCapture(system, catalog.current, {
         isEnabled: triggers.isEnabled,
@@ -99,9 +99,9 @@ export function wireEvents(
         openPopup,
       }),
     ],
-    /** Started after all other features, which define jobs, and stopped before them. */
+    /** Features that start after all others, which define jobs, and stop before them. */
     workers: [
-      keptEmbeddings({
+      automaticEmbeddings({
         settings: config.embeddings,
         embedders,
         database,

@@ -9,16 +9,17 @@ import { type EmbeddingDeps, type EmbeddingPayload, enqueueUpdate, findNameProbl
 export const backfillJob = 'embedding_backfill'
 
 export interface BackfillPayload extends EmbeddingPayload {
-  /** Whether rows get a new vector that have one. */
+  /** True if rows that already have a vector get a new one too. */
   readonly all?: boolean
 }
 
-/** Seconds that queuing the rows of a table may take. */
+/** Time limit in seconds of the statement that queues the rows of a table. */
 const timeoutSeconds = 3600
 
 /**
- * Queues the existing rows of an embedding: one statement and one transaction, so that a crash leaves all or nothing. The
- * connection is one beside the pools, as it reads a whole table.
+ * Creates the job type that queues the existing rows of an embedding. One statement in one transaction queues them, so
+ * that a crash leaves all or nothing. The statement reads a whole table and therefore runs on a connection outside the
+ * pools.
  */
 export function createBackfillJob(
   { settings, embedders, catalog, queue }: EmbeddingDeps,

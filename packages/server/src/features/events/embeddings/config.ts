@@ -3,7 +3,7 @@ import { Type } from '../../../lib/type.ts'
 
 const columnName = Type.String({ minLength: 1, maxLength: 63 })
 
-/** `embeddings`: vector columns that are kept current with the text of their rows. */
+/** Configuration key `embeddings`: vector columns that follow the text of their rows. */
 export const embeddingsConfig = table(
   Type.Object(
     {
@@ -15,6 +15,6 @@ export const embeddingsConfig = table(
     },
     { additionalProperties: false },
   ),
-  'Vector columns that follow the text of their rows, by a name: table, columns (of the text), vector_column, and perhaps model ("provider:model") and template, such as "{title}: {body}".',
+  'Vector columns that Basalt updates when the text of their row changes, by name. Each has table, columns (of the text) and vector_column. Optional are model ("provider:model") and template, such as "{title}: {body}".',
   { expects: 'a table of embeddings with table, columns and vector_column' },
 )

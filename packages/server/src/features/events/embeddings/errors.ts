@@ -1,16 +1,16 @@
 import { defineErrors } from '../../../lib/errors.ts'
 
-export const keptEmbeddingErrorTable = {
+export const automaticEmbeddingErrorTable = {
   embeddingNotFound: {
     status: 404,
     message: (name: string) => `embedding "${name}" not found`,
-    help: 'The configuration has no `embeddings` of this name.',
+    help: 'The configuration has no entry of this name under `embeddings`.',
   },
   backfillInProgress: {
     status: 409,
     message: 'a backfill is already in progress',
-    help: 'The job of the embedding that queues existing rows has not ended yet.',
+    help: 'A job that queues existing rows of this embedding is queued or running. Wait until it has ended.',
   },
 } as const
 
-export const keptEmbeddingErrors = defineErrors(keptEmbeddingErrorTable)
+export const automaticEmbeddingErrors = defineErrors(automaticEmbeddingErrorTable)

@@ -12,28 +12,28 @@ import * as queries from './queries.ts'
 import { recipeOf } from './target.ts'
 import { createUpdateJob, type EmbeddingDeps, enqueueUpdate } from './update.ts'
 
-export { keptEmbeddingErrorTable } from './errors.ts'
+export { automaticEmbeddingErrorTable } from './errors.ts'
 
 const consumerName = 'embeddings'
 
-export interface KeptEmbeddingsDeps extends Omit<EmbeddingDeps, 'database' | 'user'> {
+export interface AutomaticEmbeddingsDeps extends Omit<EmbeddingDeps, 'database' | 'user'> {
   readonly database: Pick<Database, 'system' | 'user' | 'aside'>
   readonly interests: Interests
   readonly notifications: Pick<Notifications, 'watch'>
-  /** Whether this node works on jobs. */
+  /** True if this node works on jobs. */
   readonly isWorking: boolean
   readonly log: Logger
 }
 
-/** Keeps vector columns current with the text of their rows. */
-export function keptEmbeddings({
+/** Creates the feature that updates vector columns when the text of their rows changes. */
+export function automaticEmbeddings({
   database: { system, user, aside },
   interests,
   notifications,
   isWorking,
   log,
   ...rest
-}: KeptEmbeddingsDeps): Feature {
+}: AutomaticEmbeddingsDeps): Feature {
   const { settings, embedders, queue } = rest
   const deps: EmbeddingDeps = { ...rest, database: system, user }
   const names = Object.keys(settings)
@@ -66,11 +66,11 @@ export function keptEmbeddings({
       const configured = Object.entries(settings).map(([name, each]) => {
         return { name, table: each.table, columns: each.columns, recipe: recipeOf(each, embedders) }
       })
-      // What a crash, or a configuration that was wrong, has left.
+      // Resumes work that a crash or a wrong configuration has left behind.
       await system.transaction(async (transaction) => {
         await queries.replaceEmbeddings(transaction, configured)
         if (isWorking) await enqueuePending(transaction)
-        // The log is not kept for a consumer that no node has.
+        // The log is not retained for a consumer that no node has.
         if (names.length > 0) return
         await transaction.count(sql`
           delete from basalt.event_cursors where consumer = ${consumerName} and leased_until < now()`)

@@ -4,45 +4,48 @@ import { type Answered, choice, component, listOf, nullable, timestamp } from '.
 import { Type } from '../../../lib/type.ts'
 import { recordAdminAction } from '../../operations/audit/index.ts'
 import { backfillJob } from './backfill.ts'
-import { keptEmbeddingErrors } from './errors.ts'
+import { automaticEmbeddingErrors } from './errors.ts'
 import * as queries from './queries.ts'
 import { findTarget } from './target.ts'
 import type { EmbeddingDeps } from './update.ts'
 
-/** Part of every description below. */
+/** Members that all operations below share. */
 const common = { guard: 'admin', permission: 'owner', tag: 'embeddings' } as const
 const collection = '/api/admin/embeddings'
 const item = `${collection}/:name`
-const params = Type.Object({ name: Type.String({ description: 'As in the configuration.' }) })
+const params = Type.Object({
+  name: Type.String({ description: 'Name of the embedding in the configuration.' }),
+})
 
 const members = {
   name: Type.String(),
   table: Type.String(),
   columns: Type.Array(Type.String()),
   vectorColumn: Type.String(),
-  model: nullable(Type.String(), { description: '`provider:model`; null without one.' }),
+  model: nullable(Type.String(), { description: '`provider:model`; null if no model is configured.' }),
   provider: nullable(
     Type.Object({
       name: Type.String(),
       breaker: choice(['closed', 'open', 'half-open'], {
         description:
-          '`closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it.',
+          'State of the provider’s circuit breaker. `closed`: requests are sent. `open`: no requests are sent for a while, after repeated failures. `half-open`: the next request is a trial.',
       }),
       retryInSeconds: Type.Integer({
-        description: 'Until it is asked again; 0 when that may be at any moment.',
+        description: 'Seconds until requests to the provider are possible again; 0 if they already are.',
       }),
     }),
-    { description: 'As the node that answers knows it.' },
+    { description: 'Provider of the model, as the node that responds sees it.' },
   ),
   problem: nullable(Type.String(), {
-    description: 'What keeps it from being kept current, such as a missing table.',
+    description: 'Reason why the vector column cannot be updated, such as a missing table.',
   }),
   isOutdated: Type.Boolean({
-    description: 'True if existing rows have not been queued since it was configured as it is.',
+    description:
+      'True if existing rows have not been queued since the configuration of the embedding changed.',
   }),
-  pending: Type.Integer({ description: 'Rows that wait for their vector.' }),
-  failed: Type.Integer({ description: 'Rows whose text the provider refuses.' }),
-  written: Type.Integer({ description: 'Vectors written so far.' }),
+  pending: Type.Integer({ description: 'Number of rows that wait for their vector.' }),
+  failed: Type.Integer({ description: 'Number of rows whose text the provider rejects.' }),
+  written: Type.Integer({ description: 'Number of vectors written so far.' }),
   lastWrittenAt: nullable(timestamp),
   lastError: nullable(Type.String()),
   backfill: nullable(
@@ -50,8 +53,10 @@ const members = {
       'EmbeddingBackfill',
       Type.Object({
         jobId: Type.String(),
-        state: Type.String({ description: 'As of jobs.' }),
-        rows: nullable(Type.Integer(), { description: 'Rows it has queued; null before it has.' }),
+        state: Type.String({ description: 'State of the backfill job.' }),
+        rows: nullable(Type.Integer(), {
+          description: 'Number of rows that the backfill has queued; null until then.',
+        }),
         startedAt: nullable(timestamp),
         finishedAt: nullable(timestamp),
       }),
@@ -59,7 +64,7 @@ const members = {
   ),
 }
 
-/** Vector column that is kept current, and how far it is. */
+/** Vector column that Basalt updates, with its progress. */
 const Embedding = component('Embedding', Type.Object(members))
 type Embedding = Answered<typeof Embedding>
 
@@ -68,7 +73,7 @@ const list = operation({
   id: 'embeddings.list',
   method: 'GET',
   path: collection,
-  summary: 'List the vector columns that are kept current',
+  summary: 'List automatic embeddings',
   success: ok(listOf(Embedding)),
   async handle(deps: EmbeddingDeps) {
     const items = await listEmbeddings(deps)
@@ -81,7 +86,7 @@ const get = operation({
   id: 'embeddings.get',
   method: 'GET',
   path: item,
-  summary: 'Get a vector column that is kept current, with the rows that failed',
+  summary: 'Get an automatic embedding with its failed rows',
   params,
   success: ok(
     component(
@@ -89,7 +94,7 @@ const get = operation({
       Type.Object({
         ...members,
         failures: Type.Array(Type.Object({ recordKey: Type.Array(Type.Unknown()), error: Type.String() }), {
-          description: 'The first hundred.',
+          description: 'The 100 rows that failed first.',
         }),
       }),
     ),
@@ -105,13 +110,13 @@ const backfill = operation({
   id: 'embeddings.backfill',
   method: 'POST',
   path: `${item}/backfill`,
-  summary: 'Queue existing rows for their vectors',
+  summary: 'Backfill the vectors of existing rows',
   description:
-    'Rows without a vector, and all rows when model, columns or template have changed since the last time. A job does it; `pending` is its progress.',
+    'Queues rows without a vector. Queues all rows if model, columns or template have changed since the last backfill. A job queues them; `pending` shows the progress.',
   params,
   body: Type.Optional(
     Type.Object({
-      all: Type.Optional(Type.Boolean({ description: 'Also rows that have a vector.' })),
+      all: Type.Optional(Type.Boolean({ description: 'True to queue rows that already have a vector too.' })),
     }),
   ),
   success: accepted(Embedding),
@@ -122,7 +127,7 @@ const backfill = operation({
   },
 })
 
-/** Vector columns that are kept current. */
+/** Operations that list embeddings and start backfills. */
 export const embeddingOperations = [list, get, backfill]
 
 async function listEmbeddings({
@@ -133,7 +138,7 @@ async function listEmbeddings({
 }: EmbeddingDeps): Promise<Embedding[]> {
   return (await queries.listEmbeddings(database)).flatMap(({ name, backfill, ...state }) => {
     const configured = settings[name]
-    // Configured by another node.
+    // Another node has configured this one.
     if (configured === undefined) return []
     const { table, columns, vector_column: vectorColumn } = configured
     const target = findTarget(catalog.current, embedders, configured)
@@ -155,7 +160,7 @@ async function listEmbeddings({
 /** @throws AppError embedding_not_found */
 async function getEmbedding(deps: EmbeddingDeps, name: string): Promise<Embedding> {
   const found = (await listEmbeddings(deps)).find((embedding) => embedding.name === name)
-  if (found === undefined) throw keptEmbeddingErrors.embeddingNotFound(name)
+  if (found === undefined) throw automaticEmbeddingErrors.embeddingNotFound(name)
   return found
 }
 
@@ -166,11 +171,11 @@ async function startBackfill(
   all: boolean,
   origin: RequestOrigin,
 ): Promise<void> {
-  if (!Object.hasOwn(settings, name)) throw keptEmbeddingErrors.embeddingNotFound(name)
+  if (!Object.hasOwn(settings, name)) throw automaticEmbeddingErrors.embeddingNotFound(name)
   await database.transaction(async (transaction) => {
     const row = await queries.lockForBackfill(transaction, name)
-    if (row === undefined) throw keptEmbeddingErrors.embeddingNotFound(name)
-    if (row.isInProgress) throw keptEmbeddingErrors.backfillInProgress()
+    if (row === undefined) throw automaticEmbeddingErrors.embeddingNotFound(name)
+    if (row.isInProgress) throw automaticEmbeddingErrors.backfillInProgress()
     const payload = { embedding: name, ...(all ? { all } : {}) }
     const job = await queue.enqueue(backfillJob, payload, transaction)
     await queries.recordBackfill(transaction, name, job)

@@ -5,7 +5,7 @@ import type { Queryable } from '../../../database/system-database.ts'
 import type { UserDatabase } from '../../../database/user-database.ts'
 import { compileInput, compileKey, compileKeyMatch, type EmbeddingTarget } from './target.ts'
 
-/** State of an embedding, beside what is configured. */
+/** State of an embedding as the database holds it, without its configuration. */
 export interface EmbeddingState {
   readonly name: string
   readonly isOutdated: boolean
@@ -28,7 +28,7 @@ export async function listEmbeddings(database: Queryable): Promise<EmbeddingStat
   const rows = await database.many<Row & Record<string, unknown>>(sql`
     select e.name, e.filled_recipe is distinct from e.recipe as "isOutdated", q.pending::float8, q.failed::float8,
       e.written::float8, e.last_written_at as "lastWrittenAt", e.last_error as "lastError", e.backfill_job as "jobId",
-      -- The job itself is kept for jobs.retention_days.
+      -- The job itself is retained for jobs.retention_days.
       coalesce(j.state, case when e.backfill_finished_at is null then 'failed' else 'completed' end) as state,
       e.backfill_rows::float8 as rows, e.backfill_started_at as "startedAt", e.backfill_finished_at as "finishedAt"
     from basalt.embeddings e
@@ -44,7 +44,7 @@ export async function listEmbeddings(database: Queryable): Promise<EmbeddingStat
   }))
 }
 
-/** Lists rows whose text the provider refuses, those that have waited longest first. */
+/** Lists rows whose text the provider rejects, starting with the one that was queued first. */
 export async function listFailures(
   database: Queryable,
   name: string,
@@ -62,7 +62,7 @@ export interface ConfiguredEmbedding {
   readonly recipe: string
 }
 
-/** What is configured takes the place of what was. */
+/** Replaces the stored embeddings with the configured ones. */
 export async function replaceEmbeddings(
   database: Queryable,
   configured: readonly ConfiguredEmbedding[],
@@ -79,10 +79,10 @@ export async function replaceEmbeddings(
 }
 
 /**
- * Queues the rows whose text these events have changed.
+ * Queues the rows whose text the given events have changed.
  *
- * @param ids of `basalt.outbox`
- * @returns the names of their embeddings
+ * @param ids of rows of `basalt.outbox`
+ * @returns the names of the embeddings of these rows
  */
 export async function queueChanges(database: Queryable, ids: readonly string[]): Promise<string[]> {
   const rows = await database.many<{ embedding: string }>(sql`
@@ -90,11 +90,11 @@ export async function queueChanges(database: Queryable, ids: readonly string[]):
       insert into basalt.embedding_queue as q (embedding, record_hash, record_key)
       select distinct e.name, md5(o.record_key)::uuid, o.record_key
       from unnest(${ids}::bigint[]) event (id)
-      -- One row of the log: a limit keeps the planner from reading all of it for a join.
+      -- Reads one row of the log. The limit keeps the planner from reading the whole log for a join.
       cross join lateral (select * from basalt.outbox where id = event.id limit 1) o
       join basalt.embeddings e on e.table_name = o.table_name
       where o.record_key is not null and (o.action = 'create' or o.action = 'update' and (
-        -- It may lack the text.
+        -- A partial record may lack the text.
         o.is_partial is true
         or exists (
           select from unnest(e.columns) c where (o.record -> c)::text is distinct from (o.old_record -> c)::text
@@ -108,9 +108,9 @@ export async function queueChanges(database: Queryable, ids: readonly string[]):
 }
 
 /**
- * Whether a job of the type waits for the embedding. It then does not begin before this transaction has ended: a claim
- * skips what is locked. A job delayed until the claims of a node that may have died run out does not count; one in
- * backoff does: the provider is failing.
+ * Locks a queued job of the given type for the embedding, and returns whether one exists. A claim skips locked jobs, so
+ * this job does not start before the transaction ends. A job that is delayed until the claims of a possibly dead node
+ * expire does not count. A job in backoff counts, because the provider is failing.
  */
 export async function holdQueuedJob(
   transaction: Queryable,
@@ -125,11 +125,11 @@ export async function holdQueuedJob(
   return held !== undefined
 }
 
-/** A row whose text is to be embedded. */
+/** Row whose text waits to be embedded. */
 export interface QueuedRow {
   readonly record_hash: string
   readonly record_key: string
-  /** A completion of an earlier version leaves the row queued. */
+  /** Number of changes of the row. A completion for an earlier version leaves the row queued. */
   readonly version: string
 }
 
@@ -149,7 +149,7 @@ export async function claimRows(
     returning record_hash::text, record_key, version::text`)
 }
 
-/** Seconds until a row that another node has claimed is free again; undefined when none is. */
+/** Returns the seconds until the claim of another node expires; undefined if no row is claimed. */
 export async function secondsUntilFree(database: Queryable, name: string): Promise<number | undefined> {
   const { seconds } = await database.one<{ seconds: number | null }>(sql`
     select extract(epoch from min(leased_until) - now())::float8 as seconds
@@ -157,7 +157,7 @@ export async function secondsUntilFree(database: Queryable, name: string): Promi
   return seconds ?? undefined
 }
 
-/** The texts of the rows; without those that are no longer there. */
+/** Reads the texts of the rows, without rows that no longer exist. */
 export async function readInputs(
   database: Queryable,
   target: EmbeddingTarget,
@@ -178,19 +178,19 @@ export async function readInputs(
 
 export interface NewVector {
   readonly key: string
-  /** What it was made of: a row whose text has changed since is left to its own event. */
+  /** Text that was embedded. If the text of the row has changed since, its own event replaces the vector. */
   readonly input: string | null
   readonly vector: string | null
 }
 
-/** Writes past policies, as administrators do: the triggers of the table work on texts of callers. */
+/** Writes vectors past policies, as administrators do. Triggers of the table handle texts that callers wrote. */
 export async function writeVectors(
   database: Pick<UserDatabase, 'run'>,
   target: EmbeddingTarget,
   vectors: readonly NewVector[],
 ): Promise<number> {
   const { relation, vector } = target
-  // Vectors are no changes: triggers that log those of the table leave out what carries this note.
+  // A vector is not a change of the row. The capture triggers skip statements that carry this note.
   const note = {
     statement: statement("select set_config('basalt.captured_write', $1, true)"),
     values: [`UPDATE ${relation.schema}.${relation.name}`],
@@ -206,13 +206,13 @@ export async function writeVectors(
     set ${sql.id(vector.name)} = i.vector::${sql.type(vector.type.name)}
     from unnest(${keys}, ${inputs}, ${values}) i (key, input, vector)
     where ${compileKeyMatch(target, sql`i.key`)} and ${compileInput(target)} is not distinct from i.input`)
-  // Of the names and texts alone.
+  // The plan depends on the names and texts alone.
   const step = { statement: statement(text, relation.version), values: bound.map(String) }
   const [, answer] = await database.run({ kind: 'unrestricted' }, [note, step], { isRead: false })
   return answer?.count ?? 0
 }
 
-/** What is done leaves the queue, unless it has changed since it was claimed. */
+/** Removes finished rows from the queue, unless they have changed since they were claimed. */
 export async function settleRows(
   database: Queryable,
   name: string,
@@ -238,7 +238,7 @@ export async function releaseRows(
     where embedding = ${name} and record_hash = any (${hashes}::uuid[])`)
 }
 
-/** The provider refuses the text of this row: it is not tried again before it changes. */
+/** Marks a row whose text the provider rejects. The row is not retried until its text changes. */
 export async function failRow(
   database: Queryable,
   name: string,
@@ -261,8 +261,8 @@ export async function recordError(database: Queryable, name: string, message: st
 }
 
 /**
- * Locks the embedding until the transaction ends; undefined when there is none. Two statements: one that has waited for
- * the lock would still see the jobs of before.
+ * Locks the embedding until the transaction ends. Returns undefined if it does not exist. The lock and the check of the
+ * job are two statements, because a statement that waited for the lock would still see the jobs from before.
  */
 export async function lockForBackfill(
   transaction: Queryable,
@@ -285,10 +285,10 @@ export async function recordBackfill(transaction: Queryable, name: string, job: 
 }
 
 /**
- * Queues the rows of the table that lack a vector, or have one without a text; all of them when they were made by
- * another recipe.
+ * Queues the rows of the table that lack a vector, or have a vector without a text. Queues all rows if another recipe
+ * made their vectors.
  *
- * @returns how many
+ * @returns the number of rows
  */
 export async function queueRows(
   transaction: Queryable,
@@ -315,7 +315,7 @@ export async function queueRows(
   return count
 }
 
-/** Embeddings that have rows to be embedded. */
+/** Returns the names of the embeddings that have rows to embed. */
 export async function listPending(database: Queryable): Promise<string[]> {
   const rows = await database.many<{ name: string }>(sql`
     select e.name from basalt.embeddings e
@@ -323,7 +323,7 @@ export async function listPending(database: Queryable): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** Has the transaction fail where the login role is subject to policies, instead of leaving out rows. */
+/** Makes the transaction fail if the login role is subject to policies, instead of leaving out rows. */
 export async function requireAllRows(transaction: Queryable): Promise<void> {
   await transaction.one(sql`select set_config('row_security', 'off', true)`)
 }

@@ -3,7 +3,7 @@ import { vectorDimensions } from '../../../database/catalog/vectors.ts'
 import { type Sql, sql } from '../../../database/sql.ts'
 import type { Embedder, Embedders } from '../../data/embedding-provider/index.ts'
 
-/** What the configuration says of one vector column. */
+/** Configuration of one vector column. */
 export interface EmbeddingSettings {
   readonly table: string
   readonly columns: readonly string[]
@@ -12,18 +12,18 @@ export interface EmbeddingSettings {
   readonly template?: string
 }
 
-/** The settings, found in the database. */
+/** Settings of an embedding, resolved against the database. */
 export interface EmbeddingTarget {
   readonly relation: Relation
   readonly sources: readonly Column[]
   readonly vector: Column
-  /** Undefined where the column takes any number of them. */
+  /** Number of dimensions; undefined if the column accepts any number. */
   readonly dimensions: number | undefined
   readonly embedder: Embedder
   readonly template: string | undefined
 }
 
-/** The target, or what keeps it from being one. */
+/** Resolves the settings against the database. Returns the problem if they do not fit. */
 export function findTarget(
   { relations }: Catalog,
   embedders: Embedders,
@@ -57,7 +57,7 @@ export function findTarget(
   }
 }
 
-/** Without pgvector, vectors can be kept as JSON. */
+/** Returns true if the column can hold vectors. Without pgvector, a JSON column can hold them. */
 function holdsVectors({ type }: Column): boolean {
   return type.vectorSchema !== undefined || type.base === 'jsonb'
 }
@@ -68,7 +68,7 @@ function namesIn(template: string): string[] {
   return [...template.matchAll(placeholder)].map(([, name = '']) => name)
 }
 
-/** Of the row `t` the text that is embedded; NULL when it has none but blanks. */
+/** Compiles the text of row `t` that is embedded: NULL if it has only blanks. */
 export function compileInput({ sources, template }: EmbeddingTarget): Sql {
   const texts = sources.map(({ name }) => sql`nullif(btrim(${sql.id('t', name)}::text, E' \\t\\r\\n'), '')`)
   if (template === undefined) return sql`nullif(concat_ws(E'\\n', ${sql.join(texts)}), '')`
@@ -79,7 +79,7 @@ export function compileInput({ sources, template }: EmbeddingTarget): Sql {
   return sql`case when coalesce(${sql.join(texts)}) is not null then concat(${sql.join(parts)}) end`
 }
 
-/** Whether the row `t` is the one of a key, a JSON array as in the log of changes. */
+/** Compiles the comparison of row `t` with a key, a JSON array as in the log of changes. */
 export function compileKeyMatch({ relation }: EmbeddingTarget, key: Sql): Sql {
   const pairs = relation.primaryKey.map(
     ({ name, type }, index) =>
@@ -88,19 +88,19 @@ export function compileKeyMatch({ relation }: EmbeddingTarget, key: Sql): Sql {
   return sql.join(pairs, sql` and `)
 }
 
-/** The key of the row `t`, as in the log of changes. */
+/** Compiles the key of row `t`, a JSON array as in the log of changes. */
 export function compileKey({ relation }: EmbeddingTarget): Sql {
   return sql`json_build_array(${sql.join(relation.primaryKey.map(({ name }) => sql.id('t', name)))})::text`
 }
 
-/** What vectors are made of and by: those of another recipe cannot be compared with them. */
+/** Returns the recipe of the vectors. Vectors of different recipes cannot be compared. */
 export function recipeOf(settings: EmbeddingSettings, embedders: Embedders): string {
   const model = embedders.find(settings.model)?.model
   const { columns, vector_column: vector, template } = settings
   return JSON.stringify([columns, vector, template, model?.provider, model?.name, model?.dimensions])
 }
 
-/** As the column reads it. */
+/** Formats a vector as a literal of the column type. */
 export function formatVectorFor({ vector }: EmbeddingTarget, values: readonly number[]): string {
   if (vector.type.base !== 'sparsevec') return `[${values.join()}]`
   const entries = values.flatMap((value, index) => (value === 0 ? [] : [`${index + 1}:${value}`]))

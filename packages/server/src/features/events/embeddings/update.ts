@@ -9,7 +9,7 @@ import { type EmbeddingSettings, type EmbeddingTarget, findTarget, formatVectorF
 
 const updateJob = 'embedding_update'
 
-/** Which embedding a job is about. */
+/** Payload that names the embedding of a job. */
 export interface EmbeddingPayload {
   readonly embedding: string
 }
@@ -23,14 +23,16 @@ export interface EmbeddingDeps {
   readonly queue: JobQueue
 }
 
-/** Texts of one request to the provider. */
+/** Maximum number of texts in one request to the provider. */
 const batchSize = 64
-/** After so long a job hands what is left to another one. */
+/** Run time of a job in milliseconds, after which another job takes over the remaining rows. */
 const shiftMs = 300_000
-/** Longer than a request to a provider can take, with the writes around it. */
+/**
+ * Lease of claimed rows in seconds. It is longer than a request to a provider can take, including the writes around it.
+ */
 const leaseSeconds = 900
 
-/** Embeds the queued rows of one embedding, batch by batch, until none is left. */
+/** Creates the job type that embeds the queued rows of one embedding, batch by batch, until the queue is empty. */
 export function createUpdateJob({
   settings,
   embedders,
@@ -41,7 +43,7 @@ export function createUpdateJob({
 }: EmbeddingDeps): JobType<EmbeddingPayload> {
   return {
     name: updateJob,
-    // Some eight hours: a provider that fails for longer needs a person.
+    // These attempts take about eight hours. A provider that fails for longer needs a person.
     retry: { attempts: 100, delay: 5, delayMax: 300, backoff: 2 },
     timeout: leaseSeconds,
     findProblem: ({ embedding }) => findNameProblem(settings, embedding),
@@ -79,7 +81,7 @@ export function createUpdateJob({
   }
 }
 
-/** What is wrong with a name that an administrator gave. */
+/** Returns the problem with a name that an administrator sent, if any. */
 export function findNameProblem(
   settings: Readonly<Record<string, EmbeddingSettings>>,
   name: unknown,
@@ -88,7 +90,7 @@ export function findNameProblem(
   return 'embedding must be a name of the configuration'
 }
 
-/** Has the queued rows embedded, by a job that waits already or a new one. */
+/** Ensures that a job embeds the queued rows: a job that is queued already, or a new one. */
 export async function enqueueUpdate(
   queue: JobQueue,
   transaction: Queryable,
@@ -121,7 +123,7 @@ async function embedRows(
       input === null && hasVector ? [{ key, input, vector: null }] : [],
     )
     const failed = new Set(refused.map(({ row }) => row))
-    // Before the rows leave the queue: those of a node that dies in between are written once more.
+    // Vectors are written before the rows leave the queue. If the node dies in between, they are written once more.
     const written = await queries.writeVectors(user, target, [...vectors, ...emptied])
     await database.transaction(async (transaction) => {
       await queries.settleRows(
@@ -133,9 +135,9 @@ async function embedRows(
       await queries.recordWritten(transaction, name, written)
     })
   } catch (error) {
-    // Not the rows are to blame: the attempt of the job fails, and another one takes them.
+    // The rows did not cause the error. The attempt of the job fails, and the next attempt claims them.
     await queries.releaseRows(database, name, rows)
-    // What opened the breaker is recorded already, and says why.
+    // The error that opened the breaker is recorded already and holds the reason.
     if (!(error instanceof AppError && error.kind === 'embedding_breaker_open')) {
       const message = error instanceof AppError ? error.message : 'the database refused the vectors'
       await queries.recordError(database, name, message)
@@ -151,11 +153,11 @@ interface RowInput {
 
 interface Embedded {
   readonly vectors: readonly queries.NewVector[]
-  /** Rows whose text the provider does not take. */
+  /** Rows whose text the provider rejects. */
   readonly refused: readonly { readonly row: queries.QueuedRow; readonly reason: string }[]
 }
 
-/** Of a batch that is refused each half is tried, so that one text does not keep the others from their vectors. */
+/** Embeds a batch. If the provider rejects it, each half is tried, so that one text does not hold up the others. */
 async function embed(
   target: EmbeddingTarget,
   rows: readonly RowInput[],
@@ -182,7 +184,7 @@ async function embed(
       await embed(target, rows.slice(middle), signal),
     ]
     const refused = halves.flatMap((half) => half.refused)
-    // Then the request is wrong, not the texts.
+    // The request is wrong, not the texts.
     if (refused.length === rows.length) throw error
     return { vectors: halves.flatMap((half) => half.vectors), refused }
   }

@@ -2,28 +2,28 @@ import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import type { Claims } from '../queue/index.ts'
 
-/** A job whose worker has not renewed its lease for so long goes to another one. */
+/** Lease in seconds. A job whose worker has not renewed its lease for so long goes to another worker. */
 export const leaseSeconds = 30
 
-/** An attempt that is this node's to make, until its lease runs out. */
+/** Attempt that belongs to this node until its lease expires. */
 export interface JobClaim {
   readonly id: string
-  /** Fencing token: which claim of the job this is. */
+  /** Fencing token: the number of this claim of the job. */
   readonly claim: string
   readonly type: string
   readonly payload: object
-  /** 1 for the first. */
+  /** Number of the attempt, starting at 1. */
   readonly attempt: number
   readonly max_attempts: number
 }
 
-/** Jobs whose leases ran out that are taken back by one look. */
+/** Maximum number of expired leases that one poll handles. */
 const lostSize = 100
 
 /**
- * Claims jobs that are due: of each type those that have been due longest, as many as there are free slots for. Takes
- * jobs back whose leases ran out: at once after the first such loss, with growing pauses after more, in case the job
- * itself is what kills its workers.
+ * Claims due jobs: of each type those that have been due longest, as many as it has free slots. Also requeues jobs
+ * whose lease expired. The first such loss is retried at once, further ones after growing pauses, because the job
+ * itself may kill its workers.
  */
 export async function claimJobs(
   database: Queryable,
@@ -58,7 +58,7 @@ export async function claimJobs(
       where j.id = any (array(select id from due))
       returning j.id, j.claim::text, j.type, j.payload, j.attempts as attempt, j.max_attempts
     ),
-    -- Of what is due already, the rest waits for a slot, or another node is claiming it.
+    -- Jobs that are due already and not claimed here wait for a slot, or another node is claiming them.
     next as (
       select extract(epoch from least(
         (
@@ -79,13 +79,13 @@ export async function claimJobs(
   }
 }
 
-/** How an attempt ended. */
+/** Outcome of an attempt. */
 export type JobOutcome =
   | { readonly kind: 'completed' }
   | { readonly kind: 'failed'; readonly message: string }
-  /** Failed, and tried again after so many seconds. */
+  /** Failed attempt that is retried after the given number of seconds. */
   | { readonly kind: 'retry'; readonly message: string; readonly seconds: number }
-  /** Cut off by no fault of the job: the attempt does not count. */
+  /** Attempt that was cut off through no fault of the job. It does not count. */
   | { readonly kind: 'released' }
 
 export interface Settlement {
@@ -93,7 +93,7 @@ export interface Settlement {
   readonly outcome: JobOutcome
 }
 
-/** Records how attempts ended, all by one statement; answers of each whether its claim was the latest. */
+/** Records the outcomes of attempts by one statement. Returns for each whether its claim was the latest. */
 export async function settleJobs(
   database: Queryable,
   settlements: readonly Settlement[],
@@ -104,7 +104,7 @@ export async function settleJobs(
     state: outcome.kind === 'completed' || outcome.kind === 'failed' ? outcome.kind : 'queued',
     seconds: outcome.kind === 'retry' ? outcome.seconds : 0,
     counts: outcome.kind !== 'released',
-    // Postgres has no NUL in texts.
+    // PostgreSQL accepts no NUL in text values.
     message: 'message' in outcome ? outcome.message.replaceAll('\0', '') : null,
   }))
   const column = <Name extends keyof (typeof rows)[number]>(name: Name) => rows.map((row) => row[name])
@@ -124,7 +124,7 @@ export async function settleJobs(
   return rows.map(({ id, claim }) => latest.has(`${id} ${claim}`))
 }
 
-/** Extends the leases of attempts that still run. */
+/** Extends the leases of running attempts. */
 export async function renewLeases(database: Queryable, claims: readonly JobClaim[]): Promise<void> {
   await database.count(sql`
     update basalt.jobs set leased_until = now() + make_interval(secs => ${leaseSeconds}), updated_at = now()
@@ -133,6 +133,6 @@ export async function renewLeases(database: Queryable, claims: readonly JobClaim
       join unnest(${claims.map(({ id }) => id)}::uuid[], ${claims.map(({ claim }) => claim)}::bigint[]) as c (id, claim)
         on j.id = c.id and j.claim = c.claim
       where j.state = 'running'
-      -- What another statement holds is being recorded or taken back.
+      -- A job that another statement has locked is being recorded or requeued.
       for update of j skip locked))`)
 }

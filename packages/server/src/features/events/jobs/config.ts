@@ -1,9 +1,9 @@
 import { flag, integer } from '../../../config/keys.ts'
 import { Type } from '../../../lib/type.ts'
 
-/** `jobs`: work in the background. */
+/** Configuration section `jobs`: background work. */
 export const jobsConfig = Type.Object({
-  enabled: flag(true, 'Whether this node works on jobs. Mail is sent by jobs.'),
-  concurrency: integer(10, 'Jobs of one type that this node works on at once.', 1, 1000),
-  retention_days: integer(7, 'Days that finished jobs are kept.', 1, 3650),
+  enabled: flag(true, 'True if this node works on jobs. Jobs send mail, among other things.'),
+  concurrency: integer(10, 'Maximum number of jobs of one type that this node runs at once.', 1, 1000),
+  retention_days: integer(7, 'Days after which finished jobs are removed.', 1, 3650),
 })

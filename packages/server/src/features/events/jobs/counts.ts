@@ -2,14 +2,14 @@ import { sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import type { JobState } from './job.ts'
 
-/** Differences that one statement merges. */
+/** Maximum number of differences that one statement merges. */
 const mergeSize = 20_000
-/** Differences after which a node merges them, so that a count reads few rows. */
+/** Number of differences after which a node merges them, so that a count reads few rows. */
 const mergeAfter = 1000
 
 export interface JobCounts {
   readonly counts: Readonly<Partial<Record<JobState, number>>>
-  /** Seconds since the job that has been due longest was; negative when none is due yet. */
+  /** Seconds since the longest waiting job became due; negative if none is due yet. */
   readonly oldestAge: number | null
 }
 
@@ -20,7 +20,7 @@ export async function countJobs(database: Queryable): Promise<JobCounts> {
     counted as (
       select state, sum(jobs)::float8 as jobs, count(*) as differences from basalt.job_counts group by state
     ),
-    -- The index begins with the type: of each, the job that is due first.
+    -- The index begins with the type. Its first entry of each type is the job that is due first.
     head as (
       (select type, run_at from basalt.jobs where state = 'queued' order by type, run_at limit 1)
       union all
@@ -37,7 +37,7 @@ export async function countJobs(database: Queryable): Promise<JobCounts> {
   return counted
 }
 
-/** Replaces differences by their sum. Those that another node merges at the same time are left to it. */
+/** Replaces differences by their sum. Skips differences that another node is merging. */
 async function mergeDifferences(database: Queryable): Promise<void> {
   await database.count(sql`
     with merged as (
@@ -50,8 +50,8 @@ async function mergeDifferences(database: Queryable): Promise<void> {
 }
 
 /**
- * Appends what is missing where jobs were changed without the triggers, as replication does. Both sides are read by one
- * snapshot. One node at a time: two corrections of one difference would make another.
+ * Appends the missing differences where jobs changed without the triggers, as replication does. One snapshot reads both
+ * sides. One node corrects at a time, because two corrections of one difference would add another difference.
  */
 export async function correctJobCounts(database: SystemDatabase): Promise<void> {
   await database.transaction(async (transaction) => {
@@ -68,7 +68,7 @@ export async function correctJobCounts(database: SystemDatabase): Promise<void> 
   })
 }
 
-/** Merges the differences of the statements that a node has noted, from time to time. */
+/** Merger that adds up differences after a number of statements. */
 export class JobCountMerger {
   readonly #database: SystemDatabase
   #noted = 0
@@ -78,13 +78,13 @@ export class JobCountMerger {
     this.#database = database
   }
 
-  /** Notes a statement that changed jobs. */
+  /** Counts a statement that changed jobs. */
   note(): void {
     this.#noted += 1
     if (this.#noted < mergeAfter || this.#isMerging) return
     this.#noted = 0
     this.#isMerging = true
-    // The next one merges what this one leaves.
+    // The next merge includes differences that this one leaves.
     void mergeDifferences(this.#database)
       .catch(() => undefined)
       .finally(() => {

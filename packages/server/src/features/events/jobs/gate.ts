@@ -2,7 +2,10 @@ import { addOperations, type Operation } from '../../../http/operation.ts'
 import type { HttpServer } from '../../../http/server.ts'
 import { jobErrors } from './errors.ts'
 
-/** Adds operations that need jobs: after the guard and before anything is read, they answer 503 while jobs are disabled. */
+/**
+ * Adds operations that need jobs. While jobs are disabled they respond with 503, after the guard and before the body is
+ * read.
+ */
 export function addJobOperations<Deps>(
   app: HttpServer,
   isEnabled: boolean,

@@ -15,13 +15,13 @@ export { createJobQueue } from './queue.ts'
 export interface JobsDeps {
   readonly queue: JobQueue
   readonly database: SystemDatabase
-  /** True if this node works on jobs; else their administration is refused. */
+  /** True if this node works on jobs. Otherwise the administration of jobs is refused. */
   readonly isEnabled: boolean
-  /** Days that finished jobs are kept. */
+  /** Days after which finished jobs are removed. */
   readonly retentionDays: number
 }
 
-/** Work that outlives the request that asked for it. */
+/** Creates the feature for work that outlives the request that started it. */
 export function jobs({ queue, database, isEnabled, retentionDays }: JobsDeps): Feature {
   queue.define(
     housekeeping('job_retention', async ({ retention_days = retentionDays }) => {

@@ -9,9 +9,9 @@ import { type RowOf, withoutNulls } from '../../../lib/without-nulls.ts'
 export const jobStates = ['queued', 'running', 'completed', 'failed', 'canceled'] as const
 export type JobState = (typeof jobStates)[number]
 
-/** A free object, kept as it is. */
+/** Schema of a payload: any object, stored unchanged. */
 export const payloadSchema = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'Payload that a job of the type needs.',
+  description: 'Input of the job. Its type defines the fields.',
 })
 
 export const Job = component(
@@ -23,16 +23,19 @@ export const Job = component(
     state: choice(jobStates),
     attempts: Type.Integer(),
     maxAttempts: Type.Integer(),
-    lastError: Type.String({ description: 'Empty when the latest attempt did not fail.' }),
-    runAt: described('Not before this time.', timestamp),
+    lastError: Type.String({ description: 'Error of the latest attempt; empty if it did not fail.' }),
+    runAt: described('Time before which the job does not start.', timestamp),
     leaseUntil: Type.Optional(
-      described('Of a running job: when another worker takes it unless its own renews the lease.', timestamp),
+      described(
+        'Only while running: time at which another worker claims the job, unless its worker renews the lease.',
+        timestamp,
+      ),
     ),
     lastRunAt: Type.Optional(timestamp),
-    scheduleId: Type.Optional(Type.String({ description: 'The schedule it comes from.' })),
+    scheduleId: Type.Optional(Type.String({ description: 'Id of the schedule that added the job.' })),
     createdAt: timestamp,
     updatedAt: timestamp,
-    completedAt: Type.Optional(described('When it completed or failed.', timestamp)),
+    completedAt: Type.Optional(described('Time at which the job completed or failed.', timestamp)),
     canceledAt: Type.Optional(timestamp),
   }),
 )
@@ -54,7 +57,7 @@ export interface NewJob {
   readonly scheduleId: string | undefined
 }
 
-/** Returns the id of the job. */
+/** Inserts a job. Returns its id. */
 export async function insertJob(
   database: Queryable,
   { type, payload, maxAttempts, runAt, delaySeconds, scheduleId }: NewJob,
@@ -75,7 +78,7 @@ export interface JobFilter {
   readonly type?: string
 }
 
-/** Lists the newest first. */
+/** Lists jobs, newest first. */
 export async function listJobs(
   database: Queryable,
   filter: JobFilter,
@@ -94,14 +97,14 @@ export async function listJobs(
 }
 
 export async function findJob(database: Queryable, id: string): Promise<Job | undefined> {
-  return shown(
+  return toJob(
     await database.maybeOne<RowOf<Job>>(sql`select ${columns} from basalt.jobs where id = ${id}::uuid`),
   )
 }
 
-/** Gives a failed job all its attempts again, the first at once; undefined when it is not failed. */
+/** Requeues a failed job at once with all its attempts. Returns undefined if the job is not failed. */
 export async function requeueJob(database: Queryable, id: string): Promise<Job | undefined> {
-  return shown(
+  return toJob(
     await database.maybeOne<RowOf<Job>>(sql`
       update basalt.jobs set
         state = 'queued', attempts = 0, run_at = now(), finished_at = null, last_error = null, updated_at = now()
@@ -110,9 +113,9 @@ export async function requeueJob(database: Queryable, id: string): Promise<Job |
   )
 }
 
-/** Cancels a job; undefined when it is not queued. */
+/** Cancels a job. Returns undefined if the job is not queued. */
 export async function cancelJob(database: Queryable, id: string): Promise<Job | undefined> {
-  return shown(
+  return toJob(
     await database.maybeOne<RowOf<Job>>(sql`
       update basalt.jobs set state = 'canceled', finished_at = now(), updated_at = now()
       where id = ${id}::uuid and state = 'queued'
@@ -120,9 +123,9 @@ export async function cancelJob(database: Queryable, id: string): Promise<Job | 
   )
 }
 
-const shown = (row: RowOf<Job> | undefined) => row && withoutNulls<Job>(row)
+const toJob = (row: RowOf<Job> | undefined) => row && withoutNulls<Job>(row)
 
-/** Removes what finished longer ago. */
+/** Removes jobs that finished longer ago than the given number of days. */
 export async function deleteFinishedJobs(database: Queryable, olderThanDays: number): Promise<number> {
   return await deleteInBatches(
     database,

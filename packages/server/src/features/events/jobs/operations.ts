@@ -17,7 +17,7 @@ export interface JobDeps {
   readonly queue: JobQueue
 }
 
-/** Part of every description below. */
+/** Members that all operations below share. */
 const common = { guard: 'admin', permission: 'owner', tag: 'jobs' } as const
 const collection = '/api/admin/jobs'
 const item = `${collection}/:id`
@@ -26,7 +26,7 @@ const params = Type.Object({ id: refusedWith({ invalid: jobErrors.invalidJobId }
 export const maxAttemptsSchema = Type.Integer({
   minimum: 1,
   maximum: 100,
-  description: 'Attempts after which a job has failed.',
+  description: 'Maximum number of attempts before the job fails.',
 })
 
 const list = operation({
@@ -35,7 +35,7 @@ const list = operation({
   method: 'GET',
   path: collection,
   summary: 'List jobs',
-  description: 'Newest first.',
+  description: 'Returns the newest jobs first.',
   query: Type.Object({
     state: Type.Optional(refusedWith({ invalid: jobErrors.invalidStateFilter }, choice(jobStates))),
     type: Type.Optional(Type.String()),
@@ -68,7 +68,7 @@ const count = operation({
       failed: Type.Integer(),
       canceled: Type.Integer(),
       oldestQueuedAgeSec: Type.Number({
-        description: 'Seconds since the job that has been due longest was; 0 when none is due.',
+        description: 'Seconds since the longest waiting job became due; 0 if none is due.',
       }),
     }),
   ),
@@ -107,7 +107,7 @@ const enqueue = operation({
     runAt: Type.Optional(
       checkedByHandler(
         { format: 'date-time' },
-        Type.String({ description: 'RFC 3339. At once unless given.' }),
+        Type.String({ description: 'Time of the first attempt, in RFC 3339 format. Default: now.' }),
       ),
     ),
   }),
@@ -133,8 +133,8 @@ const retry = operation({
   id: 'jobs.retry',
   method: 'POST',
   path: `${item}/retry`,
-  summary: 'Try a failed job again',
-  description: 'It is queued at once, with all its attempts again.',
+  summary: 'Retry a failed job',
+  description: 'Queues the job at once, with all its attempts available again.',
   params,
   success: ok(Job),
   async handle({ database, queue }: JobDeps, { params: { id }, origin }) {
@@ -154,7 +154,7 @@ const cancel = operation({
   method: 'POST',
   path: `${item}/cancel`,
   summary: 'Cancel a queued job',
-  description: 'A job that is running cannot be canceled.',
+  description: 'A running job cannot be canceled.',
   params,
   success: ok(Job),
   handle: ({ database }: JobDeps, { params: { id }, origin }) =>
@@ -165,7 +165,7 @@ const cancel = operation({
     }),
 })
 
-/** Administration of jobs. */
+/** Operations of job administration. */
 export const jobOperations = [list, count, get, enqueue, retry, cancel]
 
 interface Change {
@@ -174,7 +174,7 @@ interface Change {
   readonly refusal: (id: string) => Error
 }
 
-/** Makes one conditional change with its audit row: 404 for an unknown job, 409 for one in another state. */
+/** Makes one conditional change with its audit row. Throws 404 for an unknown job, 409 for a job in another state. */
 async function change(
   database: SystemDatabase,
   id: string,

@@ -10,8 +10,8 @@ import { createJobWorker } from './worker.ts'
 const topic = 'jobs'
 
 /**
- * The first queued job of each type: one that is added before it changes the version, and one after it is found when a
- * slot gets free.
+ * Version of the queue: the first queued job of each type. A job that becomes the first changes the version. A later
+ * job is found when a slot gets free.
  */
 const version = sql`(
   with recursive head as (
@@ -30,16 +30,16 @@ const version = sql`(
 export interface JobQueueOptions {
   readonly database: SystemDatabase
   readonly notifications: Pick<Notifications, 'watch' | 'announce'>
-  /** Whether this node works on jobs, or only adds them. */
+  /** True if this node works on jobs, false if it only adds them. */
   readonly isWorking: boolean
-  /** Jobs of one kind at once on this node. */
+  /** Maximum number of jobs of one type in flight on this node. */
   readonly concurrency: number
-  /** Seconds that running jobs may take when the server stops. */
+  /** Seconds that running jobs have to finish when the server stops. */
   readonly stopTimeout: number
   readonly log: Logger
 }
 
-/** The jobs in the database, shared by all nodes. */
+/** Creates the queue of jobs in the database, which all nodes share. */
 export function createJobQueue(options: JobQueueOptions): JobQueue {
   const { database, notifications, isWorking, concurrency, stopTimeout, log } = options
   const types = new Map<string, JobType<object>>()
@@ -54,7 +54,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
 
   return {
     define(type) {
-      // A payload was made by the feature that defines the type, or passed its `findProblem`.
+      // The feature that defines the type made the payload, or the payload passed its `findProblem`.
       types.set(type.name, type as JobType<object>)
     },
 

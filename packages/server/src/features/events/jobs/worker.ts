@@ -15,13 +15,13 @@ import {
 } from './claims.ts'
 import type { JobCountMerger } from './counts.ts'
 
-/** By how much a pause is longer at most, so that jobs that failed together are not repeated together. */
+/** Maximum jitter added to a retry delay, as a fraction of it, so that jobs that failed together do not retry together. */
 const jitter = 0.25
 
 export interface JobWorkerOptions {
   readonly database: SystemDatabase
   readonly types: ReadonlyMap<string, JobType<object>>
-  /** Jobs of one kind at once. */
+  /** Maximum number of jobs of one type in flight. */
   readonly concurrency: number
   readonly merger: JobCountMerger
   readonly log: Logger
@@ -33,10 +33,10 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
     merger.note()
     return await settleJobs(database, settlements)
   })
-  /** Of those that outlive their time limit the lease is not renewed. */
+  /** Claims that outlived their time limit. Their leases are not renewed. */
   const expired = new WeakSet<JobClaim>()
 
-  /** Those whose handler has ended: they are being recorded, while others are claimed. */
+  /** Claims whose handler has ended. They are being recorded while others are claimed. */
   const ended = new WeakSet<JobClaim>()
 
   async function perform(claim: JobClaim, stopping: AbortSignal): Promise<JobOutcome | undefined> {
@@ -50,7 +50,7 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
 
   async function run(claim: JobClaim, stopping: AbortSignal): Promise<JobOutcome | undefined> {
     const { id, attempt } = claim
-    // Claimed by its type.
+    // The claim was made by this type, so the type exists.
     const type = types.get(claim.type) as JobType<object>
     const timeout = AbortSignal.timeout(type.timeout * 1000)
     timeout.addEventListener('abort', () => expired.add(claim))
@@ -74,9 +74,9 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
   }
 
   const worker: QueueWorker<JobClaim, JobOutcome> = new QueueWorker({
-    what: 'jobs',
+    name: 'jobs',
     leaseSeconds,
-    restMs: 0,
+    wakeDelayMs: 0,
     log,
     async claim(inFlight) {
       const ofType = Map.groupBy(inFlight, ({ type }) => type)
@@ -101,7 +101,7 @@ export function createJobWorker(options: JobWorkerOptions): QueueWorker<JobClaim
   return worker
 }
 
-/** What comes while a batch is in flight makes up the next one. */
+/** Runs items in batches. Items that arrive while a batch is in flight form the next batch. */
 function inBatches<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
 ): (item: Item) => Promise<Result> {
@@ -110,14 +110,14 @@ function inBatches<Item, Result>(
 
   async function runAll(): Promise<void> {
     isRunning = true
-    // What ends in the same turn of the event loop goes together.
+    // Attempts that end in the same turn of the event loop form one batch.
     await new Promise((resolve) => setImmediate(resolve))
     while (waiting.length > 0) {
       const batch = waiting
       waiting = []
       await run(batch.map(({ item }) => item)).then(
         (results) => {
-          for (const [index, { settled }] of batch.entries()) settled.resolve(results[index] as Result) // One for each.
+          for (const [index, { settled }] of batch.entries()) settled.resolve(results[index] as Result) // The batch has one result for each item.
         },
         (error) => {
           for (const { settled } of batch) settled.reject(error)

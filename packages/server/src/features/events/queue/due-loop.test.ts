@@ -4,23 +4,23 @@ import { waitFor } from '../../../../test/wait-for.ts'
 import { inBackground, isInBackground } from '../../../database/pool/background.ts'
 import { DueLoop } from './due-loop.ts'
 
-test('a look that a job has woken has all connections, and not the quota of jobs', async () => {
-  const looks: boolean[] = []
+test('due loop › polls outside the connection quota of the job that woke it', async () => {
+  const polls: boolean[] = []
   const loop = new DueLoop({
-    what: 'jobs',
-    look: async () => {
-      looks.push(isInBackground())
+    name: 'jobs',
+    poll: async () => {
+      polls.push(isInBackground())
       return undefined
     },
-    restMs: 1,
+    wakeDelayMs: 1,
     log: pino({ level: 'silent' }),
   })
   loop.start()
-  await waitFor('the first look', () => looks.length === 1)
+  await waitFor('the first poll', () => polls.length === 1)
   await inBackground(async () => {
     loop.wake()
-    await waitFor('the look', () => looks.length === 2)
+    await waitFor('the second poll', () => polls.length === 2)
   })
   await loop.stop()
-  expect(looks).toEqual([false, false])
+  expect(polls).toEqual([false, false])
 })

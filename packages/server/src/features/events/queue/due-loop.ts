@@ -2,33 +2,36 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
 import { messageOf } from '../../../lib/errors.ts'
 
-/** Longest time between two looks: for what no notification and no timer announces, such as a row changed by hand. */
+/**
+ * Maximum milliseconds between two polls, for rows that no notification and no timer announces, such as a row changed
+ * by hand.
+ */
 const longestMs = 10_000
-/** Shortest time between two looks without a wake-up: what is due may be locked by another transaction. */
+/** Minimum milliseconds between two polls without a wake-up. A due row may be locked by another transaction. */
 const shortestMs = 20
-/** After a look that failed. */
+/** Milliseconds before the next poll after one that failed. */
 const retryMs = 500
 
 export interface DueLoopOptions {
-  /** What is looked for: `jobs`. */
-  readonly what: string
-  /** Does what is due; answers in how many milliseconds something else will be, as far as is known. */
-  readonly look: () => Promise<number | undefined>
-  /** Milliseconds from a wake-up to the look: those that come close together are followed by one. */
-  readonly restMs: number
+  /** Name of the rows for the log, such as `jobs`. */
+  readonly name: string
+  /** Works on due rows. Returns the milliseconds until more will be due, if known. */
+  readonly poll: () => Promise<number | undefined>
+  /** Milliseconds from a wake-up to the poll. Wake-ups within this time share one poll. */
+  readonly wakeDelayMs: number
   readonly log: Logger
 }
 
-/** Looks for what is due: when woken, and when the next thing will be due. One look at a time. */
+/** Loop that polls for due rows: when woken, and when the next row is due. It runs one poll at a time. */
 export class DueLoop {
   readonly #options: DueLoopOptions
-  /** A look belongs neither to the request nor to the job that has woken the loop. */
+  /** Context of the loop itself. A poll belongs neither to the request nor to the job that woke the loop. */
   readonly #outside = AsyncLocalStorage.snapshot()
   #timer: NodeJS.Timeout | undefined
   #timerAt = 0
-  #looking: Promise<void> | undefined
+  #polling: Promise<void> | undefined
   #isWoken = false
-  /** Until the start, too. */
+  /** True before the start too. */
   #isStopped = true
   #isFailing = false
 
@@ -46,18 +49,18 @@ export class DueLoop {
   }
 
   wake(): void {
-    if (this.#looking !== undefined) this.#isWoken = true
-    else this.#schedule(this.#options.restMs)
+    if (this.#polling !== undefined) this.#isWoken = true
+    else this.#schedule(this.#options.wakeDelayMs)
   }
 
-  /** Waits for the look in flight. */
+  /** Stops the loop after the poll in flight. */
   async stop(): Promise<void> {
     this.#isStopped = true
     clearTimeout(this.#timer)
-    await this.#looking
+    await this.#polling
   }
 
-  /** A wake-up never postpones a look. */
+  /** Schedules a poll. A wake-up never postpones a poll that is scheduled earlier. */
   #schedule(delayMs: number): void {
     const at = performance.now() + delayMs
     if (this.#isStopped || (this.#timer !== undefined && this.#timerAt <= at)) return
@@ -65,26 +68,26 @@ export class DueLoop {
     this.#timerAt = at
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      this.#looking = this.#outside(() => this.#look())
+      this.#polling = this.#outside(() => this.#poll())
     }, delayMs)
   }
 
-  async #look(): Promise<void> {
-    const { what, look, restMs, log } = this.#options
+  async #poll(): Promise<void> {
+    const { name, poll, wakeDelayMs, log } = this.#options
     this.#isWoken = false
     let nextMs: number
     try {
-      nextMs = Math.max(shortestMs, Math.min((await look()) ?? longestMs, longestMs))
+      nextMs = Math.max(shortestMs, Math.min((await poll()) ?? longestMs, longestMs))
       this.#isFailing = false
     } catch (error) {
-      // Once per outage.
+      // The failure is logged once per outage.
       if (!this.#isFailing) {
-        log.warn({ reason: messageOf(error) }, `failed to look for ${what}; retrying every ${retryMs} ms`)
+        log.warn({ reason: messageOf(error) }, `failed to poll ${name}; retrying every ${retryMs} ms`)
       }
       this.#isFailing = true
       nextMs = retryMs
     }
-    this.#looking = undefined
-    this.#schedule(this.#isWoken && !this.#isFailing ? restMs : nextMs)
+    this.#polling = undefined
+    this.#schedule(this.#isWoken && !this.#isFailing ? wakeDelayMs : nextMs)
   }
 }

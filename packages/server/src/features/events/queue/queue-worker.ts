@@ -4,43 +4,43 @@ import { inBackground } from '../../../database/pool/background.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import { DueLoop } from './due-loop.ts'
 
-/** Between two tries to record an attempt while the database is unavailable. */
+/** Milliseconds between two tries to record an attempt while the database is unavailable. */
 const retryMs = 500
-/** Time that attempts have to end once their signal is aborted. */
+/** Milliseconds that attempts have to end once their signal is aborted. */
 const abortGraceMs = 2000
 
-/** What a look at the queue found. */
+/** Result of one poll of the queue. */
 export interface Claims<Claim> {
   readonly claims: readonly Claim[]
-  /** Milliseconds until more will be due, as far as is known. */
+  /** Milliseconds until more rows will be due, if known. */
   readonly nextMs: number | undefined
 }
 
-/** A queue in a table: rows with a time, a lease and a fencing token. */
+/** Operations on a queue in a table, whose rows have a time, a lease and a fencing token. */
 export interface QueueWorkerOptions<Claim, Outcome> {
-  /** What the rows are, for the log: `jobs`. */
-  readonly what: string
+  /** Name of the rows for the log, such as `jobs`. */
+  readonly name: string
   readonly leaseSeconds: number
-  /** Milliseconds from a wake-up to the look at the queue. */
-  readonly restMs: number
-  /** Claims rows that are due, as many as there is capacity for beside those that are in flight. */
+  /** Milliseconds from a wake-up to the poll of the queue. */
+  readonly wakeDelayMs: number
+  /** Claims due rows, as many as there is capacity for beside those in flight. */
   readonly claim: (inFlight: ReadonlySet<Claim>) => Promise<Claims<Claim>>
-  /** Makes an attempt. Undefined when it was cut off by the signal: the claim is given back. Never rejects. */
+  /** Makes an attempt. Returns undefined if the signal cut it off; the claim is then released. Never rejects. */
   readonly perform: (claim: Claim, signal: AbortSignal) => Promise<Outcome | undefined>
-  /** Records an attempt; false when its claim is no longer the latest. */
+  /** Records an attempt. Returns false if its claim is no longer the latest. */
   readonly settle: (claim: Claim, outcome: Outcome) => Promise<boolean>
-  /** Makes the row due as if it had not been claimed. */
+  /** Makes the row due again as if it had not been claimed. */
   readonly release: (claim: Claim) => Promise<unknown>
-  /** Extends the leases, for attempts that take longer than one. */
+  /** Extends the leases, for attempts that take longer than one lease. */
   readonly renew?: (claims: readonly Claim[]) => Promise<unknown>
-  /** For the log. */
+  /** Returns the log fields of a claim. */
   readonly describe: (claim: Claim) => object
   readonly log: Logger
 }
 
 /**
- * Makes attempts at what is due in a queue, each recorded by itself as soon as it ends. When a lease runs out, another
- * worker claims the row, and a completion by this one is rejected, because it names its claim.
+ * Worker that makes attempts at due rows and records each attempt as soon as it ends. When a lease expires, another
+ * worker claims the row. A completion of this worker names its claim and is then rejected.
  */
 export class QueueWorker<Claim, Outcome> {
   readonly #options: QueueWorkerOptions<Claim, Outcome>
@@ -51,15 +51,15 @@ export class QueueWorker<Claim, Outcome> {
 
   constructor(options: QueueWorkerOptions<Claim, Outcome>) {
     this.#options = options
-    const { what, restMs, log } = options
-    this.#loop = new DueLoop({ what, restMs, log, look: () => this.#look() })
+    const { name, wakeDelayMs, log } = options
+    this.#loop = new DueLoop({ name, wakeDelayMs, log, poll: () => this.#poll() })
   }
 
   start(): void {
     const { renew, leaseSeconds } = this.#options
     this.#loop.start()
     if (renew === undefined) return
-    // A renewal that fails is made up for by the next one.
+    // The next renewal makes up for one that fails.
     this.#renewal = setInterval(
       () => {
         if (this.#inFlight.size > 0) void renew([...this.#inFlight.keys()]).catch(() => undefined)
@@ -68,12 +68,15 @@ export class QueueWorker<Claim, Outcome> {
     )
   }
 
-  /** Looks at the queue at once. */
+  /** Polls the queue at once. */
   wake(): void {
     this.#loop.wake()
   }
 
-  /** Claims no more, waits for attempts in flight, aborts those that take longer, and gives back what does not end. */
+  /**
+   * Stops claiming and waits for attempts in flight. Then aborts those that take longer, and releases those that do not
+   * end.
+   */
   async stop(timeoutMs: number): Promise<void> {
     await this.#loop.stop()
     if (!(await this.#drain(timeoutMs))) {
@@ -83,7 +86,7 @@ export class QueueWorker<Claim, Outcome> {
     clearInterval(this.#renewal)
   }
 
-  async #look(): Promise<number | undefined> {
+  async #poll(): Promise<number | undefined> {
     const { claims, nextMs } = await this.#options.claim(new Set(this.#inFlight.keys()))
     for (const claim of claims) {
       const done = this.#attempt(claim).finally(() => {
@@ -95,14 +98,14 @@ export class QueueWorker<Claim, Outcome> {
     return nextMs
   }
 
-  /** Whether everything in flight ended in time. */
+  /** Waits for everything in flight. Returns false if the time runs out first. */
   async #drain(timeoutMs: number): Promise<boolean> {
-    const late = new AbortController()
+    const timer = new AbortController()
     const isDrained = await Promise.race([
       Promise.all(this.#inFlight.values()).then(() => true),
-      delay(timeoutMs, false, { signal: late.signal }).catch(() => false),
+      delay(timeoutMs, false, { signal: timer.signal }).catch(() => false),
     ])
-    late.abort()
+    timer.abort()
     return isDrained
   }
 
@@ -113,9 +116,9 @@ export class QueueWorker<Claim, Outcome> {
     else await this.#settle(claim, outcome)
   }
 
-  /** Retries while the lease lasts; after that the row is another worker's. */
+  /** Records an attempt, with retries while the lease lasts. After that the row belongs to another worker. */
   async #settle(claim: Claim, outcome: Outcome): Promise<void> {
-    const { what, settle, leaseSeconds, describe, log } = this.#options
+    const { name, settle, leaseSeconds, describe, log } = this.#options
     const expiresAt = performance.now() + leaseSeconds * 1000
     for (;;) {
       try {
@@ -123,14 +126,14 @@ export class QueueWorker<Claim, Outcome> {
         if (!isLatest)
           log.warn(
             describe(claim),
-            `rejected a stale completion of ${what}: the lease ran out, or the row was removed`,
+            `rejected a stale completion of ${name}: the lease ran out, or the row was removed`,
           )
         return
       } catch (error) {
         const detail = { ...describe(claim), reason: messageOf(error) }
         const isLast = this.#loop.isStopped || performance.now() > expiresAt
         const next = isLast ? 'the lease will run out' : `retrying in ${retryMs} ms`
-        log.warn(detail, `failed to record an attempt of ${what}; ${next}`)
+        log.warn(detail, `failed to record an attempt of ${name}; ${next}`)
         if (isLast) return
         await delay(retryMs)
       }
@@ -138,12 +141,12 @@ export class QueueWorker<Claim, Outcome> {
   }
 
   readonly #release = async (claim: Claim): Promise<void> => {
-    const { what, release, describe, log } = this.#options
-    log.info(describe(claim), `the server stops: an attempt of ${what} goes back to the queue`)
+    const { name, release, describe, log } = this.#options
+    log.info(describe(claim), `the server stops; releasing an attempt of ${name} to the queue`)
     await release(claim).catch((error) =>
       log.warn(
         { ...describe(claim), reason: messageOf(error) },
-        `failed to give back an attempt of ${what}; the lease will run out`,
+        `failed to release an attempt of ${name}; the lease will run out`,
       ),
     )
   }

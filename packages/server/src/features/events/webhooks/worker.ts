@@ -15,7 +15,7 @@ import { secondsToWait } from './retry-policy.ts'
 import type { Send } from './send.ts'
 
 /** Attempts that end within this time are followed by one look at the queue. */
-const restMs = 5
+const wakeDelayMs = 5
 /** Attempts in flight on one node. */
 const totalConcurrency = 500
 
@@ -54,9 +54,9 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): QueueWorke
   }
 
   return new QueueWorker({
-    what: 'webhook deliveries',
+    name: 'webhook deliveries',
     leaseSeconds,
-    restMs,
+    wakeDelayMs,
     log,
     async claim(inFlight) {
       const total = totalConcurrency - inFlight.size

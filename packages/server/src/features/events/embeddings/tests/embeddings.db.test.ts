@@ -13,7 +13,7 @@ import { sql } from '../../../../database/sql.ts'
 
 let provider: EmbeddingProvider
 let app: TestApp
-/** Another node on the same database. */
+/** Second node on the same database. */
 let other: TestApp
 let admin: string
 const token = userToken({ sub: alice })
@@ -33,12 +33,12 @@ const configured = {
   elsewhere: { table: 'misfit', columns: ['title'], vector_column: 'vector', template: '{nope}' },
 }
 
-function configOf(kept: object): Record<string, string> {
+function configOf(settings: object): Record<string, string> {
   return {
     'ai.providers': JSON.stringify({ openai: { base_url: provider.url, default_model: 'letters' } }),
     'ai.max_retries': '0',
     'ai.breaker.failure_threshold': '1000',
-    embeddings: JSON.stringify(kept),
+    embeddings: JSON.stringify(settings),
   }
 }
 
@@ -46,7 +46,7 @@ beforeAll(async () => {
   provider = await startEmbeddingProvider()
   app = await createTestApp({
     config: configOf(configured),
-    // A table without pgvector can keep vectors as JSON.
+    // Without pgvector, a table can hold vectors as JSON.
     setup: `
       create table note (id int primary key, title text, body text, stars int, embedding jsonb);
       alter table note enable row level security;
@@ -73,7 +73,7 @@ function write(method: string, path: string, body?: unknown, node = app) {
   return node.request(method, `/api/collections/${path}`, { token, ...(body === undefined ? {} : { body }) })
 }
 
-function ask(method: string, path = '', body?: unknown) {
+function request(method: string, path = '', body?: unknown) {
   const options = { token: admin, ...(body === undefined ? {} : { body }) }
   return app.request(method, `/api/admin/embeddings${path}`, options)
 }
@@ -92,7 +92,7 @@ async function waitForVector(id: number, vector: unknown) {
 /** Waits until the log is read, no row is queued and no job is left. */
 async function settle() {
   await waitFor('all rows to be embedded', async () => {
-    // Pauses after failures are over.
+    // Ends the pauses after failures.
     await app.sql("update basalt.jobs set run_at = now() where state = 'queued' and type like 'embedding%'")
     const [row] = await app.sql<{ is_settled: boolean }>(`
       select not exists (select from basalt.embedding_queue where error is null)
@@ -108,11 +108,11 @@ async function settle() {
 }
 
 async function find(name: string) {
-  return (await ask('GET', `/${name}`)).json
+  return (await request('GET', `/${name}`)).json
 }
 
-describe('embeddings', () => {
-  test('follow the text of a record', async () => {
+describe('automatic embeddings', () => {
+  test('updates the vector when the text of a record changes', async () => {
     const created = await write('POST', 'note', { id: 1, title: 'aa', body: 'b' })
     expect(created.status, created.text).toBe(201)
     await waitForVector(1, [2, 1, 0])
@@ -128,7 +128,7 @@ describe('embeddings', () => {
     expect(provider.texts).toEqual(['aa\nb', 'aa\nccc', 'ccc'])
   })
 
-  test('do not follow other columns, nor the vector itself', async () => {
+  test('ignores changes of other columns and of the vector itself', async () => {
     await write('POST', 'note', { id: 1, title: 'a' })
     await waitForVector(1, [1, 0, 0])
     await write('PATCH', 'note/1', { title: 'a', embedding: null })
@@ -138,7 +138,7 @@ describe('embeddings', () => {
     expect(provider.texts).toEqual(['a'])
   })
 
-  test('are made of a template, for a record with two keys, by the named model', async () => {
+  test('fills the template, for a record with two keys, and uses the named model', async () => {
     await write('POST', 'doc', { part: 'x,"y"', number: 2, text: 'ab' })
     await waitFor('the vector', async () => {
       const [row] = await app.sql('select vector from doc')
@@ -151,7 +151,7 @@ describe('embeddings', () => {
     expect(provider.texts).toEqual(['doc ab!'])
   })
 
-  test('of many records are asked for together, on whichever node they were written', async () => {
+  test('embeds many records in few requests, on whichever node they were written', async () => {
     await Promise.all(
       Array.from({ length: 10 }, (_, batch) => {
         const operations = Array.from({ length: 20 }, (_each, index) => {
@@ -170,7 +170,7 @@ describe('embeddings', () => {
     expect(provider.requests.length).toBeLessThan(100)
   })
 
-  test('of what plain SQL writes follow, without a loop', async () => {
+  test('follows writes of plain SQL, without a loop', async () => {
     await app.sql("insert into note (id, title) values (1, 'a')")
     await waitForVector(1, [1, 0, 0])
     await app.sql("update note set title = 'b'")
@@ -179,17 +179,17 @@ describe('embeddings', () => {
     expect(provider.texts).toEqual(['a', 'b'])
   })
 
-  test('belong to the newest text, and rows deleted meanwhile need none', async () => {
-    const asked = Promise.withResolvers<void>()
+  test('embeds the newest text, and skips rows that were deleted meanwhile', async () => {
+    const requested = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
     provider.answer = (response, request) => {
-      asked.resolve()
+      requested.resolve()
       void go.promise.then(() => embeddings(countLetters)(response, request))
     }
     await write('POST', 'note/batch', {
       operations: [1, 2, 3].map((id) => ({ method: 'create', body: { id, title: 'a' } })),
     })
-    await asked.promise
+    await requested.promise
     await write('DELETE', 'note/1')
     await write('PATCH', 'note/2', { title: 'bb' })
     go.resolve()
@@ -199,7 +199,7 @@ describe('embeddings', () => {
     expect((await find('note')).failed).toBe(0)
   })
 
-  test('of later changes do not wait for a request that takes long', async () => {
+  test('embeds later changes while a slow request is in flight', async () => {
     const go = Promise.withResolvers<void>()
     provider.answer = (response, request) => {
       const answer = () => embeddings(countLetters)(response, request)
@@ -225,7 +225,7 @@ describe('embeddings', () => {
     await waitForVector(1, [1, 0, 0])
   })
 
-  test('of a text that the provider refuses fail alone, until it changes', async () => {
+  test('fails a text that the provider rejects alone, until it changes', async () => {
     provider.answer = (response, request) => {
       const isBad = request.body.input.some((text) => text.includes('bad'))
       const answer = isBad ? status(400, {}, '{"error": "sk-secret"}') : embeddings(countLetters)
@@ -249,7 +249,7 @@ describe('embeddings', () => {
     expect(await find('note')).toMatchObject({ pending: 0, failed: 0, failures: [] })
   })
 
-  test('wait while the provider is unavailable, or refuses every text', async () => {
+  test('retries while the provider is unavailable or rejects every text', async () => {
     for (const code of [503, 401, 400]) {
       provider.answer = status(code)
       const seen = provider.requests.length
@@ -273,7 +273,7 @@ describe('embeddings', () => {
     }
   })
 
-  test('are made by another node when the one that claimed them has died', async () => {
+  test('embeds rows that a dead node has claimed once its claim has expired', async () => {
     await app.sql(`
       set session_replication_role = replica; insert into note (id, title) values (1, 'a'); reset session_replication_role;
       insert into basalt.embedding_queue (embedding, record_hash, record_key, leased_until)
@@ -281,7 +281,7 @@ describe('embeddings', () => {
     const [job] = await app.sql<{ id: string }>(`
       insert into basalt.jobs (type, payload, max_attempts) values ('embedding_update', '{"embedding": "note"}', 3)
       returning id`)
-    // It finds nothing that is free, and leaves a job for the time when the claim runs out.
+    // The job finds no free row and adds a job for the time when the claim expires.
     await waitFor('the job to end', async () => {
       const [row] = await app.sql('select state from basalt.jobs where id = $1', [job?.id])
       return row?.state === 'completed'
@@ -296,12 +296,12 @@ describe('embeddings', () => {
   })
 })
 
-describe('administration of embeddings', () => {
-  test('shows what is configured, and what keeps it from working', async () => {
+describe('/api/admin/embeddings', () => {
+  test('lists the configured embeddings with their problems', async () => {
     await write('POST', 'note', { id: 1, title: 'a' })
     await waitForVector(1, [1, 0, 0])
     await settle()
-    const { status: code, json } = await ask('GET')
+    const { status: code, json } = await request('GET')
     expect(code).toBe(200)
     expect(json.count).toBe(5)
     const byName = Object.fromEntries(json.items.map((item: { name: string }) => [item.name, item]))
@@ -327,15 +327,15 @@ describe('administration of embeddings', () => {
     expect(byName.elsewhere.problem).toBe('template: "{nope}" is not one of the columns')
   })
 
-  test('queues existing rows, without those that have a vector', async () => {
-    // Written before anything listened.
+  test('POST :name/backfill queues existing rows without a vector', async () => {
+    // These rows are written before anything listens.
     await app.sql(`
       set session_replication_role = replica;
       insert into note (id, title, embedding)
       select n, case when n % 10 <> 0 then 'a' || n end, case when n % 2 = 0 then '[9,9,9]'::jsonb end
       from generate_series(1, 300) n;
       reset session_replication_role`)
-    const started = await ask('POST', '/note/backfill')
+    const started = await request('POST', '/note/backfill')
     expect(started.status, started.text).toBe(202)
     expect(started.json).toMatchObject({ name: 'note', backfill: { jobId: expect.any(String) } })
     await waitFor('the rows to be queued', async () => (await find('note')).backfill.state === 'completed')
@@ -351,66 +351,69 @@ describe('administration of embeddings', () => {
       },
     })
     expect(provider.texts).toHaveLength(150)
-    // A text makes a vector, none takes it away, and what is there stays.
+    // A row with a text gets a vector, a row without a text loses its vector, and an existing vector stays.
     expect([await vectorOf(1), await vectorOf(2), await vectorOf(10)]).toEqual([[1, 0, 0], [9, 9, 9], null])
     expect(
       await app.sql("select target, detail from basalt.audit where action = 'embeddings.backfill'"),
     ).toEqual([{ target: 'note', detail: { all: false, job: started.json.backfill.jobId } }])
 
-    await ask('POST', '/note/backfill', { all: true })
+    await request('POST', '/note/backfill', { all: true })
     await waitForVector(2, [1, 0, 0])
     await settle()
     expect((await find('note')).backfill.rows).toBe(300)
   })
 
-  test('queues all rows when they were embedded by another recipe', async () => {
-    await ask('POST', '/doc/backfill')
+  test('POST :name/backfill queues all rows when another recipe embedded them', async () => {
+    await request('POST', '/doc/backfill')
     await settle()
     await app.sql(`insert into doc values ('a', 1, 'b', '[9,9,9]')`)
     await app.sql(`update basalt.embeddings set filled_recipe = 'another' where name = 'doc'`)
     expect((await find('doc')).isOutdated).toBe(true)
-    await ask('POST', '/doc/backfill')
+    await request('POST', '/doc/backfill')
     await waitFor('the rows to be queued', async () => (await find('doc')).isOutdated === false)
     await settle()
     expect(await app.sql('select vector from doc')).toEqual([{ vector: [0, 1, 1] }])
   })
 
-  test('queues them once at a time', async () => {
+  test('POST :name/backfill runs once when ten are requested at once', async () => {
     await app.app.database.system.transaction(async (transaction) => {
-      // The job that reads the table waits.
+      // The job that reads the table waits for this lock.
       await transaction.count(sql`lock table note in access exclusive mode`)
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 10 }, (_, index) =>
           (index % 2 === 0 ? app : other).request('POST', '/api/admin/embeddings/note/backfill', {
             token: admin,
           }),
         ),
       )
-      expect(answers.map((response) => response.status).toSorted()).toEqual([202, ...Array(9).fill(409)])
-      expect(envelope(await ask('POST', '/note/backfill'))).toEqual({
+      expect(responses.map((response) => response.status).toSorted()).toEqual([202, ...Array(9).fill(409)])
+      expect(envelope(await request('POST', '/note/backfill'))).toEqual({
         code: 409,
         error: 'backfill_in_progress',
         message: 'a backfill is already in progress',
       })
     })
     await waitFor('the backfill to end', async () => (await find('note')).backfill.state === 'completed')
-    expect((await ask('POST', '/note/backfill')).status).toBe(202)
+    expect((await request('POST', '/note/backfill')).status).toBe(202)
   })
 
   test.each([
     ['GET', '/nope'],
     ['POST', '/nope/backfill'],
     ['POST', '/constructor/backfill'],
-  ])('does not know others: %s %s', async (method, path) => {
-    const response = await ask(method, path)
+  ])('%s %s returns 404 for an unknown embedding', async (method, path) => {
+    const response = await request(method, path)
     expect(envelope(response)).toMatchObject({ code: 404, error: 'embedding_not_found' })
   })
 
-  test.each([{ all: 'yes' }, [], 'x', { all: 1 }])('refuses the body %j', async (body) => {
-    expect((await ask('POST', '/note/backfill', body)).status).toBe(400)
-  })
+  test.each([{ all: 'yes' }, [], 'x', { all: 1 }])(
+    'POST :name/backfill rejects the body %j',
+    async (body) => {
+      expect((await request('POST', '/note/backfill', body)).status).toBe(400)
+    },
+  )
 
-  test('takes jobs of known names only', async () => {
+  test('POST /api/admin/jobs rejects unknown names of embeddings', async () => {
     for (const type of ['embedding_update', 'embedding_backfill']) {
       const body = { type, payload: { embedding: 'nope' } }
       const response = await app.request('POST', '/api/admin/jobs', { token: admin, body })
@@ -421,7 +424,7 @@ describe('administration of embeddings', () => {
     }
   })
 
-  test('is for administrators', async () => {
+  test('returns 401 for users', async () => {
     for (const [method, path] of [
       ['GET', ''],
       ['GET', '/note'],
@@ -431,7 +434,7 @@ describe('administration of embeddings', () => {
     }
   })
 
-  test('is 503 without jobs, and forgets what is no longer configured', async () => {
+  test('returns 503 without jobs, and start removes embeddings that are no longer configured', async () => {
     await using idle = await createTestApp({ config: { 'jobs.enabled': 'false', ...configOf({ note }) } })
     const response = await idle.request('GET', '/api/admin/embeddings', { token: await idle.adminToken() })
     expect([response.status, response.json.message]).toEqual([503, 'job queue is not enabled'])

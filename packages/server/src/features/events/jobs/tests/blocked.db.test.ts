@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openTransaction, waitForJobs } from '../../../../../test/account-nodes.ts'
 import { createTestApp } from '../../../../../test/test-app.ts'
 
-test('jobs that wait for a lock leave connections to sign-in and health', async () => {
+test('jobs › leave connections to sign-in and health while they wait for a lock', async () => {
   await using app = await createTestApp({ config: { 'database.max_conns': '20' } })
   const token = await app.adminToken()
   await using holder = await openTransaction(app.database)
@@ -11,7 +11,7 @@ test('jobs that wait for a lock leave connections to sign-in and health', async 
     const body = { type: 'idempotency_key_cleanup' }
     expect((await app.request('POST', '/api/admin/jobs', { token, body })).status).toBe(201)
   }
-  // Of the fifth of the connections that is kept for the system, all but one.
+  // Waits until the jobs hold all but one of the connections reserved for the system, a fifth of the pool.
   await holder.waitForBlocked(3)
   const signUp = { email: 'new@example.com', password: 'a long password 123' }
   expect((await app.request('POST', '/api/auth/register', { body: signUp })).status).toBe(201)

@@ -22,7 +22,7 @@ async function add(count: number, more = `'queued', now() - n * interval '1 s'`)
   )
 }
 
-test('a claim takes the jobs of each type that have been due longest, as many as there are slots', async () => {
+test('jobs › claim › returns the longest due jobs of each type, as many as there are slots', async () => {
   await add(5)
   await app.sql(`insert into basalt.jobs (type, max_attempts) values ('test.other', 1), ('test.unknown', 1)`)
   const slots = new Map([
@@ -32,13 +32,13 @@ test('a claim takes the jobs of each type that have been due longest, as many as
   ])
   const { claims } = await claimJobs(database, slots)
   expect(claims.map(({ type }) => type).sort()).toEqual(['test.claimed', 'test.claimed', 'test.other'])
-  const taken = await app.sql(
+  const ages = await app.sql(
     `select extract(epoch from created_at - run_at)::int as age from basalt.jobs where state = 'running' and type = 'test.claimed' order by 1`,
   )
-  expect(taken).toEqual([{ age: 4 }, { age: 5 }])
+  expect(ages).toEqual([{ age: 4 }, { age: 5 }])
 })
 
-test('a claim says when the next job is due, and when the next lease runs out', async () => {
+test('jobs › claim › returns when the next job is due and when the next lease expires', async () => {
   await add(1, `'queued', now() + interval '1 h'`)
   const { claims, nextMs } = await claimJobs(database, free(1))
   expect(claims).toEqual([])
@@ -50,10 +50,10 @@ test('a claim says when the next job is due, and when the next lease runs out', 
   expect(lease).toBeLessThanOrEqual(30_000)
 })
 
-test('each job is claimed once when ten claims are made at once', async () => {
+test('jobs › claim › claims each job once when ten claims run at once', async () => {
   await add(60)
-  const looks = await Promise.all(Array.from({ length: 10 }, () => claimJobs(database, free(10))))
-  const ids = looks.flatMap(({ claims }) => claims.map(({ id }) => id))
+  const results = await Promise.all(Array.from({ length: 10 }, () => claimJobs(database, free(10))))
+  const ids = results.flatMap(({ claims }) => claims.map(({ id }) => id))
   expect(new Set(ids).size).toBe(ids.length)
   const [{ running } = {}] = await app.sql<{ running: number }>(
     `select count(*)::int as running from basalt.jobs where state = 'running' and claim = 1`,
@@ -62,20 +62,23 @@ test('each job is claimed once when ten claims are made at once', async () => {
 })
 
 test.each([
-  ['were never taken', `delete from pg_statistic where starelid = 'basalt.jobs'::regclass`],
-  ['are right', 'analyze basalt.jobs'],
-])('a claim beside 20,000 jobs reads no more than it takes where statistics %s', async (_, prepare) => {
-  await app.sql('alter table basalt.jobs set (autovacuum_enabled = false)')
-  await add(10_000)
-  await add(10_000, `'queued', now() + interval '1 h'`)
-  await app.sql(prepare)
-  const { database: explained, reads } = explaining(database)
-  expect((await claimJobs(explained, free(10))).claims).toHaveLength(10)
-  expect(reads.wholeTables).toEqual([])
-  expect(reads.rows).toBeLessThan(100)
-})
+  ['are missing', `delete from pg_statistic where starelid = 'basalt.jobs'::regclass`],
+  ['are current', 'analyze basalt.jobs'],
+])(
+  'jobs › claim › reads no more than it returns beside 20,000 jobs when statistics %s',
+  async (_, prepare) => {
+    await app.sql('alter table basalt.jobs set (autovacuum_enabled = false)')
+    await add(10_000)
+    await add(10_000, `'queued', now() + interval '1 h'`)
+    await app.sql(prepare)
+    const { database: explained, reads } = explaining(database)
+    expect((await claimJobs(explained, free(10))).claims).toHaveLength(10)
+    expect(reads.wholeTables).toEqual([])
+    expect(reads.rows).toBeLessThan(100)
+  },
+)
 
-test('a stale completion changes nothing, and those recorded with it count', async () => {
+test('jobs › settle › rejects a stale completion and records the others of its batch', async () => {
   await add(2)
   const [stale, good] = (await claimJobs(database, free(2))).claims
   if (stale === undefined || good === undefined) throw new Error('two were due')
@@ -94,7 +97,7 @@ test('a stale completion changes nothing, and those recorded with it count', asy
   ])
 })
 
-test('renewing extends the leases of the latest claims', async () => {
+test('jobs › renew › extends the leases of the latest claims', async () => {
   await add(1)
   const { claims } = await claimJobs(database, free(1))
   await app.sql(`update basalt.jobs set leased_until = now() + interval '1 s'`)
@@ -104,7 +107,7 @@ test('renewing extends the leases of the latest claims', async () => {
   ).toEqual([{ is_extended: true }])
 })
 
-test('an error message with a NUL is recorded without it', async () => {
+test('jobs › settle › records an error message with a NUL without it', async () => {
   await add(1)
   const [claim] = (await claimJobs(database, free(1))).claims
   if (claim === undefined) throw new Error('one was due')

@@ -9,7 +9,7 @@ describe('job counts', () => {
   let token: string
 
   beforeAll(async () => {
-    // Jobs of its own, which no worker touches.
+    // A database without schedules has no jobs that a worker touches.
     app = await createTestApp({ setup: 'delete from basalt.schedules' })
     token = await app.adminToken()
   })
@@ -27,7 +27,7 @@ describe('job counts', () => {
     return states
   }
 
-  test('follow whatever statement changes jobs', async () => {
+  test('follow every statement that changes jobs', async () => {
     await add('queued', 3)
     await add('completed', 2)
     expect(await counts()).toEqual({ ...nothing, queued: 3, completed: 2 })
@@ -43,16 +43,16 @@ describe('job counts', () => {
     expect(await counts()).toEqual(nothing)
   })
 
-  test('stay right while many differences are merged by several at once', async () => {
+  test('stay correct while several requests merge many differences at once', async () => {
     await app.sql(`
       do $$ begin for n in 1..1500 loop
         insert into basalt.jobs (type, state, max_attempts, run_at) values ('unknown', 'queued', 1, now() + interval '1 day');
       end loop; end $$`)
-    const answers = await Promise.all(Array.from({ length: 10 }, counts))
-    expect(answers).toEqual(answers.map(() => ({ ...nothing, queued: 1500 })))
+    const results = await Promise.all(Array.from({ length: 10 }, counts))
+    expect(results).toEqual(results.map(() => ({ ...nothing, queued: 1500 })))
     expect(await counts()).toEqual({ ...nothing, queued: 1500 })
-    const [row] = await app.sql('select count(*)::int as left from basalt.job_counts')
-    expect(row?.left).toBeLessThan(10)
+    const [row] = await app.sql('select count(*)::int as rows from basalt.job_counts')
+    expect(row?.rows).toBeLessThan(10)
   })
 
   test('are corrected after changes without triggers', async () => {

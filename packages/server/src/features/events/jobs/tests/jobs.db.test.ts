@@ -17,7 +17,7 @@ let app: TestApp
 let second: TestApp
 let idle: JobQueue & AsyncDisposable
 
-/** A type that no node works on. */
+/** Job type that no node works on. */
 const idleType = 'test.idle'
 const unknownId = '00000000-0000-4000-8000-000000000000'
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
@@ -36,7 +36,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-async function ask(method: string, path: string, body?: unknown, node = app): Promise<TestResponse> {
+async function request(method: string, path: string, body?: unknown, node = app): Promise<TestResponse> {
   return await node.request(method, `/api/admin/jobs${path}`, { token: await node.adminToken(), body })
 }
 
@@ -51,23 +51,26 @@ async function setState(id: string, state: string): Promise<void> {
   )
 }
 
-/** `retried` is queued, after attempts that failed. */
+/** Adds a job in a state. `retried` means queued after failed attempts. */
 async function addJob(state = 'queued'): Promise<string> {
   const id = await idle.enqueue(idleType, { note: 'x' })
   if (state !== 'queued') await setState(id, state)
   return id
 }
 
-async function takeAudit(): Promise<object[]> {
+async function readAudit(): Promise<object[]> {
   return await app.sql(`
-    with taken as (delete from basalt.audit where action like 'jobs.%' returning *)
-    select actor, action, target, detail, address from taken order by id`)
+    with deleted as (delete from basalt.audit where action like 'jobs.%' returning *)
+    select actor, action, target, detail, address from deleted order by id`)
 }
 
 describe('POST /api/admin/jobs', () => {
-  test('adds a job, which is done', async () => {
-    await takeAudit()
-    const { status, json } = await ask('POST', '', { type: 'job_retention', payload: { retention_days: 30 } })
+  test('adds a job, which a worker completes', async () => {
+    await readAudit()
+    const { status, json } = await request('POST', '', {
+      type: 'job_retention',
+      payload: { retention_days: 30 },
+    })
     expect(status).toBe(201)
     expect(json).toEqual({
       id: uuid,
@@ -81,8 +84,8 @@ describe('POST /api/admin/jobs', () => {
       createdAt: timestamp,
       updatedAt: timestamp,
     })
-    const done = await waitFor('the job to be done', async () => {
-      const { json: job } = await ask('GET', `/${json.id}`)
+    const done = await waitFor('the job to complete', async () => {
+      const { json: job } = await request('GET', `/${json.id}`)
       return job.state === 'completed' && job
     })
     expect(done).toEqual({
@@ -93,7 +96,7 @@ describe('POST /api/admin/jobs', () => {
       lastRunAt: timestamp,
       completedAt: timestamp,
     })
-    expect(await takeAudit()).toEqual([
+    expect(await readAudit()).toEqual([
       {
         actor: 'admin',
         action: 'jobs.enqueue',
@@ -104,9 +107,9 @@ describe('POST /api/admin/jobs', () => {
     ])
   })
 
-  test('takes a time and a number of attempts', async () => {
+  test('accepts a time and a number of attempts', async () => {
     const body = { type: 'job_retention', runAt: '9999-01-02T03:04:05+01:00', maxAttempts: 7 }
-    const { status, json } = await ask('POST', '', body)
+    const { status, json } = await request('POST', '', body)
     expect(status).toBe(201)
     expect(json).toMatchObject({
       payload: {},
@@ -114,7 +117,7 @@ describe('POST /api/admin/jobs', () => {
       maxAttempts: 7,
       runAt: '9999-01-02T02:04:05.000Z',
     })
-    expect((await ask('POST', `/${json.id}/cancel`)).status).toBe(200)
+    expect((await request('POST', `/${json.id}/cancel`)).status).toBe(200)
   })
 
   test.each<[object, string, string]>([
@@ -154,16 +157,16 @@ describe('POST /api/admin/jobs', () => {
       'invalid runAt; expected RFC 3339, such as 2026-01-02T03:04:05Z',
       'invalid_run_at',
     ]),
-  ])('refuses %j', async (body, message, error) => {
-    const response = await ask('POST', '', body)
+  ])('rejects %j', async (body, message, error) => {
+    const response = await request('POST', '', body)
     expect(response.status).toBe(400)
     expect(envelope(response)).toEqual({ code: 400, message, error })
   })
 
   test.each(['{"a": "\\u0000"}', '{"a": "\\ud800"}', '{"\\u0000": 1}', '{"a": [{"b": {"\\udc00": null}}]}'])(
-    'refuses the payload %s, which JSON of the database cannot hold',
+    'rejects the payload %s, which jsonb cannot hold',
     async (payload) => {
-      const response = await ask('POST', '', `{"type": "job_retention", "payload": ${payload}}`)
+      const response = await request('POST', '', `{"type": "job_retention", "payload": ${payload}}`)
       expect(envelope(response)).toEqual({
         code: 400,
         message: 'invalid payload: texts must be well-formed Unicode without NUL',
@@ -174,13 +177,13 @@ describe('POST /api/admin/jobs', () => {
 })
 
 describe('GET /api/admin/jobs', () => {
-  test('lists the newest first, by state and type, a page at a time', async () => {
+  test('lists the newest jobs first, filtered by state and type, page by page', async () => {
     const ids: Record<string, string> = {}
     for (const state of ['queued', 'retried', 'running', 'completed', 'canceled', 'failed']) {
       ids[state] = await addJob(state)
     }
     const list = async (query: string) => {
-      const { status, json } = await ask('GET', `?type=${idleType}${query}`)
+      const { status, json } = await request('GET', `?type=${idleType}${query}`)
       expect(status).toBe(200)
       expect(json.count).toBe(json.items.length)
       return json.items.map(({ id }: { id: string }) => id)
@@ -195,9 +198,9 @@ describe('GET /api/admin/jobs', () => {
     expect(await list('&limit=2&offset=1')).toEqual([canceled, completed])
     expect(await list('&limit=100000')).toHaveLength(6)
     expect(await list('&offset=6')).toEqual([])
-    expect((await ask('GET', `?type=no'such`)).json).toEqual({ items: [], count: 0 })
+    expect((await request('GET', `?type=no'such`)).json).toEqual({ items: [], count: 0 })
 
-    const before = (await ask('GET', '/stats')).json
+    const before = (await request('GET', '/stats')).json
     expect(Object.keys(before).sort()).toEqual([
       'canceled',
       'completed',
@@ -208,7 +211,7 @@ describe('GET /api/admin/jobs', () => {
     ])
     await app.sql("update basalt.jobs set run_at = now() - interval '90 s' where id = $1", [queued])
     await app.sql('delete from basalt.jobs where id = any($1)', [[running, failed]])
-    const after = (await ask('GET', '/stats')).json
+    const after = (await request('GET', '/stats')).json
     expect(after).toEqual({
       ...before,
       running: before.running - 1,
@@ -217,18 +220,18 @@ describe('GET /api/admin/jobs', () => {
     })
     expect(Math.round(after.oldestQueuedAgeSec / 10)).toBe(9)
     await app.sql('delete from basalt.jobs where type = $1', [idleType])
-    const none = (await ask('GET', '/stats')).json
+    const none = (await request('GET', '/stats')).json
     expect([none.queued, none.oldestQueuedAgeSec]).toEqual([0, 0])
   })
 
-  test('lists 50 by default, 500 at most', async () => {
+  test('lists 50 jobs by default and at most 500', async () => {
     await app.sql(
       `insert into basalt.jobs (type, state, max_attempts, finished_at)
        select $1, 'completed', 1, now() from generate_series(1, 510)`,
       [idleType],
     )
-    expect((await ask('GET', `?type=${idleType}`)).json.count).toBe(50)
-    expect((await ask('GET', `?type=${idleType}&limit=501`)).json.count).toBe(500)
+    expect((await request('GET', `?type=${idleType}`)).json.count).toBe(50)
+    expect((await request('GET', `?type=${idleType}&limit=501`)).json.count).toBe(500)
     await app.sql('delete from basalt.jobs where type = $1', [idleType])
   })
 
@@ -244,19 +247,19 @@ describe('GET /api/admin/jobs', () => {
     ['offset=-1', 'invalid offset'],
     ['offset=1.5', 'invalid offset'],
     ['offset=99999999999999999999', 'invalid offset'],
-  ])('refuses %s', async (query, message) => {
-    const response = await ask('GET', `?${query}`)
+  ])('rejects %s', async (query, message) => {
+    const response = await request('GET', `?${query}`)
     expect([response.status, response.json.message]).toEqual([400, message])
   })
 })
 
-describe('retry', () => {
-  test('queues a failed job at once, with a fresh budget', async () => {
+describe('POST /api/admin/jobs/:id/retry', () => {
+  test('queues a failed job at once with all its attempts', async () => {
     const id = await addJob('failed')
-    const failed = (await ask('GET', `/${id}`)).json
+    const failed = (await request('GET', `/${id}`)).json
     expect(failed).toMatchObject({ state: 'failed', attempts: 3, maxAttempts: 3, lastError: 'it broke' })
-    await takeAudit()
-    const { status, json } = await ask('POST', `/${id}/retry`)
+    await readAudit()
+    const { status, json } = await request('POST', `/${id}/retry`)
     expect(status).toBe(200)
     const { completedAt, ...rest } = failed
     expect(completedAt).toEqual(timestamp)
@@ -269,7 +272,7 @@ describe('retry', () => {
       updatedAt: timestamp,
     })
     expect(Date.parse(json.updatedAt)).toBeGreaterThan(Date.parse(failed.updatedAt))
-    expect(await takeAudit()).toEqual([
+    expect(await readAudit()).toEqual([
       {
         actor: 'admin',
         action: 'jobs.retry',
@@ -280,22 +283,22 @@ describe('retry', () => {
     ])
   })
 
-  test('once, however many ask on both nodes', async () => {
+  test('queues the job once when ten requests on two nodes arrive at once', async () => {
     const id = await addJob('failed')
-    await takeAudit()
-    const answers = await Promise.all(
+    await readAudit()
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        ask('POST', `/${id}/retry`, undefined, index % 2 === 0 ? app : second),
+        request('POST', `/${id}/retry`, undefined, index % 2 === 0 ? app : second),
       ),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)])
-    expect(await takeAudit()).toHaveLength(1)
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)])
+    expect(await readAudit()).toHaveLength(1)
   })
 
-  test.each(['queued', 'running', 'completed', 'canceled'])('is refused in the state %s', async (state) => {
+  test.each(['queued', 'running', 'completed', 'canceled'])('returns 409 in the state %s', async (state) => {
     const id = await addJob(state)
     const before = await app.sql('select j::text from basalt.jobs j where id = $1', [id])
-    const response = await ask('POST', `/${id}/retry`)
+    const response = await request('POST', `/${id}/retry`)
     expect(response.status).toBe(409)
     expect(envelope(response)).toEqual({
       code: 409,
@@ -306,32 +309,32 @@ describe('retry', () => {
   })
 })
 
-describe('cancel', () => {
-  test.each(['queued', 'retried'])('ends a job in the state %s', async (state) => {
+describe('POST /api/admin/jobs/:id/cancel', () => {
+  test.each(['queued', 'retried'])('cancels a job in the state %s', async (state) => {
     const id = await addJob(state)
-    await takeAudit()
-    const { status, json } = await ask('POST', `/${id}/cancel`)
+    await readAudit()
+    const { status, json } = await request('POST', `/${id}/cancel`)
     expect([status, json]).toEqual([
       200,
       expect.objectContaining({ id, state: 'canceled', canceledAt: timestamp }),
     ])
     expect(json).not.toHaveProperty('completedAt')
-    expect(await takeAudit()).toEqual([expect.objectContaining({ action: 'jobs.cancel', target: id })])
+    expect(await readAudit()).toEqual([expect.objectContaining({ action: 'jobs.cancel', target: id })])
   })
 
-  test('once, however many ask on both nodes', async () => {
+  test('cancels the job once when ten requests on two nodes arrive at once', async () => {
     const id = await addJob()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        ask('POST', `/${id}/cancel`, undefined, index % 2 === 0 ? app : second),
+        request('POST', `/${id}/cancel`, undefined, index % 2 === 0 ? app : second),
       ),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)])
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)])
   })
 
-  test.each(['running', 'completed', 'canceled', 'failed'])('is refused in the state %s', async (state) => {
+  test.each(['running', 'completed', 'canceled', 'failed'])('returns 409 in the state %s', async (state) => {
     const id = await addJob(state)
-    const response = await ask('POST', `/${id}/cancel`)
+    const response = await request('POST', `/${id}/cancel`)
     expect(response.status).toBe(409)
     expect(envelope(response)).toEqual({
       code: 409,
@@ -350,15 +353,15 @@ const routes = [
   ['POST', `/${unknownId}/cancel`],
 ] as const
 
-describe('every route', () => {
-  test.each(routes.slice(3))('%s %s answers 404 for an unknown job', async (method, path) => {
-    const response = await ask(method, path)
+describe('/api/admin/jobs', () => {
+  test.each(routes.slice(3))('%s %s returns 404 for an unknown job', async (method, path) => {
+    const response = await request(method, path)
     expect(response.status).toBe(404)
     expect(envelope(response)).toEqual({ code: 404, message: 'job not found', error: 'job_not_found' })
   })
 
-  test.each(routes.slice(3))('%s %s answers 400 for what is no id', async (method, path) => {
-    const response = await ask(method, path.replace(unknownId, 'x'))
+  test.each(routes.slice(3))('%s %s returns 400 for a malformed id', async (method, path) => {
+    const response = await request(method, path.replace(unknownId, 'x'))
     expect(response.status).toBe(400)
     expect(envelope(response)).toEqual({
       code: 400,
@@ -367,14 +370,14 @@ describe('every route', () => {
     })
   })
 
-  test.each(routes)('%s %s is the administrators’', async (method, path) => {
+  test.each(routes)('%s %s returns 401 without an administrator’s token', async (method, path) => {
     for (const token of [undefined, userToken({ sub: unknownId }), 'basalt_admin_wrong']) {
       const response = await app.request(method, `/api/admin/jobs${path}`, { token })
       expect(response.status).toBe(401)
     }
   })
 
-  test('answers 503 while jobs are disabled', async () => {
+  test('returns 503 on every route while jobs are disabled', async () => {
     await using disabled = await createTestApp({ database, config: { 'jobs.enabled': 'false' } })
     const schedules = [
       ['GET', ''],

@@ -8,12 +8,12 @@ let app: TestApp
 
 beforeAll(async () => {
   app = await createTestApp()
-  // So that the first look at a job is not late.
+  // The token is created first, so that the first poll for a job is not late.
   await app.adminToken()
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-async function ask(method: string, path: string): Promise<TestResponse> {
+async function request(method: string, path: string): Promise<TestResponse> {
   return await app.request(method, `/api/admin/jobs${path}`, { token: await app.adminToken() })
 }
 
@@ -21,25 +21,25 @@ async function waitForState(id: string, state: string, timeoutMs?: number) {
   return await waitFor(
     `job ${id} to be ${state}`,
     async () => {
-      const { json } = await ask('GET', `/${id}`)
+      const { json } = await request('GET', `/${id}`)
       return json.state === state && json
     },
     timeoutMs,
   )
 }
 
-/** A promise and what settles it. */
+/** Creates a promise with its resolver. */
 function gate() {
   return Promise.withResolvers<void>()
 }
 
-/** As if its worker had been silent for a while. */
+/** Expires the lease of a job, as if its worker had been silent for a while. */
 async function loseLease(id: string): Promise<void> {
   await app.sql("update basalt.jobs set leased_until = now() - interval '1 s' where id = $1", [id])
 }
 
-describe('a job', () => {
-  test('that fails is tried again, and then has failed with its last error', async () => {
+describe('job worker', () => {
+  test('retries a failing job, which then fails with its last error', async () => {
     const attempts: number[] = []
     const type = jobType('test.fails', async (_payload, { attempt }) => {
       attempts.push(attempt)
@@ -48,7 +48,7 @@ describe('a job', () => {
     await using queue = await openTestQueue(app, [type])
     const id = await queue.enqueue(type.name, {})
     const waiting = await waitFor('the first failure', async () => {
-      const { json } = await ask('GET', `/${id}`)
+      const { json } = await request('GET', `/${id}`)
       return json.lastError === 'failure 1' && json
     })
     expect(waiting).toMatchObject({ state: 'queued', attempts: 1, maxAttempts: 3 })
@@ -57,14 +57,14 @@ describe('a job', () => {
     expect(failed).toMatchObject({ attempts: 3, maxAttempts: 3, lastError: 'failure 3' })
     expect(attempts).toEqual([1, 2, 3])
 
-    // Retried by hand it has all its attempts again.
-    expect((await ask('POST', `/${id}/retry`)).json).toMatchObject({ attempts: 0, maxAttempts: 3 })
+    // A manual retry gives the job all its attempts again.
+    expect((await request('POST', `/${id}/retry`)).json).toMatchObject({ attempts: 0, maxAttempts: 3 })
     queue.wake()
     expect(await waitForState(id, 'failed')).toMatchObject({ attempts: 3, maxAttempts: 3 })
     expect(attempts).toEqual([1, 2, 3, 1, 2, 3])
   })
 
-  test('that is refused is not tried again, and can be retried by hand with all its attempts', async () => {
+  test('does not retry a job that throws JobRefused until an administrator does', async () => {
     let isRefused = true
     const type = jobType('test.refused', async () => {
       if (isRefused) throw new JobRefused('never')
@@ -74,52 +74,52 @@ describe('a job', () => {
     const failed = await waitForState(id, 'failed')
     expect(failed).toMatchObject({ attempts: 1, maxAttempts: 5, lastError: 'never' })
     isRefused = false
-    expect((await ask('POST', `/${id}/retry`)).json).toMatchObject({ attempts: 0, maxAttempts: 5 })
+    expect((await request('POST', `/${id}/retry`)).json).toMatchObject({ attempts: 0, maxAttempts: 5 })
     queue.wake()
     expect(await waitForState(id, 'completed')).toMatchObject({ attempts: 1, lastError: '' })
   })
 
-  test('is begun in milliseconds on the node that added it, and soon on another one', async () => {
-    const begun: string[] = []
-    const type = jobType('test.soon', async (_payload, { id }) => void begun.push(id))
+  test('starts a job within milliseconds on the node that added it, and soon on another one', async () => {
+    const started: string[] = []
+    const type = jobType('test.soon', async (_payload, { id }) => void started.push(id))
     await using queue = await openTestQueue(app, [type])
     await using other = await openTestQueue(app, [type], { isWorking: false })
     const ids = [await queue.enqueue(type.name, {}), await other.enqueue(type.name, {})]
-    await waitFor('both to be begun', () => begun.length === 2)
-    expect([...begun].sort()).toEqual(ids.sort())
+    await waitFor('both to start', () => started.length === 2)
+    expect([...started].sort()).toEqual(ids.sort())
   })
 
-  test('is not begun before its time, nor when it was canceled', async () => {
-    const begun: string[] = []
-    const type = jobType('test.later', async (_payload, { id }) => void begun.push(id))
+  test('starts no job before its time, and no canceled one', async () => {
+    const started: string[] = []
+    const type = jobType('test.later', async (_payload, { id }) => void started.push(id))
     await using queue = await openTestQueue(app, [type])
     const runAt = new Date(Date.now() + 3_600_000)
     const later = await queue.enqueue(type.name, {}, undefined, { runAt })
-    expect((await ask('POST', `/${later}/cancel`)).status).toBe(200)
+    expect((await request('POST', `/${later}/cancel`)).status).toBe(200)
     await app.sql('update basalt.jobs set run_at = now() where id = $1', [later])
     const now = await queue.enqueue(type.name, {})
     await waitForState(now, 'completed')
-    expect(begun).toEqual([now])
+    expect(started).toEqual([now])
   })
 
-  test('is done once, however many nodes look for it', async () => {
-    const begun: string[] = []
-    const type = jobType('test.once', async (_payload, { id }) => void begun.push(id))
+  test('runs each job once when two nodes poll for it', async () => {
+    const started: string[] = []
+    const type = jobType('test.once', async (_payload, { id }) => void started.push(id))
     await using first = await openTestQueue(app, [type])
     await using second = await openTestQueue(app, [type])
     const ids = await Promise.all(Array.from({ length: 60 }, () => first.enqueue(type.name, {})))
     second.wake()
-    await waitFor('all to be begun', () => begun.length >= ids.length)
-    await waitFor('all to be done', async () => {
+    await waitFor('all to start', () => started.length >= ids.length)
+    await waitFor('all to complete', async () => {
       const rest = "select from basalt.jobs where type = 'test.once' and state <> 'completed'"
       return (await app.sql(rest)).length === 0
     })
-    expect(begun.sort()).toEqual(ids.sort())
+    expect(started.sort()).toEqual(ids.sort())
   })
 })
 
-describe('a job that outlives its time limit', () => {
-  test('loses its lease, which is no longer renewed, so that another worker gets it', async () => {
+describe('job worker › time limit', () => {
+  test('stops renewing the lease of a job past its limit, so that another worker claims it', async () => {
     const release = gate()
     const signals: AbortSignal[] = []
     const overdue = jobType(
@@ -130,12 +130,12 @@ describe('a job that outlives its time limit', () => {
       },
       { timeout: 1 },
     )
-    const inTime = jobType('test.in_time', () => release.promise)
-    await using queue = await openTestQueue(app, [overdue, inTime])
-    const ids = [await queue.enqueue(overdue.name, {}), await queue.enqueue(inTime.name, {})]
+    const punctual = jobType('test.in_time', () => release.promise)
+    await using queue = await openTestQueue(app, [overdue, punctual])
+    const ids = [await queue.enqueue(overdue.name, {}), await queue.enqueue(punctual.name, {})]
     await waitFor('the time limit', () => signals[0]?.aborted === true)
     await waitForState(ids[1] ?? '', 'running')
-    // Both leases are marked: those in time are renewed by one statement every few seconds.
+    // Both leases get a mark. One statement renews the leases of jobs within their limit every few seconds.
     await app.sql("update basalt.jobs set leased_until = 'infinity' where id = any ($1::uuid[])", [ids])
     const isMarked = async (id: string | undefined) =>
       (await app.sql("select leased_until = 'infinity' as is from basalt.jobs where id = $1", [id]))[0]?.is
@@ -150,21 +150,21 @@ describe('a job that outlives its time limit', () => {
   }, 150_000)
 })
 
-describe('a worker whose lease ran out', () => {
-  test('is replaced, and its stale completion is rejected', async () => {
-    const [zombie, successor, release] = [gate(), gate(), gate()]
+describe('job worker › expired lease', () => {
+  test('hands the job to another worker and rejects the stale completion', async () => {
+    const [stale, successor, release] = [gate(), gate(), gate()]
     const runs: RunningJob[] = []
-    const type = jobType('test.zombie', async (_payload, job) => {
+    const type = jobType('test.stale', async (_payload, job) => {
       runs.push(job)
       if (job.attempt > 1) {
         successor.resolve()
         await release.promise
         return
       }
-      await zombie.promise
+      await stale.promise
       throw new Error('stale')
     })
-    // One whose worker dies with it every time: this was the last attempt.
+    // This job’s worker dies with it every time, and this was the last attempt.
     const crashing = jobType('test.crashing', async () => undefined)
     await using queue = await openTestQueue(app, [type])
     await using idle = await openTestQueue(app, [crashing], { isWorking: false })
@@ -178,13 +178,13 @@ describe('a worker whose lease ran out', () => {
     )
     await loseLease(id)
     await Promise.race([successor.promise, waitFor('a second attempt', () => runs.length === 2, 60_000)])
-    expect((await ask('GET', `/${id}`)).json).toMatchObject({ state: 'running', attempts: 2 })
+    expect((await request('GET', `/${id}`)).json).toMatchObject({ state: 'running', attempts: 2 })
 
-    zombie.resolve()
-    // The slot is free again once the stale completion was rejected.
+    stale.resolve()
+    // The slot is free again once the stale completion is rejected.
     const after = await queue.enqueue(type.name, {})
     await waitFor('one more attempt', () => runs.some((run) => run.id === after))
-    expect((await ask('GET', `/${id}`)).json).toMatchObject({ state: 'running', attempts: 2 })
+    expect((await request('GET', `/${id}`)).json).toMatchObject({ state: 'running', attempts: 2 })
     release.resolve()
     expect(await waitForState(id, 'completed')).toMatchObject({ attempts: 2, lastError: '' })
 
@@ -195,72 +195,72 @@ describe('a worker whose lease ran out', () => {
     })
   })
 
-  test('completes nothing after its job was retried by hand', async () => {
-    const zombie = gate()
-    const begun = gate()
+  test('rejects the completion of a job that was retried manually', async () => {
+    const stale = gate()
+    const started = gate()
     const type = jobType('test.retried', async () => {
-      begun.resolve()
-      await zombie.promise
+      started.resolve()
+      await stale.promise
     })
-    // Its only slot stays taken by the zombie.
+    // The first attempt holds the only slot.
     const queue = await openTestQueue(app, [type], { concurrency: 1 })
     const id = await queue.enqueue(type.name, {})
-    await begun.promise
-    // Given up meanwhile, retried, and begun by another worker.
+    await started.promise
+    // The job fails meanwhile, is retried, and starts on another worker.
     await app.sql(
       "update basalt.jobs set state = 'failed', leased_until = null, finished_at = now() where id = $1",
       [id],
     )
     const rest = gate()
     await using other = await openTestQueue(app, [jobType(type.name, () => rest.promise)])
-    expect((await ask('POST', `/${id}/retry`)).json).toMatchObject({ attempts: 0 })
+    expect((await request('POST', `/${id}/retry`)).json).toMatchObject({ attempts: 0 })
     other.wake()
     expect(await waitForState(id, 'running')).toMatchObject({ attempts: 1 })
-    zombie.resolve()
+    stale.resolve()
     await queue[Symbol.asyncDispose]()
-    expect((await ask('GET', `/${id}`)).json).toMatchObject({ state: 'running', attempts: 1 })
+    expect((await request('GET', `/${id}`)).json).toMatchObject({ state: 'running', attempts: 1 })
     rest.resolve()
     await waitForState(id, 'completed')
   })
 })
 
-describe('a server that stops', () => {
-  test('lets running jobs finish', async () => {
-    const [begun, rest] = [gate(), gate()]
+describe('job worker › stop', () => {
+  test('waits for running jobs', async () => {
+    const [started, rest] = [gate(), gate()]
     const type = jobType('test.finishing', async () => {
-      begun.resolve()
+      started.resolve()
       await rest.promise
     })
     const queue = await openTestQueue(app, [type])
     const id = await queue.enqueue(type.name, {})
-    await begun.promise
+    await started.promise
     const stopping = queue.stop()
     rest.resolve()
     await stopping
-    expect((await ask('GET', `/${id}`)).json).toMatchObject({ state: 'completed', attempts: 1 })
+    expect((await request('GET', `/${id}`)).json).toMatchObject({ state: 'completed', attempts: 1 })
   })
 
-  test('gives back what does not finish, as if it had not been begun', async () => {
-    const begun: string[] = []
+  test('releases jobs that do not finish, as if they had not started', async () => {
+    const started: string[] = []
     const stubborn = gate()
     const types = [
       jobType('test.listening', async (_payload, { id, signal }) => {
-        begun.push(id)
+        started.push(id)
         await new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason))
         })
       }),
       jobType('test.stubborn', async (_payload, { id }) => {
-        begun.push(id)
+        started.push(id)
         await stubborn.promise
       }),
     ]
     const queue = await openTestQueue(app, types, { stopTimeout: 0 })
     const ids = await Promise.all(types.map(({ name }) => queue.enqueue(name, {})))
-    await waitFor('both to be begun', () => begun.length === 2)
+    await waitFor('both to start', () => started.length === 2)
     await queue.stop()
     for (const id of ids) {
-      expect((await ask('GET', `/${id}`)).json).toMatchObject({
+      expect((await request('GET', `/${id}`)).json).toMatchObject({
         state: 'queued',
         attempts: 0,
         maxAttempts: 3,
