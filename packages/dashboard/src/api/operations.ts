@@ -991,25 +991,25 @@ export type Embedding = {
   readonly table: string
   readonly columns: ReadonlyArray<string>
   readonly vectorColumn: string
-  /** `provider:model`; null without one. */
+  /** `provider:model`; null if no model is configured. */
   readonly model: string | null
-  /** As the node that answers knows it. */
+  /** Provider of the model, as the node that responds sees it. */
   readonly provider: {
     readonly name: string
-    /** `closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it. */
+    /** State of the provider’s circuit breaker. `closed`: requests are sent. `open`: no requests are sent for a while, after repeated failures. `half-open`: the next request is a trial. */
     readonly breaker: 'closed' | 'open' | 'half-open'
-    /** Until it is asked again; 0 when that may be at any moment. */
+    /** Seconds until requests to the provider are possible again; 0 if they already are. */
     readonly retryInSeconds: number
   } | null
-  /** What keeps it from being kept current, such as a missing table. */
+  /** Reason why the vector column cannot be updated, such as a missing table. */
   readonly problem: string | null
-  /** True if existing rows have not been queued since it was configured as it is. */
+  /** True if existing rows have not been queued since the configuration of the embedding changed. */
   readonly isOutdated: boolean
-  /** Rows that wait for their vector. */
+  /** Number of rows that wait for their vector. */
   readonly pending: number
-  /** Rows whose text the provider refuses. */
+  /** Number of rows whose text the provider rejects. */
   readonly failed: number
-  /** Vectors written so far. */
+  /** Number of vectors written so far. */
   readonly written: number
   readonly lastWrittenAt: string | null
   readonly lastError: string | null
@@ -1018,9 +1018,9 @@ export type Embedding = {
 
 export type EmbeddingBackfill = {
   readonly jobId: string
-  /** As of jobs. */
+  /** State of the backfill job. */
   readonly state: string
-  /** Rows it has queued; null before it has. */
+  /** Number of rows that the backfill has queued; null until then. */
   readonly rows: number | null
   readonly startedAt: string | null
   readonly finishedAt: string | null
@@ -1031,30 +1031,30 @@ export type EmbeddingDetail = {
   readonly table: string
   readonly columns: ReadonlyArray<string>
   readonly vectorColumn: string
-  /** `provider:model`; null without one. */
+  /** `provider:model`; null if no model is configured. */
   readonly model: string | null
-  /** As the node that answers knows it. */
+  /** Provider of the model, as the node that responds sees it. */
   readonly provider: {
     readonly name: string
-    /** `closed`: it is asked; `open`: not for a while, after failures in a row; `half-open`: the next request tries it. */
+    /** State of the provider’s circuit breaker. `closed`: requests are sent. `open`: no requests are sent for a while, after repeated failures. `half-open`: the next request is a trial. */
     readonly breaker: 'closed' | 'open' | 'half-open'
-    /** Until it is asked again; 0 when that may be at any moment. */
+    /** Seconds until requests to the provider are possible again; 0 if they already are. */
     readonly retryInSeconds: number
   } | null
-  /** What keeps it from being kept current, such as a missing table. */
+  /** Reason why the vector column cannot be updated, such as a missing table. */
   readonly problem: string | null
-  /** True if existing rows have not been queued since it was configured as it is. */
+  /** True if existing rows have not been queued since the configuration of the embedding changed. */
   readonly isOutdated: boolean
-  /** Rows that wait for their vector. */
+  /** Number of rows that wait for their vector. */
   readonly pending: number
-  /** Rows whose text the provider refuses. */
+  /** Number of rows whose text the provider rejects. */
   readonly failed: number
-  /** Vectors written so far. */
+  /** Number of vectors written so far. */
   readonly written: number
   readonly lastWrittenAt: string | null
   readonly lastError: string | null
   readonly backfill: EmbeddingBackfill | null
-  /** The first hundred. */
+  /** The 100 rows that failed first. */
   readonly failures: ReadonlyArray<{
     readonly recordKey: ReadonlyArray<unknown>
     readonly error: string
@@ -1067,7 +1067,7 @@ export type EmbeddingList = {
 }
 
 export type EmbeddingsBackfillInput = {
-  /** Also rows that have a vector. */
+  /** True to queue rows that already have a vector too. */
   readonly all?: boolean | undefined
 }
 
@@ -1392,25 +1392,25 @@ export type ImportRun = {
 export type Job = {
   readonly id: string
   readonly type: string
-  /** Payload that a job of the type needs. */
+  /** Input of the job. Its type defines the fields. */
   readonly payload: {
     readonly [name: string]: unknown
   }
   readonly state: 'queued' | 'running' | 'completed' | 'failed' | 'canceled'
   readonly attempts: number
   readonly maxAttempts: number
-  /** Empty when the latest attempt did not fail. */
+  /** Error of the latest attempt; empty if it did not fail. */
   readonly lastError: string
-  /** Not before this time. */
+  /** Time before which the job does not start. */
   readonly runAt: string
-  /** Of a running job: when another worker takes it unless its own renews the lease. */
+  /** Only while running: time at which another worker claims the job, unless its worker renews the lease. */
   readonly leaseUntil?: string | undefined
   readonly lastRunAt?: string | undefined
-  /** The schedule it comes from. */
+  /** Id of the schedule that added the job. */
   readonly scheduleId?: string | undefined
   readonly createdAt: string
   readonly updatedAt: string
-  /** When it completed or failed. */
+  /** Time at which the job completed or failed. */
   readonly completedAt?: string | undefined
   readonly canceledAt?: string | undefined
 }
@@ -1426,19 +1426,19 @@ export type JobsCountResult = {
   readonly completed: number
   readonly failed: number
   readonly canceled: number
-  /** Seconds since the job that has been due longest was; 0 when none is due. */
+  /** Seconds since the longest waiting job became due; 0 if none is due. */
   readonly oldestQueuedAgeSec: number
 }
 
 export type JobsEnqueueInput = {
   readonly type: string
-  /** Payload that a job of the type needs. */
+  /** Input of the job. Its type defines the fields. */
   readonly payload?: {
     readonly [name: string]: unknown
   } | undefined
-  /** Attempts after which a job has failed. */
+  /** Maximum number of attempts before the job fails. */
   readonly maxAttempts?: number | undefined
-  /** RFC 3339. At once unless given. */
+  /** Time of the first attempt, in RFC 3339 format. Default: now. */
   readonly runAt?: string | undefined
 }
 
@@ -2477,7 +2477,7 @@ export type Schedule = {
   readonly id: string
   readonly name: string
   readonly jobType: string
-  /** Payload that a job of the type needs. */
+  /** Input of the job. Its type defines the fields. */
   readonly payload: {
     readonly [name: string]: unknown
   }
@@ -2510,18 +2510,18 @@ export type SchedulesCreateInput = {
   readonly timezone?: string | undefined
   /** true unless given. */
   readonly enabled?: boolean | undefined
-  /** Payload that a job of the type needs. */
+  /** Input of the job. Its type defines the fields. */
   readonly payload?: {
     readonly [name: string]: unknown
   } | undefined
-  /** Attempts after which a job has failed. */
+  /** Maximum number of attempts before the job fails. */
   readonly maxAttempts?: number | undefined
 }
 
 export type SchedulesUpdateInput = {
   readonly name?: string | undefined
   readonly jobType?: string | undefined
-  /** Attempts after which a job has failed. */
+  /** Maximum number of attempts before the job fails. */
   readonly maxAttempts?: number | undefined
   /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
   readonly cronExpr?: string | undefined
@@ -2529,7 +2529,7 @@ export type SchedulesUpdateInput = {
   readonly timezone?: string | undefined
   /** true unless given. */
   readonly enabled?: boolean | undefined
-  /** Payload that a job of the type needs. */
+  /** Input of the job. Its type defines the fields. */
   readonly payload?: {
     readonly [name: string]: unknown
   } | undefined
