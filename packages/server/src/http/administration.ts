@@ -6,13 +6,13 @@ import { httpOrigin, parseAddress } from '../lib/addresses.ts'
 import { httpErrors } from './errors/errors.ts'
 import { listenOn } from './listen.ts'
 
-/** A listener of its own for administration. */
+/** Listener for administration alone. */
 export interface AdminListener {
-  /** @throws OperatorError when the address is taken */
+  /** Starts to listen. @throws OperatorError when the address is in use */
   listen(): Promise<void>
-  /** Where the dashboard is reached on this machine; known for certain only once it listens. */
+  /** Returns the dashboard's origin on this machine; it is final only once the listener listens. */
   origin(): string
-  /** Takes no more connections. */
+  /** Stops accepting connections. */
   close(): void
 }
 
@@ -24,8 +24,8 @@ export interface AdministrationAccess {
 }
 
 /**
- * Keeps the dashboard and the API of administration to the addresses in `admin.allowed_ips`, and to `admin.listen`. Routes
- * that are not theirs run no hook for it.
+ * Restricts the dashboard and the administration API to the addresses in `admin.allowed_ips` and to
+ * `admin.listen`. Other routes run no hook for it.
  *
  * @returns the listener, when one is configured
  */
@@ -57,10 +57,13 @@ export function confineAdministration(
   return listener
 }
 
-/** Longer than the head of a request may be. */
+/** Maximum length of a path, which is longer than the head of a request may be. */
 const mostPathLength = 65_536
 
-/** A wrong method, which has no route, is 404 elsewhere, too: 405 and `Allow` would name what is there. */
+/**
+ * Answers a wrong method elsewhere with 404, too: 405 and `Allow` would reveal the routes. Such a request has
+ * no route of its own.
+ */
 function hideFromOthers(
   app: FastifyInstance,
   listener: { isOf(socket: Socket): boolean },
@@ -68,7 +71,7 @@ function hideFromOthers(
 ): void {
   let router: ReturnType<typeof createRouter> | undefined
   const isConfined = (path: string) => {
-    // Built when the first wrong method comes, which on most days is never.
+    // The router is built at the first wrong method, which rarely comes.
     if (router === undefined) {
       router = createRouter({ ignoreTrailingSlash: true, maxParamLength: mostPathLength })
       for (const url of urls) router.on('GET', url, () => undefined)
@@ -94,22 +97,23 @@ function createAllowlist(ranges: readonly string[]): (address: string | undefine
   if (ranges.length === 0) return () => true
   const networks = ranges.map((range) => {
     const [text = '', given] = range.split('/')
-    // An IPv4-mapped range is the IPv4 one: so are the addresses that are compared with it (RFC 4291 §2.5.5.2).
+    // An IPv4-mapped range is converted to IPv4, as are the addresses that are compared with it (RFC 4291
+    // §2.5.5.2).
     const address = ipaddr.process(text)
     const isMapped = address.kind() === 'ipv4' && text.includes(':')
     const bits = given === undefined ? undefined : Number(given)
-    // Wider than all of IPv4.
+    // The range is wider than all of IPv4.
     if (isMapped && bits !== undefined && bits < 96) return [ipaddr.parse('0.0.0.0'), 0] as const
     const most = address.kind() === 'ipv4' ? 32 : 128
     return [address, bits === undefined ? most : isMapped ? bits - 96 : bits] as const
   })
   return (text) => {
-    // Of a disconnected client the address is no longer known.
+    // The address of a disconnected client is no longer known.
     const address = text === undefined ? undefined : parseAddress(text)
     return (
       address !== undefined &&
       networks.some(
-        // Of the same kind: the library compares no others.
+        // The library compares addresses of the same family only.
         ([network, bits]) =>
           network.kind() === address.kind() && (address as ipaddr.IPv4).match(network as ipaddr.IPv4, bits),
       )
@@ -117,13 +121,16 @@ function createAllowlist(ranges: readonly string[]): (address: string | undefine
   }
 }
 
-/** Hands its connections to the server, whose limits and shutdown hold for them (Node, `http.Server` event `connection`). */
+/**
+ * Creates a listener that hands its connections to the server, whose limits and shutdown apply to them (Node,
+ * `http.Server` event `connection`).
+ */
 function createAdminListener(app: FastifyInstance, address: string, maxConnections: number) {
   const separator = address.lastIndexOf(':')
   const host = address.slice(0, separator).replace(/^\[|\]$/g, '')
   const port = Number(address.slice(separator + 1))
   const sockets = new WeakSet<Socket>()
-  // As Node makes the listener of an HTTP server.
+  // These are the options with which Node creates the listener of an HTTP server.
   const server: Server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     sockets.add(socket)
     app.server.emit('connection', socket)

@@ -4,11 +4,11 @@ import { isAddressRange } from '../lib/addresses.ts'
 import { parseOrigin, parseOriginPattern } from '../lib/origin-pattern.ts'
 import { type Static, Type } from '../lib/type.ts'
 
-/** `server`: where the server listens and what clients may send. */
+/** Configuration section `server`: its address and the limits for clients. */
 export const serverConfig = Type.Object({
   host: text('127.0.0.1', 'Address to listen on.', { minLength: 1, expects: 'an address or host name' }),
   port: integer(8090, 'Port to listen on; 0 picks a free one.', 0, 65535),
-  public_base_url: text('', 'Address clients reach the server at. Empty: made from host and port.', {
+  public_base_url: text('', 'URL at which clients reach the server. Empty: made from host and port.', {
     pattern: '^(https?://[^/?#\\s]+/?)?$',
     expects: 'an http or https URL without path, such as https://api.example.com',
   }),
@@ -16,25 +16,30 @@ export const serverConfig = Type.Object({
     minLength: 1,
     expects: 'a path',
   }),
-  trusted_proxies: list([], 'Peers whose forwarding headers are believed.', {
+  trusted_proxies: list([], 'Proxies whose forwarding headers are trusted.', {
     pattern: '^[0-9a-fA-F:.]+(/\\d{1,3})?$',
     expects: 'a list of IP addresses or CIDR ranges',
   }),
   cors_allowed_origins: list(
     ['*'],
-    'Origins that browsers may call the API from; "*" means any, https://*.example.com every subdomain.',
+    'Origins from which browsers may call the API. "*" allows any, https://*.example.com every subdomain.',
     {
       pattern: '^(\\*|[a-z-]+://[^/\\s]+)$',
       expects:
         'a list of origins such as https://app.example.com, https://*.example.com or capacitor://localhost, or "*"',
     },
   ),
-  body_limit: integer(1_048_576, 'Largest request body, in bytes.', 1024, 268_435_456),
-  header_timeout: integer(10, 'Seconds a client has to send the request headers.', 1, 600),
-  request_timeout: integer(30, 'Seconds a client has to send the whole request.', 1, 3600),
-  max_connections: integer(10_000, 'Connections held open at once; further ones are refused.', 10, 1_000_000),
+  body_limit: integer(1_048_576, 'Maximum size of a request body, in bytes.', 1024, 268_435_456),
+  header_timeout: integer(10, 'Seconds within which a client must send the request headers.', 1, 600),
+  request_timeout: integer(30, 'Seconds within which a client must send the whole request.', 1, 3600),
+  max_connections: integer(
+    10_000,
+    'Maximum number of open connections. Further ones are refused.',
+    10,
+    1_000_000,
+  ),
   shutdown_timeout: integer(30, 'Seconds that requests in flight may take when the server stops.', 0, 3600),
-  insecure_open: flag(false, 'Permits auth.enabled = false on an address other machines can reach.'),
+  insecure_open: flag(false, 'Permits auth.enabled = false on an address that other machines can reach.'),
 })
 
 export type ServerConfig = Static<typeof serverConfig>
@@ -74,7 +79,7 @@ function publicUrlIsUrl({ server }: Sections): RuleViolation | undefined {
   return { key: 'server.public_base_url', problem: `"${server.public_base_url}" is not a URL` }
 }
 
-/** The time for the whole request counts from the same moment. */
+/** Rejects a longer time for the headers: the time for the whole request starts at the same moment. */
 function headersComeBeforeTheBody({ server }: Sections): RuleViolation | undefined {
   if (server.header_timeout <= server.request_timeout) return undefined
   return {

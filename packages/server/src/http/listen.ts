@@ -5,10 +5,11 @@ import { codeOf, messageOf, OperatorError } from '../lib/errors.ts'
 import type { ServerConfig } from './config.ts'
 import type { HttpServer } from './server.ts'
 
-/** @throws OperatorError when the address is taken or is not this machine's */
+/** Starts to listen. @throws OperatorError when the address is in use or does not belong to this machine */
 export async function listen(http: HttpServer, { host, port }: ServerConfig): Promise<void> {
   try {
-    // Fastify would give `localhost` a second server for ::1, to which neither limits nor the shutdown apply.
+    // For `localhost` Fastify would create a second server on ::1, to which neither limits nor the shutdown
+    // apply.
     await http.listen({ host: ofOneAddress(host), port })
   } catch (error) {
     throw cannotListen(error, { host, port, key: 'server.port' })
@@ -22,7 +23,7 @@ interface ListenAddress {
   readonly key: string
 }
 
-/** @throws OperatorError when the address is taken or is not this machine's */
+/** Starts to listen. @throws OperatorError when the address is in use or does not belong to this machine */
 export async function listenOn(server: Server, address: ListenAddress): Promise<void> {
   try {
     server.listen({ host: ofOneAddress(address.host), port: address.port })
@@ -51,7 +52,7 @@ export class PublicUrl {
     this.#config = config
   }
 
-  /** Takes the port from this server once it listens: port 0 stands for one that the system chooses. */
+  /** Reads the port from this server once it listens. With port 0 the system chooses one. */
   follow(server: Server): void {
     this.#server = server
   }

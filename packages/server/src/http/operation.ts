@@ -23,22 +23,22 @@ export interface Success<Body extends TSchema = TSchema> {
   readonly type?: string
 }
 
-/** 200 with a body. */
+/** Declares 200 with a body. */
 export function ok<Body extends TSchema>(body: Body): Success<Body> {
   return { status: 200, body }
 }
 
-/** 201 with the object that was created. */
+/** Declares 201 with the object that was created. */
 export function created<Body extends TSchema>(body: Body): Success<Body> {
   return { status: 201, body }
 }
 
-/** 202 with the state of work that continues. */
+/** Declares 202 with the state of work that continues. */
 export function accepted<Body extends TSchema>(body: Body): Success<Body> {
   return { status: 202, body }
 }
 
-/** 204 without a body. */
+/** Response 204 without a body. */
 export const noContent: Success<TUnsafe<undefined>> = {
   status: 204,
   body: Type.Unsafe<undefined>(emptyBody),
@@ -47,7 +47,7 @@ export const noContent: Success<TUnsafe<undefined>> = {
 /** Body that is sent as it is. */
 export type Content = string | Buffer | Readable
 
-/** 200 with a body that is not JSON. The handler may set another content type. */
+/** Declares 200 with a body that is not JSON. The handler may set another content type. */
 export function content(
   type: string,
   description: string,
@@ -56,7 +56,7 @@ export function content(
   return { status: 200, type, body: Type.Unsafe<Content>({ description, content: { [type]: { schema } } }) }
 }
 
-/** The same response, with a body that the handler returns as JSON text. */
+/** Returns the same response for a handler that returns its body as JSON text. */
 export function asText({ status, body }: Success): Success<TUnsafe<string>> {
   return { status, type: 'application/json; charset=utf-8', body: Type.Unsafe<string>(body) }
 }
@@ -85,8 +85,8 @@ type Admission<Deps> =
     }
 
 /**
- * One endpoint: its address, its callers, its schemas and its handler. The route, the validation, the types of the
- * handler, the OpenAPI document and the types of the dashboard come from it.
+ * One endpoint: its address, its callers, its schemas and its handler. The route, the validation, the types of
+ * the handler, the OpenAPI document and the types of the dashboard derive from it.
  */
 export type Operation<
   Deps,
@@ -109,9 +109,9 @@ export type Operation<
   /** Headers that the handler reads. */
   readonly headers?: TSchema
   readonly body?: Body
-  /** Body that the handler reads from `http` by itself, as in a scope of `acceptRaw`. */
+  /** Body that the handler itself reads from `http`, as in a scope of `acceptRaw`. */
   readonly documentedBody?: DocumentedBody
-  /** Bytes of the body at most, where it is not `server.body_limit`. */
+  /** Maximum body size in bytes, where it is not `server.body_limit`. */
   readonly bodyLimit?: number | ((deps: Deps) => number)
   readonly success: Success<Result>
   /** Bodies of other documented responses, by the status that the handler sets. */
@@ -128,7 +128,7 @@ export type Operation<
   ): Promise<Returned<Result | Other>> | Returned<Result | Other>
 }
 
-/** Body that a handler returns; none where the response has none. */
+/** Body that a handler returns; undefined where the response has none. */
 type Returned<Result extends TSchema> = Result extends TSchema
   ? Static<Result> extends undefined
     ? // biome-ignore lint/suspicious/noConfusingVoidType: the handler returns nothing
@@ -138,7 +138,7 @@ type Returned<Result extends TSchema> = Result extends TSchema
       : Answered<Result>
   : never
 
-/** Declares an operation; the types of its handler follow from its schemas. */
+/** Declares an operation and infers the types of its handler from its schemas. */
 export function operation<
   Deps,
   Params extends TSchema,

@@ -15,7 +15,7 @@ async function receiver(respond: Respond = accept): Promise<Receiver> {
   return started
 }
 
-/** A server that sends what is given as soon as a client connects. */
+/** Starts a server that sends the given texts as soon as a client connects. */
 async function rawServer(speak: (write: (text: string) => void) => void): Promise<string> {
   const server: Server = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -34,13 +34,13 @@ function post(url: string, { by = open, timeoutMs = 5000 }: { by?: Outbound; tim
   return by.post({ url, headers: { 'x-test': 'yes' }, body: '{"a":"ä"}', timeoutMs, replyLimit: 1000 })
 }
 
-/** Names as a name server of the test answers them, one answer after the other. */
-function names(...answers: readonly (readonly string[])[]): { resolve: Resolve; asked: string[] } {
-  const asked: string[] = []
+/** Returns a resolver that answers with each of the address lists in turn, and the names it was called with. */
+function names(...answers: readonly (readonly string[])[]): { resolve: Resolve; queried: string[] } {
+  const queried: string[] = []
   return {
-    asked,
+    queried,
     async resolve(hostname) {
-      const addresses = answers[Math.min(asked.push(hostname), answers.length) - 1] ?? []
+      const addresses = answers[Math.min(queried.push(hostname), answers.length) - 1] ?? []
       return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
     },
   }
@@ -48,8 +48,8 @@ function names(...answers: readonly (readonly string[])[]): { resolve: Resolve; 
 
 const refused = { headers: {}, text: '', error: 'the address is not one that requests may be sent to' }
 
-describe('an exchange', () => {
-  test('sends the body as it is and reads the answer', async () => {
+describe('outbound request', () => {
+  test('sends the body as it is and reads the response', async () => {
     const target = await receiver(answer(418, { 'x-kind': 'pot' }, 'short and stout'))
     const reply = await post(target.url)
     expect(reply).toMatchObject({ status: 418, text: 'short and stout', headers: { 'x-kind': 'pot' } })
@@ -66,7 +66,7 @@ describe('an exchange', () => {
     expect(other.received).toEqual([])
   })
 
-  test('reads so much of the answer and no more', async () => {
+  test('reads only the first `replyLimit` bytes of the response', async () => {
     const target = await receiver((response) => {
       const more = () => {
         while (response.write('x'.repeat(10_000))) if (response.destroyed) return
@@ -78,7 +78,7 @@ describe('an exchange', () => {
     expect(await post(target.url)).toMatchObject({ status: 200, text: 'x'.repeat(1000) })
   })
 
-  test('replaces what is no text', async () => {
+  test('replaces bytes that are not text', async () => {
     const target = await receiver((response) => response.end(Buffer.from([0x61, 0, 0xff, 0x62])))
     expect((await post(target.url)).text).toBe('a\ufffd\ufffdb')
   })
@@ -99,7 +99,7 @@ describe('an exchange', () => {
     expect((await post(url, { timeoutMs: 300 })).error).toBe('no complete answer within 0.3 s')
   })
 
-  test('ends in time when the name is not answered', async () => {
+  test('ends in time when the resolver does not answer', async () => {
     const by = createOutbound({ allowsPrivate: () => true, resolve: () => new Promise(() => undefined) })
     const reply = await post('http://silent.example/', { by, timeoutMs: 100 })
     expect(reply).toEqual({ headers: {}, text: '', error: 'no complete answer within 0.1 s' })
@@ -118,7 +118,7 @@ describe('an exchange', () => {
       'no secure connection: TLS or certificate refused',
     ],
     ['the name has no address', async () => 'http://nowhere.invalid/', 'the host name was not found'],
-  ])('where %s says no more than that', async (_what, url, error) => {
+  ])('discloses nothing more where %s', async (_what, url, error) => {
     const resolve: Resolve = async () => {
       throw Object.assign(new Error('getaddrinfo ENOTFOUND nowhere.invalid'), { code: 'ENOTFOUND' })
     }
@@ -127,7 +127,7 @@ describe('an exchange', () => {
   })
 })
 
-describe('a target that is not allowed', () => {
+describe('outbound request to a forbidden address', () => {
   test.each([
     'http://127.0.0.1/',
     'http://2130706433/',
@@ -140,7 +140,7 @@ describe('a target that is not allowed', () => {
     'http://[2002:7f00:1::]/',
     'http://10.0.0.1/',
     'http://[fd12::1]/',
-  ])('%s is refused unless private ones are allowed', async (url) => {
+  ])('refuses %s unless private addresses are allowed', async (url) => {
     expect(await post(url, { by: closed })).toEqual(refused)
     expect([closed.refuses(url), open.refuses(url)]).toEqual([true, false])
   })
@@ -153,36 +153,36 @@ describe('a target that is not allowed', () => {
     'http://[::]/',
     'http://224.0.0.1/',
     'http://255.255.255.255/',
-  ])('%s is refused always', async (url) => {
+  ])('always refuses %s', async (url) => {
     expect(await post(url)).toEqual(refused)
     expect(open.refuses(url)).toBe(true)
   })
 
-  test('is found out behind a name, and nothing connects', async () => {
+  test('detects the address behind a host name and does not connect', async () => {
     const target = await receiver()
     const { port } = new URL(target.url)
     for (const address of ['127.0.0.1', '::ffff:127.0.0.1', '::ffff:7f00:1']) {
-      const { resolve, asked } = names([address])
+      const { resolve, queried } = names([address])
       const by = createOutbound({ allowsPrivate: () => false, resolve })
       expect(await post(`http://innocent.example:${port}/`, { by })).toEqual(refused)
-      expect(asked).toEqual(['innocent.example'])
+      expect(queried).toEqual(['innocent.example'])
     }
     expect(target.received).toEqual([])
   })
 
-  test('is not reached by a name that changes its answer', async () => {
+  test('does not follow a host name that changes its address', async () => {
     const target = await receiver()
     const { port } = new URL(target.url)
-    // Only the first answer is seen by a check before connecting.
-    const { resolve, asked } = names(['203.0.113.1'], ['127.0.0.1'])
+    // A check before connecting sees only the first address.
+    const { resolve, queried } = names(['203.0.113.1'], ['127.0.0.1'])
     const by = createOutbound({ allowsPrivate: () => false, resolve })
     expect(by.refuses(`http://rebinding.example:${port}/`)).toBe(false)
     expect(await post(`http://rebinding.example:${port}/`, { by })).toEqual(refused)
     expect(await post(`http://rebinding.example:${port}/`, { by })).toEqual(refused)
-    expect([asked.length, target.received]).toEqual([2, []])
+    expect([queried.length, target.received]).toEqual([2, []])
   })
 
-  test('is left out where a name has several addresses', async () => {
+  test('skips the address where the host name has several', async () => {
     const target = await receiver()
     const { port } = new URL(target.url)
     const { resolve } = names(['169.254.169.254', '127.0.0.1'])

@@ -5,44 +5,47 @@ import { isIP, type LookupFunction } from 'node:net'
 import { classifyAddress } from '../lib/address-class.ts'
 import { codeOf } from '../lib/errors.ts'
 
-/** An address a name stands for. */
+/** Address of a host name. */
 export interface ResolvedAddress {
   readonly address: string
   readonly family: number
 }
 
-/** Finds the addresses of a name. @throws when there are none */
+/** Resolver of a host name. @throws when it has no address */
 export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>
 
 export interface OutboundRequest {
   readonly url: string
-  /** POST unless given. */
+  /** Method; POST by default. */
   readonly method?: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer
-  /** For the whole exchange: finding the address, connecting, TLS, headers and body. */
+  /** Time limit of the whole exchange: name resolution, connection, TLS, headers and body. */
   readonly timeoutMs: number
-  /** Bytes of the reply that are read; the rest is not waited for. */
+  /** Maximum number of bytes of the reply that are read; the rest is dropped. */
   readonly replyLimit: number
   readonly signal?: AbortSignal
 }
 
-/** How an exchange went. Texts disclose nothing about the network. */
+/** Outcome of an exchange. Its texts disclose nothing about the network. */
 export interface OutboundReply {
-  /** Absent when none came. */
+  /** Undefined when no response came. */
   readonly status?: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** The beginning of the body as text; bytes that are none are replaced. */
+  /** Beginning of the body as text; invalid bytes are replaced. */
   readonly text: string
-  /** Why the exchange failed before its end. */
+  /** Reason why the exchange failed before its end. */
   readonly error?: string
 }
 
-/** Requests to places that users of the administration name. */
+/** Sender of requests to URLs that administrators or their users name. */
 export interface Outbound {
-  /** Whether the URL names an address that is not allowed. Of names that is known only when they are connected to. */
+  /**
+   * Returns true if the URL contains an address that is not allowed. A host name is checked only when it is
+   * connected to.
+   */
   refuses(url: string): boolean
-  /** Sends a request, a POST unless it says otherwise. Redirects are not followed. */
+  /** Sends a request, by default a POST. It does not follow redirects. */
   post(request: OutboundRequest): Promise<OutboundReply>
 }
 
@@ -53,7 +56,7 @@ export interface OutboundOptions {
 
 const notAllowed = 'the address is not one that requests may be sent to'
 
-/** The code of our own errors in a lookup. */
+/** Code of our own errors in a lookup. */
 const refusedCode = 'ERR_BASALT_TARGET'
 
 export function createOutbound({ allowsPrivate, resolve = resolveBySystem }: OutboundOptions): Outbound {
@@ -62,7 +65,8 @@ export function createOutbound({ allowsPrivate, resolve = resolveBySystem }: Out
     return kind === 'public' || (kind === 'private' && allowsPrivate())
   }
 
-  // The socket connects to what this answers and to nothing else, so a name that changes meanwhile gains nothing.
+  // The socket connects to the address that was checked and to no other. A host name that changes in between
+  // gains nothing.
   const lookup: LookupFunction = (hostname, options, callback) => {
     resolve(hostname).then(
       (found) => {
@@ -91,7 +95,7 @@ export function createOutbound({ allowsPrivate, resolve = resolveBySystem }: Out
   }
 }
 
-/** Without the brackets of an IPv6 address. URLs normalize IPv4 addresses of any spelling. */
+/** Returns the host without the brackets of an IPv6 address. URLs normalize IPv4 addresses of any spelling. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '')
 }
@@ -110,7 +114,7 @@ function exchange(outgoing: OutboundRequest, lookup: LookupFunction): Promise<Ou
       isOver = true
       clearTimeout(timer)
       signal?.removeEventListener('abort', abort)
-      // What is still to come is of no interest; the connection is not used again.
+      // The rest of the reply is dropped, and the connection is not used again.
       request?.destroy()
       settle({
         ...(response?.statusCode === undefined ? {} : { status: response.statusCode }),
@@ -165,7 +169,7 @@ function describeFailure(error: unknown): string {
 }
 
 function decode(bytes: Buffer): string {
-  // Text in Postgres cannot hold NUL.
+  // Text in Postgres cannot contain NUL.
   return new TextDecoder().decode(bytes).replaceAll('\0', '\ufffd')
 }
 

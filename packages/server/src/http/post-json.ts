@@ -1,11 +1,11 @@
-/** Time a receiver of logs or traces has to answer. */
+/** Time within which a receiver of logs or traces must respond. */
 const timeoutMs = 10_000
 
 /**
- * Posts JSON to a place that the operator configured.
+ * Posts JSON to a URL that the operator configured.
  *
- * @returns whether it was accepted; false when sending it again would be refused again
- * @throws Error when it may be accepted later
+ * @returns true if it was accepted; false if a retry would be rejected, too
+ * @throws Error when a retry may succeed
  */
 export async function postJson(
   url: string,

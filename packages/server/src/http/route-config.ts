@@ -4,19 +4,19 @@ import type { Action } from './access/actions.ts'
 import type { Identity, PendingIdentity } from './access/identity.ts'
 
 /**
- * Who may call a route.
- * - `public`: everybody; a token is not looked at
- * - `optional`: everybody; a token that is sent must be good, and is not looked at while `auth.enabled` is false
+ * Callers that a route admits.
+ * - `public`: everybody; a token is ignored
+ * - `optional`: everybody; a token that is sent must be valid, and is ignored while `auth.enabled` is false
  * - `bearer`: a signed-in user
  * - `aal2`: a signed-in user whose second factor has passed
  * - `mfa`: a user whose second factor is due
  * - `bearerOrMfa`: either
- * - `admin`: an administrator, by token or by the cookie of the dashboard, which counts wherever its token would
- * - `data`: a signed-in user or an administrator, or everybody while `auth.enabled` is false; requests without a token
- *   where {@link AdmitsAnonymous} says so
- * - `stream`: a signed-in user, by header or by the parameter `token`, or everybody while `auth.enabled` is false;
- *   requests without a token where {@link AdmitsAnonymous} says so; with `oauth=true` everybody: such a stream waits for
- *   a sign-in; an administrator by cookie only
+ * - `admin`: an administrator, by token or by the dashboard's cookie, which counts wherever the token would
+ * - `data`: a signed-in user or an administrator, or everybody while `auth.enabled` is false; requests
+ *   without a token where {@link AdmitsAnonymous} returns true
+ * - `stream`: a signed-in user, by header or by the parameter `token`, or everybody while `auth.enabled` is
+ *   false; requests without a token where {@link AdmitsAnonymous} returns true; with `oauth=true` everybody,
+ *   because such a stream waits for a sign-in; an administrator by cookie only
  */
 export type Guard =
   | 'public'
@@ -30,8 +30,8 @@ export type Guard =
   | 'stream'
 
 /**
- * What a program, which presents an API key or an OAuth token, may call a route for: to read or write data, or an action
- * that an administrator has granted to it. Without it, routes are for people only.
+ * Access that a route requires of a program, which presents an API key or an OAuth token: to read data, to
+ * write data, or an action that an administrator has granted. Routes without it are for people only.
  */
 export type ProgramAccess = 'read' | 'write' | Action
 
@@ -39,13 +39,13 @@ export type ProgramAccess = 'read' | 'write' | Action
 export type Permission = 'owner'
 
 /**
- * Whether a request without a token may come in, because the operator has granted its role what the route does there.
- * Asked before the body is read.
+ * Check whether a request without a token is admitted, because the operator has granted the anonymous role the
+ * access that the route needs. It runs before the body is read.
  */
 export type AdmitsAnonymous = (request: FastifyRequest) => boolean | Promise<boolean>
 
-// Every route states its guard and operation; `authentication.ts` refuses to start without. The identity is set
-// by the guard before a handler runs.
+// Every route declares its guard and operation; `authentication.ts` rejects a route without them at startup.
+// The guard sets the identity before a handler runs.
 declare module 'fastify' {
   interface FastifyContextConfig {
     guard?: Guard
@@ -55,16 +55,16 @@ declare module 'fastify' {
     /** Right of the administrator, on routes with the guard `admin`. */
     permission?: Permission
     admitsAnonymous?: AdmitsAnonymous
-    /** The route answers with server-sent events. */
+    /** True if the route responds with server-sent events. */
     eventStream?: boolean
-    /** The route also takes requests for a WebSocket. */
+    /** True if the route also accepts WebSocket handshakes. */
     upgrade?: boolean
   }
   interface FastifyRequest {
     identity: Identity | undefined
     /** Set on routes with the guard `mfa` or `bearerOrMfa`. */
     pending: PendingIdentity | undefined
-    /** What the guard has looked at. */
+    /** Token that the guard has checked. */
     token: string | undefined
   }
 }

@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import createRouter, { type HTTPMethod } from 'find-my-way'
 
 /**
- * Remembers every route so that a path with the wrong method can be answered 405 with `Allow`; Fastify itself
- * only knows "not found". Of several routes that match a path the most specific one decides: `Allow` of `…/batch` does
- * not name the methods that would act on a record of that name.
+ * Indexes every route, so that a path with the wrong method gets 405 with `Allow`. Fastify itself only knows
+ * "not found". Of several routes that match a path, the most specific one decides. So `Allow` of `…/batch` does
+ * not name the methods of a record with that name.
  */
 export function indexRoutes(
   app: FastifyInstance,
@@ -15,14 +15,14 @@ export function indexRoutes(
   let router: ReturnType<typeof createRouter> | undefined
   app.addHook('onRoute', (route) => {
     for (const method of [route.method].flat()) {
-      // Every path answers it; a route of it only adds headers.
+      // Every path responds to OPTIONS; a route of its own only adds headers.
       if (method === 'OPTIONS') continue
       methods.add(method)
       routes.push({ method, url: route.url })
     }
   })
   return (path) => {
-    // Built when the first wrong method comes, which on most days is never.
+    // The router is built at the first wrong method, which rarely comes.
     router ??= routes.reduce(
       (built, { method, url }) => {
         if (!built.hasRoute(method as HTTPMethod, url)) {
@@ -44,7 +44,10 @@ export function indexRoutes(
   }
 }
 
-/** Segments of a route by how they match, such that the more specific of two that match one path compares greater. */
+/**
+ * Encodes how the segments of a route match. Of two routes that match one path, the more specific one compares
+ * greater.
+ */
 function formOf(url: string): string {
   const segments = url.split('/').filter((segment) => segment !== '')
   return segments.map((segment) => (segment === '*' ? 'a' : segment.startsWith(':') ? 'b' : 'c')).join('')

@@ -2,32 +2,30 @@ import type { AppError } from '../lib/errors.ts'
 import { type Static, type TNull, type TObject, type TSchema, type TUnsafe, Type } from '../lib/type.ts'
 import { uuidPattern } from '../lib/uuid.ts'
 
-/** Shapes that many routes share. */
-
-/** Facts about a schema for the API document and the messages of validation: a keyword that validation ignores. */
+/** Facts about a schema for the API document and the validation messages. Validation ignores this keyword. */
 export interface Documented {
   /** Name among the components of the document. */
   readonly component?: string
   /** Description of one use of a component. */
   readonly note?: string
   readonly isRequired?: boolean
-  /** True for a member of a request that is accepted under a name that the document does not have. */
+  /** True for a request member that is accepted under a name that the document does not contain. */
   readonly isUndocumented?: boolean
   readonly keywords?: Readonly<Record<string, unknown>>
   readonly refusal?: Refusal
 }
 
-/** Errors of a request by what is wrong with a member. A value of the wrong type gets the general error. */
+/** Errors of a request by the fault of a member. A value of the wrong type gets the general error. */
 export interface Refusal {
-  /** The member is absent, or an empty text where `minLength` is 1. */
+  /** Error for a missing member, or an empty text where `minLength` is 1. */
   readonly missing?: () => AppError
-  /** The value, which the message may name, breaks another rule of the schema. */
+  /** Error for a value that breaks another rule of the schema. The message may contain the value. */
   readonly invalid?: (value: unknown) => AppError
 }
 
 /**
- * Names a schema. In the API document it stands once, among the components, and every use refers to it; clients that
- * are generated from the document call the type by this name.
+ * Names a schema. The API document contains it once, among the components, and every use refers to it.
+ * Generated clients call the type by this name.
  */
 export function component<Schema extends TSchema>(name: string, schema: Schema): Schema {
   return document(schema, { component: name })
@@ -41,23 +39,26 @@ export function described<Schema extends TSchema>(note: string, schema: Schema):
   return Type.IsOptional(schema) ? (Type.Optional(marked) as unknown as Schema) : marked
 }
 
-/** Object with the members of a named one and others. In the API document it refers to the named one. */
+/**
+ * Declares an object with the members of a named one and others. In the API document it refers to the named
+ * one.
+ */
 export function extended<Base extends TSchema, Members extends TObject>(base: Base, members: Members) {
   return Type.Unsafe<Static<Base> & Static<Members>>({ ...members, allOf: [base] })
 }
 
-/** Gives a member of a request errors of its own, in place of the general one for invalid requests. */
+/** Gives a request member errors of its own, in place of the general one for invalid requests. */
 export function refusedWith<Schema extends TSchema>(refusal: Refusal, schema: Schema): Schema {
   return document(schema, { refusal })
 }
 
-/** Names the list of an item that has a name; the list of any other item has none. */
+/** Names the list of a named item; the list of any other item has no name. */
 function componentOf<Schema extends TSchema>(item: TSchema, suffix: string, list: Schema): Schema {
   const { documented } = item as { documented?: Documented }
   return documented?.component === undefined ? list : component(`${documented.component}${suffix}`, list)
 }
 
-/** Returns the schema with more for the API document, beside what it has already. */
+/** Returns the schema with further documentation for the API document. */
 function document<Schema extends TSchema>(schema: Schema, documented: Documented): Schema {
   const { documented: existing } = schema as { documented?: Documented }
   const keywords = { ...documented.keywords, ...existing?.keywords }
@@ -65,7 +66,7 @@ function document<Schema extends TSchema>(schema: Schema, documented: Documented
   return Type.IsOptional(schema) ? (Type.Optional(marked) as unknown as Schema) : marked
 }
 
-/** The error envelope. */
+/** Schema of the error envelope. */
 export const errorEnvelopeSchema = component(
   'Error',
   Type.Object(
@@ -80,9 +81,9 @@ export const errorEnvelopeSchema = component(
   ),
 )
 
-/** Responses of a route: its own by status, and the envelope for everything else. */
+/** Returns the responses of a route: its own by status, and the error envelope for all others. */
 export function responses<Own extends Readonly<Record<number, TSchema | OtherContent>>>(own: Own) {
-  // What handlers send is checked against these types; at run time nothing is.
+  // The compiler checks what handlers send against these types; nothing does at run time.
   return { ...own, default: errorEnvelopeSchema } as unknown as {
     readonly [Status in keyof Own]: Own[Status] extends OtherContent | TNull
       ? TSchema
@@ -90,7 +91,10 @@ export function responses<Own extends Readonly<Record<number, TSchema | OtherCon
   }
 }
 
-/** What a handler may send for a schema: read-only, and undefined for what JSON leaves out. */
+/**
+ * Value that a handler may send for a schema. It is read-only, and undefined stands for members that JSON
+ * omits.
+ */
 export type Answered<Schema extends TSchema> = Sent<Static<Schema>>
 
 type Sent<Value> = Value extends Timestamp
@@ -105,14 +109,14 @@ type Sent<Value> = Value extends Timestamp
         }
       : Value
 
-/** Text of a point in time, RFC 3339 in UTC. Handlers may send a `Date`, which JSON writes so. */
+/** Point in time as RFC 3339 text in UTC. Handlers may send a `Date`, which JSON serializes in this form. */
 export type Timestamp = string & { readonly [timestampMark]: true }
 declare const timestampMark: unique symbol
 
-/** Point in time. */
+/** Schema of a point in time. */
 export const timestamp = Type.Unsafe<Timestamp>(Type.String({ format: 'date-time' }))
 
-/** A value, or null. */
+/** Declares a value or null. */
 export function nullable<Schema extends TSchema>(
   schema: Schema,
   options: Readonly<Record<string, unknown>> = {},
@@ -120,7 +124,7 @@ export function nullable<Schema extends TSchema>(
   return Type.Union([schema, Type.Null()], options)
 }
 
-/** One of some texts. */
+/** Declares a choice of texts. */
 export function choice<const Values extends readonly string[]>(
   values: Values,
   options: Readonly<Record<string, unknown>> = {},
@@ -128,19 +132,24 @@ export function choice<const Values extends readonly string[]>(
   return Type.Unsafe<Values[number]>(Type.String({ enum: values, ...options }))
 }
 
-/** One of some texts in a query, or an empty text, which filters nothing and is not documented. */
+/**
+ * Declares a choice of texts in a query. It also accepts an empty text, which filters nothing and is not
+ * documented.
+ */
 export function choiceOrEmpty<const Values extends readonly string[]>(values: Values) {
   return document(choice([...values, ''] as [...Values, '']), { keywords: { enum: values } })
 }
 
-/** Form of texts that are not blank and that PostgreSQL can hold. */
+/** Pattern of texts that are not blank and that PostgreSQL can store. */
 export const textForm = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$'
 
-/** Form of such texts in one line. */
+/** Pattern of such texts in one line. */
 export const lineForm =
   '^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$'
 
-/** Adds rules to the API document that the handler checks, because its messages or the order of its checks need it. */
+/**
+ * Adds rules to the API document that the handler checks. Its messages or the order of its checks require that.
+ */
 export function checkedByHandler<Schema extends TSchema>(
   keywords: Readonly<Record<string, unknown>>,
   schema: Schema,
@@ -149,55 +158,58 @@ export function checkedByHandler<Schema extends TSchema>(
 }
 
 /**
- * Returns the keywords by which one of two rules holds, and not both. Generators of clients take a `oneOf` for a union of
- * types, and leave the members of the object out.
+ * Returns the keywords that require exactly one of two rules. Client generators read a `oneOf` as a union of
+ * types and omit the members of the object.
  */
 export function exactlyOne(one: object, other: object) {
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   return { if: one, then: { not: other }, else: other }
 }
 
-/** Returns the keywords by which at least one of two rules holds, as {@link exactlyOne} does. */
+/** Returns the keywords that require at least one of two rules; see {@link exactlyOne}. */
 export function atLeastOne(one: object, other: object) {
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   return { if: { not: one }, then: other }
 }
 
-/** Required text, of which the handler checks the length and the form. */
+/** Declares a required text whose length and form the handler checks. */
 export function checkedText(maxLength: number, pattern = textForm) {
   return checkedByHandler({ maxLength, pattern }, Type.String({ minLength: 1 }))
 }
 
-/** UUID in a request. */
+/** Schema of a UUID in a request. */
 export const uuid = document(Type.String({ pattern: uuidPattern }), {
-  // The document names the format alone.
+  // The document contains the format alone.
   keywords: { format: 'uuid', pattern: undefined },
 })
 
 /** Confirmation in words. */
 export const Message = component('Message', Type.Object({ message: Type.String() }))
 
-/** List of all items, with their number. */
+/** Declares a list of all items, with their number. */
 export function listOf<Item extends TSchema>(item: Item) {
   return componentOf(item, 'List', Type.Object({ items: Type.Array(item), count: Type.Integer() }))
 }
 
-/** An answer that is not JSON. */
+/** Response that is not JSON. */
 export interface OtherContent {
   readonly description: string
   readonly content: Readonly<Record<string, { readonly schema: TSchema }>>
 }
 
-/** Answers without a body. */
+/** Response without a body. */
 export const noContent = Type.Null({ description: 'No content.' })
 
-/** The route takes a token. */
+/** Security of a route that requires a token. */
 export const bearerSecurity: Record<string, string[]>[] = [{ bearer: [] }]
 
-/** The route also takes requests without a token. */
+/** Security of a route that also accepts requests without a token. */
 export const optionalSecurity: Record<string, string[]>[] = [{}, ...bearerSecurity]
 
-/** A member whose lack its handler answers with an error of its own: optional to the check, required in the API document. */
+/**
+ * Declares a member whose absence its handler rejects with an error of its own. It is optional to the
+ * validation and required in the API document.
+ */
 export function requiredByHandler<Schema extends TSchema>(schema: Schema) {
   const { type, documented: known } = schema as { type?: unknown; documented?: Documented }
   const { enum: values, format } = known?.keywords ?? {}
@@ -206,13 +218,16 @@ export function requiredByHandler<Schema extends TSchema>(schema: Schema) {
   return Type.Optional(document(schema, documented))
 }
 
-/** A UUID of which its handler says what it identifies: any text to the check. */
+/**
+ * Declares a UUID that the handler validates, because its error says what the UUID identifies. The validation
+ * accepts any text.
+ */
 export function uuidByHandler(options: Readonly<Record<string, unknown>> = {}) {
   const documented: Documented = { keywords: { format: 'uuid' } }
   return Type.String({ ...options, documented })
 }
 
-/** Member of a request under an older name: accepted, and not in the API document. */
+/** Declares a request member under an older name. It is accepted, and not in the API document. */
 export function olderName<Schema extends TSchema>(schema: Schema) {
   return Type.Optional(document(schema, { isUndocumented: true }))
 }
@@ -220,28 +235,28 @@ export function olderName<Schema extends TSchema>(schema: Schema) {
 /** Content of a file. */
 export const binary = Type.String({ format: 'binary' })
 
-/** Request body that a route reads by itself, for the API document: content by its type. */
+/** Request body that a route itself reads, for the API document: content by its type. */
 export interface DocumentedBody {
   readonly required: boolean
   readonly content: Readonly<Record<string, { readonly schema: TSchema }>>
 }
 
-/** Body of an HTML form (`application/x-www-form-urlencoded`). */
+/** Declares the body of an HTML form (`application/x-www-form-urlencoded`). */
 export function formBody(schema: TSchema): DocumentedBody {
   return bodyOf('application/x-www-form-urlencoded', schema)
 }
 
-/** Body of parts (RFC 7578). */
+/** Declares a multipart body (RFC 7578). */
 export function multipartBody(schema: TSchema): DocumentedBody {
   return bodyOf('multipart/form-data', schema)
 }
 
-/** Body of one content type. */
+/** Declares a body of one content type. */
 export function bodyOf(type: string, schema: TSchema, required = true): DocumentedBody {
   return { required, content: { [type]: { schema } } }
 }
 
-/** Operation among several that one route serves, by the last segment of a path that the router takes as a whole. */
+/** One of several operations that share a wildcard route. The last segment of the path selects it. */
 export interface DocumentedVariant {
   readonly operationId: string
   /** Last segment of the path. */
@@ -252,10 +267,10 @@ export interface DocumentedVariant {
   readonly responses: Readonly<Record<number, TSchema>>
 }
 
-/** Pages of administrative lists. What is out of bounds is brought within them. */
+/** Page of an administrative list. Values out of bounds are clamped. */
 export const pageQuery = Type.Object({
   page: Type.Optional(Type.Integer({ description: 'From 1.' })),
-  perPage: Type.Optional(Type.Integer({ description: 'At most 100; 20 unless given.' })),
+  perPage: Type.Optional(Type.Integer({ description: 'At most 100; 20 by default.' })),
 })
 
 /** Member of a page beside its totals. */
@@ -277,14 +292,14 @@ export function pageOf<Item extends TSchema>(item: Item) {
   )
 }
 
-/** Part of a list by `limit` and `offset`, which are answered as they were read. */
+/** Declares a part of a list by `limit` and `offset`, which the response repeats. */
 export function offsetPageOf<Item extends TSchema>(item: Item) {
   return componentOf(
     item,
     'Slice',
     Type.Object({
       items: Type.Array(item),
-      count: Type.Integer({ description: 'Items in this answer.' }),
+      count: Type.Integer({ description: 'Items in this response.' }),
       limit: Type.Integer(),
       offset: Type.Integer(),
     }),
@@ -296,7 +311,7 @@ export interface PageRequest {
   readonly perPage?: number | undefined
 }
 
-/** Within bounds, and as rows to pass over. */
+/** Clamps the page to its bounds and computes the offset. */
 export function readPage(
   { page = 1, perPage }: PageRequest,
   { size: fallback, most } = { size: 20, most: 100 },

@@ -40,7 +40,7 @@ import { indexRoutes } from './route-index.ts'
 import './route-config.ts'
 import { Upgrades } from './requests/upgrade.ts'
 
-/** The server that features add their routes to; handlers get types from their schemas. */
+/** Server that features add their routes to. Handlers infer their types from the schemas. */
 export type HttpServer = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,
@@ -55,26 +55,29 @@ export interface HttpServerOptions {
   readonly origins: Origins
   readonly metrics: Metrics
   readonly log: Logger
-  /** Gets the lines of requests; without one, `log` does. */
+  /** Logger of request lines; `log` by default. */
   readonly requestLog?: Logger
-  /** Learn of every request that was answered. */
+  /** Observers of every completed request. */
   readonly observers?: readonly RequestObserver[]
-  /** Where a request is routed to, by its raw form. */
+  /** Returns the URL that a raw request is routed to. */
   readonly rewriteUrl?: (request: IncomingMessage) => string
-  /** Without one, that of the system. */
+  /** Clock; the system clock by default. */
   readonly clock?: Clock
-  /** Where clients reach the server; known for certain only once it listens. */
+  /** Returns the URL at which clients reach the server; it is final only once the server listens. */
   readonly publicBaseUrl: () => string
-  /** True if errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
+  /** True if errors of the operator's own definitions carry the text of PostgreSQL for every caller. */
   readonly isDevelopment?: boolean
   /** Version in the API document. */
   readonly version: string
 }
 
-/** Path, query and headers together; Node's default, stated because the URL of a list can be long. */
+/**
+ * Maximum size of path, query and headers together. This is Node's default, stated because the URL of a list
+ * can be long.
+ */
 const headerLimitBytes = 16_384
 
-/** The HTTP platform: everything that is the same for every feature. Routes are added by the features. */
+/** Creates the HTTP platform, which is the same for every feature. Features add the routes. */
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { server } = options.config
   const referenceUrl = () => `${options.publicBaseUrl()}/api/docs/errors`
@@ -95,22 +98,22 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     return503OnClosing: false,
     routerOptions: {
       ignoreTrailingSlash: true,
-      // A primary key can be a long text, percent-encoded: as long as the request line may be.
+      // A primary key can be a long percent-encoded text: as long as the request line may be.
       maxParamLength: headerLimitBytes,
       querystringParser: parseQuery,
     },
     http: {
-      // Refused by a hook instead, in our own words.
+      // A hook rejects these requests instead, with our own message.
       requireHostHeader: false,
       maxHeaderSize: headerLimitBytes,
       headersTimeout: server.header_timeout * 1000,
-      // Stated here too: Node compares the two when the server is made.
+      // Node compares the two limits when it creates the server, so this one is set here, too.
       requestTimeout: server.request_timeout * 1000,
-      // Node looks for slow clients only this often.
+      // Node checks for slow clients only this often.
       connectionsCheckingInterval: 1000,
       shouldUpgradeCallback: (request) => upgrades.accepts(request),
     },
-    // A path that is not valid percent-encoding never reaches a route or a hook.
+    // A path with invalid percent-encoding never reaches a route or a hook.
     frameworkErrors: (_error, request, reply) => {
       setHeaders(request, reply)
       allowOrigin(request, reply)
@@ -123,7 +126,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   answerInOrder(app)
   acceptAbsoluteForm(app)
   app.setValidatorCompiler(compileValidator)
-  // Handlers answer what they mean to; schemas of responses are for the API document.
+  // Handlers return exactly the response; response schemas are for the API document.
   app.setSerializerCompiler(() => (payload) => JSON.stringify(payload))
   refuseUndeclaredParameters(app)
   acceptJson(app)

@@ -2,16 +2,18 @@ import type { Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Time clients have to send one more request on their open connections, and load balancers to look at /health. */
+/**
+ * Time for clients to send one more request on their open connections, and for load balancers to poll /health.
+ */
 const drainMs = 1000
-/** Time the request has to arrive for which a connection was made just before the server closed. */
+/** Time for the first request on a connection that was made just before the server closed. */
 const lastRequestMs = 500
-/** Clients that reconnect for each request are between two connections for less than this. */
+/** Longest time between two connections of a client that reconnects for each request. */
 const quietMs = 100
-const lookMs = 20
+const pollMs = 20
 const idleSweepMs = 100
 
-/** The connections that are open. */
+/** Tracks the open connections. */
 export function trackConnections(server: Server): ReadonlySet<Socket> {
   const connections = new Set<Socket>()
   server.on('connection', (socket) => {
@@ -22,9 +24,10 @@ export function trackConnections(server: Server): ReadonlySet<Socket> {
 }
 
 /**
- * Sends the clients elsewhere without failing a request. From now on every answer ends its connection, so that
- * clients learn it from an answer, and not from a reset while their next request is on its way. After a moment no
- * more connections are taken; `close` of the server would also reset those whose first request is still coming.
+ * Moves clients to other nodes without failing a request. From now on every response ends its connection.
+ * Clients so learn it from a response, and not from a reset while their next request is in flight. After a
+ * moment the server accepts no more connections. `close` of the server would also reset those whose first
+ * request is still on its way.
  */
 export async function drainConnections(server: Server, connections: ReadonlySet<Socket>): Promise<void> {
   server.prependListener('request', (_request, response) => {
@@ -37,11 +40,11 @@ export async function drainConnections(server: Server, connections: ReadonlySet<
 }
 
 /**
- * Takes no more connections and lets requests in flight finish. Node would wait for connections that have never
- * sent a whole request, such as those that browsers open in advance.
+ * Stops accepting connections and lets requests in flight finish. Node alone would wait for connections that
+ * have never sent a whole request, such as those that browsers open in advance.
  *
  * @param close closes the server
- * @param timeoutSeconds after which requests in flight are cut off
+ * @param timeoutSeconds after which requests in flight are aborted
  */
 export async function closeServer(
   server: Server,
@@ -58,14 +61,18 @@ export async function closeServer(
   clearInterval(sweep)
 }
 
-/** Node keeps the response in flight there, and uses it for the same purpose; its types do not list it. */
+/**
+ * Returns true if the connection has no response in flight. Node uses this member for the same purpose; its
+ * types do not list it.
+ */
 function isIdle(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
   return socket._httpMessage === null || socket._httpMessage === undefined
 }
 
 /**
- * Closing resets the connections that the system has made and we have not taken yet. libuv takes one in each turn of
- * the event loop, so a turn without one means that there is none.
+ * Waits until the accept backlog is empty: closing would reset the connections that the system has made and the
+ * server has not accepted. libuv accepts one in each turn of the event loop, so a turn without one means that
+ * none is left.
  */
 async function untilBacklogEmpty(server: Server): Promise<void> {
   let taken = 0
@@ -82,14 +89,14 @@ async function untilBacklogEmpty(server: Server): Promise<void> {
   server.off('connection', count)
 }
 
-/** Until there has been no connection for a while, if there was one at all. */
+/** Waits until no connection has been open for a while. It returns at once if there was none. */
 async function untilNoConnection(connections: ReadonlySet<Socket>, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs
   let quietSince = Number.NEGATIVE_INFINITY
   for (;;) {
     const now = performance.now()
-    if (connections.size > 0) quietSince = now + lookMs
+    if (connections.size > 0) quietSince = now + pollMs
     if (now >= deadline || now - quietSince >= quietMs) return
-    await delay(lookMs)
+    await delay(pollMs)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a program may do beside reading and writing data: each costs money or speaks for the operator. Only an administrator
- * grants one; no scope of data includes any.
+ * Actions that a program may be granted beside reading and writing data. Each costs money or speaks for the
+ * operator. Only an administrator grants one, and no data scope includes any.
  */
 export const actions = ['email:send', 'sms:send', 'push:send'] as const
 export type Action = (typeof actions)[number]
@@ -9,7 +9,7 @@ export function isAction(text: string): text is Action {
   return actions.some((action) => action === text)
 }
 
-/** Sorts actions as the list has them, each once. */
+/** Returns the actions in the order of the list, each once. */
 export function orderActions(given: Iterable<string>): readonly Action[] {
   const set = new Set(given)
   return actions.filter((action) => set.has(action))

@@ -5,17 +5,26 @@ import { httpErrors } from '../errors/errors.ts'
 import { upgradeOfferOf } from '../requests/upgrade.ts'
 import type { Origins } from './origins.ts'
 
-/** Sent by every request of the dashboard: no form, image or link can send it, and CORS permits it to no other origin. */
+/**
+ * Header that the dashboard sends with every request. No form, image or link can send it, and CORS permits it
+ * to no other origin.
+ */
 const dashboardHeader = 'x-basalt-dashboard'
 
-/** The browser keeps it for this host alone and for HTTPS, or for this machine (RFC 6265bis §4.1.3.2). */
+/**
+ * Name of the cookie that browsers keep for this host alone and only over HTTPS or on this machine (RFC 6265bis
+ * §4.1.3.2).
+ */
 const secureName = '__Host-basalt-admin'
-/** Over HTTP to another machine a browser takes no cookie that is marked `Secure`; Safari not from its own machine either. */
+/**
+ * Name of the cookie over HTTP to another machine, where browsers reject a `Secure` cookie. Safari rejects one
+ * on its own machine, too.
+ */
 const plainName = 'basalt-admin'
-/** Safari, not the browsers that name it for the sake of old pages (WebKit bug 281149). */
+/** User agent of Safari. Other browsers carry its name for the sake of old pages (WebKit bug 281149). */
 const safari = /\bVersion\/[\d.]+ (?:Mobile\/\w+ )?Safari\//
 
-/** The administrator's token in the cookie; undefined when the request carries none. */
+/** Returns the administrator's token in the cookie; undefined when the request carries none. */
 export function adminCookieOf({ headers: { cookie } }: FastifyRequest): string | undefined {
   return cookie === undefined ? undefined : (readCookie(cookie, secureName) ?? readCookie(cookie, plainName))
 }
@@ -28,7 +37,7 @@ function readCookie(cookie: string, name: string): string | undefined {
     ?.slice(prefix.length)
 }
 
-/** Without `Max-Age`: it ends with the browser, and on the server before. */
+/** Sets the cookie without `Max-Age`: it ends with the browser. The session on the server ends earlier. */
 export function setAdminCookie(request: FastifyRequest, reply: FastifyReply, token: string): void {
   const [name, secure] = isSecure(request) ? [secureName, '; Secure'] : [plainName, '']
   void reply.header('set-cookie', `${name}=${token}; Path=/; HttpOnly; SameSite=Strict${secure}`)
@@ -41,17 +50,21 @@ export function clearAdminCookie(reply: FastifyReply): void {
   ])
 }
 
-/** Whether the browser regards the address as secure. It says so by its `Origin`, whatever a proxy has made of the rest. */
+/**
+ * Returns true if the browser regards the address as secure. The `Origin` header shows that, whatever a proxy
+ * has changed in the rest.
+ */
 function isSecure({ headers, hostname, protocol }: FastifyRequest): boolean {
   if (protocol === 'https' || headers.origin?.startsWith('https:') === true) return true
   return isLoopback(hostname) && !safari.test(headers['user-agent'] ?? '')
 }
 
 /**
- * Whether the cookie speaks for this request. It comes along by itself, so something has to show that a page of this
- * server wants it to: the header, or that the browser itself loads a part of the page, such as a picture or a download.
+ * Returns true if the cookie authenticates this request. Browsers attach it by themselves, so the request must
+ * show that a page of this server sent it. It shows that by the header, or by loading a part of the page, such
+ * as a picture or a download.
  *
- * @returns the reason why a request that wants it to is refused
+ * @returns the error with which a request that uses the cookie wrongly is rejected
  */
 export function judgeCookieUse(request: FastifyRequest, origins: Origins): boolean | AppError {
   const { headers } = request
@@ -60,13 +73,17 @@ export function judgeCookieUse(request: FastifyRequest, origins: Origins): boole
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin') return httpErrors.crossSiteRequest()
   const { origin } = headers
-  // Browsers name the origin of every request but plain reads (Fetch Standard, "append a request Origin header").
+  // Browsers name the origin of every request but plain reads (Fetch Standard, "append a request Origin
+  // header").
   const needsOrigin = isHandshake || !isRead(request)
   if (origin === undefined) return needsOrigin ? httpErrors.crossSiteRequest() : true
   return origins.isOwn(origin, request) || origins.isPublic(origin) ? true : httpErrors.crossSiteRequest()
 }
 
-/** A sign-in is for a page of this server or a program, never for another page that knows a password. */
+/**
+ * Rejects a sign-in from a page of another origin, even one that knows a password. Programs and pages of this
+ * server may sign in.
+ */
 export function requireOwnPage(request: FastifyRequest, origins: Origins): void {
   const { origin, 'sec-fetch-site': site } = request.headers
   const isForeign = origin !== undefined && !origins.isOwn(origin, request) && !origins.isPublic(origin)
@@ -75,7 +92,10 @@ export function requireOwnPage(request: FastifyRequest, origins: Origins): void 
   }
 }
 
-/** What scripts fetch can carry the header, and must: an application behind the same address is not the dashboard. */
+/**
+ * Returns true if the browser itself loads a part of the page. Scripts can and must send the header: an
+ * application behind the same address is not the dashboard.
+ */
 function isPartOfPage(request: FastifyRequest): boolean {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode } = request.headers
   return isRead(request) && site === 'same-origin' && (mode === undefined || !ofScripts.has(String(mode)))

@@ -19,27 +19,29 @@ import type { Origins } from './origins.ts'
 export interface AuthenticationOptions {
   /** False while `auth.enabled` is false. */
   readonly isRequired: boolean
-  /** Asked in order; the first that recognizes a token decides. */
+  /** Verifiers in order of precedence; the first that recognizes a token decides. */
   readonly verifiers: readonly TokenVerifier[]
   readonly limiter: RequestLimiter
-  /** Where programs learn how to get tokens (RFC 9728); undefined while they cannot. */
+  /** URL where programs learn how to get tokens (RFC 9728); undefined while they cannot get any. */
   readonly resourceMetadataUrl?: (() => string) | undefined
 }
 
-/** Limits the requests of apps. */
+/** Limiter of app requests. */
 export interface RequestLimiter {
   /**
-   * Counts a request of an app with a limit. Answers at once where it can: this is on the path of every request.
+   * Counts a request of an app with a limit. It is on the path of every request, so it returns without a
+   * promise where it can.
    *
-   * @returns why the request may not pass
+   * @returns the error with which the request is rejected
    */
   admit(identity: UserIdentity): AppError | undefined | Promise<AppError | undefined>
 }
 
 /**
- * Gives every route its guard, which runs before the body is read. A route without one does not start.
+ * Gives every route its guard, which runs before the body is read. The server does not start with a route that
+ * has none.
  *
- * @param origins whose pages the administrator's cookie may speak for
+ * @param origins whose pages may use the administrator's cookie
  */
 export function addAuthentication(
   app: FastifyInstance,
@@ -61,31 +63,31 @@ export function addAuthentication(
   })
 }
 
-/** The caller of a route that is not public. */
+/** Returns the caller of a route that is not public. */
 export function identityOf(request: FastifyRequest): Identity {
   if (request.identity === undefined) throw new Error('the route has no guard')
   return request.identity
 }
 
-/** The caller of a route with the guard `bearer`. */
+/** Returns the caller of a route with the guard `bearer`. */
 export function userOf(request: FastifyRequest): UserIdentity {
   const identity = identityOf(request)
   if (identity.kind !== 'user') throw new Error('the route is not guarded for users')
   return identity
 }
 
-/** The caller of a route with the guard `mfa`. */
+/** Returns the caller of a route with the guard `mfa`. */
 export function pendingOf({ pending }: FastifyRequest): PendingIdentity {
   if (pending === undefined) throw new Error('the route is not guarded for pending sign-ins')
   return pending
 }
 
-/** The caller of a route with the guard `optional`, if it is a signed-in user. */
+/** Returns the caller of a route with the guard `optional`, if it is a signed-in user. */
 export function optionalUserOf({ identity }: FastifyRequest): UserIdentity | undefined {
   return identity?.kind === 'user' ? identity : undefined
 }
 
-/** The caller of a route with the guard `admin`. */
+/** Returns the caller of a route with the guard `admin`. */
 export function adminOf(request: FastifyRequest): AdminIdentity {
   const identity = identityOf(request)
   if (identity.kind !== 'admin') throw new Error('the route is not guarded for administrators')
@@ -108,7 +110,7 @@ function createGuard(
 ): GuardHook {
   const metadataUrl = programs === undefined ? undefined : resourceMetadataUrl
   const challenge = createChallenge(metadataUrl)
-  // RFC 6750 §3.1: the answer to a request without a token has no error code.
+  // RFC 6750 §3.1: the response to a request without a token has no error code.
   const challengeToken = createChallenge(metadataUrl, 'invalid_token')
   return (request, reply, done) => {
     reply.header('cache-control', 'no-store')
@@ -138,7 +140,7 @@ function createGuard(
     const enterWith = (token: string, isInCookie: boolean) => {
       const verdict = verifyToken(verifiers, token)
       request.token = token
-      // The common token is verified without waiting; a promise would cost every request a turn.
+      // Most tokens are verified synchronously; a promise would cost every request a turn of the event loop.
       if (verdict instanceof Promise) verdict.then((known) => settle(known, isInCookie), done)
       else settle(verdict, isInCookie)
     }
@@ -176,7 +178,7 @@ function countRequest({ identity }: FastifyRequest, limiter: RequestLimiter, don
   else done(refusal)
 }
 
-/** Lets a request without a token in where something is granted to it. */
+/** Admits a request without a token if the anonymous role has a grant for the route. */
 function enterAnonymously(
   request: FastifyRequest,
   admission: boolean | Promise<boolean>,
@@ -191,16 +193,16 @@ function enterAnonymously(
   else enter(admission)
 }
 
-/** What a token turns out to be, whatever its kind. */
+/** Verifies a token of any kind. */
 export function verifyToken(verifiers: readonly TokenVerifier[], token: string): Verdict | Promise<Verdict> {
   const verifier = verifiers.find((candidate) => candidate.recognizes(token))
   return verifier?.verify(token) ?? { refusal: 'invalid' }
 }
 
-/** While `auth.enabled` is false everybody is the same caller to these. */
+/** Guards that treat all callers alike while `auth.enabled` is false. */
 const openGuards: ReadonlySet<Guard> = new Set(['data', 'stream', 'optional'])
 
-/** What a route says to a caller without a token. */
+/** Errors for a caller without a token, by guard. */
 const missing: Partial<Record<Guard, () => AppError>> = {
   admin: httpErrors.adminRequired,
   mfa: httpErrors.noPendingMfa,
@@ -237,7 +239,7 @@ function judge(
   return guard === 'aal2' && identity.aal !== 'aal2' ? httpErrors.insufficientAal() : undefined
 }
 
-/** The cookie holds the administrator's token and no other. */
+/** Judges a session in a cookie, which may hold the administrator's token and no other. */
 function judgeCookieSession(
   guard: Exclude<Guard, 'public'>,
   verdict: Verdict,
@@ -247,7 +249,7 @@ function judgeCookieSession(
   return judge(guard, undefined, isAdministrator ? verdict : { refusal: 'invalid' }, challenge)
 }
 
-/** Why a program may not call a route. */
+/** Returns the error with which a program is rejected on a route; undefined if it may call it. */
 function judgeProgram(
   programs: ProgramAccess | undefined,
   { scope }: Pick<UserIdentity, 'scope'>,
@@ -257,24 +259,27 @@ function judgeProgram(
   return programs === 'write' ? refuseWrite(scope) : refuseAction(scope, programs)
 }
 
-/** Whether a stream is asked for that waits for a sign-in: it has no token yet and carries no data. */
+/** Returns true if the requested stream waits for a sign-in. It has no token yet and carries no data. */
 export function isSignInStream({ query }: FastifyRequest): boolean {
   return (query as { oauth?: unknown }).oauth === 'true'
 }
 
-/** Whether the route takes a request that presents no token as it is. */
+/** Returns true if the route accepts this request without a token. */
 function needsNoToken(guard: Guard, request: FastifyRequest): boolean {
   if (guard === 'optional') return request.headers.authorization === undefined
   return guard === 'stream' && isSignInStream(request)
 }
 
-/** Whether none is sent, not even one that cannot be read. */
+/** Returns true if the request sends no token at all, not even an unreadable one. */
 function isWithoutToken(guard: Guard, { headers, query }: FastifyRequest): boolean {
   if (headers.authorization !== undefined) return false
   return guard !== 'stream' || (query as { token?: unknown }).token === undefined
 }
 
-/** The token a stream is asked for with: browsers cannot set headers on an `EventSource` or a `WebSocket`. */
+/**
+ * Returns the token of a stream request. Browsers cannot set headers on an `EventSource` or a `WebSocket`, so a
+ * parameter may carry it.
+ */
 export function streamTokenOf(request: FastifyRequest): string | undefined {
   return request.headers.authorization === undefined ? tokenParameter(request.query) : headerTokenOf(request)
 }
@@ -288,14 +293,17 @@ function tokenParameter(query: unknown): string | undefined {
   return typeof token === 'string' && token !== '' ? token : undefined
 }
 
-/** The token of RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1). */
+/** Returns the token of RFC 6750 §2.1; the scheme may be in any case (RFC 9110 §11.1). */
 function bearerToken(header: string | undefined): string | undefined {
   if (header === undefined || !(header.startsWith('Bearer ') || /^bearer /i.test(header))) return undefined
   const token = header.slice('Bearer '.length).trim()
   return token === '' ? undefined : token
 }
 
-/** Of two headers a proxy before us may have judged the other one (RFC 9110 §5.3: only lists may repeat). */
+/**
+ * Returns false for two headers: a proxy before us may have judged the other one (RFC 9110 §5.3: only lists may
+ * repeat).
+ */
 function hasOneAuthorization(rawHeaders: readonly string[]): boolean {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -305,12 +313,12 @@ function hasOneAuthorization(rawHeaders: readonly string[]): boolean {
   return count === 1
 }
 
-/** Names the scheme of a 401 (RFC 9110 §11.6.1). */
+/** Function that adds the scheme to a 401 (RFC 9110 §11.6.1). */
 type Challenge = (error: AppError) => AppError
 
 /**
  * @param resourceMetadataUrl of a route that programs may call (RFC 9728 §5.1)
- * @param code what is wrong with the token (RFC 6750 §3.1)
+ * @param code of the token's fault (RFC 6750 §3.1)
  */
 function createChallenge(resourceMetadataUrl: (() => string) | undefined, code?: string): Challenge {
   return (error) => {

@@ -1,22 +1,22 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Origins } from './origins.ts'
 
-/** Lets the page read the response; answers whether the origin is allowed. */
+/** Function that lets the page read the response. It returns whether the origin is allowed. */
 export type AllowOrigin = (request: FastifyRequest, reply: FastifyReply) => boolean
 
 /**
- * Cross-origin requests of browsers (Fetch Standard, CORS protocol). Written here because it is short without
- * credentials, which we never allow: tokens travel in headers, and cookies are for our own pages. A request without `Origin`, which
- * is every request that does not come from a browser page, costs nothing.
+ * Returns the policy for cross-origin requests of browsers (Fetch Standard, CORS protocol). It is written here
+ * because it is short without credentials. We never allow those: tokens travel in headers, and cookies are for
+ * our own pages. A request without `Origin`, as every program sends, costs nothing.
  */
 export function createOriginPolicy(origins: Origins): AllowOrigin {
   return (request, reply) => {
-    // The page for people is opened, never read (RFC 9700 §2.6).
+    // A browser navigates to the authorization page and no script reads it (RFC 9700 §2.6).
     if (isOf(request, authorizationPath)) return false
     const { origin } = request.headers
     const isAdministrative = isOfAdministration(request)
     const isOpen = origins.isOpen && !isAdministrative
-    // What a cache keeps for one origin must not be given to another.
+    // A cache must not serve to one origin what it stored for another.
     if (!isOpen) reply.header('vary', 'Origin')
     if (origin === undefined) return false
     if (!(isAdministrative ? origins.mayAdminister(origin) : origins.mayCall(origin))) return false
@@ -26,7 +26,10 @@ export function createOriginPolicy(origins: Origins): AllowOrigin {
   }
 }
 
-/** A preflight request has no route: its path decides. */
+/**
+ * Returns true if the request is for the administration API. A preflight request has no route, so its path
+ * decides.
+ */
 function isOfAdministration(request: FastifyRequest): boolean {
   if (!request.is404 && request.routeOptions.config.guard === 'admin') return true
   return isOf(request, administrationPath)
@@ -48,7 +51,7 @@ function decodePath(path: string): string {
   }
 }
 
-/** Answers preflight requests before any guard: they carry no token. */
+/** Responds to preflight requests before any guard, because they carry no token. */
 export function addCors(app: FastifyInstance, allowOrigin: AllowOrigin): void {
   app.addHook('onRequest', (request, reply, done) => {
     const isPreflight =
@@ -61,7 +64,7 @@ export function addCors(app: FastifyInstance, allowOrigin: AllowOrigin): void {
   })
 }
 
-/** What is read from answers about files, and of tus 1.0. */
+/** Response headers that pages may read, including those of files and of tus 1.0. */
 const exposedHeaders = [
   'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition, Idempotency-Replayed, X-Query-Duration-Ms',
   'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset',

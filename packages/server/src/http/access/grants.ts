@@ -4,7 +4,7 @@ import { httpErrors } from '../errors/errors.ts'
 import type { Action } from './actions.ts'
 
 /**
- * Returns what a program is answered that may do less than it asks for, with the challenge of RFC 6750 §3.1.
+ * Returns the error for a program that lacks a permission, with the challenge of RFC 6750 §3.1.
  *
  * @param needed the action that it lacks
  */
@@ -15,38 +15,40 @@ export function insufficientScope(scope: CallerScope, problem: string, needed?: 
   return httpErrors.insufficientScope(`${credential} ${problem}`).with({ headers })
 }
 
-/** Makes sure that a program may touch a collection. @throws AppError insufficient_scope */
+/** Rejects a program without access to the collection. @throws AppError insufficient_scope */
 export function requireTable(scope: CallerScope, collection: string): void {
   const tables = scope.kind === 'caller' ? scope.grant?.tables : undefined
   if (tables?.has(collection) === false)
     throw insufficientScope(scope, `does not have access to table: ${collection}`)
 }
 
-/** Makes sure that a program may call a function. @throws AppError insufficient_scope */
+/** Rejects a program without access to the function. @throws AppError insufficient_scope */
 export function requireProcedure(scope: CallerScope, procedure: string): void {
   const tables = scope.kind === 'caller' ? scope.grant?.tables : undefined
   if (tables?.has(`rpc:${procedure}`) === false)
     throw insufficientScope(scope, `does not have access to function: ${procedure}`)
 }
 
-/** What a request without a token is answered where it may do nothing. RFC 9110 §11.6.1: a 401 names the scheme. */
+/**
+ * Returns the error for a request without a token that has no grant. A 401 names the scheme (RFC 9110 §11.6.1).
+ */
 export function tokenRequired(): AppError {
   return httpErrors.missingAuthorization().with({ headers: { 'www-authenticate': 'Bearer' } })
 }
 
-/** Makes sure that a program may write. @throws AppError insufficient_scope */
+/** Rejects a program that may not write. @throws AppError insufficient_scope */
 export function requireWriteScope(scope: CallerScope): void {
   const refusal = refuseWrite(scope)
   if (refusal !== undefined) throw refusal
 }
 
-/** Why a program may not write. */
+/** Returns the error for a program that may not write; undefined if it may. */
 export function refuseWrite(scope: CallerScope): AppError | undefined {
   const isReadOnly = scope.kind === 'caller' && scope.grant?.mayWrite === false
   return isReadOnly ? insufficientScope(scope, 'scope does not permit write operations') : undefined
 }
 
-/** Why a program may not take an action. */
+/** Returns the error for a program that may not take an action; undefined if it may. */
 export function refuseAction(scope: CallerScope, action: Action): AppError | undefined {
   const isRefused = scope.kind === 'caller' && scope.grant?.actions.has(action) === false
   return isRefused ? insufficientScope(scope, `scope does not permit ${action}`, action) : undefined

@@ -1,22 +1,22 @@
 import type { CallerScope } from '../../database/caller/caller-scope.ts'
 
-/** Who makes a request. Derived once, by the kind of token, before anything else happens. */
+/** Caller of a request. It is derived once, by the kind of token, before anything else happens. */
 export type Identity = UserIdentity | AdminIdentity | OpenIdentity | AnonymousIdentity
 
-/** The app of requests that belong to no other: those of people, of administrators, and of keys without an app. */
+/** App of requests that belong to no other: those of people, of administrators, and of keys without an app. */
 export const defaultAppId = '00000000-0000-0000-0000-000000000000'
 
-/** What the request is counted for. */
+/** App and key that a request is counted for. */
 export interface Attribution {
   readonly appId: string
   /** Undefined when the caller presented no API key. */
   readonly keyId: string | undefined
 }
 
-/** A request without an API key. */
+/** Attribution of a request without an API key. */
 export const unattributed: Attribution = { appId: defaultAppId, keyId: undefined }
 
-/** So many requests of an app per window, over all nodes. */
+/** Maximum number of an app's requests per window, over all nodes. */
 export interface AppLimit {
   readonly requests: number
   readonly windowSeconds: number
@@ -27,31 +27,31 @@ export interface UserIdentity extends Attribution {
   readonly userId: string
   /** Empty when the user has none. */
   readonly email: string
-  /** Undefined for tokens that no session stands behind. */
+  /** Undefined for tokens without a session. */
   readonly sessionId: string | undefined
   readonly aal: 'aal1' | 'aal2'
   readonly amr: readonly string[]
   readonly isAnonymous: boolean
-  /** When the token was made, in seconds since 1970; undefined when it does not say. */
+  /** Time of issue in seconds since 1970; undefined when the token has none. */
   readonly issuedAt: number | undefined
-  /** What the policies see of the caller. A caller who is a program has a grant in it. */
+  /** Caller as the policies see it. A caller that is a program has a grant in it. */
   readonly scope: Extract<CallerScope, { kind: 'caller' }>
-  /** The client of the OAuth server that the token was issued to. */
+  /** OAuth client that the token was issued to. */
   readonly clientId?: string
-  /** The grant that the token was issued for. */
+  /** Grant that the token was issued for. */
   readonly grantId?: string
-  /** The administrator who acts as the user; undefined when it is the user. */
+  /** Administrator who acts as the user; undefined when the user makes the request. */
   readonly impersonator?: string
-  /** Undefined when the requests of its app are not limited. */
+  /** Undefined when the app's requests are not limited. */
   readonly appLimit?: AppLimit | undefined
 }
 
-/** A caller whose first factor has passed and whose second one is due. */
+/** Caller whose first factor has passed and whose second one is due. */
 export interface PendingIdentity {
   readonly userId: string
   /** Empty when the user has none. */
   readonly email: string
-  /** The sign-in that waits to be completed. */
+  /** Id of the sign-in that waits for its second factor. */
   readonly pendingId: string
 }
 
@@ -61,30 +61,30 @@ export interface AdminIdentity extends Attribution {
   readonly scope: CallerScope
 }
 
-/** Everybody, while `auth.enabled` is false. */
+/** Caller of every request while `auth.enabled` is false. */
 export interface OpenIdentity extends Attribution {
   readonly kind: 'open'
   readonly scope: CallerScope
 }
 
-/** A request without a token, where the operator has granted something to those. */
+/** Caller without a token, where the operator has granted the anonymous role something. */
 export interface AnonymousIdentity extends Attribution {
   readonly kind: 'anonymous'
   readonly scope: CallerScope
 }
 
-/** What a bearer token turned out to be. */
+/** Result of verifying a bearer token. */
 export type Verdict =
   | { readonly identity: Identity }
   | { readonly refusal: 'invalid' }
-  /** Without the sign-in when it no longer waits. */
+  /** The sign-in is undefined once it no longer waits. */
   | { readonly refusal: 'pending'; readonly pending: PendingIdentity | undefined }
 
-/** Recognizes the tokens of one kind; features provide one each. */
+/** Verifier of one kind of tokens; each feature provides its own. */
 export interface TokenVerifier {
-  /** Whether the token is of this kind, by its form alone. */
+  /** Returns true if the token is of this kind, by its form alone. */
   recognizes(token: string): boolean
-  /** Answers at once where it can: this is on the path of every request. */
+  /** Verifies a token. It is on the path of every request, so it returns without a promise where it can. */
   verify(token: string): Verdict | Promise<Verdict>
 }
 
@@ -94,7 +94,7 @@ export const anonymousIdentity: AnonymousIdentity = {
   ...unattributed,
 }
 
-/** Without auth the data is open and runs without policies. */
+/** Identity while `auth.enabled` is false: the data is open and policies do not apply. */
 export const openIdentity: OpenIdentity = {
   kind: 'open',
   scope: { kind: 'unrestricted' },

@@ -3,40 +3,45 @@ import { isLoopback } from '../../lib/addresses.ts'
 import { parseOrigin, parseOriginPattern } from '../../lib/origin-pattern.ts'
 
 export interface OriginOptions {
-  /** `server.cors_allowed_origins`. */
+  /** Value of `server.cors_allowed_origins`. */
   readonly allowed: readonly string[]
   readonly publicBaseUrl: () => string
-  /** Whether nothing but the address keeps callers out: `auth.enabled = false` on loopback. */
+  /** True if only the address keeps callers out: `auth.enabled = false` on loopback. */
   readonly isLocalOnly: boolean
 }
 
-/** Pages of which origins may call. Programs send no `Origin`; what they may do is up to their tokens. */
+/** Rules for the origins whose pages may call the server. Programs send no `Origin`; their tokens decide. */
 export interface Origins {
-  /** Whether pages of all origins may call the API, `null` included. */
+  /** True if pages of all origins may call the API, `null` included. */
   readonly isOpen: boolean
-  /** Of the API that tokens protect. */
+  /** Returns true if pages of the origin may call the API that tokens protect. */
   mayCall(origin: string): boolean
-  /** Of administration: the server's own pages and those that are listed by name. */
+  /**
+   * Returns true if pages of the origin may administer. Those are the server's own pages and the origins that
+   * are listed by name.
+   */
   mayAdminister(origin: string): boolean
-  /** Whether the page is this server's, by the address it was asked under or by its public one. */
+  /** Returns true if the page is this server's: its origin is the address of the request or the public one. */
   isOwn(origin: string, request: Pick<FastifyRequest, 'host'>): boolean
   /**
-   * Whether a request that no token speaks for comes from a program or a page that may call, and was sent to an address of
-   * this machine: a page's own host name can lead here, too (DNS rebinding).
+   * Returns true if a request without a token may call. It must come from a program or from a page that may
+   * call, and its `Host` must be an address of this machine. A page's own host name can lead to this machine,
+   * too (DNS rebinding).
    */
   mayCallWithoutToken(request: Pick<FastifyRequest, 'host' | 'hostname' | 'headers'>): boolean
-  /** Whether it is the public address, which a proxy may replace by another one in `Host`. */
+  /** Returns true if the origin is the public address. A proxy may replace it in `Host`. */
   isPublic(origin: string): boolean
 }
 
 /**
- * `*` means any origin, because a page can do nothing without a token. Where none is asked for it means the pages of
- * this machine: any page in a browser on it could reach the server, and read everything.
+ * Creates the rules. `*` means any origin, because a page can do nothing without a token. Where no token is
+ * required, `*` means the pages of this machine. Otherwise any page in its browser could reach the server and
+ * read everything.
  */
 export function createOrigins({ allowed, publicBaseUrl, isLocalOnly }: OriginOptions): Origins {
   const isAny = allowed.includes('*')
   const patterns = allowed.flatMap((text) => parseOriginPattern(text) ?? [])
-  /** Those that are listed by name. */
+  /** Origins that are listed by name. */
   const listed = new Set(allowed.flatMap((text) => (text.includes('*') ? [] : (parseOrigin(text) ?? text))))
   const isPublic = (origin: string) => origin === new URL(publicBaseUrl()).origin
   const mayAdminister = (origin: string) => listed.has(origin) || isPublic(origin)
@@ -45,7 +50,7 @@ export function createOrigins({ allowed, publicBaseUrl, isLocalOnly }: OriginOpt
     isOpen || isPublic(origin) || patterns.some((matches) => matches(origin)) || (isAny && isLocal(origin))
   const isOwn: Origins['isOwn'] = (origin, { host }) => {
     const page = parsePage(origin)
-    // The origin leaves out the port of its scheme; the header of a request may name it.
+    // An origin omits the default port of its scheme; the `Host` header may contain it.
     return page !== undefined && URL.parse(`${page.protocol}//${host}`)?.host === page.host
   }
   const isOurs = (name: string) =>

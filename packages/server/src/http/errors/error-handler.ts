@@ -11,16 +11,16 @@ import type { FailureLog } from './failure-log.ts'
 
 export interface ErrorHandlerOptions {
   readonly failures: FailureLog
-  /** Base of `doc_url`; the server's own error reference. */
+  /** Base URL of `doc_url`: the server's own error reference. */
   readonly referenceUrl: () => string
   readonly bodyLimit: number
-  /** True if faults of definitions carry the text of PostgreSQL. */
+  /** True if definition faults carry the text of PostgreSQL. */
   readonly isDevelopment?: boolean | undefined
-  /** Methods that the path of a request has, for 405. */
+  /** Returns the methods of a path, for 405. */
   readonly allowedMethods: (path: string) => readonly string[]
 }
 
-/** The error envelope of every response. */
+/** Error envelope of every response. */
 export interface ErrorEnvelope {
   readonly code: number
   readonly message: string
@@ -30,10 +30,10 @@ export interface ErrorEnvelope {
   readonly doc_url?: string
 }
 
-/** The one place where anything thrown becomes a response. */
+/** Converts everything thrown into a response. No other code does. */
 export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOptions): void {
   app.setErrorHandler((thrown: FastifyError, request, reply) => {
-    // Fastify asks for the content type of a QUERY before it looks whether there is a route for it.
+    // Fastify checks the content type of a QUERY before it checks whether a route exists.
     if (request.is404 && codeOf(thrown) === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE') {
       answerUnrouted(request, reply, options)
       return
@@ -43,13 +43,14 @@ export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOpti
       acceptedType: request.server.acceptedType,
     })
     const error = options.isDevelopment === true ? withText(known) : known
-    // Without a client the statement was cancelled, and fails like one of a database that is unavailable.
+    // When the client has disconnected, its statement was cancelled and fails like one of an unavailable
+    // database.
     const isCancelled = error.status !== 500 && hasDisconnected(reply)
     if (error.status >= 500 && !isCancelled) options.failures.add(request, error, thrown)
     if (refuseForNow(request, reply, error)) return
     sendError(error, { request, reply, referenceUrl: options.referenceUrl(), bodyLimit: options.bodyLimit })
   })
-  // Fastify reads a body before it looks whether there is a route for it.
+  // Fastify reads a body before it checks whether a route exists.
   app.addHook('preParsing', (request, reply, payload, done) => {
     if (request.is404 && isBodyAwaited(request.raw)) answerUnrouted(request, reply, options)
     else done(null, payload)
@@ -57,7 +58,7 @@ export function addErrorHandling(app: FastifyInstance, options: ErrorHandlerOpti
   app.setNotFoundHandler((request, reply) => answerUnrouted(request, reply, options))
 }
 
-/** Of a path that no route has, or not with this method; or whose handler found nothing. */
+/** Responds to a request without a route for its path or method, or whose handler found nothing. */
 function answerUnrouted(request: FastifyRequest, reply: FastifyReply, options: ErrorHandlerOptions): void {
   const [path = ''] = request.url.split('?', 1)
   const allowed = options.allowedMethods(path)
@@ -89,7 +90,7 @@ export function errorEnvelope(error: AppError, referenceUrl: string): ErrorEnvel
   }
 }
 
-/** A message may quote what the client sent, and that may be long. */
+/** Shortens a message, which may quote a long text of the client. */
 function shorten(message: string): string {
   return message.length <= messageLimit ? message : `${message.slice(0, messageLimit)}…`
 }
@@ -112,9 +113,9 @@ export function sendError(error: AppError, { request, reply, referenceUrl, bodyL
 }
 
 interface BodyRules {
-  /** Bytes that the route takes. */
+  /** Maximum body size of the route, in bytes. */
   readonly bodyLimit: number
-  /** The content type that it takes. */
+  /** Content type that the route accepts. */
   readonly acceptedType: string
 }
 
@@ -137,7 +138,10 @@ function toAppError(thrown: FastifyError, { bodyLimit, acceptedType }: BodyRules
   }
 }
 
-/** `email: must be string` — the field by its name, the body itself by its part of the request. */
+/**
+ * Formats validation errors as `email: must be string`. A field has its name, the body itself that of its part
+ * of the request.
+ */
 export function describeValidation({
   validation = [],
   validationContext,
@@ -145,7 +149,7 @@ export function describeValidation({
   const [first] = validation
   const path = first?.instancePath ?? ''
   const field = path.slice(1).replaceAll('/', '.')
-  // Of a choice there is an error for each of its texts.
+  // A choice produces one error for each of its values.
   const texts = validation
     .filter(({ keyword, instancePath }) => keyword === 'const' && instancePath === path)
     .map(({ params }) => params.allowedValue)

@@ -1,26 +1,26 @@
 import { defineErrors } from '../../lib/errors.ts'
 
-/** What the HTTP platform itself refuses. */
+/** Errors of the HTTP platform itself. */
 export const httpErrorTable = {
   invalidRequest: {
     status: 400,
     message: (problem: string) => problem,
-    help: 'A parameter or a member of the body has the wrong form; the message names it and what was expected.',
+    help: 'A parameter or a body member has the wrong form. The message names it and says what was expected.',
   },
   unknownParameter: {
     status: 400,
     message: (name: string, suggestion: string) => `unknown parameter "${name}"${suggestion}`,
-    help: 'The endpoint has no such query parameter; the message names the nearest one. Names that begin with `_` are ignored.',
+    help: 'The endpoint has no such query parameter. The message suggests the nearest name. Names that begin with `_` are ignored.',
   },
   invalidListParameter: {
     status: 400,
     message: (name: string, expected: string) => `invalid ${name}${expected === '' ? '' : `; ${expected}`}`,
-    help: 'A parameter of a list or a report has a value that it cannot take; the message says what was expected.',
+    help: 'A parameter of a list or a report has an invalid value. The message says what was expected.',
   },
   reversedTimeRange: {
     status: 400,
     message: (to: string, from: string) => `${to} filter must be greater than or equal to ${from} filter`,
-    help: 'The range of time of a list ends before it begins.',
+    help: 'The time range of a list ends before it begins.',
   },
   invalidJson: {
     status: 400,
@@ -30,7 +30,7 @@ export const httpErrorTable = {
   jsonTooDeep: {
     status: 400,
     message: (levels: number) => `invalid JSON body: nested too deeply (max ${levels} levels)`,
-    help: 'Arrays and objects of the body stand in each other too many levels deep.',
+    help: 'Arrays and objects in the body are nested too deeply.',
   },
   malformedRequest: {
     status: 400,
@@ -50,17 +50,17 @@ export const httpErrorTable = {
   invalidToken: {
     status: 401,
     message: 'invalid or expired token',
-    help: 'The token is not one of this server, has expired, or its session has ended. Sign in again.',
+    help: 'The token was not issued by this server, has expired, or its session has ended. Sign in again.',
   },
   mfaRequired: {
     status: 401,
     message: 'MFA verification required',
-    help: 'The first factor has passed; verify a second one to get an access token.',
+    help: 'The first factor has passed. Verify a second one to get an access token.',
   },
   noPendingMfa: {
     status: 401,
     message: 'no MFA challenge pending',
-    help: 'Send the `mfa_token` that the sign-in answered; it lasts five minutes.',
+    help: 'Send the `mfa_token` that the sign-in returned. It is valid for five minutes.',
   },
   insufficientAal: {
     status: 403,
@@ -70,12 +70,12 @@ export const httpErrorTable = {
   insufficientScope: {
     status: 403,
     message: (problem: string) => problem,
-    help: 'An API key or a token of an OAuth client reads and, unless its scope is `readonly`, writes the collections it allows; it sends mail, text messages and push notifications with the actions that an administrator has granted to it. Accounts, keys and the administration are for people: sign in.',
+    help: 'API keys and OAuth tokens read the collections that they allow, and write them unless their scope is `readonly`. They send mail, text messages and push notifications with the actions that an administrator has granted. Accounts, keys and the administration are for people: sign in.',
   },
   impersonationRefused: {
     status: 403,
     message: 'an administrator who acts as a user may not use this endpoint',
-    help: 'The token of an impersonation opens data and files as the user sees them. The account, its sessions, factors and keys are for the user alone.',
+    help: 'The token of an impersonation gives access to data and files as the user sees them. Only the user can use the account, its sessions, factors and keys.',
   },
   adminRequired: {
     status: 401,
@@ -85,27 +85,27 @@ export const httpErrorTable = {
   dashboardHeaderRequired: {
     status: 403,
     message: 'a session in a cookie needs the header x-basalt-dashboard: 1',
-    help: "The administrator's cookie comes along by itself, so it counts only with the header `x-basalt-dashboard: 1`, which the dashboard sends. Programs send a token of `POST /api/admin/auth` as `Authorization: Bearer <token>`.",
+    help: "Browsers send the administrator's cookie by themselves, so it counts only with the header `x-basalt-dashboard: 1`, which the dashboard sends. Programs send a token of `POST /api/admin/auth` as `Authorization: Bearer <token>`.",
   },
   accessDenied: {
     status: 403,
     message: 'Your IP address is not in the allowlist',
-    help: 'The dashboard and the API of administration answer the addresses in `admin.allowed_ips` only. Behind a proxy, `server.trusted_proxies` must name it.',
+    help: 'The dashboard and the administration API are available only to the addresses in `admin.allowed_ips`. If you use a proxy, name it in `server.trusted_proxies`.',
   },
   crossSiteRequest: {
     status: 403,
     message: 'a session in a cookie is for pages of this server: Origin must be its own',
-    help: "`Origin` is missing or another server's, or `Sec-Fetch-Site` is not `same-origin`. Behind a proxy, pass `Host` on or set `server.public_base_url`.",
+    help: '`Origin` is missing or names another server, or `Sec-Fetch-Site` is not `same-origin`. If you use a proxy, let it forward `Host`, or set `server.public_base_url`.',
   },
   foreignPage: {
     status: 403,
     message: 'with auth.enabled = false only programs and pages of this machine may call',
-    help: '`Origin` or `Host` names another machine. Name the origin in `server.cors_allowed_origins` or set `server.public_base_url`; `server.insecure_open = true` opens the API to every page.',
+    help: '`Origin` or `Host` names another machine. Add the origin to `server.cors_allowed_origins` or set `server.public_base_url`. `server.insecure_open = true` opens the API to every page.',
   },
   routeNotFound: {
     status: 404,
     message: (method: string, path: string) => `no such endpoint: ${method} ${path}`,
-    help: 'The path is not one of the API; see the API reference.',
+    help: 'The API has no such path. See the API reference.',
   },
   methodNotAllowed: {
     status: 405,
@@ -120,12 +120,12 @@ export const httpErrorTable = {
   bodyTooLarge: {
     status: 413,
     message: (limit: number) => `the request body is larger than ${limit} bytes`,
-    help: 'The limit of the route; `server.body_limit` where it has none of its own.',
+    help: "The limit is the route's own, or `server.body_limit` where it has none.",
   },
   unsupportedMediaType: {
     status: 415,
     message: (expected: string) => `the content type must be ${expected}`,
-    help: 'Send the body in that form, and name it in `Content-Type`.',
+    help: 'Send the body in that format and name it in `Content-Type`.',
   },
   unsupportedContentEncoding: {
     status: 415,
@@ -140,7 +140,7 @@ export const httpErrorTable = {
   appRateLimitExceeded: {
     status: 429,
     message: 'app rate limit exceeded',
-    help: 'The app of the API key has used its `rateLimitRps` requests of the last `rateLimitWindowSeconds`. Wait for the number of seconds in the `Retry-After` header.',
+    help: 'The app of the API key has used its `rateLimitRps` requests in the last `rateLimitWindowSeconds`. Wait for the number of seconds in the `Retry-After` header.',
   },
   headersTooLarge: {
     status: 431,
@@ -150,17 +150,17 @@ export const httpErrorTable = {
   internalError: {
     status: 500,
     message: 'internal error',
-    help: 'A fault of the server. Its log has the details under the `X-Request-Id` of the response.',
+    help: 'The server has failed. Its log has the details under the `X-Request-Id` of the response.',
   },
   shuttingDown: {
     status: 503,
     message: 'server is shutting down',
-    help: 'Try again; another node or the next start will answer.',
+    help: 'Retry: another node or the restarted server will respond.',
   },
   invalidWebhookSignature: {
     status: 403,
     message: 'invalid webhook signature',
-    help: 'The signature of the callback is missing, stale or wrong, or the provider is not configured. It covers the bytes of the body and, with some providers, the address that they call: see the guide on callbacks.',
+    help: 'The signature of the callback is missing, stale or wrong, or the provider is not configured. It covers the bytes of the body and, with some providers, the URL that they call. See the guide on callbacks.',
   },
 } as const
 

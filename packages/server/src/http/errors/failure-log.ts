@@ -4,10 +4,12 @@ import type { Clock } from '../../lib/clock.ts'
 import type { AppError } from '../../lib/errors.ts'
 import { RecentKeys } from '../../lib/recent-keys.ts'
 
-/** One that happens on every request would otherwise fill the log. */
+/**
+ * Time before the same failure is logged again. One that happens on every request would otherwise fill the log.
+ */
 const repeatMs = 60_000
 
-/** Logs the reasons behind answers from 500 on. */
+/** Log of the causes of responses from 500 on. */
 export class FailureLog {
   readonly #log: Logger
   readonly #logged: RecentKeys
@@ -30,7 +32,7 @@ export class FailureLog {
       this.#log[error.status === 500 ? 'error' : 'warn'](fields, error.message)
       return
     }
-    // A database that is unavailable or slow is no fault of the code: no stack.
+    // An unavailable or slow database is no fault of the code, so the line has no stack.
     if (error.status === 500) this.#log.error({ ...fields, err: cause ?? thrown }, 'request failed')
     else this.#log.warn({ ...fields, reason: String(cause ?? error.message) }, 'request failed')
   }

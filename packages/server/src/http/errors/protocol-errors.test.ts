@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { openRaw, parseRaw } from '../../../test/raw-http.ts'
 import { answerClientError } from './protocol-errors.ts'
 
-test('nothing is written into a response that has begun', async () => {
+test('protocol errors › writes nothing into a response that has begun', async () => {
   const server = createServer((_request, response) => {
     response.writeHead(200, { 'content-length': '1000' })
     response.write('part')

@@ -7,8 +7,8 @@ import { errorEnvelope } from './error-handler.ts'
 import { httpErrors } from './errors.ts'
 
 /**
- * Answers what Node's parser refuses and what therefore never becomes a request, in the same envelope as
- * everything else: written by hand, because there is no response object.
+ * Responds in the error envelope to input that Node's parser rejects and that never becomes a request. The
+ * response is written by hand, because there is no response object.
  */
 export function answerClientError(
   error: NodeJS.ErrnoException,
@@ -29,10 +29,10 @@ export function answerClientError(
 }
 
 /**
- * Browsers and load balancers open connections ahead, for requests to come. Node times the headers from the connection on; of
- * one that has sent nothing the time is not up, and a client that writes its first request at this moment would take a 408
- * for the answer. It lives as long as one that waits for its next request and is closed without a word. Node times the
- * headers again from their first byte.
+ * Closes a connection on which nothing was sent, without a response. Browsers and load balancers open
+ * connections ahead. Node times the headers from the connection on. A client whose first request arrives at
+ * that moment would take a 408 for its response. So the connection lives as long as one that waits for its next
+ * request. Node times the headers again from their first byte.
  */
 function closeUnused(socket: Socket): void {
   const timer = setTimeout(() => {
@@ -49,14 +49,14 @@ const clientErrors: Readonly<Record<string, AppError>> = {
   HPE_HEADER_OVERFLOW: httpErrors.headersTooLarge(),
 }
 
-/** Words in the middle of a response would be taken for a part of it. */
+/** Returns true if a response has begun: a client would read anything written into it as a part of it. */
 function hasBegunToAnswer(socket: Socket): boolean {
-  // Node's own answer to a client error looks at the same member, which its types do not list.
+  // Node's own response to a client error reads the same member, which its types do not list.
   const { _httpMessage: response } = socket as { _httpMessage?: ServerResponse | null }
   return response?.headersSent === true
 }
 
-/** Takes over what Node would answer without a body, or not at all. */
+/** Replaces the responses that Node would send without a body, or not at all. */
 export function addProtocolErrors(
   app: FastifyInstance,
   headers: Readonly<Record<string, string>>,
@@ -65,7 +65,7 @@ export function addProtocolErrors(
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     done(hasOneHost(raw) && isCodedInChunksAlone(raw) ? undefined : httpErrors.malformedRequest())
   })
-  // RFC 9110 §10.1.1: an expectation we do not know may be ignored.
+  // RFC 9110 §10.1.1: a server may ignore an expectation that it does not know.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.server.on('connect', (_request, socket: Socket) =>
     refuse(socket, httpErrors.malformedRequest(), headers, referenceUrl()),
@@ -73,24 +73,27 @@ export function addProtocolErrors(
 }
 
 /**
- * RFC 9112 §3.2: a request of HTTP/1.1 without Host is refused, and so is any with what is no host, or with two, of which a
- * proxy may have read the other one. Needs `requireHostHeader: false` of Node.
+ * Returns false for an invalid `Host`, for two, and for none in HTTP/1.1 (RFC 9112 §3.2). Of two, a proxy may
+ * have read the other one. Node must run with `requireHostHeader: false`.
  */
 function hasOneHost({ rawHeaders, headers, httpVersion }: IncomingMessage): boolean {
   const hosts = countHosts(rawHeaders)
   return (hosts === 1 || (hosts === 0 && httpVersion !== '1.1')) && hostPattern.test(headers.host ?? '')
 }
 
-/** A name or an address, and perhaps a port (RFC 3986 §3.2); a name may be empty. */
+/** Pattern of a name or an address with an optional port (RFC 3986 §3.2); the name may be empty. */
 const hostPattern = /^(\[[\w:.%]+\]|[\w.~!$&'()*+,;=%-]*)(:\d*)?$/
 
-/** Node takes the chunks apart and leaves every other transfer coding as it is (RFC 9112 §6.1). */
+/**
+ * Returns true if the only transfer coding is chunked. Node decodes chunks and leaves every other coding as it
+ * is (RFC 9112 §6.1).
+ */
 function isCodedInChunksAlone({ headers }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding']
   return coding === undefined || coding.toLowerCase() === 'chunked'
 }
 
-/** @param rawHeaders names and values by turns */
+/** @param rawHeaders alternating names and values */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

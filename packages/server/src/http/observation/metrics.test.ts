@@ -7,7 +7,7 @@ import { Metrics } from './metrics.ts'
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-test('metrics › the observers of the process do not hold a closed server in memory', async () => {
+test('metrics › does not hold a closed server in memory through the observers of the process', async () => {
   const create = () => {
     const stats = () => ({ busy: 0, idle: 0, waiting: 0 })
     new Metrics().watchPool(stats)

@@ -8,12 +8,14 @@ export interface PoolStats {
   readonly waiting: number
 }
 
-/** What `GET /metrics` shows. One registry per server, so that tests can run several in a process. */
+/** Registry of `GET /metrics`. Each server has its own, so that tests can run several in a process. */
 export class Metrics {
   readonly #registry = new Registry()
   readonly #requests: Counter<'operation' | 'status'>
   readonly #duration: Histogram<'operation'>
-  /** Resolving labels costs more than counting: each combination is resolved once. */
+  /**
+   * Counters by their labels. Resolving labels costs more than counting, so each combination is resolved once.
+   */
   readonly #counters = new Map<string, Counter.Internal>()
   readonly #timers = new Map<string, Histogram.Internal<'operation'>>()
 
@@ -21,12 +23,12 @@ export class Metrics {
   #poolStats: (() => PoolStats) | undefined
 
   constructor() {
-    // They begin with the process, not with the first look at them.
+    // These metrics begin with the process, not with the first scrape.
     processMetrics()
     const dropped = this.#dropped
     new Counter({
       name: 'basalt_dropped_entries_total',
-      help: 'Entries that were not written because their queue was full or the database refused them, by queue.',
+      help: 'Entries that were lost because their queue was full or the database rejected them, by queue.',
       labelNames: ['queue'],
       registers: [this.#registry],
       collect() {
@@ -36,7 +38,7 @@ export class Metrics {
     })
     this.#requests = new Counter({
       name: 'basalt_http_requests_total',
-      help: 'Requests answered, by operation and status.',
+      help: 'Completed requests, by operation and status.',
       labelNames: ['operation', 'status'],
       registers: [this.#registry],
     })
@@ -49,19 +51,19 @@ export class Metrics {
     })
   }
 
-  /** In the Prometheus text format. */
+  /** Renders the metrics in the Prometheus text format. */
   async render(): Promise<{ readonly contentType: string; readonly text: string }> {
     const { contentType } = this.#registry
     const [own, ofProcess] = await Promise.all([this.#registry.metrics(), processMetrics().metrics()])
     return { contentType, text: `${ofProcess}\n${own}` }
   }
 
-  /** Connections for data requests. */
+  /** Returns the state of the connections for data requests. */
   poolStats(): PoolStats {
     return this.#poolStats?.() ?? { busy: 0, idle: 0, waiting: 0 }
   }
 
-  /** Garbage collections since the process started. */
+  /** Counts the garbage collections since the process started. */
   async countCollections(): Promise<number> {
     const found = await processMetrics().getSingleMetric('nodejs_gc_duration_seconds')?.get()
     const counts = found?.values.filter(
@@ -70,12 +72,12 @@ export class Metrics {
     return counts?.reduce((total, { value }) => total + value, 0) ?? 0
   }
 
-  /** Shows what was lost because its queue was full. */
+  /** Adds the count of entries that a queue has dropped. */
   watchDropped(queue: string, count: () => number): void {
     this.#dropped.set(queue, count)
   }
 
-  /** Shows the connections of a pool. */
+  /** Adds the connections of a pool. */
   watchPool(stats: () => PoolStats): void {
     this.#poolStats = stats
     new Gauge({
@@ -89,11 +91,11 @@ export class Metrics {
     })
   }
 
-  /** Shows the open streams of this node. */
+  /** Adds the open streams of this node. */
   watchStreams(count: () => Readonly<Record<'sse' | 'ws', number>>): void {
     new Gauge({
       name: 'basalt_realtime_connections',
-      help: 'Open streams of changes, by transport.',
+      help: 'Open realtime streams, by transport.',
       labelNames: ['transport'],
       registers: [this.#registry],
       collect() {

@@ -3,9 +3,9 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 let registry: Registry | undefined
 
 /**
- * Metrics of the process: memory, processor, garbage collections, delay of the event loop. What observes these cannot
- * be stopped, so all servers of a process share one: an observer of each would hold a closed server in memory and
- * wake the process a hundred times a second.
+ * Returns the metrics of the process: memory, processor, garbage collections and event loop delay. Their
+ * observers cannot be stopped, so all servers of a process share them. An observer per server would hold closed
+ * servers in memory and wake the process a hundred times a second.
  */
 export function processMetrics(): Registry {
   if (registry === undefined) {

@@ -3,7 +3,9 @@ import type { Logger } from 'pino'
 import type { LoggingConfig } from '../../config/logging.ts'
 import { pathOf } from './request-observer.ts'
 
-/** One line per request. Never the query string or a header: both can carry secrets. */
+/**
+ * Logs one line per request. It never contains the query string or a header, because both can carry secrets.
+ */
 export function addRequestLog(
   app: FastifyInstance,
   log: Logger,
@@ -34,10 +36,10 @@ function requestFields(request: FastifyRequest, reply: FastifyReply): object {
   }
 }
 
-/** Characters of a path on a terminal: what is longer, a filter or an encoded key, hides the rest of the line. */
+/** Maximum path length on a terminal. A longer filter or encoded key would hide the rest of the line. */
 const shownPathLength = 100
 
-/** `GET /api/collections/track 200 3 ms user 1f0c93ab`, for people. */
+/** Formats the line for people: `GET /api/collections/track 200 3 ms user 1f0c93ab`. */
 function describeRequest(request: FastifyRequest, reply: FastifyReply): string {
   const path = pathOf(request)
   const shown = path.length > shownPathLength ? `${path.slice(0, shownPathLength)}…` : path

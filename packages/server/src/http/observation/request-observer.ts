@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { unattributed } from '../access/identity.ts'
 
-/** A request that was answered. Never the query string or a header: both can carry secrets. */
+/** Completed request. It never contains the query string or a header, because both can carry secrets. */
 export interface AnsweredRequest {
   readonly at: Date
   readonly requestId: string
@@ -19,19 +19,19 @@ export interface AnsweredRequest {
   readonly appId: string
   readonly keyId: string | undefined
   readonly userId: string | undefined
-  /** The administrator who acted as the user. */
+  /** Administrator who acted as the user. */
   readonly impersonator: string | undefined
   readonly address: string | undefined
-  /** Bytes of the connection since its request before. */
+  /** Bytes on the connection since its previous request. */
   readonly bytesIn: number
   readonly bytesOut: number
 }
 
-/** A connection that has become a stream. */
+/** Connection that has become a stream. */
 export interface OpenedStream {
   readonly appId: string
   readonly operation: string | undefined
-  /** Bytes since this was called before. */
+  /** Returns the bytes since its previous call. */
   takeTraffic(): Traffic
   onClose(listener: () => void): void
 }
@@ -41,7 +41,9 @@ export interface Traffic {
   readonly bytesOut: number
 }
 
-/** Learns what was served. Called on the path of every request: it must neither wait nor throw. */
+/**
+ * Observer of completed requests. It is called on the path of every request, so it must neither wait nor throw.
+ */
 export interface RequestObserver {
   onAnswer?(request: AnsweredRequest): void
   onStream?(stream: OpenedStream): void
@@ -49,7 +51,7 @@ export interface RequestObserver {
 
 const observersOf = new WeakMap<Server, readonly RequestObserver[]>()
 
-/** What of a connection was counted already. */
+/** Bytes that were already counted, by connection. */
 const counted = new WeakMap<Socket, { bytesIn: number; bytesOut: number }>()
 
 function takeTraffic(socket: Socket): Traffic {
@@ -65,7 +67,7 @@ function takeTraffic(socket: Socket): Traffic {
   return { bytesIn, bytesOut }
 }
 
-/** Hands every answered request to the observers. */
+/** Passes every completed request to the observers. */
 export function addRequestObservers(
   app: FastifyInstance,
   observers: readonly RequestObserver[],
@@ -76,7 +78,7 @@ export function addRequestObservers(
   app.addHook('onResponse', (request, reply, done) => {
     const { identity } = request
     const { appId, keyId } = identity ?? unattributed
-    // Made at each access.
+    // Fastify creates this object at each access.
     const { url, config } = request.routeOptions
     const user = identity?.kind === 'user' ? identity : undefined
     const { bytesIn, bytesOut } = takeTraffic(request.raw.socket)
@@ -103,7 +105,7 @@ export function addRequestObservers(
 }
 
 /**
- * To be called when a request's connection has become a stream.
+ * Reports to the observers that a request's connection has become a stream.
  *
  * @param carrier closes when the stream does
  */
@@ -123,7 +125,7 @@ export function pathOf({ url }: Pick<FastifyRequest, 'url'>): string {
   return maskTokens(url.split('?', 1)[0] ?? '')
 }
 
-/** Masks tokens and keys that a client has put into a path, by their form. */
+/** Masks tokens and keys that a client has put into a path. It recognizes them by their form. */
 function maskTokens(path: string): string {
   if (!path.includes('basalt_') && !path.includes('eyJ')) return path
   return path

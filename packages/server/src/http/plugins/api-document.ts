@@ -6,7 +6,7 @@ import { nameBodies } from './named-bodies.ts'
 import { completeOperations, type OperationSchema } from './operations.ts'
 import { shareParameters } from './shared-parameters.ts'
 
-/** Collects the schemas of every route added later into an OpenAPI 3.1 document. */
+/** Collects the schemas of every route that is added later into an OpenAPI 3.1 document. */
 export async function collectApiDocument(app: FastifyInstance, version: string): Promise<void> {
   const schemas = new Map<string, OperationSchema>()
   await app.register(swagger, {
@@ -15,7 +15,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
       const { paths = {} } = document.openapiObject
       completeOperations(paths, schemas)
       nameBodies(paths)
-      // The operations of each table refer to the parameters of all.
+      // The operations of each table refer to the parameters of all tables.
       return shareParameters(collectComponents(document.openapiObject), 'collections')
     },
     transform: ({ schema, url }) => nameWildcard(describeRequest(schema), url),
@@ -26,34 +26,34 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
         version,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
         description:
-          'The REST API over the tables of the database, and the administration of the server. ' +
-          '`GET /api/schema` lists the tables. Every error has the same envelope; ' +
-          'the [error reference](/api/docs/errors) lists its kinds. Times are RFC 3339, in UTC.',
+          'The REST API over the tables of the database, and the administration of the server. `GET ' +
+          '/api/schema` lists the tables. Every error has the same envelope; the [error ' +
+          'reference](/api/docs/errors) lists them. Times are RFC 3339, in UTC.',
       },
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
       tags: [
         { name: 'collections', description: 'Records of tables and views.' },
-        { name: 'tables', description: 'Rows as a grid of an administrator shows and changes them.' },
-        { name: 'search', description: 'What searches of collections go by, and their indexes.' },
+        { name: 'tables', description: 'Rows as an administrator sees and changes them in a grid.' },
+        { name: 'search', description: 'Settings and indexes of the search in collections.' },
         { name: 'vector indexes', description: 'Indexes of vector columns.' },
-        { name: 'embeddings', description: 'Vector columns that are kept current.' },
+        { name: 'embeddings', description: 'Vector columns that Basalt keeps current.' },
         { name: 'procedures', description: 'Functions of the database.' },
-        { name: 'access', description: 'Why callers may do what they do with rows.' },
+        { name: 'access', description: 'Reasons why policies let callers read or write rows.' },
         { name: 'accounts', description: 'Signing up, in and out.' },
         { name: 'mfa', description: 'Second factors.' },
         { name: 'passkeys', description: 'Passkeys, as first and second factor.' },
-        { name: 'oauth', description: 'Programs of others, let in by users.' },
-        { name: 'mail', description: 'Texts of mail.' },
+        { name: 'oauth', description: 'Programs of third parties that users authorize.' },
+        { name: 'mail', description: 'Templates of emails.' },
         { name: 'sms', description: 'Text messages.' },
-        { name: 'support', description: 'Tickets of users, and their answers.' },
+        { name: 'support', description: 'Tickets of users, and the replies.' },
         { name: 'billing', description: 'Plans of apps, as a billing provider reports them.' },
-        { name: 'callbacks', description: 'What vendors report, with a signature.' },
+        { name: 'callbacks', description: 'Signed reports of providers.' },
         { name: 'push', description: 'Messages to devices.' },
-        { name: 'realtime', description: 'Changes and messages, as they happen.' },
-        { name: 'events', description: 'The log of changes, and what followed from each.' },
+        { name: 'realtime', description: 'Changes and messages in real time.' },
+        { name: 'events', description: 'The log of changes, and the effects of each change.' },
         { name: 'webhooks', description: 'Changes, posted to receivers.' },
-        { name: 'jobs', description: 'Work in the background and its schedules.' },
-        { name: 'materialized views', description: 'Views that are refreshed.' },
+        { name: 'jobs', description: 'Background work and its schedules.' },
+        { name: 'materialized views', description: 'Materialized views and their refreshes.' },
         { name: 'storage', description: 'Files and their copies in a content delivery network.' },
         { name: 'sites', description: 'Static sites and their deploys.' },
         { name: 'schema', description: 'Objects of the database.' },
@@ -65,7 +65,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
       ],
     },
   })
-  // Clients generated from the document find each operation under the name that logs and metrics have.
+  // Clients generated from the document use the operation names of logs and metrics.
   app.addHook('onRoute', (route) => {
     const { operation } = route.config ?? {}
     if (operation !== undefined && route.method !== 'HEAD') {
@@ -75,7 +75,7 @@ export async function collectApiDocument(app: FastifyInstance, version: string):
   })
 }
 
-/** OpenAPI has no wildcards: the rest of a path is a parameter like any other, `name`. */
+/** Names the rest of a path as a parameter like any other, `name`, because OpenAPI has no wildcards. */
 function nameWildcard(schema: FastifySchema, url: string): { schema: FastifySchema; url: string } {
   if (!url.endsWith('/*')) return { schema, url }
   const { properties = {}, required = [], ...params } = (schema.params ?? {}) as ObjectSchema
@@ -88,7 +88,7 @@ function nameWildcard(schema: FastifySchema, url: string): { schema: FastifySche
   return { schema: { ...schema, params: named }, url: url.replace(/\*$/, ':name') }
 }
 
-/** What clients are to send, also where handlers check it. */
+/** Documents the members that clients send, including those that handlers check. */
 function describeRequest(schema: FastifySchema): FastifySchema {
   const parts = ['params', 'querystring', 'headers', 'body'] as const
   const described = parts.flatMap((part) =>
@@ -115,7 +115,10 @@ interface ObjectSchema {
   readonly required?: readonly string[]
 }
 
-/** Returns the document of the routes that every server has, as OpenAPI 3.1. It is complete once all features have added their routes. */
+/**
+ * Returns the document of the routes that every server has, as OpenAPI 3.1. It is complete once all features
+ * have added their routes.
+ */
 export function readStaticDocument(app: FastifyInstance): object {
   return app.swagger()
 }

@@ -6,8 +6,8 @@ import { collectComponents } from './components.ts'
 const Track = component('Track', Type.Object({ name: Type.String() }))
 const reference = { $ref: '#/components/schemas/Track' }
 
-describe('components of the API document', () => {
-  test('a named schema stands once, and every use refers to it', () => {
+describe('API document › components', () => {
+  test('contain a named schema once, and every use refers to it', () => {
     const Album = component('Album', Type.Object({ tracks: Type.Array(Track), best: Type.Optional(Track) }))
     const document = collectComponents({ paths: { one: Album, two: { schema: Track } } })
     expect(document).toEqual({
@@ -26,12 +26,12 @@ describe('components of the API document', () => {
     })
   })
 
-  test('a choice of texts has their type', () => {
+  test('give a choice of texts its type', () => {
     const document = collectComponents({ paths: { one: Type.Enum(['a', 'b']), two: Type.Enum(['a', 1]) } })
     expect(document.paths).toEqual({ one: { type: 'string', enum: ['a', 'b'] }, two: { enum: ['a', 1] } })
   })
 
-  test('a scalar or null has two types, and the null of other schemas stays apart', () => {
+  test('give a scalar or null two types, and keep the null of other schemas apart', () => {
     const text = Type.Union([Type.String({ format: 'uuid' }), Type.Null()], { description: 'Id.' })
     const track = Type.Union([Track, Type.Null()])
     const document = collectComponents({ paths: { text, track } })
@@ -41,12 +41,12 @@ describe('components of the API document', () => {
     })
   })
 
-  test('a rule defines the members that it requires', () => {
+  test('define the members that a rule requires', () => {
     const document = collectComponents({ paths: { one: { not: { required: ['a'] } } } })
     expect(document.paths).toEqual({ one: { not: { required: ['a'], properties: { a: {} } } } })
   })
 
-  test('two different schemas of one name are an error', () => {
+  test('reject two different schemas of one name', () => {
     const other = component('Track', Type.Object({ title: Type.String() }))
     expect(() => collectComponents({ paths: { one: Track, two: other } })).toThrow(
       'two schemas are named Track',

@@ -4,15 +4,15 @@ import type { Documented } from '../schemas.ts'
 /** Part of an OpenAPI document. */
 type Part = Readonly<Record<string, unknown>>
 
-/** Response of every operation to a request that it refuses. */
+/** Response of every operation to a request that it rejects. */
 const errorResponse = {
   description: 'An error.',
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 }
 
 /**
- * Moves named schemas, and the error response, among the components of an OpenAPI document, and refers to them wherever
- * they are used (OpenAPI 3.1 §4.8.7). Keywords that only the document has are added to their schemas.
+ * Moves named schemas and the error response to the components of an OpenAPI document, and refers to them
+ * wherever they are used (OpenAPI 3.1 §4.8.7). It also adds the keywords that only the document has.
  *
  * @throws Error when two different schemas have one name
  */
@@ -54,7 +54,7 @@ export function collectComponents<Document extends { components?: object; paths?
 
 const scalars: readonly unknown[] = ['string', 'number', 'integer', 'boolean']
 
-/** Writes a scalar or null as one schema of two types, as the tables of the document do. */
+/** Writes a scalar or null as one schema with two types, as the document's tables do. */
 function mergeNull(part: Part): Part {
   const { anyOf, ...rest } = part
   if (!Array.isArray(anyOf) || anyOf.length !== 2 || anyOf[1]?.type !== 'null') return part
@@ -64,8 +64,8 @@ function mergeNull(part: Part): Part {
 }
 
 /**
- * Adds the keywords that tools do not read from others: the type of a choice of texts, and the members that a rule
- * requires.
+ * Adds the keywords that tools do not derive from others: the type of a choice of texts, and the members that a
+ * rule requires.
  */
 function completeKeywords(part: Part): Part {
   const { enum: values, type, required, properties } = part

@@ -16,8 +16,8 @@ function nameOne(requestBody: object, responses: Readonly<Record<string, object>
 
 const json = (schema: object) => ({ content: { 'application/json': { schema } } })
 
-describe('bodies of the API document', () => {
-  test('objects and unions without a name are named after their operation', () => {
+describe('API document › bodies', () => {
+  test('name objects and unions without a name after their operation', () => {
     expect(nameOne(json(url), { 200: json({ ...url, required: ['url'] }), 401: json(error) })).toEqual([
       [{ component: 'WebhooksTryOutInput' }],
       [{ component: 'WebhooksTryOutResult' }],
@@ -25,18 +25,18 @@ describe('bodies of the API document', () => {
     ])
   })
 
-  test('equal bodies of one operation have one name', () => {
+  test('give equal bodies of one operation one name', () => {
     const form = { ...json(url).content, 'application/x-www-form-urlencoded': { schema: url } }
     const input = { component: 'WebhooksTryOutInput' }
     expect(nameOne({ content: form }, { 200: json(url) })).toEqual([[input, input], [input]])
   })
 
-  test('forms have a name of their own', () => {
+  test('name forms apart', () => {
     const form = { content: { 'multipart/form-data': { schema: url } } }
     expect(nameOne(form, {})).toEqual([[{ component: 'WebhooksTryOutForm' }]])
   })
 
-  test('names that exist stay, and texts need none', () => {
+  test('keep existing names, and give texts none', () => {
     const named = { ...url, documented: { component: 'Target' } }
     const responses = { 200: json({ type: 'string' }), 201: json({ type: 'object', properties: {} }) }
     expect(nameOne(json(named), responses)).toEqual([[{ component: 'Target' }], [undefined], [undefined]])

@@ -23,8 +23,9 @@ interface Operation {
 }
 
 /**
- * Names the bodies of an OpenAPI document that have no name of their own: `webhooks.test` takes a `WebhooksTestInput`, or
- * a `WebhooksTestForm`, and responds with a `WebhooksTestResult`. Generated clients would otherwise invent names.
+ * Names the bodies of an OpenAPI document that have no name of their own. `webhooks.test` accepts a
+ * `WebhooksTestInput`, or a `WebhooksTestForm`, and responds with a `WebhooksTestResult`. Generated clients
+ * would otherwise invent names.
  */
 export function nameBodies(paths: object): void {
   const operations = Object.values(paths as Record<string, Record<string, Operation>>).flatMap(Object.values)
@@ -48,7 +49,7 @@ export function nameBodies(paths: object): void {
   }
 }
 
-/** Returns a function that names the schemas of one operation; equal ones get one name. */
+/** Returns a function that names the schemas of one operation; equal schemas get one name. */
 function createNames(prefix: string): (schema: Schema, suffix: string) => string {
   const named: { readonly name: string; readonly schema: Schema }[] = []
   return (schema, suffix) => {
@@ -69,7 +70,7 @@ function nameBody(body: Body, nameOf: (schema: Schema, type: string) => string):
   return { ...body, content: Object.fromEntries(content) }
 }
 
-/** True for objects with members, and for unions. */
+/** Returns true for objects with members, and for unions. */
 function needsName({ documented, properties = {}, anyOf }: Schema): boolean {
   return documented?.component === undefined && (Object.keys(properties).length > 0 || anyOf !== undefined)
 }

@@ -9,7 +9,7 @@ export interface OperationSchema {
   readonly documentedAs?: readonly DocumentedVariant[]
 }
 
-/** Operation of an OpenAPI document, as far as it is completed here. */
+/** Operation of an OpenAPI document, with the members that are completed here. */
 interface DocumentedOperation {
   readonly [member: string]: unknown
   readonly operationId?: string
@@ -22,9 +22,9 @@ interface DocumentedOperation {
 type Path = Record<string, DocumentedOperation>
 
 /**
- * Completes what the plugin leaves out: which bodies are optional, bodies that a route reads by itself, operations that
- * share a route, that operations without a token need none, and that errors of clients have the envelope, too (some tools
- * read `4XX` and not `default`).
+ * Completes the document where the swagger plugin leaves gaps. It marks optional bodies, adds bodies that a
+ * route itself reads, and separates operations that share a route. Operations without a token get no security,
+ * and client errors have the envelope, too (some tools read `4XX` and not `default`).
  *
  * @param schemas by operation
  */
@@ -44,7 +44,7 @@ export function completeOperations(paths: object, schemas: ReadonlyMap<string, O
 }
 
 function completeOperation(operation: DocumentedOperation, { body, documentedBody }: OperationSchema): void {
-  // A schema of TypeBox, as all of them.
+  // It is a schema of TypeBox, as all of them are.
   const isOptional = body !== undefined && Type.IsOptional(body as TSchema)
   if (operation.requestBody !== undefined && isOptional) operation.requestBody.required = false
   if (documentedBody !== undefined) operation.requestBody = documentedBody
@@ -60,7 +60,7 @@ function completeOperation(operation: DocumentedOperation, { body, documentedBod
   }
 }
 
-/** Returns the operation that one action of a shared route is. */
+/** Returns the operation for one action of a shared route. */
 function describeVariant(operation: DocumentedOperation, variant: DocumentedVariant): DocumentedOperation {
   const { operationId, summary, description, body, responses } = variant
   const { description: _, requestBody: __, ...common } = operation

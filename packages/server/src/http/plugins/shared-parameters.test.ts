@@ -22,22 +22,22 @@ function share(byOperation: Readonly<Record<string, readonly object[]>>) {
 
 const ref = (name: string) => ({ $ref: `#/components/parameters/${name}` })
 
-describe('parameters of the API document', () => {
-  test('that several operations take stand once, named after their group', () => {
+describe('API document › shared parameters', () => {
+  test('appear once, named after their group, when several operations use them', () => {
     expect(share({ 'tracks.list': [filter, id], 'tracks.count': [filter] })).toEqual({
       components: { tracksFilter: filter },
       parameters: [[ref('tracksFilter'), id], [ref('tracksFilter')]],
     })
   })
 
-  test('that groups share have no group in their name', () => {
+  test('have no prefix when several groups use them', () => {
     expect(share({ 'tracks.list': [id], 'albums.list': [id] })).toEqual({
       components: { userId: id },
       parameters: [[ref('userId')], [ref('userId')]],
     })
   })
 
-  test('of one name that differ are numbered', () => {
+  test('are numbered when they have one name and differ', () => {
     const other = { ...filter, required: true }
     const lists = { 'a.list': [filter], 'a.count': [filter], 'a.update': [other], 'a.delete': [other] }
     expect(Object.keys(share(lists).components)).toEqual(['aFilter', 'aFilter2'])

@@ -14,14 +14,15 @@ type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>
 
 interface SharedParameter {
   readonly parameter: Parameter
-  /** First parts of the ids of its operations. */
+  /** First segments of the ids of its operations. */
   readonly groups: Set<string>
   uses: number
 }
 
 /**
- * Moves parameters that several operations take among the components of an OpenAPI document (OpenAPI 3.1 §4.8.7). They are
- * named after their group of operations, as `collectionsFilter`, or alone where several groups share them.
+ * Moves parameters that several operations share to the components of an OpenAPI document (OpenAPI 3.1 §4.8.7).
+ * Their names begin with their group of operations, as in `collectionsFilter`. Parameters that several groups
+ * share have no prefix.
  *
  * @param sharedGroup group whose parameters are all shared
  */
@@ -29,7 +30,7 @@ export function shareParameters<Document extends { components?: object; paths?: 
   document: Document,
   sharedGroup = '',
 ): Document {
-  // The plugin builds paths of operations.
+  // The plugin produces paths of operations.
   const paths = (document.paths ?? {}) as Paths
   const byText = new Map<string, SharedParameter>()
   for (const { operationId = '', parameters = [] } of Object.values(paths).flatMap(

@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 
-/** A target in absolute form names its host, whatever the header says (RFC 9112 §3.2.2). Read before anything is routed. */
+/**
+ * Accepts targets in absolute form, whose host overrides the `Host` header (RFC 9112 §3.2.2). It runs before
+ * routing.
+ */
 export function acceptAbsoluteForm(app: FastifyInstance): void {
   app.server.prependListener('request', (request: IncomingMessage) => {
     const [, host, path = ''] = /^https?:\/\/([^/?#]+)(.*)$/i.exec(request.url ?? '') ?? []

@@ -10,15 +10,20 @@ export const formType = 'application/x-www-form-urlencoded'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The content type that the routes of this scope take. */
+    /** Content type that the routes of this scope accept. */
     acceptedType: string
   }
 }
 
-/** Writing a value as JSON again takes stack by its depth: V8 gives up below 5,000 levels, PostgreSQL below 20,000. */
+/**
+ * Maximum nesting depth of a body. Serializing a value takes stack by its depth: V8 fails below 5,000 levels,
+ * PostgreSQL below 20,000.
+ */
 const mostLevels = 1000
 
-/** JSON bodies as values. An empty body is accepted: routes that need one say so in their schema. */
+/**
+ * Accepts JSON bodies as values. An empty body is accepted; routes that need a body require it in their schema.
+ */
 export function acceptJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (_request, body, done) => {
@@ -32,7 +37,7 @@ export function acceptJson(app: FastifyInstance): void {
   acceptNothingElse(app, jsonType)
 }
 
-/** JSON bodies as the text that was sent, for Postgres to read: no digit is lost on the way. */
+/** Accepts JSON bodies as the text that was sent. Postgres parses it, so numbers lose no digit. */
 export function acceptJsonText(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(jsonType, { parseAs: 'buffer' }, (_request, body, done) => {
@@ -45,10 +50,13 @@ export function acceptJsonText(app: FastifyInstance): void {
   acceptNothingElse(app, jsonType)
 }
 
-/** Of a form. `URLSearchParams` takes the square of the number of names without a value: 4 s for a mebibyte of them. */
+/**
+ * Maximum size of a form. `URLSearchParams` takes quadratic time for names without a value: 4 s for a mebibyte
+ * of them.
+ */
 const formLimit = 64 * 1024
 
-/** What a form without a script sends (WHATWG URL Standard §5), to the routes that are added afterwards. */
+/** Accepts bodies of HTML forms (WHATWG URL Standard §5) on the routes that are added afterwards. */
 export function acceptForms(app: FastifyInstance): void {
   const { bodyLimit = formLimit } = app.initialConfig
   app.addHook('onRoute', (route) => {
@@ -61,19 +69,24 @@ export function acceptForms(app: FastifyInstance): void {
   acceptNothingElse(app, formType)
 }
 
-/** Bodies as the bytes that were sent, whatever their type: for routes that check a signature before they read. */
+/** Accepts bodies of every type as raw bytes, for routes that check a signature before they parse. */
 export function acceptRaw(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 }
 
-/** Bodies as streams, whatever their type. Without a content type there is no body: its handler reads the request. */
+/**
+ * Accepts bodies of every type as streams. Without a content type there is no body, and the handler reads the
+ * request.
+ */
 export function acceptStreams(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 }
 
-/** Without content its type does not matter: `fetch` names `text/plain` for an empty text. */
+/**
+ * Rejects other content types. An empty body may have any type: `fetch` names `text/plain` for an empty text.
+ */
 function acceptNothingElse(app: FastifyInstance, expected: string): void {
   app.decorate('acceptedType', expected)
   app.addContentTypeParser('*', (request, _payload, done) => {
@@ -83,19 +96,19 @@ function acceptNothingElse(app: FastifyInstance, expected: string): void {
   })
 }
 
-/** Refuses bodies that are encoded, which nothing here undoes, by their headers and before any of them is read. */
+/** Rejects compressed bodies, which nothing here decodes. It reads the headers alone and none of the body. */
 export function refuseEncodedBodies(app: FastifyInstance): void {
   app.addHook('preParsing', ({ headers, is404 }, _reply, payload, done) => {
     const coding = headers['content-encoding']?.trim().toLowerCase() ?? ''
     const { 'content-length': length = '0', 'transfer-encoding': transfer } = headers
     const isEmpty = length === '0' && transfer === undefined
     if (is404 || isEmpty || coding === '' || coding === 'identity') done(null, payload)
-    // RFC 9110 §15.5.16: the answer names what would have been accepted.
+    // RFC 9110 §15.5.16: the response names the accepted codings.
     else done(httpErrors.unsupportedContentEncoding().with({ headers: { 'accept-encoding': 'identity' } }))
   })
 }
 
-/** @throws AppError when the bytes are not UTF-8 (RFC 8259 §8.1) */
+/** Decodes the body. @throws AppError when the bytes are not UTF-8 (RFC 8259 §8.1) */
 function decodeBody(body: string | Buffer): string {
   if (typeof body === 'string') return body
   if (!isUtf8(body)) throw httpErrors.invalidJson()
@@ -109,7 +122,9 @@ export function requireJson(text: string): unknown {
   return value
 }
 
-/** The slow way is taken only where a member may have that name, in plain letters or in escapes. */
+/**
+ * Parses a body. It takes the slow path only where a member may have that name, in plain letters or in escapes.
+ */
 function parseBody(text: string): unknown {
   const isSuspect = text.includes('__proto__') || text.includes('\\u')
   const value: unknown = isSuspect ? JSON.parse(text, dropPrototype) : JSON.parse(text)
@@ -117,7 +132,7 @@ function parseBody(text: string): unknown {
   return value
 }
 
-/** A member named `__proto__` must not become a prototype when the value is copied. */
+/** Drops a member named `__proto__`, which would become a prototype when the value is copied. */
 function dropPrototype(key: string, value: unknown): unknown {
   return key === '__proto__' ? undefined : value
 }

@@ -4,13 +4,14 @@ import ipaddr from 'ipaddr.js'
 import { parseAddress } from '../../lib/addresses.ts'
 
 /**
- * What stands for a client when attempts are counted: its IPv4 address, or the 64-bit prefix of its IPv6
- * address, within which one customer can choose freely. Forwarding headers count only from trusted proxies.
+ * Returns the key that identifies a client when attempts are counted. It is the IPv4 address, or the 64-bit
+ * prefix of the IPv6 address, within which one customer can choose freely. Forwarding headers count only from
+ * trusted proxies.
  */
 export function addressKey(request: FastifyRequest): string {
-  // Of a disconnected client the address is no longer known, whatever the type says.
+  // The address of a disconnected client is no longer known, whatever the type says.
   const known: string | undefined = request.ip
-  // The most frequent kind; there is one way to write it.
+  // IPv4 is the most frequent case and has one spelling.
   if (known === undefined || isIPv4(known)) return known ?? ''
   const address = parseAddress(known)
   if (address === undefined) return known

@@ -4,7 +4,7 @@ import { openRaw } from '../../../test/raw-http.ts'
 import { waitFor } from '../../../test/wait-for.ts'
 import { clientSignal, trackClients } from './client-presence.ts'
 
-test('a request learns that its client has disconnected, however deep it asks, and others do not', async () => {
+test('client signal › is aborted for the request whose client disconnects, at any call depth, and for no other', async () => {
   const app = createFastify()
   trackClients(app)
   const signals = new Map<string, AbortSignal | undefined>()
@@ -28,7 +28,7 @@ test('a request learns that its client has disconnected, however deep it asks, a
   expect(signals.get('staying')?.aborted).toBe(false)
   release()
   await staying?.ended
-  // An answer that was taken whole is no disconnect.
+  // A client that received the whole response has not disconnected early.
   expect(signals.get('staying')?.aborted).toBe(false)
   expect(clientSignal()).toBeUndefined()
   await app.close()

@@ -5,7 +5,10 @@ import { untilDisconnected } from '../responses/disconnection.ts'
 
 const responses = new AsyncLocalStorage<ServerResponse>()
 
-/** Lets what a request does ask whether its client still waits. Reads, which are the most frequent, wait in no queue of ours. */
+/**
+ * Makes {@link clientSignal} available during requests. Reads are the most frequent requests and wait in no
+ * queue of ours, so they are not tracked.
+ */
 export function trackClients(app: FastifyInstance): void {
   app.addHook('preHandler', (request, reply, done) => {
     if (request.method === 'GET' || request.method === 'HEAD') done()
@@ -14,8 +17,8 @@ export function trackClients(app: FastifyInstance): void {
 }
 
 /**
- * Returns what is aborted when the client of the request in flight disconnects before it has the answer: it then gives up its
- * slot in every queue. Undefined outside of requests.
+ * Returns a signal that is aborted when the client of the request in flight disconnects before it has the
+ * response. The request then gives up its slot in every queue. Returns undefined outside of requests.
  */
 export function clientSignal(): AbortSignal | undefined {
   const raw = responses.getStore()

@@ -4,12 +4,7 @@ import { isUuid } from '../../lib/uuid.ts'
 import { httpErrors } from '../errors/errors.ts'
 import { checkedByHandler, choice, refusedWith, uuid } from '../schemas.ts'
 
-/**
- * Parameters of lists and reports. As schemas they are checked and read before the handler; the functions read texts of
- * other origin, with the same messages.
- */
-
-/** Returns the parameter that is one of some texts. @param label name in the message */
+/** Returns the parameter that accepts one of some texts. @param label name in the message */
 export function choiceParameter<const Option extends string>(
   label: string,
   options: readonly Option[],
@@ -25,18 +20,18 @@ export function uuidParameter(name: string) {
   return Type.Optional(refusedWith({ invalid }, uuid))
 }
 
-/** Begin or end of a range, which {@link readTimeRange} reads. */
+/** Start or end of a range, which {@link readTimeRange} reads. */
 export const instantParameter = Type.Optional(
   Type.String({
     format: 'instant-or-day',
-    description: 'RFC 3339, or YYYY-MM-DD, of which the last day is included.',
+    description: 'RFC 3339, or YYYY-MM-DD; a range includes its last day.',
   }),
 )
 
-/** Returns the parameter `limit`: what the API document says of it, and how the handler reads it. */
+/** Returns the parameter `limit` with its documentation and its reader. */
 export function limitParameter(fallback: number, most: number) {
   const invalid = () => httpErrors.invalidListParameter('limit', '')
-  // A larger one counts as the largest.
+  // A larger limit counts as the largest.
   const documented = checkedByHandler({ maximum: most, default: fallback }, Type.Integer({ minimum: 1 }))
   return {
     schema: Type.Optional(refusedWith({ invalid }, documented)),
@@ -52,14 +47,14 @@ export const offsetParameter = Type.Optional(
   ),
 )
 
-/** @throws AppError invalid_list_parameter */
+/** Parses a limit. @throws AppError invalid_list_parameter */
 export function readLimit(text: string | undefined, fallback: number, most: number): number {
   if (text === undefined) return fallback
   if (!/^\d{1,15}$/.test(text) || Number(text) === 0) throw httpErrors.invalidListParameter('limit', '')
   return Math.min(Number(text), most)
 }
 
-/** One of the options. @throws AppError invalid_list_parameter */
+/** Parses one of the options. @throws AppError invalid_list_parameter */
 export function readChoice<const Option extends string>(
   name: string,
   text: string,
@@ -74,25 +69,25 @@ function invalidChoice(name: string, options: readonly string[]) {
   return httpErrors.invalidListParameter(name, `must be one of: ${options.join(', ')}`)
 }
 
-/** In lower case, as ids are stored. @throws AppError invalid_list_parameter */
+/** Parses a UUID into lower case, as ids are stored. @throws AppError invalid_list_parameter */
 export function readUuid(name: string, text: string): string {
   if (!isUuid(text)) throw httpErrors.invalidListParameter(name, 'must be a UUID')
   return text.toLowerCase()
 }
 
-/** A place in a list that is ordered by time and id. */
+/** Position in a list that is ordered by time and id. */
 export interface TimePosition {
-  /** Since 1970: as exact as PostgreSQL keeps it. */
+  /** Microseconds since 1970, the resolution of PostgreSQL. */
   readonly microseconds: string
   readonly id: string
 }
 
-/** The `nextCursor` that {@link readTimePosition} reads. */
+/** Formats the `nextCursor` that {@link readTimePosition} parses. */
 export function writeTimePosition({ microseconds, id }: TimePosition): string {
   return `${microseconds}_${id}`
 }
 
-/** @throws AppError invalid_list_parameter */
+/** Parses a cursor. @throws AppError invalid_list_parameter */
 export function readTimePosition(cursor: string): TimePosition {
   const [, microseconds = '', id = ''] = /^(\d{1,16})_(.+)$/.exec(cursor) ?? []
   if (!isUuid(id)) throw httpErrors.invalidListParameter('cursor', 'expected nextCursor of the page before')
@@ -103,12 +98,12 @@ const dayMs = 24 * 3600 * 1000
 
 export interface TimeRange {
   readonly from: Date | undefined
-  /** Exclusive. */
+  /** Exclusive end. */
   readonly to: Date | undefined
 }
 
 /**
- * A range of time: RFC 3339, or dates in UTC, of which the last one is included.
+ * Parses a time range: RFC 3339, or dates in UTC. The range includes its last date.
  *
  * @throws AppError invalid_list_parameter, reversed_time_range
  */
@@ -121,7 +116,7 @@ export function readTimeRange(
   if (from !== undefined && to !== undefined && to.getTime() < from.getTime())
     throw httpErrors.reversedTimeRange(names[1], names[0])
   const isDay = range.to !== undefined && parseDay(range.to) !== undefined
-  // A moment itself is included too: what is stored is exact to the microsecond.
+  // The instant itself is included, too. Stored times have microseconds.
   return { from, to: to === undefined ? undefined : new Date(to.getTime() + (isDay ? dayMs : 1)) }
 }
 

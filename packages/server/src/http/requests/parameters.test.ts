@@ -17,26 +17,26 @@ function validate(schema: TSchema, value: unknown, httpPart = 'body'): unknown {
   return check(value)
 }
 
-describe('validation of a body', () => {
+describe('body validation', () => {
   test.each([
     [{ name: 'a', mode: 'fast' }, undefined],
     [{}, missing],
     [{ name: '' }, missing],
     [{ name: '', mode: 'other' }, missing],
     [{ name: 'a', mode: 'other' }, invalid],
-  ])('%j is answered by the error that the member names', (value, error) => {
+  ])('checks %j and returns the error that the member declares', (value, error) => {
     expect(validate(body, value)).toEqual(error === undefined ? { value } : { error })
   })
 
   test.each([
     ['a value of the wrong type', { name: 1 }, 'type'],
     ['a rule without an error of its own', { name: 'too long' }, 'maxLength'],
-  ])('%s gets the general error', (_, value, keyword) => {
+  ])('returns the general error for %s', (_, value, keyword) => {
     expect(validate(body, value)).toEqual({ error: [expect.objectContaining({ keyword })] })
   })
 })
 
-describe('validation of a query', () => {
+describe('query validation', () => {
   const query = Type.Object({
     size: Type.Optional(refusedWith({ invalid: () => invalid }, Type.Integer({ minimum: 1 }))),
     all: Type.Optional(refusedWith({ invalid: () => invalid }, Type.Boolean())),
@@ -47,12 +47,12 @@ describe('validation of a query', () => {
     [{ size: '12' }, { size: 12 }],
     [{ all: 'true' }, { all: true }],
     [{ plain: 'false' }, { plain: false }],
-  ])('%j is read by the types of the schema', (value, read) => {
+  ])('reads %j by the types of the schema', (value, read) => {
     expect(validate(query, value, 'querystring')).toEqual({ value: read })
   })
 
   test.each([{ size: '0' }, { size: '1.5' }, { size: 'x' }, { all: '1' }, { all: '' }])(
-    '%j is answered by the error that the member names',
+    'rejects %j with the error that the member declares',
     (value) => {
       expect(validate(query, value, 'querystring')).toEqual({ error: invalid })
     },
@@ -61,7 +61,7 @@ describe('validation of a query', () => {
   test.each([
     ['a text without an error of its own', { plain: 'yes' }, 'type'],
     ['a repeated parameter', { size: ['1', '2'] }, 'repeated'],
-  ])('%s gets the general error', (_, value, keyword) => {
+  ])('returns the general error for %s', (_, value, keyword) => {
     const { error } = validate(query, value, 'querystring') as { error: unknown }
     expect(error).toEqual(expect.arrayContaining([expect.objectContaining({ keyword })]))
   })

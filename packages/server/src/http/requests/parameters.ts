@@ -10,15 +10,15 @@ type ValidatorCompiler = FastifySchemaCompiler<TSchema>
 type Validate = ReturnType<ValidatorCompiler>
 
 /**
- * Checks parts of a request against their schemas. Parameters come as texts: only what is written as an integer or as
- * `true` or `false` is read as such, where TypeBox's own conversion makes 1 of `true` and of `1.5`. A parameter given
- * twice is an array, which no schema takes. One that the route does not know is refused: a misspelled filter would
- * answer everything.
+ * Validates parts of a request against their schemas. Parameters arrive as texts. Only texts in the form of an
+ * integer, `true` or `false` are converted; TypeBox's own conversion turns `true` and `1.5` into 1. A repeated
+ * parameter is an array, which no schema accepts. Unknown parameters are rejected: a misspelled filter would
+ * return everything.
  */
 export const compileValidator: ValidatorCompiler = (route) => {
   let compiled: ReturnType<typeof Compile> | undefined
   const validate: Validate = (value) => {
-    // At the first request: a start compiles nothing that may never be asked for.
+    // Schemas are compiled at the first request, so that startup compiles none that is never used.
     compiled ??= Compile(route.schema)
     if (compiled.Check(value)) return { value }
     const [, errors] = compiled.Errors(value)
@@ -27,7 +27,7 @@ export const compileValidator: ValidatorCompiler = (route) => {
     return { error: route.httpPart === 'querystring' ? errors.map(nameRepeated(value)) : errors }
   }
   if (route.httpPart === 'body') {
-    // Fastify hands null on when there is no body.
+    // Fastify passes null when there is no body.
     return Type.IsOptional(route.schema)
       ? (body) => (body === null ? { value: body } : validate(body))
       : validate
@@ -47,8 +47,9 @@ export const compileValidator: ValidatorCompiler = (route) => {
 type Fault = ReturnType<ReturnType<typeof Compile>['Errors']>[1][number]
 
 /**
- * Returns the error that the schema of a missing or invalid member names. The first member in the order of the schema
- * decides. A parameter that is a text can only be invalid, where a member of a body can be of the wrong type.
+ * Returns the error that the schema declares for a missing or invalid member. The first member in the order of
+ * the schema decides. A parameter that is a text can only be invalid, whereas a body member can also have the
+ * wrong type.
  */
 function refusalOf(
   { schema, httpPart }: Parameters<ValidatorCompiler>[0],
@@ -74,7 +75,10 @@ function isAbout(name: string, { keyword, instancePath, params }: Fault): boolea
   return instancePath === '' && requiredProperties.includes(name)
 }
 
-/** The list that is made of a repeated parameter is nothing that the client has sent. */
+/**
+ * Returns a function that names a repeated parameter as such. The client did not send the array that is made of
+ * it.
+ */
 function nameRepeated(parameters: Readonly<Record<string, unknown>>) {
   return <Fault extends { keyword: string; instancePath: string; message: string }>(fault: Fault) =>
     Array.isArray(parameters[fault.instancePath.slice(1)])
@@ -83,9 +87,9 @@ function nameRepeated(parameters: Readonly<Record<string, unknown>>) {
 }
 
 /**
- * Makes routes that declare no parameters refuse all. Those with the guard `public` or `optional` keep ignoring them:
- * providers and OAuth clients call them with parameters of their own (RFC 6749, section 3.2), pages are linked to
- * with campaign tags.
+ * Makes routes without declared parameters reject all parameters. Routes with the guard `public` or `optional`
+ * keep ignoring them. Providers and OAuth clients call those with parameters of their own (RFC 6749, section
+ * 3.2), and links to pages carry campaign tags.
  */
 export function refuseUndeclaredParameters(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -97,7 +101,7 @@ export function refuseUndeclaredParameters(app: FastifyInstance): void {
 
 const noParameters = Type.Object({})
 
-/** Names of parameters; undefined where the schema allows any. */
+/** Returns the names of parameters; undefined where the schema allows any. */
 function namesOf(schema: TSchema): readonly string[] | undefined {
   const { additionalProperties } = schema as { additionalProperties?: unknown }
   return additionalProperties === true ? undefined : Object.keys(propertiesOf(schema))

@@ -8,13 +8,13 @@ interface Exchange {
   readonly response: ServerResponse
 }
 
-/** Node reads this member where it resumes a connection; its types do not list it. */
+/** Socket with the member that Node reads when it resumes a connection; its types do not list it. */
 type PausableSocket = Socket & { _paused?: boolean }
 
 /**
- * Serves the requests of one connection one after the other. RFC 9112 §9.3.2 lets clients send requests without waiting for
- * answers, and only safe ones may be processed together. Node begins all of them at once: 2,000 on one connection would
- * take every connection to the database. While requests wait, the connection is not read.
+ * Serves the requests of one connection in order. RFC 9112 §9.3.2 lets clients pipeline requests, and allows
+ * only safe ones to be processed together. Node starts all of them at once: 2,000 on one connection would take
+ * every connection to the database. While requests wait, the connection is not read.
  */
 export function answerInOrder(app: FastifyInstance): void {
   /** Requests that wait for the one in flight; present while there is one. */
@@ -27,7 +27,7 @@ export function answerInOrder(app: FastifyInstance): void {
   ): void {
     response.once('close', () => {
       const next = queue.shift()
-      // After an answer that ends the connection nothing more is processed (RFC 9112 §9.6).
+      // After a response that ends the connection nothing more is processed (RFC 9112 §9.6).
       if (next === undefined || socket.destroyed || !socket.writable) {
         waiting.delete(socket)
         return
@@ -52,20 +52,20 @@ export function answerInOrder(app: FastifyInstance): void {
     serve({ request, response }, socket, fresh)
   })
   app.server.on('connection', (socket: Socket) => {
-    // Node reads on when the client has taken a part of an answer.
+    // Node resumes reading when the client has read a part of a response.
     socket.on('drain', () => {
       if ((waiting.get(socket)?.length ?? 0) > 0) pause(socket)
     })
   })
 }
 
-/** Stops reading, also where Node would read on for the end of a body. */
+/** Stops reading, even where Node would read on for the end of a body. */
 function pause(socket: PausableSocket): void {
   socket._paused = true
   socket.pause()
 }
 
-/** Has Node read on, unless the client does not take its answers. */
+/** Lets Node resume reading, unless the client does not read its responses. */
 function resume(socket: PausableSocket): void {
   if (socket._paused === true) socket.emit('drain')
 }

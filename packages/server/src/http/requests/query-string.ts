@@ -1,15 +1,15 @@
-/** Values by name: one, or those of a name that is given several times. */
+/** Values by name. A repeated name has an array. */
 export type QueryParameters = Record<string, string | string[] | undefined>
 
 /**
- * The parameters of a query string (URL Standard, application/x-www-form-urlencoded). A text that is not percent-encoded
- * UTF-8 stays as it was sent: with replacement characters two names could become one. Every request pays for it, and
- * libraries take twice as long for a vector, which is kilobytes of encoded text.
+ * Parses a query string (URL Standard, application/x-www-form-urlencoded). A text that is not percent-encoded
+ * UTF-8 stays as it was sent: with replacement characters two names could become one. Every request pays for
+ * this function. Libraries take twice as long for a vector, which is kilobytes of encoded text.
  */
 export function parseQuery(text: string): QueryParameters {
   const parameters: QueryParameters = Object.create(null)
   if (text === '') return parameters
-  // Their number is bounded by the size of the URL.
+  // The size of the URL bounds their number.
   for (const part of text.split('&')) {
     if (part === '') continue
     const end = part.indexOf('=')
@@ -23,7 +23,7 @@ export function parseQuery(text: string): QueryParameters {
   return parameters
 }
 
-/** A name or a value of a query string. */
+/** Decodes a name or a value of a query string. */
 export function decodeParameter(text: string): string {
   try {
     return decodeURIComponent(text.includes('+') ? text.replaceAll('+', ' ') : text)

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { addressKey } from './client-address.ts'
 
-/** Which request an act came by, for the audit. */
+/** Origin of an audited action: the client and the request. */
 export interface RequestOrigin {
-  /** Of the client, as attempts are counted by. */
+  /** Client address, as attempts are counted by it. */
   readonly address: string
-  /** As in `X-Request-Id`. */
+  /** Request id, as in `X-Request-Id`. */
   readonly requestId: string
 }
 

@@ -13,8 +13,8 @@ function open(limits: { timeoutMs?: number; endsAfterIdleMs?: number }, payload 
   return { payload, body: openSlowBody({ socket, payload, timedOut, timeoutMs: 60_000, ...limits }) }
 }
 
-describe('slow body › of a reader who keeps what has come', () => {
-  test('ends after so long without a byte', async () => {
+describe('slow body › of a reader that keeps the received part', () => {
+  test('ends after the idle time', async () => {
     const { payload, body } = open({ endsAfterIdleMs: 20 })
     payload.write('half')
     expect(await text(body)).toBe('half')
@@ -26,14 +26,14 @@ describe('slow body › of a reader who keeps what has come', () => {
     expect(await text(body)).toBe('half')
   })
 
-  test('ends where the client disconnects', async () => {
+  test('ends when the client disconnects', async () => {
     const { payload, body } = open({ endsAfterIdleMs: 60_000 })
     payload.write('half')
     payload.destroy()
     expect(await text(body)).toBe('half')
   })
 
-  test('is empty when the client had left before it was opened', async () => {
+  test('is empty when the client disconnected before it was opened', async () => {
     const payload = new PassThrough()
     payload.destroy()
     expect(await text(open({ endsAfterIdleMs: 60_000 }, payload).body)).toBe('')
@@ -45,7 +45,7 @@ describe('slow body › of any other reader', () => {
     await expect(text(open({ timeoutMs: 20 }).body)).rejects.toThrow('timed out')
   })
 
-  test('fails where the client disconnects, also before it was opened', async () => {
+  test('fails when the client disconnects, even before it was opened', async () => {
     const { payload, body } = open({})
     payload.destroy()
     await expect(text(body)).rejects.toMatchObject({ code: 'ECONNRESET' })

@@ -2,29 +2,30 @@ import type { Socket } from 'node:net'
 import { PassThrough, type Readable } from 'node:stream'
 import type { AppError } from '../../lib/errors.ts'
 
-/** Connections whose present request may take longer than `server.request_timeout`. */
+/** Connections whose current request may take longer than `server.request_timeout`. */
 const sockets = new WeakSet<Socket>()
 
-/** Bytes of a body that wait to be worked on. */
+/** Maximum number of body bytes that wait to be processed. */
 const bufferBytes = 256 * 1024
 
 export interface SlowBody {
   readonly socket: Socket
-  /** What the client sends. */
+  /** Body as the client sends it. */
   readonly payload: Readable
   readonly timeoutMs: number
-  /** What the reader gets when the time is up. */
+  /** Returns the error of the reader when the time is up. */
   readonly timedOut: () => AppError
   /**
-   * For a reader who keeps what has come: a disconnect, the end of the time and so many milliseconds without a byte are
-   * the end of the body instead of an error.
+   * Idle time in milliseconds after which the body ends, for a reader that keeps the received part. A
+   * disconnect and the time limit then end the body, too, instead of failing it.
    */
   readonly endsAfterIdleMs?: number
 }
 
 /**
- * The body of a request as a stream with a time limit of its own. Destroying it, as leaving a loop over it does, keeps the
- * connection: what the client still sends is dropped, so that it can read the answer.
+ * Opens the body of a request as a stream with a time limit of its own. Destroying the stream, as leaving a
+ * loop over it does, keeps the connection. The rest of the upload is dropped, so that the client can read the
+ * response.
  */
 export function openSlowBody({ socket, payload, timeoutMs, timedOut, endsAfterIdleMs }: SlowBody): Readable {
   sockets.add(socket)
@@ -54,21 +55,25 @@ export function openSlowBody({ socket, payload, timeoutMs, timedOut, endsAfterId
     payload.off('close', leave).unpipe(body)
     payload.resume()
   })
-  // A reader gets its error; without one it must not end the process.
+  // The reader gets its error. Without a reader the error must not end the process.
   body.on('error', () => undefined)
   payload.pipe(body)
-  // Cut before it was opened: no event says so any more.
+  // The connection was cut before the body was opened, so no event follows.
   if (payload.destroyed) leave()
   return body
 }
 
-/** @returns what ends the watch */
+/**
+ * Calls back after an idle time.
+ *
+ * @returns a function that ends the watch
+ */
 function onIdle(
   { payload, body }: { readonly payload: Readable; readonly body: Readable },
   idleMs: number,
   callback: () => void,
 ): () => void {
-  // While there is something to read it is not the client that is slow.
+  // While there is something to read, the client is not the slow side.
   const timer = setTimeout(() => (body.readableLength > 0 ? timer.refresh() : callback()), idleMs)
   const refresh = () => timer.refresh()
   payload.on('data', refresh)
@@ -78,7 +83,7 @@ function onIdle(
   }
 }
 
-/** Whether the request on this connection has a time limit of its own. */
+/** Returns true if the current request of this connection has a time limit of its own. */
 export function hasSlowBody(socket: Socket): boolean {
   return sockets.has(socket)
 }

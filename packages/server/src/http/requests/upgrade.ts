@@ -3,31 +3,31 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { noteStream } from '../observation/request-observer.ts'
 
-/** The connection of a request that asks for another protocol. */
+/** Connection of a request that asks for another protocol. */
 export interface UpgradeOffer {
   readonly socket: Socket
-  /** What has come after the request already. */
+  /** Bytes that have already arrived after the request. */
   readonly head: Buffer
-  /** Ends HTTP on the connection: from now on it belongs to the caller. */
+  /** Ends HTTP on the connection, which from now on belongs to the caller. */
   take(reply: FastifyReply): void
 }
 
 const offers = new WeakMap<IncomingMessage, UpgradeOffer>()
 
-/** Undefined for an ordinary request. */
+/** Returns the offer of a request; undefined for an ordinary request. */
 export function upgradeOfferOf(request: FastifyRequest): UpgradeOffer | undefined {
   return offers.get(request.raw)
 }
 
 /**
- * Requests for WebSockets, on the routes that declare `upgrade` only: everywhere else a server may pass over the
- * header (RFC 9110 §7.8), and this one does. They go through hooks and handlers like any other request, so that a refusal
- * is an ordinary answer.
+ * Requests for WebSockets, on the routes that declare `upgrade` only. Elsewhere the header is ignored, as RFC
+ * 9110 §7.8 allows. They pass through hooks and handlers like any other request, so that a rejection is an
+ * ordinary response.
  */
 export class Upgrades {
   readonly #paths = new Set<string>()
 
-  /** For Node, before it takes a connection out of HTTP. */
+  /** Decides for Node whether a connection leaves HTTP. */
   accepts(request: IncomingMessage): boolean {
     const [path = ''] = (request.url ?? '').split('?', 1)
     const protocol = request.headers.upgrade?.toLowerCase()
@@ -39,9 +39,9 @@ export class Upgrades {
       if (config?.upgrade === true) this.#paths.add(url)
     })
     app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-      // Node no longer listens: what a client does to its connection must not end the process.
+      // Node no longer listens. A client error on its connection must not end the process.
       socket.on('error', () => undefined)
-      // Sent right behind another request whose answer is still to come.
+      // The request was pipelined behind another one whose response is still pending.
       if (isAnswering(socket)) {
         socket.destroy()
         return
@@ -64,7 +64,7 @@ export class Upgrades {
   }
 }
 
-/** Node keeps the response in flight there; its types do not list it. */
+/** Returns true if a response is in flight. Node keeps it in this member, which its types do not list. */
 function isAnswering(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
   return socket._httpMessage !== null && socket._httpMessage !== undefined
 }

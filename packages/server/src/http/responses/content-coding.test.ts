@@ -14,7 +14,7 @@ test.each([
   ['*;q=0.1, br;q=0', 'gzip'],
   ['GZIP', 'gzip'],
   ['br;q=x', undefined],
-])('site requests › Accept-Encoding %s chooses %s', (header, coding) => {
+])('content coding › for Accept-Encoding %s is %s', (header, coding) => {
   expect(chooseCoding(header, ['br', 'gzip'])).toBe(coding)
 })
 
@@ -26,7 +26,7 @@ test.each([
   ['*', true],
   ['"b"', false],
   ['a', false],
-])('site requests › If-None-Match %s of "a": %s', (header, matches) => {
+])('entity tags › matches If-None-Match %s against "a": %s', (header, matches) => {
   expect(matchesTag(header, '"a"')).toBe(matches)
 })
 
@@ -36,7 +36,7 @@ test.each([
   ['*', true],
   ['W/"a"', false],
   ['', false],
-])('site requests › If-Match %s of "a": %s', (header, matches) => {
+])('entity tags › matches If-Match %s against "a": %s', (header, matches) => {
   expect(matchesStrongTag(header, '"a"')).toBe(matches)
 })
 
@@ -49,7 +49,7 @@ test.each([
   ['2099', undefined],
   ['1', undefined],
   [undefined, undefined],
-])('site requests › the date %s is %j', (header, seconds) => {
+])('HTTP dates › parses %s as %j', (header, seconds) => {
   expect(readHttpDate(header)).toBe(seconds)
 })
 
@@ -57,7 +57,7 @@ test.each([
   ['bytes=0-', null],
   ['bytes=-3', undefined],
   ['bytes=-0', null],
-])('site requests › Range %s of nothing is %j', (header, range) => {
+])('byte ranges › parses Range %s of an empty file as %j', (header, range) => {
   expect(readRange(header, 0)).toEqual(range)
 })
 
@@ -78,6 +78,6 @@ test.each([
   ['bytes=0-1,3-4', undefined],
   ['bytes=-', undefined],
   ['items=0-1', undefined],
-])('site requests › Range %s of ten bytes is %j', (header, range) => {
+])('byte ranges › parses Range %s of ten bytes as %j', (header, range) => {
   expect(readRange(header, 10)).toEqual(range)
 })

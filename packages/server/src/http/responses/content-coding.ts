@@ -2,7 +2,7 @@
 export const codings = ['br', 'gzip'] as const
 export type Coding = (typeof codings)[number]
 
-/** The stored coding that the client prefers (RFC 9110 §12.5.3); undefined: as it is. */
+/** Returns the stored coding that the client prefers (RFC 9110 §12.5.3); undefined for the file as it is. */
 export function chooseCoding(accepted: string | undefined, stored: readonly Coding[]): Coding | undefined {
   if (accepted === undefined) return undefined
   const weights = new Map(

@@ -1,11 +1,11 @@
 import type { FastifyReply } from 'fastify'
 
-/** Whether the client has disconnected before it had the whole answer. */
+/** Returns true if the client has disconnected before it had the whole response. */
 export function hasDisconnected({ raw }: FastifyReply): boolean {
   return raw.destroyed && !raw.writableFinished
 }
 
-/** Aborted when the client leaves before it has the whole answer. */
+/** Returns a signal that is aborted when the client disconnects before it has the whole response. */
 export function untilDisconnected({ raw }: Pick<FastifyReply, 'raw'>): AbortSignal {
   const controller = new AbortController()
   const leave = () => {

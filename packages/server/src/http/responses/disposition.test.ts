@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { contentDisposition, isSafeInline } from './disposition.ts'
 
-describe('http › content disposition', () => {
+describe('content disposition', () => {
   test.each([
     ['a.txt', 'attachment; filename="a.txt"'],
     ['a b;c.txt', 'attachment; filename="a b;c.txt"'],
@@ -10,7 +10,7 @@ describe('http › content disposition', () => {
     ['Größe.txt', `attachment; filename="Gr__e.txt"; filename*=UTF-8''Gr%C3%B6%C3%9Fe.txt`],
     ["it's(1)*é", `attachment; filename="it's(1)*_"; filename*=UTF-8''it%27s%281%29%2A%C3%A9`],
     ['x\r\ny', `attachment; filename="x__y"; filename*=UTF-8''x%0D%0Ay`],
-  ])('of %j', (name, header) => {
+  ])('formats %j', (name, header) => {
     expect(contentDisposition('attachment', name)).toBe(header)
   })
 
@@ -23,7 +23,7 @@ describe('http › content disposition', () => {
     ['application/pdf', false],
     ['text/plainx', false],
     ['application/octet-stream', false],
-  ])('%s is shown inline: %s', (type, isSafe) => {
+  ])('shows %s inline: %s', (type, isSafe) => {
     expect(isSafeInline(type)).toBe(isSafe)
   })
 })

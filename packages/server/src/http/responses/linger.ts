@@ -3,15 +3,15 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isBodyAwaited } from '../requests/expectation.ts'
 
-/** How much and for how long a client may keep sending after the answer. */
+/** Maximum number of bytes, and time, that a client may keep sending after the response. */
 const lingerBytes = 16 * 1024 * 1024
 const lingerMs = 2000
 
 /**
- * Sends an answer that does not wait for the rest of the request. Within the body limit Node reads that rest and
- * drops it, and the connection stays. A longer one is not worth reading, but closing at once would reset the
- * connection, and with it the answer before the client has read it (RFC 9112 §9.6): so the answer ends, and the
- * connection with it, when the client stops sending or has had its chance.
+ * Sends a response that does not wait for the rest of the request. Within the body limit Node reads and drops
+ * that rest, and the connection stays open. A longer rest is not worth reading. But closing at once would reset
+ * the connection, and with it the response before the client has read it (RFC 9112 §9.6). So response and
+ * connection end when the client stops sending or one of the limits is reached.
  */
 export function sendEarly(
   request: FastifyRequest,
@@ -21,9 +21,9 @@ export function sendEarly(
 ): void {
   const { raw, headers } = request
   const rest = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : Infinity
-  // A client that waits to be asked for the rest sends none of it.
+  // A client that waits for 100 Continue does not send the rest.
   if (raw.complete || isBodyAwaited(raw) || rest <= bodyLimit) {
-    // Fastify closes after every body it refuses; a server that stops closes for a reason.
+    // Fastify closes the connection after every body that it rejects; a stopping server closes it for a reason.
     if (reply.raw.getHeader('connection') !== 'close') void reply.removeHeader('connection')
     void reply.send(payload)
     return
@@ -34,7 +34,7 @@ export function sendEarly(
     .send(untilQuiet(raw, payload))
 }
 
-/** The text, ended when nothing more of the request comes or too much of it has come. */
+/** Returns the text as a stream. The stream ends when the request ends or exceeds a limit. */
 function untilQuiet(request: IncomingMessage, text: string): Readable {
   const stream = new Readable({ read: () => undefined })
   stream.push(text)

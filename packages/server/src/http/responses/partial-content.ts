@@ -1,22 +1,25 @@
 import type { FastifyRequest } from 'fastify'
 
-/** Returns whether a list of entity tags has this one, or any (RFC 9110 §13.1.2). */
+/** Returns true if a list of entity tags contains this one, or any (RFC 9110 §13.1.2). */
 export function matchesTag(header: string | undefined, tag: string): boolean {
   if (header === undefined) return false
   if (header.trim() === '*') return true
   return header.split(',').some((each) => each.trim().replace(/^W\//, '') === tag)
 }
 
-/** Returns the same of `If-Match`, where a weak tag matches nothing (RFC 9110 §13.1.1). */
+/** Returns the same for `If-Match`, where a weak tag matches nothing (RFC 9110 §13.1.1). */
 export function matchesStrongTag(header: string, tag: string): boolean {
   return header.trim() === '*' || header.split(',').some((each) => each.trim() === tag)
 }
 
-/** The three forms of a date (RFC 9110 §5.6.7). */
+/** Pattern of the three date formats (RFC 9110 §5.6.7). */
 const httpDate =
   /^(\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT|\w{6,9}, \d\d-\w{3}-\d\d \d\d:\d\d:\d\d GMT|\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})$/
 
-/** In seconds since 1970; undefined for what is no date, which a condition is to be ignored for (RFC 9110 §13.1.3). */
+/**
+ * Parses a date into seconds since 1970. Returns undefined for an invalid date, whose condition is ignored (RFC
+ * 9110 §13.1.3).
+ */
 export function readHttpDate(header = ''): number | undefined {
   const seconds = httpDate.test(header) ? Date.parse(`${header.replace(/ GMT$/, '')} GMT`) / 1000 : Number.NaN
   return Number.isNaN(seconds) ? undefined : seconds
@@ -24,7 +27,7 @@ export function readHttpDate(header = ''): number | undefined {
 
 export interface ByteRange {
   readonly start: number
-  /** The last byte. */
+  /** Offset of the last byte. */
   readonly end: number
 }
 
@@ -37,7 +40,8 @@ export interface Representation {
 }
 
 /**
- * Selects what a request gets by its conditions, in their order (RFC 9110 §13.2.2), and its range (§14.2).
+ * Selects the part of a representation by the conditions of a request, in their order (RFC 9110 §13.2.2), and
+ * its range (§14.2).
  *
  * @returns `failed`: 412; `known`: 304; `unsatisfiable`: 416; undefined: the whole representation
  */
@@ -46,7 +50,7 @@ export function selectPart(
   { tag, size, modifiedAt }: Representation,
 ): 'failed' | 'known' | 'unsatisfiable' | ByteRange | undefined {
   const { 'if-match': match, 'if-none-match': noneMatch, 'if-range': ifRange } = headers
-  /** True if the header is a date, and the representation was modified after it. */
+  /** Returns true if the header is a date, and the representation was modified after it. */
   const isModifiedSince = (name: 'if-modified-since' | 'if-unmodified-since') => {
     const date = modifiedAt === undefined ? undefined : readHttpDate(headers[name])
     return date === undefined || modifiedAt === undefined ? undefined : modifiedAt > date
@@ -62,14 +66,14 @@ export function selectPart(
   return range === null ? 'unsatisfiable' : range
 }
 
-/** Returns the range of a header; undefined when it is to be ignored, null when nothing is in it. */
+/** Parses the range of a header. Returns undefined when it is to be ignored, null when it is empty. */
 export function readRange(header: string | undefined, size: number): ByteRange | null | undefined {
   const found = /^bytes=(\d*)-(\d*)$/i.exec(header ?? '')
   const [, first = '', last = ''] = found ?? []
   if (first === '' && last === '') return undefined
   if (first === '') {
     if (Number(last) === 0) return null
-    // The last bytes of nothing are all of it, which no `Content-Range` can say.
+    // The last bytes of an empty representation are all of it, which no `Content-Range` can express.
     return size === 0 ? undefined : { start: Math.max(size - Number(last), 0), end: size - 1 }
   }
   const start = Number(first)

@@ -2,12 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RawRequestDefaultEx
 import type { Clock } from '../../lib/clock.ts'
 import { timedUuid } from '../../lib/uuid.ts'
 
-/** What begins a token, key or secret of ours, and how a JWT begins: `{"` in base64url. */
+/**
+ * Pattern of our tokens, keys and secrets by their prefix, and of a JWT, which begins with `{"` in base64url.
+ */
 const credential = /basalt_[a-z]+_|eyJ[\w-]*\.[\w-]/i
 
 /**
- * The id of a request: the client's own when it looks like one, so that logs of both sides meet. It stands in every log:
- * what looks like a credential is none.
+ * Returns the id of a request. It is the client's own if that looks like an id, so that the logs of both sides
+ * match. A text that looks like a credential is rejected, because the id is in every log.
  */
 export function createRequestIds(clock: Clock): (request: RawRequestDefaultExpression) => string {
   return ({ headers }) => {
@@ -18,7 +20,7 @@ export function createRequestIds(clock: Clock): (request: RawRequestDefaultExpre
   }
 }
 
-/** Headers of every response. */
+/** Returns the headers of every response. */
 export function securityHeaders(isHttps: boolean): Readonly<Record<string, string>> {
   return {
     'x-content-type-options': 'nosniff',
@@ -31,7 +33,7 @@ export function securityHeaders(isHttps: boolean): Readonly<Record<string, strin
 
 export type SetHeaders = (request: FastifyRequest, reply: FastifyReply) => void
 
-/** Sets the headers that every response carries; pages replace the content policy by their own. */
+/** Sets the headers of every response; pages replace the content policy by their own. */
 export function createHeaderSetter(headers: Readonly<Record<string, string>>): SetHeaders {
   const entries = Object.entries(headers)
   return (request, reply) => {

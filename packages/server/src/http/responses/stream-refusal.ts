@@ -2,18 +2,21 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AppError } from '../../lib/errors.ts'
 import { formatClose, reconnectAfter } from './sse.ts'
 
-/** A longer wait is an answer for a person, who should not watch a page that seems to connect. */
+/**
+ * Longest delay before a stream reconnects by itself. A longer one is shown to a person, who should not watch a
+ * page that seems to connect.
+ */
 const longestWaitSeconds = 60
-/** Wait after a failure that names none. */
+/** Delay after a failure that names none. */
 const usualWaitSeconds = 3
 
 /**
- * Answers a request for an event stream that cannot be served for the moment with a stream that ends at once, and says
- * when to reconnect. A browser's `EventSource` never reconnects after any status but 200 (HTML Standard §9.2.3), so that
- * a restart, a full pool or a limit on connections would end it for good. What no other attempt changes keeps its
- * status: the request is wrong (400), the token is missing, has ended or may not (401, 403).
+ * Answers a request for an event stream that is temporarily unavailable with a stream that ends at once and
+ * says when to reconnect. A browser's `EventSource` never reconnects after any status but 200 (HTML Standard
+ * §9.2.3). A restart, a full pool or a limit on connections would end it for good. Permanent errors keep their
+ * status: the request is wrong (400), or the token is missing, has expired or lacks permission (401, 403).
  *
- * @returns whether the request was answered
+ * @returns true if the response was sent
  */
 export function refuseForNow(request: FastifyRequest, reply: FastifyReply, error: AppError): boolean {
   if (request.routeOptions.config.eventStream !== true || !acceptsEvents(request)) return false
@@ -29,7 +32,10 @@ export function refuseForNow(request: FastifyRequest, reply: FastifyReply, error
   return true
 }
 
-/** An `EventSource` names the type alone; a client that accepts anything reads the status. */
+/**
+ * Returns true if the request names the type itself, as an `EventSource` does. A client that accepts anything
+ * reads the status.
+ */
 function acceptsEvents({ headers }: FastifyRequest): boolean {
   return headers.accept?.toLowerCase().includes('text/event-stream') === true
 }

@@ -37,34 +37,34 @@ afterAll(async () => {
   await accounts[Symbol.asyncDispose]()
 })
 
-/** Writes that are not sent here, and where they are. */
+/** Writes that this test does not send, with the test that sends them. */
 const sentElsewhere = new Set([
-  // End the session that the others need: audit.db.test.ts, session.db.test.ts.
+  // They end the session that the others need: audit.db.test.ts, session.db.test.ts.
   'POST /api/admin/auth/logout',
   'DELETE /api/admin/session',
-  // Need pgvector: vector-indexes.db.test.ts.
+  // They need pgvector: vector-indexes.db.test.ts.
   'POST /api/admin/vector/indexes',
   'DELETE /api/admin/vector/indexes/{name}',
-  // Needs a run in flight: sql.db.test.ts.
+  // It needs a run in flight: sql.db.test.ts.
   'POST /api/admin/sql/runs/{id}/cancel',
-  // Needs an open stream: stream-life.db.test.ts.
+  // It needs an open stream: stream-life.db.test.ts.
   'POST /api/admin/realtime/connections/{id}/disconnect',
-  // Asks the provider and writes nothing: providers-admin.db.test.ts.
+  // It sends a request to the provider and writes nothing: providers-admin.db.test.ts.
   'POST /api/admin/auth/providers/{provider}/test',
 ])
 
 /** Writes that leave no audit row. */
 const unrecorded = new Set([
-  // Rows of collections are recorded for the tables that `audit.tables` names.
+  // The audit records rows of collections for the tables in `audit.tables`.
   'POST /api/admin/tables/{table}/changes',
-  // Show what would be sent.
+  // These show what would be sent.
   'POST /api/admin/email/templates/{key}/preview',
-  // Parts of a deploy, whose begin and end are recorded.
+  // These are parts of a deploy, whose start and end are recorded.
   'POST /api/admin/sites/{siteId}/deploys/{deployId}/manifest',
   'POST /api/admin/sites/{siteId}/deploys/{deployId}/files',
 ])
 
-/** What the API document has for administrators alone. */
+/** Returns the operations of the API document that only administrators may call. */
 async function listOperations() {
   const [app] = nodes
   const document = (await app.request('GET', '/api/openapi.json', { token })).json
@@ -88,14 +88,14 @@ async function listOperations() {
   return found
 }
 
-test('administration › every write is sent here, or says where else', async () => {
+test('administration › has every write in this test or in the list of those sent elsewhere', async () => {
   const writes = (await listOperations()).filter(({ method }) => method !== 'GET')
   expect([...Object.keys(adminWrites(accounts)), ...sentElsewhere].toSorted()).toEqual(
     writes.map(({ method, path }) => `${method} ${path}`).toSorted(),
   )
 })
 
-test('administration › of four writes at once on two nodes each that succeeds is recorded once, and none fails', async () => {
+test('administration › records each success of four concurrent writes on two nodes once, and none fails', async () => {
   const [app] = nodes
   const send = (key: string, { path, body, headers }: AdminWrite, requestId: string) =>
     Promise.all(
@@ -122,7 +122,7 @@ test('administration › of four writes at once on two nodes each that succeeds 
   expect(faults).toEqual([])
 }, 240_000)
 
-test('administration › no secret of a write is in the audit, the history of SQL or the log', async () => {
+test('administration › writes no secret to the audit, the SQL history or the log', async () => {
   for (const table of ['audit', 'sql_runs']) {
     const found = await nodes[0].sql(`select * from basalt.${table} t where t::text like $1`, [
       `%${secretMark}%`,
@@ -135,10 +135,10 @@ test('administration › no secret of a write is in the audit, the history of SQ
   }
 })
 
-/** An endless answer, and the end of the session. */
+/** Routes with an endless response, or that end the session. */
 const unanswered = /logs\/tail|realtime\/stream|auth\/logout|^\/api\/admin\/session$/
 
-test('administration › what is malformed is answered by the API, and by no fault', async () => {
+test('administration › rejects malformed input with errors of the API and never with 500', async () => {
   const [app] = nodes
   const operations = (await listOperations()).filter(({ path }) => !unanswered.test(path))
   const faults: string[] = []

@@ -69,7 +69,7 @@ function dereference(document: Document & { readonly components: { readonly sche
 const undocumented = /^\/($|_sites$|favicon|api\/docs|api\/openapi\.json|admin($|\/)|o?auth\/)/
 
 describe('GET /api/openapi.json', () => {
-  test('is an OpenAPI 3.1 document of this server', async () => {
+  test('returns an OpenAPI 3.1 document of this server', async () => {
     const response = await app.request('GET', '/api/openapi.json')
     expect([response.status, response.headers.get('content-type')]).toEqual([
       200,
@@ -87,7 +87,7 @@ describe('GET /api/openapi.json', () => {
     expect(document).not.toHaveProperty('definitions')
   })
 
-  test('claims a body only where members of one are read', () => {
+  test('declares a body only where the handler reads members of one', () => {
     const claimed = operations.flatMap(({ operationId, requestBody }) => {
       const json = requestBody?.content['application/json']
       const hasMembers = json === undefined || json.schema.type === 'object' || json.schema.type === 'array'
@@ -100,7 +100,7 @@ describe('GET /api/openapi.json', () => {
     const served = listRoutes(app)
       .filter(({ method, url }) => method !== 'HEAD' && !undocumented.test(url))
       .map(({ method, url }) => `${method} ${url.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{name}')}`)
-      // One route of the server, an operation for each action.
+      // The server has one route for all actions; the document has an operation for each.
       .flatMap((each) =>
         each === 'POST /api/storage/{bucket}/{name}'
           ? ['sign', 'sign-upload', 'revoke', 'move', 'copy'].map((action) => `${each}/${action}`)
@@ -152,22 +152,22 @@ describe('GET /api/openapi.json', () => {
     }
   })
 
-  test('declares the token exactly where one is asked for', async () => {
+  test('declares the token exactly where one is required', async () => {
     for (const { operationId, method, path, security } of operations) {
       const body = ['get', 'delete'].includes(method) ? undefined : {}
       const { status } = await app.request(method.toUpperCase(), path.replace(/\{\w+\}/g, '1'), { body })
-      // A token may be sent, or need not.
+      // A token is optional here.
       const isOptional = ['accounts.confirmMagicLink', 'storage.list', 'storage.download'].includes(
         operationId,
       )
-      // What is signed in with is in the body.
+      // The body contains the credentials.
       const isSignIn = security?.length === 0 && /^\/api\/(admin\/auth|auth\/(login|refresh))$/.test(path)
       const needed = status === 401 && !isSignIn ? [{ bearer: [] }] : []
       expect([operationId, security]).toEqual([operationId, isOptional ? [{}, { bearer: [] }] : needed])
     }
   })
 
-  test('has schemas that compile and refer to nothing that is missing', () => {
+  test('has schemas that compile and whose references all resolve', () => {
     let compiled = 0
     for (const { parameters = [], requestBody, responses } of operations) {
       const contents = [
@@ -187,7 +187,7 @@ describe('GET /api/openapi.json', () => {
     expect(compiled).toBeGreaterThan(30)
   })
 
-  test('is true: real answers fit what it declares', async () => {
+  test('matches real responses', async () => {
     const token = userToken({ sub: alice })
     const admin = await app.adminToken()
     const expectFit = (operationId: string, response: TestResponse, status: number) => {

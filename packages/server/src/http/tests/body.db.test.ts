@@ -19,7 +19,7 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]()
 })
 
-/** Sends the head, then pieces until the server closes or all are sent; answers what came back. */
+/** Sends the head, then pieces until the server closes or all are sent; returns the received text. */
 async function upload(path: string, lengthHeader: string, pieces: Iterable<Buffer>) {
   const { socket, write, ended } = openRaw(app.url)
   write(
@@ -36,32 +36,32 @@ async function upload(path: string, lengthHeader: string, pieces: Iterable<Buffe
   return { sentBytes, response: parseRaw((await ended).text) }
 }
 
-describe('a body that never ends', () => {
-  test.each(endpoints)('in chunks is cut with 413 at %s', async (path) => {
+describe('endless request body', () => {
+  test.each(endpoints)('gets 413 and is aborted in chunks at %s', async (path) => {
     const data = Buffer.alloc(65_536, 'x')
     const chunk = Buffer.concat([Buffer.from('10000\r\n'), data, Buffer.from('\r\n')])
     const { sentBytes, response } = await upload(path, 'Transfer-Encoding: chunked', repeat(chunk, 16_384))
     expect([response.status, JSON.parse(response.body).error]).toEqual([413, 'body_too_large'])
-    // Of a gigabyte, little more than the limit and what the network holds.
+    // Of a gigabyte, little more than the limit and the buffers of the network was sent.
     expect(sentBytes).toBeLessThan(64 * 1024 * 1024)
   })
 
-  test.concurrent.each(endpoints)('of a gigabyte is refused by its length alone at %s', async (path) => {
-    const { sentBytes, response } = await upload(path, 'Content-Length: 1073741824', [])
-    expect([response.status, sentBytes]).toEqual([413, 0])
-  })
-
-  test.each(endpoints)(
-    'is refused so that a client which keeps sending can read why, at %s',
+  test.concurrent.each(endpoints)(
+    'is rejected by its length alone when it has a gigabyte, at %s',
     async (path) => {
-      const data = repeat(Buffer.alloc(65_536, 'x'), 16_384)
-      const { sentBytes, response } = await upload(path, 'Content-Length: 1073741824', data)
-      expect([response.status, response.headers.get('connection')]).toEqual([413, ['close']])
-      expect(sentBytes).toBeLessThan(64 * 1024 * 1024)
+      const { sentBytes, response } = await upload(path, 'Content-Length: 1073741824', [])
+      expect([response.status, sentBytes]).toEqual([413, 0])
     },
   )
 
-  test('is refused so that fetch can read why', async () => {
+  test.each(endpoints)('gets a response that a client which keeps sending can read, at %s', async (path) => {
+    const data = repeat(Buffer.alloc(65_536, 'x'), 16_384)
+    const { sentBytes, response } = await upload(path, 'Content-Length: 1073741824', data)
+    expect([response.status, response.headers.get('connection')]).toEqual([413, ['close']])
+    expect(sentBytes).toBeLessThan(64 * 1024 * 1024)
+  })
+
+  test('gets a response that fetch can read', async () => {
     const body = Buffer.alloc(40 * 1024 * 1024, 'x')
     for (const [type, status] of [
       ['application/json', 413],
@@ -79,13 +79,13 @@ describe('a body that never ends', () => {
   })
 })
 
-describe('a body that is refused within the limit', () => {
+describe('rejected request body within the limit', () => {
   test.each([
     ['for its type', 'Content-Type: text/plain', 415],
     ['for its syntax', 'Content-Type: application/json', 400],
-    ['for want of a token', 'Authorization: Basic x', 401],
+    ['for a missing token', 'Authorization: Basic x', 401],
     ['for its path', 'X-Nothing: x', 404],
-  ])('%s leaves the connection open', async (_why, header, status) => {
+  ])('leaves the connection open when it is rejected %s', async (_why, header, status) => {
     const { write, ended } = openRaw(app.url)
     const path = status === 404 ? '/nothing' : status === 401 ? '/api/collections/note' : '/api/admin/auth'
     write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\nContent-Length: 300000\r\n\r\n`)
@@ -99,7 +99,7 @@ function* repeat(piece: Buffer, times: number): Generator<Buffer> {
   for (let index = 0; index < times; index += 1) yield piece
 }
 
-describe('JSON made to hurt is refused with 4xx', () => {
+describe('hostile JSON is rejected with 4xx', () => {
   const depth = 100_000
   const million = Array.from({ length: 1_000_000 }, (_, index) => `"k${index}":0`).join(',')
   const bombs: readonly (readonly [string, string])[] = [
@@ -123,18 +123,18 @@ describe('JSON made to hurt is refused with 4xx', () => {
     })
   }
 
-  test('and the server is well afterwards', async () => {
+  test('leaves the server healthy', async () => {
     expect((await roomy.request('GET', '/health')).json).toEqual({ status: 'ok', database: 'ok' })
     expect(await app.sql('select 1 from note')).toEqual([])
     expect(roomy.log).toEqual([])
   })
 })
 
-describe('a body with a content encoding', () => {
+describe('request body with a content encoding', () => {
   const send = (path: string, coding: string, body: string, bearer: string | undefined = token) =>
     app.request('POST', path, { token: bearer, body, headers: { 'content-encoding': coding } })
 
-  test.each(endpoints)('is 415 and says what is accepted, at %s', async (path) => {
+  test.each(endpoints)('gets 415 with the accepted coding, at %s', async (path) => {
     for (const coding of ['gzip', 'br', 'deflate', 'zstd', 'GZIP', 'gzip, identity', 'x']) {
       const response = await send(path, coding, '{}')
       expect(envelope(response)).toEqual({
@@ -146,7 +146,7 @@ describe('a body with a content encoding', () => {
     }
   })
 
-  test('is refused by the headers, before it has come', async () => {
+  test('is rejected by its headers, before it has arrived', async () => {
     const connection = openRaw(app.url)
     for (const path of endpoints) {
       const answer = once(connection.socket, 'data')
@@ -160,12 +160,12 @@ describe('a body with a content encoding', () => {
     connection.socket.destroy()
   })
 
-  test('that is none is taken', async () => {
+  test('is accepted when it is identity', async () => {
     expect((await send('/api/collections/note', 'identity', '{"body":"a"}')).status).toBe(201)
     expect((await send('/api/collections/note', ' Identity ', '{"body":"a"}')).status).toBe(201)
   })
 
-  test('says nothing to a caller without a token', async () => {
+  test('discloses nothing to a caller without a token', async () => {
     expect(
       (
         await app.request('POST', '/api/collections/note', {

@@ -30,7 +30,7 @@ const forged = {
   'true-client-ip': '198.51.100.7',
 }
 
-/** What an address is known by: the key its failed sign-ins are counted under. */
+/** Returns the key by which the failed sign-ins of an address are counted. */
 async function countedKey(on: TestApp, headers: Record<string, string>): Promise<string | undefined> {
   await database.sql('delete from basalt.attempts')
   await on.request('POST', '/api/admin/auth', { body: { password: 'wrong' }, headers })
@@ -42,13 +42,13 @@ function lastAddress(on: TestApp): string {
   return JSON.parse(on.log.at(-1) ?? '').address
 }
 
-describe('without trusted proxies', () => {
-  test('the peer is the client, whatever headers say', async () => {
+describe('client address without trusted proxies', () => {
+  test('is the peer, whatever headers say', async () => {
     expect(await countedKey(direct, forged)).toBe('127.0.0.1')
     expect(lastAddress(direct)).toBe('127.0.0.1')
   })
 
-  test('links of errors do not follow the headers', async () => {
+  test('does not let headers change the links in errors', async () => {
     const { doc_url: docUrl } = (
       await direct.request('GET', '/nothing', { headers: { ...forged, host: 'evil.example' } })
     ).json
@@ -56,7 +56,7 @@ describe('without trusted proxies', () => {
   })
 })
 
-describe('behind a trusted proxy', () => {
+describe('client address with a trusted proxy', () => {
   test.each([
     ['one hop', '198.51.100.7', '198.51.100.7'],
     ['two trusted hops', '198.51.100.7, 10.1.2.3', '198.51.100.7'],
@@ -74,20 +74,20 @@ describe('behind a trusted proxy', () => {
     ['a client its proxy does not name', 'unknown, 10.1.2.3', '10.1.2.3'],
     ['what is no address', 'x'.repeat(4000), '127.0.0.1'],
     ['empty elements of the list', ' , 198.51.100.7, ', '198.51.100.7'],
-  ])('the last address it does not trust is the client: %s', async (_what, list, key) => {
+  ])('is the last untrusted one in the list: %s', async (_what, list, key) => {
     expect(await countedKey(proxied, { 'x-forwarded-for': list })).toBe(key)
   })
 
-  test('without its header the proxy itself is the client', async () => {
+  test('is that of the proxy without its header', async () => {
     expect(await countedKey(proxied, {})).toBe('127.0.0.1')
   })
 
-  test('other headers do not count', async () => {
+  test('ignores other headers', async () => {
     const { 'x-forwarded-for': _, ...others } = forged
     expect(await countedKey(proxied, others)).toBe('127.0.0.1')
   })
 
-  test('the log has the client’s address', async () => {
+  test('is in the log', async () => {
     await proxied.request('GET', '/health', { headers: { 'x-forwarded-for': '198.51.100.7:50123' } })
     expect(lastAddress(proxied)).toBe('198.51.100.7')
   })

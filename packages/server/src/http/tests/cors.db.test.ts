@@ -53,9 +53,9 @@ const preflightAnswer = {
 const exposed =
   'X-Request-Id, Retry-After, WWW-Authenticate, ETag, Accept-Ranges, Content-Range, Content-Disposition, Idempotency-Replayed, X-Query-Duration-Ms, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-App-RateLimit-Limit, X-App-RateLimit-Remaining, X-App-RateLimit-Reset, Location, Upload-Offset, Upload-Length, Upload-Metadata, Upload-Expires, Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size'
 
-describe('by default', () => {
+describe('CORS by default', () => {
   test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])(
-    'any page may send %s with a token: preflight needs none',
+    'allows any page to send %s with a token, as its preflight needs none',
     async (method) => {
       const response = await preflight(app, 'https://anywhere.example', method)
       expect([response.status, response.text]).toEqual([204, ''])
@@ -71,7 +71,7 @@ describe('by default', () => {
     ['a malformed path', '/api/collections/%zz', token, 400],
     ['an open endpoint', '/health', undefined, 200],
     ['the page of the reference', '/api/docs', undefined, 200],
-  ])('any page may read %s', async (_what, path, bearer, status) => {
+  ])('allows any page to read %s', async (_what, path, bearer, status) => {
     const response = await app.request('GET', path, {
       token: bearer,
       headers: { origin: 'https://anywhere.example' },
@@ -83,18 +83,18 @@ describe('by default', () => {
     })
   })
 
-  test('no page may read the page that lets programs in', async () => {
+  test('allows no page to read the authorization page', async () => {
     const headers = { origin: 'https://anywhere.example' }
     for (const path of ['/oauth/authorize', '/oauth/authorize/', '/oauth/%61uthorize']) {
       expect(corsHeaders(await app.request('GET', path, { headers }))).toEqual({})
-      const asked = { ...headers, 'access-control-request-method': 'POST' }
-      expect(corsHeaders(await app.request('OPTIONS', path, { headers: asked }))).toEqual({})
+      const preflightHeaders = { ...headers, 'access-control-request-method': 'POST' }
+      expect(corsHeaders(await app.request('OPTIONS', path, { headers: preflightHeaders }))).toEqual({})
     }
     const metadata = await app.request('GET', '/.well-known/oauth-authorization-server', { headers })
     expect(metadata.headers.get('access-control-allow-origin')).toBe('*')
   })
 
-  test('credentials are never allowed: there are no cookies', async () => {
+  test('never allows credentials, because there are no cookies', async () => {
     for (const response of [
       await app.request('GET', '/health', { headers: { origin: 'https://a.example', cookie: 'a=b' } }),
       await preflight(app, 'https://a.example', 'POST'),
@@ -104,12 +104,12 @@ describe('by default', () => {
     }
   })
 
-  test('a request that comes from no page gets no such headers', async () => {
+  test('adds no headers for a request that comes from no page', async () => {
     expect(corsHeaders(await app.request('GET', '/health'))).toEqual({})
   })
 })
 
-describe('with server.cors_allowed_origins', () => {
+describe('CORS with server.cors_allowed_origins', () => {
   test.each([
     'https://app.example.com',
     'https://admin.example.com',
@@ -117,7 +117,7 @@ describe('with server.cors_allowed_origins', () => {
     'capacitor://localhost',
     'moz-extension://4a2c7b16-0c4f-4e9b-9d57-3f1f4a7f0c11',
     'https://eu.north.shop.example',
-  ])('%s may read, and the answer is for it alone', async (origin) => {
+  ])('allows %s, with a response for that origin alone', async (origin) => {
     const response = await strict.request('GET', '/api/collections/note', { token, headers: { origin } })
     expect(response.status).toBe(200)
     expect(corsHeaders(response)).toEqual({
@@ -148,7 +148,7 @@ describe('with server.cors_allowed_origins', () => {
     'null',
     '*',
     '',
-  ])('%s may not', async (origin) => {
+  ])('rejects %s', async (origin) => {
     const response = await strict.request('GET', '/health', { headers: { origin } })
     expect(corsHeaders(response)).toEqual({ vary: 'Origin' })
     expect(corsHeaders(await preflight(strict, origin, 'GET'))).toEqual({ vary: 'Origin' })
@@ -156,12 +156,12 @@ describe('with server.cors_allowed_origins', () => {
     expect(corsHeaders(malformed)).toEqual({ vary: 'Origin' })
   })
 
-  test('a request that comes from no page is answered, and not cached for one', async () => {
+  test('serves a request that comes from no page, with a response that caches keep apart', async () => {
     expect(corsHeaders(await strict.request('GET', '/health'))).toEqual({ vary: 'Origin' })
   })
 })
 
-describe('administration', () => {
+describe('CORS of the administration', () => {
   const foreign = 'https://anywhere.example'
   const paths = [
     ['GET', '/api/admin/status', '/api/admin/status'],
@@ -174,37 +174,37 @@ describe('administration', () => {
     ['GET', 'unknown', '/api/admin/nothing'],
   ] as const
 
-  function ask(on: TestApp, method: string, path: string, origin: string) {
+  function send(on: TestApp, method: string, path: string, origin: string) {
     return Promise.all([
       on.request(method, path, { headers: { origin } }),
       on.request('OPTIONS', path, { headers: { origin, 'access-control-request-method': method } }),
     ])
   }
 
-  test.each(paths)('answers no page of another origin by default: %s %s', async (method, _route, path) => {
+  test.each(paths)('rejects every page of another origin by default: %s %s', async (method, _route, path) => {
     for (const origin of [foreign, 'null', 'http://localhost:5173']) {
-      for (const response of await ask(app, method, path, origin)) {
+      for (const response of await send(app, method, path, origin)) {
         expect(corsHeaders(response)).toEqual({ vary: 'Origin' })
       }
     }
   })
 
   test.each(['https://eu.shop.example', 'moz-extension://4a2c7b16'])(
-    'answers no page that only a pattern names: %s',
+    'rejects a page that only a pattern names: %s',
     async (origin) => {
-      for (const response of await ask(strict, 'GET', '/api/admin/status', origin)) {
+      for (const response of await send(strict, 'GET', '/api/admin/status', origin)) {
         expect(corsHeaders(response)).toEqual({ vary: 'Origin' })
       }
     },
   )
 
-  test.each(paths)('answers the own pages and those listed by name: %s %s', async (method, _route, path) => {
+  test.each(paths)('allows its own pages and those listed by name: %s %s', async (method, _route, path) => {
     for (const [on, origin] of [
       [app, app.url],
       [strict, strict.url],
       [strict, 'https://app.example.com'],
     ] as const) {
-      for (const response of await ask(on, method, path, origin)) {
+      for (const response of await send(on, method, path, origin)) {
         expect(corsHeaders(response)).toMatchObject({
           'access-control-allow-origin': origin,
           vary: 'Origin',
@@ -214,25 +214,25 @@ describe('administration', () => {
   })
 })
 
-describe('while no token is asked for', () => {
-  test('pages of other machines may not call, whatever name leads them here', async () => {
+describe('CORS without tokens (auth.enabled = false)', () => {
+  test('rejects pages of other machines, whatever host name leads them here', async () => {
     await using open = await createTestApp({ database: app.database, config: { 'auth.enabled': 'false' } })
     const { port } = new URL(open.url)
     const path = '/api/collections/note'
-    const ask = async (headers: Record<string, string>) =>
+    const send = async (headers: Record<string, string>) =>
       (await open.request('GET', path, { headers })).status
     for (const host of ['127.0.0.1', 'LOCALHOST', '[::1]'].map((name) => `${name}:${port}`))
-      expect(await ask({ host }), host).toBe(200)
+      expect(await send({ host }), host).toBe(200)
     for (const host of [
       `evil.example:${port}`,
       'evil.example',
       `localhost.evil.example:${port}`,
       '10.1.2.3',
     ]) {
-      expect(await ask({ host }), host).toBe(403)
-      expect(await ask({ host, origin: `http://${host}` }), host).toBe(403)
+      expect(await send({ host }), host).toBe(403)
+      expect(await send({ host, origin: `http://${host}` }), host).toBe(403)
     }
-    // A form sends this without asking first.
+    // A form sends this without a preflight.
     const form = await open.request('POST', '/api/rpc/anything', {
       headers: { origin: 'https://evil.example' },
     })
@@ -245,7 +245,7 @@ describe('while no token is asked for', () => {
     expect(envelope(own).error).toBe('function_not_found')
   })
 
-  test('any origin means the pages of this machine', async () => {
+  test('reads any origin as the pages of this machine', async () => {
     await using open = await createTestApp({ database: app.database, config: { 'auth.enabled': 'false' } })
     const path = '/api/collections/note'
     for (const origin of ['https://anywhere.example', 'null', 'http://127.0.0.1.evil.example']) {

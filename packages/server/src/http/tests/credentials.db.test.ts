@@ -6,7 +6,9 @@ import { askToken, createClient, createOAuthApp, obtainTokens } from '../../../t
 import { examplePath, listRoutes, type ServedRoute } from '../../../test/routes.ts'
 import { type TestApp, userToken } from '../../../test/test-app.ts'
 
-/** Who may call which route. A new route is missing here: to add its row is to decide that. */
+/**
+ * Routes by the access that they require. A new route is missing here, and adding its row decides its access.
+ */
 const rows = {
   public: {
     '/': 'GET',
@@ -360,7 +362,7 @@ const refusals: ReadonlySet<string> = new Set<Refusal>([
   'admin_required',
 ])
 
-/** The same for every route of an access, but for where it differs. */
+/** Returns the same result for every route of an access, except for the given ones. */
 function everywhere(answer: Answer, except: Partial<Record<Access, Answer>>): Record<Access, Answer> {
   const accesses = Object.keys(rows) as Access[]
   const all = Object.fromEntries(accesses.map((access) => [access, answer])) as Record<Access, Answer>
@@ -384,7 +386,7 @@ const forWritingPrograms = {
 const forActingPrograms = { ...forPrograms, 'action of a program': 'in' } as const
 const forPeople = everywhere('in', { ...forAdmins, aal2: 'insufficient_aal' })
 
-/** What each credential is answered. */
+/** Result of each credential by access. */
 const expected = {
   none: everywhere('missing_authorization', {
     ...forAdmins,
@@ -468,7 +470,7 @@ beforeAll(async () => {
   const scopes = ['*', 'email:send', 'sms:send', 'push:send']
   const client = await createClient(app, { scopes })
   const obtain = async (credential: Credential, scope: string) => {
-    // A client each: a narrower consent narrows what was given before.
+    // Each has a client of its own: a narrower consent narrows the earlier one.
     const own = await createClient(app, { scopes })
     const { access_token } = await obtainTokens(app, userToken({ sub: alice }), own, { scope })
     keys.set(credential, access_token)
@@ -492,7 +494,7 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-/** People are other ones for each request: some requests end their accounts. */
+/** Each request gets a new user, because some requests end their accounts. */
 async function newUser(): Promise<string> {
   const [user] = await app.sql<{ id: string }>('insert into basalt.users default values returning id')
   if (user === undefined) throw new Error('no user was made')
@@ -536,11 +538,11 @@ async function answerTo(route: ServedRoute, credential: Credential): Promise<Ans
   if (response.status >= 500 && response.status !== 503) throw new Error(`${route.url}: ${response.text}`)
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
   const slug = isJson && response.status >= 400 ? response.json.error : ''
-  // Every slug that a guard answers is a refusal.
+  // Every slug that a guard returns is a rejection.
   return refusals.has(slug) ? (slug as Refusal) : 'in'
 }
 
-/** Whose answer to a plain request never ends. */
+/** Route whose response never ends. */
 const endlessRoute = '/api/admin/logs/tail'
 
 async function isStreamed(url: string, token: string | undefined): Promise<boolean> {
@@ -552,19 +554,19 @@ async function isStreamed(url: string, token: string | undefined): Promise<boole
 
 const table = Object.entries(rows).flatMap(([access, urls]) =>
   Object.entries(urls).flatMap(([url, methods]) =>
-    // Keys of a constant table.
+    // They are keys of a constant table.
     methods.split(' ').map((method) => ({ method, url, access: access as Access })),
   ),
 )
 
-test('credentials › every route has a row', () => {
+test('credentials › have a row for every route', () => {
   const served = listRoutes(app).filter(({ method }) => method !== 'HEAD')
   const describe = ({ method, url }: ServedRoute) => `${method} ${url}`
   expect(table.map(describe).toSorted()).toEqual(served.map(describe).toSorted())
 })
 
 test.each(Object.keys(expected) as Credential[])(
-  'credentials › %s: is let in or refused by every route',
+  'credentials › %s: is admitted or rejected by every route',
   async (credential) => {
     const answers: string[] = []
     for (const route of table) {

@@ -4,7 +4,7 @@ import { alice } from '../../../test/fixtures.ts'
 import { createTestApp, userToken } from '../../../test/test-app.ts'
 import { waitFor } from '../../../test/wait-for.ts'
 
-test('a request whose client disconnects is cancelled, and is no failure in the log', async () => {
+test('a disconnected client › has its request cancelled, without a failure in the log', async () => {
   await using app = await createTestApp({
     setup: `create view long_nap as select 'rested' as state from pg_sleep(60)`,
     config: { 'database.max_conns': '4' },
@@ -19,7 +19,7 @@ test('a request whose client disconnects is cancelled, and is no failure in the 
   const token = userToken({ sub: alice })
   const leaving = new AbortController()
   const list = `${app.url}/api/collections/long_nap?skipTotal=true`
-  // More than there are connections: some of them wait for one when they leave.
+  // There are more than connections: some requests wait for one when their clients disconnect.
   const left = Array.from({ length: 12 }, () =>
     ask('GET', list, { token, signal: leaving.signal }).then(
       () => 'answered',

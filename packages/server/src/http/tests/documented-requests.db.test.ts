@@ -40,13 +40,13 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-describe('GET /api/openapi.json says what handlers ask for', () => {
-  /** Answers to requests with these ids and an empty body. */
-  async function askAll(asked: readonly Operation[], id: string) {
+describe('GET /api/openapi.json documents the requirements of handlers', () => {
+  /** Sends requests with these ids and an empty body, and returns the responses. */
+  async function sendAll(sent: readonly Operation[], id: string) {
     const token = userToken({ sub: alice })
     const admin = await app.adminToken()
     const answers = []
-    for (const operation of asked) {
+    for (const operation of sent) {
       const response = await app.request(
         operation.method.toUpperCase(),
         operation.path.replace(/\{\w+\}/g, id),
@@ -61,12 +61,12 @@ describe('GET /api/openapi.json says what handlers ask for', () => {
     return answers
   }
 
-  test('members that are required', async () => {
-    const asked = operations.filter(
+  test('for required members', async () => {
+    const sent = operations.filter(
       ({ path, requestBody }) =>
         requestBody?.content['application/json'] !== undefined && path !== '/api/admin/auth/logout',
     )
-    const answers = (await askAll(asked, alice)).map(({ operation, ...answer }) => {
+    const answers = (await sendAll(sent, alice)).map(({ operation, ...answer }) => {
       const { $ref = '', ...schema } = operation.requestBody?.content['application/json']?.schema ?? {}
       const { required = [] } = schemas[$ref.replace('#/components/schemas/', '')] ?? schema
       return { name: operation.operationId, required, ...answer }
@@ -79,7 +79,7 @@ describe('GET /api/openapi.json says what handlers ask for', () => {
     })
     expect(found.length).toBeGreaterThanOrEqual(29)
     const undocumented = found.filter(({ isDocumented }) => !isDocumented)
-    // A code that is used once serves as well.
+    // A code that is used once is an alternative.
     expect(undocumented.map(({ name, missing }) => [name, missing])).toEqual([
       ['admin.signIn', 'password'],
       ['admin.startSession', 'password'],
@@ -92,7 +92,7 @@ describe('GET /api/openapi.json says what handlers ask for', () => {
     expect(JSON.stringify(operations)).not.toContain('"documented":')
   })
 
-  test('bodies that are required', () => {
+  test('for required bodies', () => {
     const optional = operations.filter(({ requestBody }) => requestBody?.required === false)
     expect(optional.map(({ operationId }) => operationId)).toEqual([
       'apiKeys.rotate',
@@ -107,11 +107,11 @@ describe('GET /api/openapi.json says what handlers ask for', () => {
     ])
   })
 
-  test('ids that are UUIDs', async () => {
-    const asked = operations.filter(
+  test('for ids that are UUIDs', async () => {
+    const sent = operations.filter(
       ({ path, method }) => method !== 'head' && path.includes('{') && !/stream|tail/.test(path),
     )
-    const found = (await askAll(asked, '0')).flatMap(({ operation, message }) => {
+    const found = (await sendAll(sent, '0')).flatMap(({ operation, message }) => {
       const formats = operation.parameters?.map((parameter) => {
         const { schema } =
           '$ref' in parameter

@@ -13,14 +13,14 @@ afterAll(() => app[Symbol.asyncDispose]())
 
 const json = { 'content-type': 'application/json' }
 
-describe('a query parameter that the endpoint does not know', () => {
+describe('unknown query parameter', () => {
   test.each([
     ['/api/admin/logs?levl=error', 'unknown parameter "levl"; did you mean level?'],
     ['/api/admin/audit?user=x', 'unknown parameter "user"; did you mean user_id?'],
     ['/api/admin/apps?sort=name', 'unknown parameter "sort"'],
     ['/api/admin/usage?constructor=1', 'unknown parameter "constructor"'],
     ['/api/admin/jobs?page=2&offset=1', 'unknown parameter "page"; did you mean state?'],
-  ])('%s is 400 and names the nearest one', async (path, message) => {
+  ])('returns 400 for %s and suggests the nearest name', async (path, message) => {
     const response = await app.request('GET', path, { token: await app.adminToken() })
     expect(envelope(response)).toEqual({ code: 400, message, error: 'unknown_parameter' })
   })
@@ -35,19 +35,19 @@ describe('a query parameter that the endpoint does not know', () => {
       'unknown parameter "force"',
     ],
     ['DELETE', '/api/webhooks/018f0000-0000-7000-8000-000000000000?force=true', 'unknown parameter "force"'],
-  ])('%s %s is 400 where the endpoint knows none', async (method, path, message) => {
+  ])('returns 400 for %s %s, which takes no parameters', async (method, path, message) => {
     const response = await app.request(method, path, { token: await app.adminToken() })
     expect(envelope(response)).toEqual({ code: 400, message, error: 'unknown_parameter' })
   })
 
   test.each(['/health?probe=1', '/api/admin/status?probe=1'])(
-    '%s is ignored where everyone may call',
+    'is ignored in %s, which everyone may call',
     async (path) => {
       expect((await app.request('GET', path)).status).toBe(200)
     },
   )
 
-  test('is 400 for users too, where the endpoint knows none', async () => {
+  test('returns 400 for users, too, where the endpoint takes no parameters', async () => {
     const response = await app.request('GET', '/api/auth/sessions?limit=1', { token })
     expect(envelope(response)).toEqual({
       code: 400,
@@ -65,9 +65,9 @@ describe('a query parameter that the endpoint does not know', () => {
   )
 })
 
-describe('a path that is none', () => {
+describe('unknown path', () => {
   test.each(['/nothing', '/api', '/api/collections', '/api/collections/a/b/c', '/Health', '//health'])(
-    '%s is 404 in the envelope',
+    'returns 404 in the envelope for %s',
     async (path) => {
       const response = await app.request('GET', path, { token })
       expect(response.status).toBe(404)
@@ -88,22 +88,22 @@ describe('a path that is none', () => {
   test.each([
     ['with a body of another type', { body: 'a=1', headers: { 'content-type': 'text/plain' } }],
     ['with a JSON body', { body: { a: 1 } }],
-  ])('%s is 404 all the same', async (_what, options) => {
+  ])('returns 404 %s, too', async (_what, options) => {
     expect((await app.request('POST', '/nothing', options)).status).toBe(404)
   })
 
-  test('answers HEAD without a body', async () => {
+  test('responds to HEAD without a body', async () => {
     const response = await app.request('HEAD', '/nothing')
     expect([response.status, response.text]).toEqual([404, ''])
   })
 
-  test('is found with a slash at its end', async () => {
+  test('does not include a known path with a trailing slash', async () => {
     expect((await app.request('GET', '/health/')).status).toBe(200)
   })
 })
 
-describe('a method the path does not have', () => {
-  test('is 405 on every route, with Allow', async () => {
+describe('unsupported method', () => {
+  test('returns 405 with Allow on every route', async () => {
     const routes = listRoutes(app)
     const paths = new Set(routes.map(({ url }) => examplePath(url)))
     expect(paths.size).toBeGreaterThan(10)
@@ -129,7 +129,7 @@ describe('a method the path does not have', () => {
     }
   })
 
-  test('OPTIONS answers the methods of every route', async () => {
+  test('is listed by OPTIONS on every route', async () => {
     const routes = listRoutes(app)
     for (const { url } of routes) {
       const response = await app.request('OPTIONS', examplePath(url))
@@ -143,24 +143,27 @@ describe('a method the path does not have', () => {
     ['/api/collections/note/export.csv', 'GET, HEAD'],
     ['/api/collections/note/1', 'DELETE, GET, HEAD, PATCH'],
     ['/api/storage/buckets', 'GET, HEAD, POST'],
-  ])('Allow of %s names %s, not what acts on a record or an object of that name', async (path, allowed) => {
-    const refused = await app.request('PROPFIND', path, { token })
-    expect([refused.status, refused.headers.get('allow')]).toEqual([405, allowed])
-    expect((await app.request('OPTIONS', path)).headers.get('allow')).toBe(`${allowed}, OPTIONS`)
-  })
+  ])(
+    'gets an Allow for %s of %s, without the methods of a record or object of that name',
+    async (path, allowed) => {
+      const refused = await app.request('PROPFIND', path, { token })
+      expect([refused.status, refused.headers.get('allow')]).toEqual([405, allowed])
+      expect((await app.request('OPTIONS', path)).headers.get('allow')).toBe(`${allowed}, OPTIONS`)
+    },
+  )
 
-  test('OPTIONS of an unknown path is 404', async () => {
+  test('returns 404 for OPTIONS of an unknown path', async () => {
     expect((await app.request('OPTIONS', '/nothing')).status).toBe(404)
   })
 })
 
 describe('HEAD', () => {
-  test('answers on every route that has GET, with its status and headers and without a body', async () => {
+  test('works on every route that has GET, with its status and headers and without a body', async () => {
     const routes = listRoutes(app)
-    // A stream has no end that a HEAD request could wait for.
+    // A stream has no end for which a HEAD request could wait.
     const isStream = (url: string) =>
       url.startsWith('/api/realtime') || ['/api/admin/realtime/stream', '/api/admin/logs/tail'].includes(url)
-    // Begins or ends a sign-in, which a HEAD request must not.
+    // It starts or ends a sign-in, which a HEAD request must not do.
     const isSignIn = (url: string) => /^\/(api\/auth\/oauth|oauth\/authorize)\//.test(url)
     const gets = routes.filter(({ method, url }) => method === 'GET' && !isStream(url) && !isSignIn(url))
     expect(gets.length).toBeGreaterThan(8)
@@ -170,7 +173,7 @@ describe('HEAD', () => {
       const get = await app.request('GET', path, { token })
       const head = await app.request('HEAD', path, { token })
       expect([path, head.status, head.text]).toEqual([path, get.status, ''])
-      // The dashboard's policy has another nonce each time.
+      // The dashboard's policy has a new nonce each time.
       const headerOf = ({ headers }: typeof get, name: string) =>
         headers.get(name)?.replace(/'nonce-[^']+'/, "'nonce-…'")
       for (const name of ['content-type', 'cache-control', 'content-security-policy']) {
@@ -180,7 +183,7 @@ describe('HEAD', () => {
   })
 })
 
-describe('a body', () => {
+describe('request body', () => {
   test.each([
     ['text/plain', '{"password":"x"}'],
     ['application/x-www-form-urlencoded', 'password=x'],
@@ -190,7 +193,7 @@ describe('a body', () => {
     ['application/json, text/plain', '{}'],
     ['json', '{}'],
     ['', '{}'],
-  ])('of type "%s" is 415', async (type, body) => {
+  ])('returns 415 for type "%s"', async (type, body) => {
     for (const path of ['/api/admin/auth', '/api/collections/note']) {
       const response = await app.request('POST', path, { token, body, headers: { 'content-type': type } })
       expect(response.status).toBe(415)
@@ -207,7 +210,7 @@ describe('a body', () => {
     'application/json; charset=utf-8',
     'Application/JSON',
     'application/json;a=b',
-  ])('of type "%s" is read', async (type) => {
+  ])('is read for type "%s"', async (type) => {
     const response = await app.request('POST', '/api/collections/note', {
       token,
       body: '{"body":"x"}',
@@ -227,14 +230,14 @@ describe('a body', () => {
     ['a byte order mark', '\ufeff{"password":"x"}'],
     ['two values', '{}{}'],
     ['a raw control character', '{"password":"\u0001"}'],
-  ])('that is %s instead of JSON is 400', async (_what, body) => {
+  ])('returns 400 when it is %s instead of JSON', async (_what, body) => {
     for (const path of ['/api/admin/auth', '/api/collections/note']) {
       const response = await app.request('POST', path, { token, body, headers: json })
       expect([response.status, envelope(response).code]).toEqual([400, 400])
     }
   })
 
-  test('with bytes that are not UTF-8 is 400', async () => {
+  test('returns 400 when its bytes are not UTF-8', async () => {
     for (const path of ['/api/admin/auth', '/api/collections/note']) {
       const response = await fetch(app.url + path, {
         method: 'POST',
@@ -248,7 +251,7 @@ describe('a body', () => {
     }
   })
 
-  test('larger than the limit is 413', async () => {
+  test('returns 413 when it is larger than the limit', async () => {
     for (const path of ['/api/admin/auth', '/api/collections/note']) {
       const response = await app.request('POST', path, { token, body: { body: 'x'.repeat(5000) } })
       expect(response.status).toBe(413)
@@ -260,7 +263,7 @@ describe('a body', () => {
     }
   })
 
-  test('of exactly the limit is read', async () => {
+  test('is read when it is exactly as large as the limit', async () => {
     const frame = '{"body":""}'.length
     const fitting = await app.request('POST', '/api/collections/note', {
       token,
@@ -273,7 +276,7 @@ describe('a body', () => {
     expect([fitting.status, larger.status]).toEqual([201, 413])
   })
 
-  test('may be empty where none is needed, whatever type it claims to have', async () => {
+  test('may be empty where none is required, with any content type', async () => {
     for (const type of ['application/json', 'text/plain', 'application/octet-stream']) {
       const created = await app.request('POST', '/api/collections/note', { token, body: { body: 'x' } })
       const removed = await app.request('DELETE', `/api/collections/note/${created.json.id}`, {
@@ -294,7 +297,7 @@ describe('a body', () => {
     }
   })
 
-  test('that names __proto__ or constructor changes nothing but itself', async () => {
+  test('has no side effect when it names __proto__ or constructor', async () => {
     const response = await app.request('POST', '/api/admin/auth', {
       body: '{"__proto__":{"password":"correct horse battery staple"},"constructor":{"prototype":{"a":1}}}',
     })
@@ -313,16 +316,16 @@ describe('a body', () => {
       { code: 'x'.repeat(201) },
       'code: must not have more than 200 characters',
     ],
-  ])('that is %s is 400 and the message names the field', async (_what, body, message) => {
+  ])('returns 400 when it is %s and names the field in the message', async (_what, body, message) => {
     const response = await app.request('POST', '/api/admin/auth', { body })
     expect(response.status).toBe(400)
     expect(envelope(response)).toEqual({ code: 400, message, error: 'invalid_request' })
   })
 })
 
-describe('the path and the query', () => {
+describe('path and query', () => {
   test.each(['/%', '/api/collections/%zz', '/api/collections/%ff', '/api/collections/note/%c3%28'])(
-    '%s is not percent-encoded UTF-8: 400 in the envelope with all the headers',
+    'return 400 in the envelope with all headers for %s, which is not percent-encoded UTF-8',
     async (path) => {
       const response = await app.request('GET', path, { token, headers: { origin: 'https://a.example' } })
       expect(response.status).toBe(400)
@@ -340,17 +343,17 @@ describe('the path and the query', () => {
     ['/api/admin/jobs?limit=1&limit=2', 'limit: must not be repeated'],
     ['/api/webhooks/x/deliveries?page=1&page=2', 'page: must not be repeated'],
     ['/api/admin/usage?period=day&period=week', 'period: must not be repeated'],
-  ])('%s repeats a parameter: 400 that says so', async (path, message) => {
+  ])('return 400 for the repeated parameter in %s and say so', async (path, message) => {
     const response = await app.request('GET', path, { token: await app.adminToken() })
     expect(envelope(response)).toEqual({ code: 400, message, error: 'invalid_request' })
   })
 
-  test('a key may be as long as the request line', async () => {
+  test('accept a key as long as the request line', async () => {
     const response = await app.request('GET', `/api/collections/note/${'1'.repeat(12_000)}`, { token })
     expect([response.status, envelope(response).error]).toEqual([400, 'invalid_value'])
   })
 
-  test('a URL that is longer is 431', async () => {
+  test('return 431 for a longer URL', async () => {
     const response = await app.request('GET', `/api/collections/note?filter=${'1'.repeat(17_000)}`, { token })
     expect(response.status).toBe(431)
     expect(envelope(response)).toEqual({
@@ -361,7 +364,7 @@ describe('the path and the query', () => {
   })
 
   test.each(['%00', '..%2f..%2fetc%2fpasswd', '<script>alert(1)</script>', '\u202e', '🦊'.repeat(50)])(
-    'an odd name of a collection is 404: %s',
+    'return 404 for an odd collection name: %s',
     async (name) => {
       const response = await app.request(
         'GET',
@@ -375,8 +378,8 @@ describe('the path and the query', () => {
   )
 })
 
-describe('what goes wrong inside', () => {
-  test('is 500 without a stack, SQL or the reason, which only the log has', async () => {
+describe('internal failure', () => {
+  test('returns 500 without a stack, SQL or the reason, which only the log has', async () => {
     await using broken = await createTestApp()
     const requestId = 'request-that-fails'
     await broken.sql('alter table basalt.admin_sessions rename column token_hash to gone')

@@ -8,7 +8,7 @@ let app: TestApp
 let admin: string
 let loggedOut: string
 let expiredAdmin: string
-/** A token of alice whose first factor has passed. */
+/** Token of alice whose first factor has passed. */
 let pending: string
 
 beforeAll(async () => {
@@ -32,12 +32,12 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-/** Every route that answers without a token. A route missing here must be guarded: adding one is a decision. */
+/** Routes that respond without a token. A route missing here must be guarded; adding one is a decision. */
 const publicRoutes = new Set([
   'GET /health',
-  // Files of sites, on their own hosts.
+  // They serve files of sites, on their own hosts.
   'GET /_sites',
-  // Asked by a proxy before it obtains a certificate.
+  // A proxy calls it before it obtains a certificate.
   'GET /api/sites/tls-check',
   'GET /.well-known/oauth-authorization-server',
   'GET /.well-known/oauth-protected-resource',
@@ -66,16 +66,16 @@ const publicRoutes = new Set([
   'GET /auth/verify',
   'GET /auth/magic-link',
   'GET /auth/reset-password',
-  // Forms of these pages, not JSON.
+  // These pages post forms, not JSON.
   'POST /api/auth/oauth/:provider/callback',
   'POST /auth/verify',
   'POST /auth/magic-link',
   'POST /auth/reset-password',
-  // Providers sign them.
+  // Providers sign these requests.
   'POST /api/webhooks/billing',
   'POST /api/webhooks/sms/status',
   'POST /api/webhooks/support/email',
-  // Judges the token itself: who connects may also say in a first message who they are.
+  // It judges the token itself, because a client may also send it in its first message.
   'GET /api/realtime/ws',
   ...[
     'register',
@@ -101,12 +101,12 @@ const publicRoutes = new Set([
   ].map((path) => `POST /api/auth/${path}`),
 ])
 
-/** Those that complete a sign-in: only a token whose second factor is due opens them. */
+/** Routes that complete a sign-in. Only a token whose second factor is due opens them. */
 const secondFactorRoutes = /^\/api\/auth\/mfa\/(\w+\/(challenge|verify))$/
-/** Open to a user and to a token whose second factor is due. */
+/** Routes that are open to a user and to a token whose second factor is due. */
 const eitherRoutes = /^\/api\/auth\/mfa\/factors$/
 
-/** Says more to signed-in callers; a token that is not valid is refused. */
+/** Routes that return more to signed-in callers. An invalid token is rejected. */
 const optionalRoutes = new Set(['/api/openapi.json'])
 
 type Access = 'public' | 'optional' | 'admin' | 'data' | 'stream' | 'account' | 'second factor' | 'either'
@@ -130,7 +130,7 @@ function guarded(access: Access): ServedRoute[] {
   )
 }
 
-function ask({ method, url }: ServedRoute, headers: Record<string, string>, query = '') {
+function send({ method, url }: ServedRoute, headers: Record<string, string>, query = '') {
   const body = ['GET', 'HEAD', 'DELETE'].includes(method) ? undefined : {}
   return app.request(method, examplePath(url) + query, { headers, body })
 }
@@ -161,13 +161,13 @@ const refusedHeaders: Readonly<Record<string, Record<string, string>>> = {
   'headers of others': { 'x-api-key': user, apikey: user, 'x-access-token': user, 'x-basalt-user-id': alice },
 }
 
-test('every route is either known to be public or guarded', () => {
+test('guards › cover every route that is not known to be public', () => {
   const found = listRoutes(app).filter((route) => accessOf(route) === 'public' && route.method !== 'HEAD')
   expect(new Set(found.map(({ method, url }) => `${method} ${url}`))).toEqual(publicRoutes)
   expect(guarded('data').length).toBeGreaterThan(5)
 })
 
-test('the scheme of a token may be in any case', async () => {
+test('guards › accept the scheme of a token in any case', async () => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'beArer']) {
     const response = await app.request('GET', '/api/schema', {
       headers: { authorization: `${scheme} ${user}` },
@@ -182,49 +182,50 @@ const anyHeaders: readonly Record<string, string>[] = [
   { authorization: `Bearer ${user}` },
 ]
 
-describe('a route for everybody', () => {
-  test('answers without a token and does not look at one', async () => {
+describe('public route', () => {
+  test('responds without a token and ignores one that is sent', async () => {
     for (const route of guarded('public')) {
       for (const headers of anyHeaders) {
-        const { status, text } = await ask(route, headers)
+        const { status, text } = await send(route, headers)
         if (route.method !== 'POST') {
-          // Redirects are answers, and so is what a route for WebSockets has for other requests. Here no provider is
-          // configured, and the authorization server is off; sites have other hosts.
+          // Redirects are fine, and so is the response of a WebSocket route to other requests. Here no provider
+          // is configured, and the authorization server is off. Sites have other hosts.
           const isOff = route.url.includes('oauth') || route.url === '/_sites'
-          // It lacks the host that is asked about.
-          const isAsking = route.url === '/api/sites/tls-check'
+          // The request lacks the host to check.
+          const isTlsCheck = route.url === '/api/sites/tls-check'
           expect([route.url, [302, 426].includes(status) ? 200 : status]).toEqual([
             route.url,
-            isOff ? 404 : isAsking ? 400 : 200,
+            isOff ? 404 : isTlsCheck ? 400 : 200,
           ])
           continue
         }
-        // Without a body no sign-in passes; what is switched off says so. Only this one looks at a token that is sent.
-        const isLooking = route.url.endsWith('/magic-link/confirm') && headers.authorization === 'Bearer x'
+        // Without a body no sign-in passes. Disabled features say so. Only this route reads a token that is
+        // sent.
+        const readsToken = route.url.endsWith('/magic-link/confirm') && headers.authorization === 'Bearer x'
         const isForm = /^\/(o?auth)\//.test(route.url)
-        // A signature takes the place of a token.
+        // A signature replaces the token.
         const isSigned = route.url.startsWith('/api/webhooks/')
         const answers = isSigned
           ? [403, 404]
           : isForm
             ? [415]
-            : isLooking || route.url.endsWith('/auth/login')
+            : readsToken || route.url.endsWith('/auth/login')
               ? [401]
               : [400, 404]
         expect([route.url, answers.includes(status)]).toEqual([route.url, true])
-        if (!isLooking) expect(text).not.toMatch(/authorization|token is invalid/)
+        if (!readsToken) expect(text).not.toMatch(/authorization|token is invalid/)
       }
     }
   })
 })
 
-/** Data and accounts: a caller that may not read the one may not enter the other. */
+/** Routes for data and accounts. They are guarded against the same callers. */
 const guardedForUsers = () => [...guarded('data'), ...guarded('account')]
 
-describe('a route for callers', () => {
-  test.each(Object.entries(refusedHeaders))('refuses %s', async (_what, headers) => {
+describe('route for callers', () => {
+  test.each(Object.entries(refusedHeaders))('rejects %s', async (_what, headers) => {
     for (const route of guardedForUsers()) {
-      const response = await ask(route, headers, '?token=x&access_token=x')
+      const response = await send(route, headers, '?token=x&access_token=x')
       expect([route, response.status]).toEqual([route, 401])
       expect(response.headers.get('www-authenticate')).toBe('Bearer')
       if (route.method === 'HEAD') continue
@@ -236,9 +237,9 @@ describe('a route for callers', () => {
     }
   })
 
-  test.each(Object.entries(refusedTokens))('refuses %s', async (_what, token) => {
+  test.each(Object.entries(refusedTokens))('rejects %s', async (_what, token) => {
     for (const route of guardedForUsers()) {
-      const response = await ask(route, { authorization: `Bearer ${token}` })
+      const response = await send(route, { authorization: `Bearer ${token}` })
       expect([route, response.status]).toEqual([route, 401])
       expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
       if (route.method === 'HEAD') continue
@@ -253,16 +254,16 @@ describe('a route for callers', () => {
   test.each([
     ['that was logged out', () => loggedOut],
     ['that has expired', () => expiredAdmin],
-  ])('refuses an admin token %s', async (_what, token) => {
+  ])('rejects an admin token %s', async (_what, token) => {
     for (const route of guardedForUsers()) {
-      const response = await ask(route, { authorization: `Bearer ${token()}` })
+      const response = await send(route, { authorization: `Bearer ${token()}` })
       expect([route, response.status]).toEqual([route, 401])
     }
   })
 
-  test('refuses a token whose second factor is due, and says so', async () => {
+  test('rejects a token whose second factor is due, and says so', async () => {
     for (const route of guardedForUsers()) {
-      const response = await ask(route, { authorization: `Bearer ${pending}` })
+      const response = await send(route, { authorization: `Bearer ${pending}` })
       expect([route, response.status]).toEqual([route, 401])
       if (route.method === 'HEAD') continue
       expect(envelope(response)).toEqual({
@@ -278,88 +279,88 @@ describe('a route for callers', () => {
     ['an anonymous user', () => forgeJwt({ payload: { ...claims, amr: ['anonymous'], is_anonymous: true } })],
     ['a user of two factors', () => userToken({ sub: alice, aal: 'aal2', amr: ['password', 'totp'] })],
     ['the administrator', () => admin],
-  ])('lets %s in', async (_who, token) => {
+  ])('admits %s', async (_who, token) => {
     for (const route of guarded('data')) {
-      const response = await ask(route, { authorization: `Bearer ${token()}` })
+      const response = await send(route, { authorization: `Bearer ${token()}` })
       expect([route, response.status < 500 && response.status !== 401]).toEqual([route, true])
     }
   })
 
-  test('lets a token in that several blanks follow the scheme', async () => {
+  test('admits a token after several blanks', async () => {
     const response = await app.request('GET', '/api/collections/note', {
       headers: { authorization: `Bearer   ${user}` },
     })
     expect(response.status).toBe(200)
   })
 
-  test('refuses before it reads the body or looks at the path', async () => {
+  test('rejects before it reads the body or checks the path', async () => {
     const options = { body: 'x'.repeat(2_000_000), headers: { 'content-type': 'text/plain' } }
     expect((await app.request('POST', '/api/collections/nothing', options)).status).toBe(401)
     expect((await app.request('GET', '/api/collections/nothing/1?fields=x')).status).toBe(401)
   })
 })
 
-describe('a stream', () => {
+describe('stream route', () => {
   const envelopes = async (headers: Record<string, string>, query = '') =>
-    Promise.all(guarded('stream').map(async (route) => envelope(await ask(route, headers, query))))
+    Promise.all(guarded('stream').map(async (route) => envelope(await send(route, headers, query))))
   const invalid = { code: 401, message: 'invalid or expired token', error: 'invalid_token' }
 
-  test('refuses who sends no token at all', async () => {
+  test('rejects a request without a token', async () => {
     const refusal = { code: 401, message: 'authentication required', error: 'authentication_required' }
     for (const headers of [{}, { cookie: `token=${user}` }, { 'x-api-key': user }])
       expect(await envelopes(headers)).toEqual([refusal])
     expect(await envelopes({}, '?token=')).toEqual([refusal])
   })
 
-  test.each(Object.entries(refusedTokens))('refuses %s', async (_what, token) => {
+  test.each(Object.entries(refusedTokens))('rejects %s', async (_what, token) => {
     expect(await envelopes({ authorization: `Bearer ${token}` })).toEqual([invalid])
     expect(await envelopes({}, `?token=${encodeURIComponent(token)}`)).toEqual([invalid])
   })
 
-  test('refuses the administrator, and a token whose second factor is due', async () => {
+  test('rejects the administrator, and a token whose second factor is due', async () => {
     expect(await envelopes({ authorization: `Bearer ${admin}` })).toEqual([invalid])
     const refusal = { code: 401, message: 'MFA verification required', error: 'mfa_required' }
     expect(await envelopes({ authorization: `Bearer ${pending}` })).toEqual([refusal])
     expect(await envelopes({}, `?token=${pending}`)).toEqual([refusal])
   })
 
-  test('believes the header when there is a parameter, too', async () => {
+  test('prefers the header to a parameter', async () => {
     expect(await envelopes({ authorization: 'Bearer x' }, `?token=${user}`)).toEqual([invalid])
   })
 
-  test('lets a user in, by header or parameter', async () => {
+  test('admits a user, by header or parameter', async () => {
     const next = { code: 400, message: 'tables parameter is required', error: 'tables_required' }
     expect(await envelopes({ authorization: `Bearer ${user}` })).toEqual([next])
     expect(await envelopes({}, `?token=${user}`)).toEqual([next])
   })
 })
 
-describe('a route for the second factor', () => {
+describe('route for the second factor', () => {
   test.each([
     ...Object.entries(refusedHeaders),
     ...Object.entries({ ...refusedTokens, 'a user': user }).map(
       ([what, token]) => [what, { authorization: `Bearer ${token}` }] as const,
     ),
-  ])('refuses %s', async (_what, headers) => {
+  ])('rejects %s', async (_what, headers) => {
     expect(guarded('second factor').length).toBeGreaterThan(7)
     for (const route of guarded('second factor')) {
-      expect([route, envelope(await ask(route, headers))]).toEqual([
+      expect([route, envelope(await send(route, headers))]).toEqual([
         route,
         { code: 401, message: 'no MFA challenge pending', error: 'no_pending_mfa' },
       ])
     }
   })
 
-  test('or a user refuses everything else', async () => {
+  test('rejects everybody else even when a user may call it, too', async () => {
     for (const route of guarded('either')) {
       for (const headers of [{}, { authorization: 'Bearer x' }]) {
-        expect([route, (await ask(route, headers)).status]).toEqual([route, 401])
+        expect([route, (await send(route, headers)).status]).toEqual([route, 401])
       }
     }
   })
 })
 
-describe('a route for the administrator', () => {
+describe('route for the administrator', () => {
   const route: ServedRoute = { method: 'POST', url: '/api/admin/auth/logout' }
   const routes = () => [...guarded('admin'), route]
 
@@ -369,9 +370,9 @@ describe('a route for the administrator', () => {
       ([what, token]) =>
         [what, 'Bearer error="invalid_token"', { authorization: `Bearer ${token}` }] as const,
     ),
-  ])('refuses %s', async (_what, challenge, headers) => {
+  ])('rejects %s', async (_what, challenge, headers) => {
     for (const each of routes()) {
-      const response = await ask(each, headers)
+      const response = await send(each, headers)
       expect([each, response.status]).toEqual([each, 401])
       expect(response.headers.get('www-authenticate')).toBe(challenge)
       if (each.method === 'HEAD') continue
@@ -392,21 +393,21 @@ describe('a route for the administrator', () => {
     ['whose second factor is due', () => pending],
     ['that was logged out', () => loggedOut],
     ['that has expired', () => expiredAdmin],
-  ])('refuses a token %s', async (_what, token) => {
+  ])('rejects a token %s', async (_what, token) => {
     for (const each of routes()) {
-      const response = await ask(each, { authorization: `Bearer ${token()}` })
+      const response = await send(each, { authorization: `Bearer ${token()}` })
       expect([each, response.status]).toEqual([each, 401])
     }
   })
 
-  test('lets the administrator in', async () => {
-    const response = await ask(route, { authorization: `Bearer ${admin}` })
+  test('admits the administrator', async () => {
+    const response = await send(route, { authorization: `Bearer ${admin}` })
     expect([response.status, response.text]).toEqual([204, ''])
   })
 })
 
-describe('with auth.enabled = false', () => {
-  test('data is open to everybody, tokens are not looked at, the administration stays closed', async () => {
+describe('guards with auth.enabled = false', () => {
+  test('open data to everybody, ignore tokens, and keep the administration closed', async () => {
     await using open = await createTestApp({
       database: app.database,
       config: { 'auth.enabled': 'false' },

@@ -6,14 +6,14 @@ import { testAdminPassword, testSecret } from '../../../test/test-config.ts'
 
 const inProduction = { 'server.public_base_url': 'https://app.example.com', 'logging.requests': 'all' }
 
-describe.each(['json', 'pretty'])('the log, written as %s', (format) => {
+describe.each(['json', 'pretty'])('log in the format %s', (format) => {
   const config = { ...inProduction, 'logging.format': format }
 
-  test('has none of the secrets of a session with accounts, factors, mails, streams and webhooks', async () => {
+  test('has no secret of a session with accounts, factors, mails, streams and webhooks', async () => {
     await using accounts = await createMfaApp({ config })
     const { app, post, inbox } = accounts
     const secrets: string[] = [goodPassword, testAdminPassword, testSecret]
-    /** Uses each secret where it belongs and where it does not: in paths' queries, headers and bodies. */
+    /** Uses each secret where it belongs and where it does not: in queries of paths, headers and bodies. */
     const keep = <Answer>(answer: Answer): Answer => {
       secrets.push(...secretsIn(answer))
       return answer
@@ -46,7 +46,7 @@ describe.each(['json', 'pretty'])('the log, written as %s', (format) => {
     secrets.push(admin, secret)
     expect(JSON.stringify(codes)).toMatch(/\w{5}-\w{5}/)
 
-    // A failure inside is logged with its cause.
+    // An internal failure is logged with its cause.
     await app.sql('alter table basalt.admin rename to gone')
     expect(
       (await app.request('POST', '/api/admin/auth', { body: { password: `wrong-${goodPassword}` } })).status,
@@ -68,13 +68,13 @@ describe.each(['json', 'pretty'])('the log, written as %s', (format) => {
     expect(app.log.length).toBeGreaterThan(100)
     const log = app.log.join('')
     expect(log).toContain('request failed')
-    // Digits of a code may stand inside a longer number.
+    // The digits of a code may be part of a longer number.
     const isIn = (value: string) =>
       new RegExp(`(?<!\\d)${value.replaceAll(/[^\w\s]/g, '\\$&')}(?!\\d)`).test(log)
     expect(secrets.filter(isIn)).toEqual([])
   })
 
-  test('has no mailed link and no code of mails and text messages that are not sent', async () => {
+  test('has no mailed link and no code when mails and text messages are not sent', async () => {
     await using inbox = await createAccountsApp({
       config: { ...config, 'email.backend': 'log', 'auth.sms_provider': 'log' },
     })
@@ -89,7 +89,7 @@ describe.each(['json', 'pretty'])('the log, written as %s', (format) => {
   })
 })
 
-/** Every text in an answer that signs a caller in. */
+/** Returns every text in a response that can sign a caller in. */
 function secretsIn(answer: unknown): string[] {
   const found: string[] = []
   JSON.stringify(answer, (name, value: unknown) => {

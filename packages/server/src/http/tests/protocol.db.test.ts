@@ -8,7 +8,7 @@ import { createTestApp, type TestApp, userToken } from '../../../test/test-app.t
 import { waitFor } from '../../../test/wait-for.ts'
 
 let app: TestApp
-/** With short timeouts for slow clients. */
+/** Server with short timeouts for slow clients. */
 let hasty: TestApp
 const token = userToken({ sub: alice })
 
@@ -37,7 +37,7 @@ function expectEnvelope(response: RawResponse, status: number, error: string, me
   expect(response.headers.get('x-content-type-options')).toEqual(['nosniff'])
 }
 
-describe('what is not HTTP/1.1 is answered 400 in the envelope', () => {
+describe('malformed HTTP/1.1 gets 400 in the envelope', () => {
   const post = 'POST /api/admin/auth HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
   test.each([
     ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
@@ -68,7 +68,7 @@ describe('what is not HTTP/1.1 is answered 400 in the envelope', () => {
     expectEnvelope(await exchangeRaw(app.url, text), 400, 'malformed_request', 'malformed HTTP request')
   })
 
-  test('headers of more than 16 KiB are 431', async () => {
+  test('returns 431 for headers of more than 16 KiB', async () => {
     const response = await exchangeRaw(
       app.url,
       `GET /health HTTP/1.1\r\nHost: x\r\nA: ${'b'.repeat(17_000)}\r\n\r\n`,
@@ -76,7 +76,7 @@ describe('what is not HTTP/1.1 is answered 400 in the envelope', () => {
     expectEnvelope(response, 431, 'headers_too_large', 'the request headers are too large')
   })
 
-  test('a body that ends before its length gets no answer', async () => {
+  test('gets no response when a body ends before its length', async () => {
     const { socket, write, ended } = openRaw(app.url)
     write(`${post}Content-Length: 100\r\n\r\n{`)
     socket.end()
@@ -85,11 +85,11 @@ describe('what is not HTTP/1.1 is answered 400 in the envelope', () => {
   })
 })
 
-describe('a method without a handler', () => {
+describe('method without a handler', () => {
   const served = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']
   const unserved = METHODS.filter((method) => !served.includes(method))
 
-  test.each(unserved)('is 405 with Allow: %s', async (method) => {
+  test.each(unserved)('returns 405 with Allow: %s', async (method) => {
     for (const headers of ['', 'Content-Type: application/json\r\nContent-Length: 2\r\n']) {
       const body = headers === '' ? '' : '{}'
       const send = (path: string) =>
@@ -106,7 +106,7 @@ describe('a method without a handler', () => {
   })
 })
 
-describe('what is HTTP/1.1 is understood', () => {
+describe('valid HTTP/1.1 is understood', () => {
   test.each([
     ['HTTP/1.0', 'GET /health HTTP/1.0\r\n\r\n'],
     ['a host without a name', 'GET /health HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n'],
@@ -154,7 +154,7 @@ describe('what is HTTP/1.1 is understood', () => {
       413,
     ],
     ['for no route', '/api/nothing', 20, '', 404],
-  ])('a body announced by 100-continue %s is not asked for', async (_what, path, length, header, status) => {
+  ])('a body announced by 100-continue %s gets no 100', async (_what, path, length, header, status) => {
     const { write, ended } = openRaw(app.url)
     write(announce(path, length, typeof header === 'string' ? header : header()))
     const { text } = await ended
@@ -162,7 +162,7 @@ describe('what is HTTP/1.1 is understood', () => {
     expect(text).toMatch(/\r\nconnection: close\r\n/i)
   })
 
-  test('a body announced by 100-continue is asked for once, and the connection stays', async () => {
+  test('a body announced by 100-continue gets one 100, and the connection stays open', async () => {
     const { socket, write, ended } = openRaw(app.url)
     const body = '{"body":"announced"}'
     write(announce('/api/collections/note', body.length, `Authorization: Bearer ${token}\r\n`))
@@ -184,7 +184,7 @@ describe('what is HTTP/1.1 is understood', () => {
     expect([response.status, JSON.parse(response.body).body]).toEqual([201, 'töx'])
   })
 
-  test('requests sent together, answered in order', async () => {
+  test('pipelined requests, with responses in order', async () => {
     const { write, ended } = openRaw(app.url)
     write(
       'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\nGET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
@@ -195,21 +195,21 @@ describe('what is HTTP/1.1 is understood', () => {
 })
 
 describe('two Authorization headers', () => {
-  test('are refused: which of them counts is ambiguous', async () => {
-    const ask = (headers: string) =>
+  test('are rejected, because it is ambiguous which one counts', async () => {
+    const send = (headers: string) =>
       exchangeRaw(
         app.url,
         `GET /api/collections/note HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n\r\n`,
       )
     const good = `Authorization: Bearer ${token}`
-    expect((await ask(good)).status).toBe(200)
-    expect((await ask(good.toUpperCase().replace(/BEARER .*/, `Bearer ${token}`))).status).toBe(200)
+    expect((await send(good)).status).toBe(200)
+    expect((await send(good.toUpperCase().replace(/BEARER .*/, `Bearer ${token}`))).status).toBe(200)
     for (const headers of [
       `${good}\r\n${good}`,
       `${good}\r\nauthorization: x`,
       `AUTHORIZATION: x\r\n${good}`,
     ]) {
-      const response = await ask(headers)
+      const response = await send(headers)
       expectEnvelope(response, 401, 'missing_authorization', 'missing or invalid authorization header')
     }
   })
@@ -217,22 +217,22 @@ describe('two Authorization headers', () => {
 
 const slow = { headers: 'GET /health HTTP/1.1\r\nHost: x\r\n', body: '' }
 
-describe('a client that is too slow', () => {
+describe('slow client', () => {
   const body = (authorization: string) =>
     `POST /api/collections/note HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${authorization}` +
     'Content-Length: 100\r\n\r\n{'
 
   test.concurrent.each([
-    ['within the headers', slow.headers],
-    ['within the body', body(`Authorization: Bearer ${token}\r\n`)],
+    ['after a part of the headers', slow.headers],
+    ['after a part of the body', body(`Authorization: Bearer ${token}\r\n`)],
     [
-      'within the chunks',
+      'after a part of the chunks',
       body(`Authorization: Bearer ${token}\r\n`).replace(
         /Content-Length.*/s,
         'Transfer-Encoding: chunked\r\n\r\n5\r\n',
       ),
     ],
-  ])('%s is cut with 408', async (_where, text) => {
+  ])('gets 408 %s', async (_where, text) => {
     const response = await exchangeRaw(hasty.url, text)
     expectEnvelope(response, 408, 'request_timeout', 'the request did not arrive in time')
   })
@@ -240,7 +240,7 @@ describe('a client that is too slow', () => {
   test.concurrent.each([
     ['headers', slow.headers, 'A: b\r\n'],
     ['a body', body(`Authorization: Bearer ${token}\r\n`), ' '],
-  ])('and drips %s is cut all the same', async (_what, begin, drip) => {
+  ])('gets 408 even when it drips %s', async (_what, begin, drip) => {
     const { write, ended } = openRaw(hasty.url)
     write(begin)
     const timer = setInterval(() => write(drip), 100)
@@ -250,11 +250,11 @@ describe('a client that is too slow', () => {
   })
 })
 
-describe('a connection on which nothing was sent', () => {
-  test('outlives the time of the headers, and serves a request that comes later', async () => {
+describe('unused connection', () => {
+  test('outlives the time limit of the headers, and serves a later request', async () => {
     const unused = openRaw(hasty.url)
     await once(unused.socket, 'connect')
-    // Both are due at the same look; this one, which is younger, not before.
+    // Both are due at the same check; the younger connection is not due before it.
     const begun = await exchangeRaw(hasty.url, slow.headers)
     expect(begun.status).toBe(408)
     expect(unused.socket.closed).toBe(false)
@@ -262,7 +262,7 @@ describe('a connection on which nothing was sent', () => {
     expect(parseRaw((await unused.ended).text).status).toBe(200)
   })
 
-  test('has the time of the headers from their first byte on', async () => {
+  test('has the time limit of the headers from their first byte on', async () => {
     const unused = openRaw(hasty.url)
     await once(unused.socket, 'connect')
     expect((await exchangeRaw(hasty.url, slow.headers)).status).toBe(408)
@@ -276,7 +276,7 @@ describe('a connection on which nothing was sent', () => {
   })
 })
 
-describe('requests sent ahead on one connection', () => {
+describe('pipelined requests on one connection', () => {
   const request = (path: string, last = false) =>
     `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n${last ? 'Connection: close\r\n' : ''}\r\n`
   const waiting = async () => {
@@ -286,7 +286,7 @@ describe('requests sent ahead on one connection', () => {
     return row?.count
   }
 
-  /** Holds every read of the table until it is disposed of. */
+  /** Blocks every read of the table until it is disposed. */
   async function lockTable(): Promise<AsyncDisposable> {
     const client = new pg.Client(app.database.url)
     await client.connect()
@@ -294,7 +294,7 @@ describe('requests sent ahead on one connection', () => {
     return { [Symbol.asyncDispose]: () => client.end() }
   }
 
-  test('are served one after the other, in their order, while others are served', async () => {
+  test('are served one after the other, in order, while other connections are served', async () => {
     const connection = openRaw(app.url)
     {
       await using _ = await lockTable()
@@ -310,7 +310,7 @@ describe('requests sent ahead on one connection', () => {
     expect(statuses).toEqual([...Array(300).fill('200'), '404'])
   })
 
-  test('are not read while they wait', async () => {
+  test('are not read from the socket while they wait', async () => {
     await using _ = await lockTable()
     const { socket, write, ended } = openRaw(app.url)
     const many = request('/api/collections/note').repeat(40_000)
@@ -318,7 +318,7 @@ describe('requests sent ahead on one connection', () => {
     for (let count = 0; count < 8; count += 1) write(many)
     await waitFor('the first one', async () => (await waiting()) === 1)
     const taken = () => socket.bytesWritten - socket.writableLength
-    // What the kernels of both sides hold is all that is taken.
+    // Only the kernel buffers of both sides fill up.
     let before = -1
     await waitFor('the connection to stall', async () => {
       const isStalled = taken() === before
@@ -331,7 +331,7 @@ describe('requests sent ahead on one connection', () => {
     await ended
   })
 
-  test('that follow one whose answer ends the connection are dropped', async () => {
+  test('are dropped after a response that ends the connection', async () => {
     const { text } = await (() => {
       const connection = openRaw(app.url)
       const body = JSON.stringify({ body: 'never' })
@@ -347,9 +347,9 @@ describe('requests sent ahead on one connection', () => {
 })
 
 describe('connections', () => {
-  test('beyond server.max_connections are refused, and served again when others have disconnected', async () => {
+  test('beyond server.max_connections are refused, and accepted again when others have disconnected', async () => {
     const idle = Array.from({ length: 45 }, () => openRaw(app.url))
-    // Those too many are closed.
+    // The excess connections are closed.
     expect((await Promise.race(idle.map(({ ended }) => ended))).text).toBe('')
     for (const { socket } of idle) socket.destroy()
     await Promise.all(idle.map(({ ended }) => ended))

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alice, notes } from '../../../test/fixtures.ts'
 import { createTestApp, type TestApp, userToken } from '../../../test/test-app.ts'
 
-describe('the line of a request', () => {
+describe('request log line', () => {
   let app: TestApp
 
   beforeAll(async () => {
@@ -13,7 +13,7 @@ describe('the line of a request', () => {
   })
   afterAll(() => app[Symbol.asyncDispose]())
 
-  /** Messages of what is logged meanwhile; a line comes after its response. */
+  /** Returns the messages that are logged during the work; a line follows its response. */
   async function linesOf(work: () => Promise<unknown>, count = 1): Promise<string[]> {
     const before = app.log.length
     await work()
@@ -28,7 +28,7 @@ describe('the line of a request', () => {
     expect(line).toMatch(new RegExp(`^GET /api/collections/note 200 \\d+ ms user ${alice.slice(0, 8)}$`))
   })
 
-  test('says admin and anonymous', async () => {
+  test('names admin and anonymous callers', async () => {
     let token = ''
     const [signIn] = await linesOf(async () => (token = await app.adminToken()))
     expect(signIn).toMatch(/^POST \/api\/admin\/auth 200 \d+ ms anonymous$/)
@@ -44,12 +44,12 @@ describe('the line of a request', () => {
     ])
   })
 
-  test('stays short, however long the path', async () => {
+  test('truncates a long path', async () => {
     const [long] = await linesOf(() => app.request('GET', `/${'x'.repeat(2000)}`))
     expect(long).toMatch(/^GET \/x{99}… 404 \d+ ms anonymous$/)
   })
 
-  test('has the same as fields, with the whole id of the user, in JSON', async () => {
+  test('has the same fields, with the whole user id, in JSON', async () => {
     await using json = await createTestApp({ setup: notes, config: { 'logging.requests': 'all' } })
     await json.request('GET', '/api/collections/note?perPage=1', { token: userToken({ sub: alice }) })
     await expect

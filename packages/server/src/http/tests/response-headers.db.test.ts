@@ -34,7 +34,7 @@ async function requestEveryRoute(on: TestApp): Promise<(readonly [string, TestRe
 }
 
 describe('every response, of success or failure', () => {
-  test('carries the headers that keep browsers from guessing, framing and telling', async () => {
+  test('carries the headers that stop browsers from sniffing, framing and sending referrers', async () => {
     for (const [what, { headers }] of await requestEveryRoute(app)) {
       const found = ['x-content-type-options', 'x-frame-options', 'referrer-policy'].map((name) =>
         headers.get(name),
@@ -48,7 +48,7 @@ describe('every response, of success or failure', () => {
     }
   })
 
-  test('asks for TLS from now on when that is how clients reach the server', async () => {
+  test('requires TLS from now on when clients reach the server by it', async () => {
     for (const [what, { headers }] of await requestEveryRoute(secure)) {
       expect([what, headers.get('strict-transport-security')]).toEqual([
         what,
@@ -59,7 +59,7 @@ describe('every response, of success or failure', () => {
     expect(docUrl).toBe('https://api.example.com/api/docs/errors#route_not_found')
   })
 
-  test('has a request id, no two the same', async () => {
+  test('has a unique request id', async () => {
     const responses = await requestEveryRoute(app)
     const ids = responses.map(([, { headers }]) => headers.get('x-request-id'))
     for (const id of ids) expect(id).toMatch(uuid)
@@ -67,7 +67,7 @@ describe('every response, of success or failure', () => {
   })
 })
 
-describe('the request id of the client', () => {
+describe('request id of the client', () => {
   test.each([
     'client-id-1',
     'a'.repeat(128),
@@ -92,7 +92,7 @@ describe('the request id of the client', () => {
     ),
     ['a secret within', 'Root=1:basalt_key_0123456789'],
     ['a JWT', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln'],
-  ])('is replaced when it is no id: %s', async (_what, id) => {
+  ])('is replaced when it does not look like an id: %s', async (_what, id) => {
     const response = await app.request('GET', '/health', {
       headers: { 'x-request-id': Buffer.from(id).toString('latin1') },
     })
@@ -118,7 +118,7 @@ describe('caching', () => {
     }
   })
 
-  test('is forbidden for refusals too', async () => {
+  test('is forbidden for rejections, too', async () => {
     for (const options of [
       {},
       { token: 'x' },
