@@ -422,7 +422,7 @@ export type AnalyticsQueriesResult = {
 
 export type AnalyticsRequestsResult = {
   readonly items: ReadonlyArray<LoggedRequest>
-  /** Items in this answer. */
+  /** Items in this response. */
   readonly count: number
   readonly limit: number
   readonly offset: number
@@ -457,7 +457,7 @@ export type ApiKeyPage = {
 }
 
 export type ApiKeysCreateInput = {
-  /** Without NUL; blanks around it are removed. */
+  /** NUL is not allowed; surrounding blanks are removed. */
   readonly name: string
   /** `*` unless given. */
   readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
@@ -474,7 +474,7 @@ export type ApiKeysCreateInput = {
 }
 
 export type ApiKeysCreateOwnInput = {
-  /** Without NUL; blanks around it are removed. */
+  /** NUL is not allowed; surrounding blanks are removed. */
   readonly name: string
   /** `*` unless given. */
   readonly scope?: '*' | 'readonly' | 'readwrite' | undefined
@@ -487,7 +487,7 @@ export type ApiKeysCreateOwnInput = {
 }
 
 export type ApiKeysRenameOwnInput = {
-  /** Without NUL; blanks around it are removed. */
+  /** NUL is not allowed; surrounding blanks are removed. */
   readonly name: string
 }
 
@@ -502,7 +502,7 @@ export type ApiKeysRotateOwnInput = {
 }
 
 export type ApiKeysUpdateInput = {
-  /** Without NUL; blanks around it are removed. */
+  /** NUL is not allowed; surrounding blanks are removed. */
   readonly name?: string | undefined
   /** None unless given; the scope `*` includes none. */
   readonly actions?: ReadonlyArray<'email:send' | 'sms:send' | 'push:send'> | null | undefined
@@ -560,7 +560,7 @@ export type AppliedStorageTemplate = {
 }
 
 export type AppsCreateInput = {
-  /** Without NUL; blanks around it are removed. */
+  /** NUL is not allowed; surrounding blanks are removed. */
   readonly name: string
   readonly description?: string | undefined
   /** Requests per window; 0: not limited. */
@@ -581,7 +581,7 @@ export type AppsGetRateLimitResult = {
 }
 
 export type AppsUpdateInput = {
-  /** Without NUL; blanks around it are removed. */
+  /** NUL is not allowed; surrounding blanks are removed. */
   readonly name: string
   readonly description?: string | undefined
   /** Requests per window; 0: not limited. */
@@ -617,7 +617,7 @@ export type AuditEntry = {
 
 export type AuditEntrySlice = {
   readonly items: ReadonlyArray<AuditEntry>
-  /** Items in this answer. */
+  /** Items in this response. */
   readonly count: number
   readonly limit: number
   readonly offset: number
@@ -697,7 +697,7 @@ export type BillingEvent = {
 
 export type BillingEventSlice = {
   readonly items: ReadonlyArray<BillingEvent>
-  /** Items in this answer. */
+  /** Items in this response. */
   readonly count: number
   readonly limit: number
   readonly offset: number
@@ -2705,7 +2705,7 @@ export type SentMail = {
 
 export type SentMailSlice = {
   readonly items: ReadonlyArray<SentMail>
-  /** Items in this answer. */
+  /** Items in this response. */
   readonly count: number
   readonly limit: number
   readonly offset: number
@@ -3841,9 +3841,9 @@ export type WebhooksListResult = {
 export type WebhooksReplayRangeInput = {
   /** `failed` (unless given): events of which no attempt has succeeded; `delivered`: all that were tried; `missed`: events of the log that the webhook asks for and that were never queued for it. */
   readonly which?: 'failed' | 'delivered' | 'missed' | undefined
-  /** RFC 3339, or YYYY-MM-DD, of which the last day is included. */
+  /** RFC 3339, or YYYY-MM-DD; a range includes its last day. */
   readonly since?: string | undefined
-  /** RFC 3339, or YYYY-MM-DD, of which the last day is included. */
+  /** RFC 3339, or YYYY-MM-DD; a range includes its last day. */
   readonly until?: string | undefined
   /** `nextCursor` of the request before: continues where it ended. */
   readonly cursor?: string | undefined
