@@ -43,6 +43,7 @@ export default defineConfig({
           include: [
             `${server}/{src,test}/**/*.test.ts`,
             `packages/{client,react,dashboard}/src/**/*.test.ts`,
+            'scripts/language/*.test.ts',
           ],
           exclude: [`packages/*/**/*.{db,process,architecture,journey}.test.ts`],
           ...patient,

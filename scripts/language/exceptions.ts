@@ -1,0 +1,10 @@
+/** Sentence or name that may break a rule. */
+export interface Exception {
+  readonly file: string
+  /** The name, or the beginning of the sentence. */
+  readonly subject: string
+  readonly rule?: string
+  readonly reason: string
+}
+
+export const exceptions: readonly Exception[] = []
