@@ -2,7 +2,7 @@ import { memo, useRef } from 'react'
 import styles from './grid.module.css'
 import { gutterWidth, narrowestColumn } from './layout.ts'
 import type { GridColumn, GridSort } from './model.ts'
-import type { PlacedColumn } from './use-window.ts'
+import type { ColumnLayout } from './use-window.ts'
 
 export interface HeaderActions {
   /** @param isAdded with Shift: after the other columns of the sort */
@@ -14,7 +14,7 @@ export interface HeaderActions {
 
 interface GridHeaderProps extends HeaderActions {
   readonly columns: readonly GridColumn[]
-  readonly placed: readonly PlacedColumn[]
+  readonly placed: readonly ColumnLayout[]
   readonly pinned: readonly number[]
   readonly width: number
   readonly sort?: readonly GridSort[] | undefined

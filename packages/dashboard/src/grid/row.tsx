@@ -3,7 +3,7 @@ import { GridCellView } from './cell.tsx'
 import styles from './grid.module.css'
 import { gutterWidth, headerHeight, rowHeight } from './layout.ts'
 import type { GridCell, GridColumn, OnRow, RowState } from './model.ts'
-import type { PlacedColumn } from './use-window.ts'
+import type { ColumnLayout } from './use-window.ts'
 
 interface GridRowProps {
   readonly id: string
@@ -12,7 +12,7 @@ interface GridRowProps {
   readonly width: number
   readonly columns: readonly GridColumn[]
   /** The columns in view that are not pinned. */
-  readonly placed: readonly PlacedColumn[]
+  readonly placed: readonly ColumnLayout[]
   readonly pinned: readonly number[]
   readonly cell: (row: number, column: GridColumn) => GridCell
   readonly version: unknown

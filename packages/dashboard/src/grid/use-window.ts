@@ -18,7 +18,7 @@ interface Spans {
 }
 
 /** A column that is not pinned: its index among all, and the pixel at which it begins. */
-export interface PlacedColumn {
+export interface ColumnLayout {
   readonly index: number
   readonly start: number
 }
@@ -83,7 +83,7 @@ export function useWindow(
   const placed = useMemo(
     () =>
       indexesOf({ first, end: Math.min(end, starts.length - 1) }, keptColumn).map(
-        (index): PlacedColumn => ({ index: pinned.offsets.length + index, start: starts[index] ?? 0 }),
+        (index): ColumnLayout => ({ index: pinned.offsets.length + index, start: starts[index] ?? 0 }),
       ),
     [starts, first, end, pinned, keptColumn],
   )

@@ -5,17 +5,17 @@ import {
   answersOf,
   becomeLogin,
   locateFailure,
-  type PlacedSteps,
   placeSteps,
   roleOf,
   ServerStepFailed,
   type Step,
+  type StepMessage,
 } from './caller/caller-steps.ts'
 import type { Connection } from './connection/connection.ts'
 import { type Answer, begin, type Call, StatementFailed, statement, subjectOf } from './connection/message.ts'
 import { ConnectionLost } from './errors/failures.ts'
 import { isWorthAnotherAttempt } from './errors/retry.ts'
-import { KeptPlans, type PlannedSteps } from './plans/kept-plans.ts'
+import { PlanCache, type PlannedSteps } from './plans/plan-cache.ts'
 import type { Pool } from './pool/pool.ts'
 import { ReadQueue } from './pool/read-queue.ts'
 import type { SessionGuard } from './session/guard.ts'
@@ -93,7 +93,7 @@ export interface Rehearsal {
 const planAttempts = 4
 
 /** The calls of a run, and how they are sent. */
-interface RunMessage extends PlacedSteps {
+interface RunMessage extends StepMessage {
   /** Undefined where no plan is kept. */
   readonly planned: PlannedSteps | undefined
   /** Index of the first call that looks for a class of the caller. */
@@ -130,13 +130,13 @@ interface Way extends Pick<WayOptions, 'pool' | 'isOwner' | 'sessions'> {
   readonly reads: ReadQueue
   readonly contexts: CallerContexts
   /** Undefined where nothing is prepared. */
-  readonly plans: KeptPlans | undefined
+  readonly plans: PlanCache | undefined
 }
 
 function createWay({ pool, isOwner, isPooled, sessions, transactionSettings }: WayOptions): Way {
   const reads = new ReadQueue(pool, sessions)
   const contexts = new CallerContexts(transactionSettings)
-  return { pool, isOwner, sessions, reads, contexts, plans: isPooled ? undefined : new KeptPlans() }
+  return { pool, isOwner, sessions, reads, contexts, plans: isPooled ? undefined : new PlanCache() }
 }
 
 /** Returns whether PostgreSQL says that a privilege is missing. */

@@ -41,7 +41,7 @@ export function roleOf({ kind }: CallerScope): Call | undefined {
 }
 
 /** A message, and where in it the steps are. */
-export interface PlacedSteps {
+export interface StepMessage {
   readonly calls: readonly Call[]
   readonly steps: readonly Step[]
   /** Index of each step among the calls. */
@@ -53,7 +53,7 @@ const noAnswer: Answer = { rows: [], count: 0 }
 
 /** Those of the steps, of what a message was answered. */
 export function answersOf(
-  { places }: Pick<PlacedSteps, 'places'>,
+  { places }: Pick<StepMessage, 'places'>,
   answers: readonly Answer[],
 ): readonly Answer[] {
   return places.map((place) => answers[place] ?? noAnswer)
@@ -68,7 +68,7 @@ export function placeSteps(
   scope: CallerScope,
   steps: readonly Step[],
   before: readonly Call[] = [],
-): PlacedSteps {
+): StepMessage {
   const calls: Call[] = [...before]
   const role = roleOf(scope)
   const places: number[] = []
@@ -85,7 +85,7 @@ export function placeSteps(
 }
 
 /** The failure with its index among the steps; one between them counts as that of the step it prepares. */
-export function locateFailure(error: unknown, { steps, places }: PlacedSteps): unknown {
+export function locateFailure(error: unknown, { steps, places }: StepMessage): unknown {
   if (!(error instanceof StatementFailed)) return error
   const index = places.findIndex((place) => place >= error.index)
   const located = new StatementFailed(error.error, index === -1 ? places.length : index)

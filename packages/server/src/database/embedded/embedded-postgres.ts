@@ -173,7 +173,7 @@ async function join(
       if (keeper === 'started') hasStarted = true
       else if (keeper !== undefined) return keeper
       if (performance.now() > deadline)
-        throw new DirectoryTaken(`${options.dataDirectory} is held by a process that does not end`)
+        throw new DirectoryInUse(`${options.dataDirectory} is held by a process that does not end`)
     } catch (error) {
       // Anything else passes: Postgres goes down under another process, or comes up after a crash.
       if (isFinal(error) || !isWanted() || performance.now() > deadline) throw error
@@ -208,7 +208,7 @@ async function connectOrStart(
     await keeper.close()
     // Postgres has yet to notice that a killed one is gone.
     if (holder === undefined || !isAlive(holder)) return undefined
-    throw new DirectoryTaken(`${options.dataDirectory} is already served by ${holder}`)
+    throw new DirectoryInUse(`${options.dataDirectory} is already served by ${holder}`)
   }
   if (options.asServer && !listensAsConfigured(cluster)) {
     try {
@@ -255,14 +255,14 @@ function isAlive(holder: string): boolean {
 }
 
 /** Another server holds the data directory: waiting would not help. */
-class DirectoryTaken extends OperatorError {}
+class DirectoryInUse extends OperatorError {}
 
 /**
  * What keeps Postgres from starting is final, unless another process is just starting or stopping it, backends of
  * a killed one are still there, or recovery takes its time.
  */
 function isFinal(error: unknown): boolean {
-  if (error instanceof DirectoryTaken) return true
+  if (error instanceof DirectoryInUse) return true
   return error instanceof OperatorError && !passingReasons.test(error.message)
 }
 

@@ -26,7 +26,7 @@ export interface Rewritten {
 }
 
 /** When and by which statement a relation that was there before got its strongest lock. */
-export interface TakenLock {
+export interface LockAcquisition {
   readonly relation: string
   readonly mode: string
   readonly line: number
@@ -49,9 +49,9 @@ export async function runAndWatchLocks(
   statements: readonly SqlStatement[],
   files: RelationFiles,
   { before, after }: StatementHooks = {},
-): Promise<TakenLock[]> {
+): Promise<LockAcquisition[]> {
   const queryable = queryableOn(connection)
-  const taken = new Map<string, TakenLock>()
+  const taken = new Map<string, LockAcquisition>()
   for (const statement of statements) {
     await before?.()
     const at = performance.now()
@@ -66,7 +66,7 @@ export async function runAndWatchLocks(
   return [...taken.values()]
 }
 
-export function describeLock({ relation, mode, line, at }: TakenLock, endedAt: number): HeldLock {
+export function describeLock({ relation, mode, line, at }: LockAcquisition, endedAt: number): HeldLock {
   return { relation, mode, blocks: blockedBy(mode), heldMs: Math.round(endedAt - at), line }
 }
 

@@ -12,10 +12,10 @@ import {
   describeLock,
   findRewritten,
   type HeldLock,
+  type LockAcquisition,
   listFiles,
   type Rewritten,
   runAndWatchLocks,
-  type TakenLock,
 } from './observe.ts'
 
 export interface Rehearsed {
@@ -68,7 +68,7 @@ async function rehearseFile(
     columns = now
   }
   const startedAt = performance.now()
-  let taken: TakenLock[] = []
+  let taken: LockAcquisition[] = []
   try {
     if (file.isTransaction) {
       taken = await inTransaction(connection, () =>

@@ -3,11 +3,11 @@ import { Link } from 'wouter'
 import { tableAddress } from '../addresses.ts'
 import type { DiagramReference } from '../api.ts'
 import styles from './diagram.module.css'
-import { curveOf, cut, headHeight, idOfTable, type PlacedShape, padding, rowHeight } from './shapes.ts'
+import { curveOf, cut, headHeight, idOfTable, padding, rowHeight, type ShapeLayout } from './shapes.ts'
 
 interface ContentsProps {
   readonly references: readonly DiagramReference[]
-  readonly placed: ReadonlyMap<string, PlacedShape>
+  readonly placed: ReadonlyMap<string, ShapeLayout>
   /** The table that is pointed at, and those beside it. */
   readonly near: ReadonlySet<string>
   readonly active: string | undefined
@@ -41,7 +41,7 @@ export const Contents = memo(function Contents({ references, placed, near, activ
 })
 
 interface TableBoxProps {
-  readonly box: PlacedShape
+  readonly box: ShapeLayout
   readonly isNear: boolean
   readonly onPoint: (id: string | undefined) => void
 }

@@ -4,7 +4,7 @@ import type { Diagram } from '../api.ts'
 import { Contents } from './contents.tsx'
 import styles from './diagram.module.css'
 import { layOut } from './layout.ts'
-import { idOfTable, type PlacedShape, shapesOf } from './shapes.ts'
+import { idOfTable, type ShapeLayout, shapesOf } from './shapes.ts'
 import { useViewport } from './use-viewport.ts'
 
 interface PictureProps {
@@ -133,7 +133,7 @@ function place({ tables, references }: Diagram, showsAll: boolean) {
     shapes,
     references.map(({ from, to }) => ({ from: idOfTable(from), to: idOfTable(to) })),
   )
-  const placed = new Map<string, PlacedShape>()
+  const placed = new Map<string, ShapeLayout>()
   for (const shape of shapes) {
     const box = layout.boxes.get(shape.id)
     if (box !== undefined) placed.set(shape.id, { ...shape, ...box })

@@ -29,7 +29,7 @@ export interface Shape extends Size {
   readonly hidden: number
 }
 
-export type PlacedShape = Shape & Box
+export type ShapeLayout = Shape & Box
 
 export const idOfTable = ({ schema, name }: { readonly schema: string; readonly name: string }) =>
   JSON.stringify([schema, name])
@@ -79,7 +79,7 @@ export function shapesOf(
 }
 
 /** A curve from the column that refers to the one that is referred to. */
-export function curveOf(reference: DiagramReference, from: PlacedShape, to: PlacedShape): string {
+export function curveOf(reference: DiagramReference, from: ShapeLayout, to: ShapeLayout): string {
   const y1 = from.y + heightOf(from, reference.from.columns[0])
   const y2 = to.y + heightOf(to, reference.to.columns[0])
   const isLeft = to.x + to.width <= from.x

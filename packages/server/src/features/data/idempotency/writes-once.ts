@@ -49,7 +49,7 @@ export interface KeySteps<Result> {
 const attemptLimit = 3
 
 /** Thrown where a key is to be reserved that another request has. */
-class KeyTaken extends Error {}
+class KeyConflict extends Error {}
 
 const statementTimeout = '57014'
 
@@ -74,7 +74,7 @@ export function createWritesOnce(database: {
       try {
         return await attempt()
       } catch (error) {
-        if (!(error instanceof KeyTaken)) throw error
+        if (!(error instanceof KeyConflict)) throw error
         const stored = await findResult<Result>(key)
         if (stored !== undefined) return stored.result
       }
@@ -142,7 +142,7 @@ export function createWritesOnce(database: {
 /** What the failure of a reservation means; any other failure is answered as it is. */
 function reservationFailure(error: unknown): unknown {
   if (error instanceof ServerStepFailed && error.failure.error.constraint === keyConstraint) {
-    return new KeyTaken('the key is used', { cause: error })
+    return new KeyConflict('the key is used', { cause: error })
   }
   return error instanceof StatementFailed && error.error.code === statementTimeout
     ? idempotencyErrors.idempotencyKeyInUse().retryAfter(1)

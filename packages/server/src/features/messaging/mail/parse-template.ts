@@ -19,7 +19,7 @@ export interface TemplateSource {
 /** Ready to be filled in. */
 export interface Template {
   readonly subject: readonly (string | Placeholder)[]
-  readonly html: readonly (string | PlacedPlaceholder)[]
+  readonly html: readonly (string | HtmlPlaceholder)[]
   /** Names of the placeholders, each once. */
   readonly variables: readonly string[]
 }
@@ -28,7 +28,7 @@ export interface Placeholder {
   readonly name: string
 }
 
-export interface PlacedPlaceholder extends Placeholder {
+export interface HtmlPlaceholder extends Placeholder {
   readonly place: HtmlPlace
 }
 
@@ -93,7 +93,7 @@ function split(part: string, text: string): (string | Placeholder)[] {
   return parts
 }
 
-function placePlaceholders(parts: readonly (string | Placeholder)[]): (string | PlacedPlaceholder)[] {
+function placePlaceholders(parts: readonly (string | Placeholder)[]): (string | HtmlPlaceholder)[] {
   const scanner = createHtmlScanner()
   const placed = parts.map((part) => {
     if (typeof part === 'string') {

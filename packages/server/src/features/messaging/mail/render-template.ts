@@ -1,5 +1,5 @@
 import { mailErrors } from './errors.ts'
-import { type PlacedPlaceholder, subjectLimit, type Template } from './parse-template.ts'
+import { type HtmlPlaceholder, subjectLimit, type Template } from './parse-template.ts'
 import { toPlainText } from './plain-text.ts'
 
 /** Values by the name of the placeholder. */
@@ -59,7 +59,7 @@ function printable(text: string): string {
   return text.toWellFormed().replace(/[^\P{Cc}\t\n\r]/gu, '')
 }
 
-function escapeValue({ name, place }: PlacedPlaceholder, value: string): string {
+function escapeValue({ name, place }: HtmlPlaceholder, value: string): string {
   if (place.isStart && isActiveLink(place.attribute, value)) {
     throw mailErrors.templateRenderError(`the value of {{.${name}}} is no address to link to`)
   }

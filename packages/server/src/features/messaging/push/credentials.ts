@@ -14,54 +14,55 @@ export interface Credentials {
   readonly webpush: { readonly private_key: string; readonly subject: string }
 }
 
-type Given = Readonly<Record<string, unknown>>
+type CredentialInput = Readonly<Record<string, unknown>>
 
 /** Reads credentials of any origin. @throws Error that names the member and what was expected */
-export const readCredentials: { readonly [Name in keyof Credentials]: (given: Given) => Credentials[Name] } =
-  {
-    fcm(given) {
-      const account = {
-        project_id: requireMember(given, 'project_id'),
-        client_email: requireMember(given, 'client_email'),
-        private_key: requireMember(given, 'private_key'),
-        token_uri: requireMember({ token_uri: 'https://oauth2.googleapis.com/token', ...given }, 'token_uri'),
-        ...(typeof given.private_key_id === 'string' ? { private_key_id: given.private_key_id } : {}),
-      }
-      requireKey('private_key', account.private_key, 'RSA')
-      if (!URL.canParse(account.token_uri)) throw new Error('token_uri: expected a URL')
-      return account
-    },
+export const readCredentials: {
+  readonly [Name in keyof Credentials]: (given: CredentialInput) => Credentials[Name]
+} = {
+  fcm(given) {
+    const account = {
+      project_id: requireMember(given, 'project_id'),
+      client_email: requireMember(given, 'client_email'),
+      private_key: requireMember(given, 'private_key'),
+      token_uri: requireMember({ token_uri: 'https://oauth2.googleapis.com/token', ...given }, 'token_uri'),
+      ...(typeof given.private_key_id === 'string' ? { private_key_id: given.private_key_id } : {}),
+    }
+    requireKey('private_key', account.private_key, 'RSA')
+    if (!URL.canParse(account.token_uri)) throw new Error('token_uri: expected a URL')
+    return account
+  },
 
-    apns(given) {
-      const environment = given.environment ?? 'production'
-      if (environment !== 'production' && environment !== 'sandbox') {
-        throw new Error('environment: expected production or sandbox')
-      }
-      const credentials = {
-        key: requireMember(given, 'key'),
-        team_id: requireMember(given, 'team_id'),
-        key_id: requireMember(given, 'key_id'),
-        bundle_id: requireMember(given, 'bundle_id'),
-        environment,
-      } as const
-      requireKey('key', credentials.key, 'P-256')
-      return credentials
-    },
+  apns(given) {
+    const environment = given.environment ?? 'production'
+    if (environment !== 'production' && environment !== 'sandbox') {
+      throw new Error('environment: expected production or sandbox')
+    }
+    const credentials = {
+      key: requireMember(given, 'key'),
+      team_id: requireMember(given, 'team_id'),
+      key_id: requireMember(given, 'key_id'),
+      bundle_id: requireMember(given, 'bundle_id'),
+      environment,
+    } as const
+    requireKey('key', credentials.key, 'P-256')
+    return credentials
+  },
 
-    webpush(given) {
-      const privateKey = requireMember(given, 'private_key')
-      const { subject = '' } = given
-      if (typeof subject !== 'string' || !/^((mailto:|https:\/\/)\S+)?$/.test(subject)) {
-        throw new Error('subject: expected a mailto: or https: URL')
-      }
-      try {
-        readVapidKeys(Buffer.from(privateKey, 'base64url'))
-      } catch {
-        throw new Error('private_key: expected a private key of P-256, 32 bytes as base64url')
-      }
-      return { private_key: privateKey, subject }
-    },
-  }
+  webpush(given) {
+    const privateKey = requireMember(given, 'private_key')
+    const { subject = '' } = given
+    if (typeof subject !== 'string' || !/^((mailto:|https:\/\/)\S+)?$/.test(subject)) {
+      throw new Error('subject: expected a mailto: or https: URL')
+    }
+    try {
+      readVapidKeys(Buffer.from(privateKey, 'base64url'))
+    } catch {
+      throw new Error('private_key: expected a private key of P-256, 32 bytes as base64url')
+    }
+    return { private_key: privateKey, subject }
+  },
+}
 
 /** Returns the credentials of the configuration. @throws OperatorError for a file that cannot be used */
 export function configuredCredentials(config: PushConfig): Partial<Credentials> {
@@ -91,7 +92,7 @@ export function configuredCredentials(config: PushConfig): Partial<Credentials> 
 /** Returns the members of credentials that are no secret. */
 export function describeCredentials(
   given: Partial<Credentials>,
-): Readonly<Record<string, Given | undefined>> {
+): Readonly<Record<string, CredentialInput | undefined>> {
   const { fcm, apns, webpush } = given
   return {
     fcm: fcm && { project_id: fcm.project_id, client_email: fcm.client_email },
@@ -118,14 +119,14 @@ function fromFile<Value>(key: string, read: () => Value): Value {
   }
 }
 
-function parseFile(path: string): Given {
+function parseFile(path: string): CredentialInput {
   const content: unknown = JSON.parse(readFileSync(path, 'utf8'))
   if (typeof content !== 'object' || content === null) throw new Error('expected a JSON object')
   // Every member is checked where it is read.
-  return content as Given
+  return content as CredentialInput
 }
 
-function requireMember(given: Given, name: string): string {
+function requireMember(given: CredentialInput, name: string): string {
   const value = given[name]
   if (typeof value !== 'string' || value === '') throw new Error(`${name} is required`)
   return value

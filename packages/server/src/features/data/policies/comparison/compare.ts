@@ -2,7 +2,7 @@ import { type Expression, sql } from '../../../../database/sql.ts'
 import { type Look, toQuery } from '../context.ts'
 import { clauseOf } from '../deciding.ts'
 import { accessErrors } from '../errors.ts'
-import { evaluate, type GivenRows } from '../evaluation/evaluate.ts'
+import { evaluate, type RowInput } from '../evaluation/evaluate.ts'
 import { combine, planStages, type Stage, type Value } from '../evaluation/stages.ts'
 import type { ExaminedCaller } from '../examined-caller.ts'
 import { stopping } from '../gates/gate.ts'
@@ -44,7 +44,7 @@ async function compareFor(
   const edited = await editPolicy(rehearsal, relation, policy, clauses)
   const plan = context.planRows(catalog, relation, toQuery(filter))
   const { rows } = await readCandidates(rehearsal, relation, { ids, plan, limit })
-  const given: GivenRows = { kind: 'stored', texts: rows.map(({ stored }) => stored) }
+  const given: RowInput = { kind: 'stored', texts: rows.map(({ stored }) => stored) }
   const known = new Map<string, Promise<Value[]>>()
   const valuesOf = (expression: Expression | undefined) => {
     if (expression === undefined) return Promise.resolve(rows.map((): Value => true))

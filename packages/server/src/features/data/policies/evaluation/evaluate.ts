@@ -8,30 +8,30 @@ import { type Rehearsal, TimeIsUp, toCall } from '../rehearsal/rehearsal.ts'
 import type { Stage, Value, Verdict } from './stages.ts'
 
 /** Rows that policies are asked about. */
-export type GivenRows =
+export type RowInput =
   /** As PostgreSQL writes them. */
   | { readonly kind: 'stored'; readonly texts: readonly string[] }
   /** As the API answers them: those that a write would make. */
   | { readonly kind: 'records'; readonly records: readonly string[] }
 
-function countRows(rows: GivenRows): number {
+function countRows(rows: RowInput): number {
   return rows.kind === 'stored' ? rows.texts.length : rows.records.length
 }
 
-function compileGiven(relation: Relation, rows: GivenRows): Sql {
+function compileGiven(relation: Relation, rows: RowInput): Sql {
   return rows.kind === 'stored'
     ? compileStoredRows(relation, sql`${rows.texts}`)
     : compileRecords(relation, sql`${`[${rows.records.join(',')}]`}`)
 }
 
-function pick(rows: GivenRows, index: number): GivenRows {
+function pick(rows: RowInput, index: number): RowInput {
   return rows.kind === 'stored'
     ? { kind: 'stored', texts: rows.texts.slice(index, index + 1) }
     : { kind: 'records', records: rows.records.slice(index, index + 1) }
 }
 
 /** The values of an expression over the rows, in their order. */
-function compileValues(relation: Relation, rows: GivenRows, expressions: readonly Sql[]): Call {
+function compileValues(relation: Relation, rows: RowInput, expressions: readonly Sql[]): Call {
   return toCall(sql`
     select ${sql.join(expressions)}
     from ${compileGiven(relation, rows)}
@@ -45,7 +45,7 @@ function compileValues(relation: Relation, rows: GivenRows, expressions: readonl
 export async function evaluate(
   rehearsal: Rehearsal,
   relation: Relation,
-  rows: GivenRows,
+  rows: RowInput,
   expression: Sql,
 ): Promise<Verdict[]> {
   const [values] = await evaluateTexts(rehearsal, relation, rows, [sql`(${expression})::boolean`])
@@ -56,7 +56,7 @@ export async function evaluate(
 export async function evaluateTexts(
   rehearsal: Rehearsal,
   relation: Relation,
-  rows: GivenRows,
+  rows: RowInput,
   expressions: readonly Sql[],
 ): Promise<Text[][]> {
   const count = countRows(rows)
@@ -80,7 +80,7 @@ export async function evaluateTexts(
 async function byExpression(
   rehearsal: Rehearsal,
   relation: Relation,
-  rows: GivenRows,
+  rows: RowInput,
   expressions: readonly Sql[],
 ): Promise<Text[][]> {
   const values: Text[][] = []
@@ -93,7 +93,7 @@ async function byExpression(
 async function byRow(
   rehearsal: Rehearsal,
   relation: Relation,
-  rows: GivenRows,
+  rows: RowInput,
   expressions: readonly Sql[],
 ): Promise<Text[][]> {
   const values: Text[][] = expressions.map(() => [])
@@ -129,7 +129,7 @@ export async function evaluateStage(
   rehearsal: Rehearsal,
   relation: Relation,
   stage: Stage,
-  rows: GivenRows,
+  rows: RowInput,
 ): Promise<Verdict[][]> {
   const byPolicy: Verdict[][] = []
   for (const policy of stage.policies) {

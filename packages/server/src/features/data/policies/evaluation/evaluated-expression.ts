@@ -1,7 +1,7 @@
 import type { Relation } from '../../../../database/catalog/model.ts'
 import { type Expression, type Sql, sql } from '../../../../database/sql.ts'
 import type { Rehearsal } from '../rehearsal/rehearsal.ts'
-import { evaluateTexts, type GivenRows, type Text, toVerdict } from './evaluate.ts'
+import { evaluateTexts, type RowInput, type Text, toVerdict } from './evaluate.ts'
 import { flatten, type Part, splitExpression } from './expression-tree.ts'
 import type { Verdict } from './stages.ts'
 
@@ -21,7 +21,7 @@ const shownLength = 200
 export async function evaluateParts(
   rehearsal: Rehearsal,
   relation: Relation,
-  rows: GivenRows,
+  rows: RowInput,
   expression: Expression,
 ): Promise<ValuedPart> {
   const whole = splitExpression(expression)

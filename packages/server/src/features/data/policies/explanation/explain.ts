@@ -67,7 +67,7 @@ async function runRequests(
   return runs
 }
 
-interface AskedRows {
+interface RowExplanationInput {
   readonly action: Action
   readonly gates: readonly Gate[]
   readonly stages: readonly Stage[]
@@ -78,7 +78,7 @@ interface AskedRows {
   readonly runs: readonly ProductionRun[]
 }
 
-async function explainRows(look: Look, asked: AskedRows): Promise<ExplainedRow[]> {
+async function explainRows(look: Look, asked: RowExplanationInput): Promise<ExplainedRow[]> {
   const { action, gates, stages, subjects, sights, runs } = asked
   const verdicts = await evaluateStages(look, stages, subjects)
   const rows: ExplainedRow[] = []

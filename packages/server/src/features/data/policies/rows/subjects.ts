@@ -1,6 +1,6 @@
 import { type Look, toQuery } from '../context.ts'
 import { accessErrors } from '../errors.ts'
-import type { GivenRows } from '../evaluation/evaluate.ts'
+import type { RowInput } from '../evaluation/evaluate.ts'
 import type { Stage } from '../evaluation/stages.ts'
 import { type Outcome, runRequest } from '../rehearsal/run-request.ts'
 import { defaultRows, type ExplainRequest, mostWrittenRows } from '../schemas.ts'
@@ -63,13 +63,13 @@ async function makeAfter(
 }
 
 /** The row that a stage asks about; undefined where it cannot be made. */
-export function rowOf(stage: Stage, { candidate, after }: Subject): GivenRows | undefined {
+export function rowOf(stage: Stage, { candidate, after }: Subject): RowInput | undefined {
   if (stage.row === 'before') return candidate && { kind: 'stored', texts: [candidate.stored] }
   return after !== undefined && 'record' in after ? { kind: 'records', records: [after.record] } : undefined
 }
 
 /** The first row of a request, as a stage asks about it. @throws AppError invalid_explanation */
-export async function findRow(look: Look, request: ExplainRequest, stage: Stage): Promise<GivenRows> {
+export async function findRow(look: Look, request: ExplainRequest, stage: Stage): Promise<RowInput> {
   const [subject] = (await findSubjects(look, { ...request, limit: 1 })).rows
   const row = subject && rowOf(stage, subject)
   if (row !== undefined) return row

@@ -6,7 +6,7 @@ export interface RedirectMatch {
   readonly values: PathValues
 }
 
-interface Placed {
+interface RuleEntry {
   readonly rule: RedirectRule
   readonly position: number
 }
@@ -15,8 +15,8 @@ const noValues: PathValues = new Map()
 
 /** Rules in their order; those for one path are found without looking at the others. */
 export class RedirectTable {
-  readonly #exact = new Map<string, Placed>()
-  readonly #patterns: Placed[] = []
+  readonly #exact = new Map<string, RuleEntry>()
+  readonly #patterns: RuleEntry[] = []
 
   constructor(rules: readonly RedirectRule[]) {
     for (const [position, rule] of rules.entries()) {

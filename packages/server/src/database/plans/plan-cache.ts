@@ -21,7 +21,7 @@ export interface PlannedSteps {
   readonly steps: readonly Step[]
   /** Comes before the steps, and fails where a kept plan was made for another size. */
   readonly check: SizeCheck | undefined
-  /** Calls after the steps, whose answers {@link KeptPlans.learn} stores. */
+  /** Calls after the steps, whose answers {@link PlanCache.learn} stores. */
   readonly looks: readonly { readonly relation: RelationClasses; readonly call: Call }[]
 }
 
@@ -29,7 +29,7 @@ export interface PlannedSteps {
  * Chooses for each statement of a caller which kept plan it may use (see docs/decisions/0041-plans-by-class-of-caller.md):
  * plans are kept by class of caller and size of the relations, and a statement is planned anew where the class is not known.
  */
-export class KeptPlans {
+export class PlanCache {
   readonly #classes = new PlanClasses()
   readonly #variants = new WeakMap<Statement, Map<string, Statement>>()
 
