@@ -42,11 +42,11 @@ export function automaticEmbeddings({
 
   const consumer: EventConsumer = {
     name: consumerName,
-    async take(ids, transaction) {
+    async process(ids, transaction) {
       const changed = await queries.queueChanges(transaction, ids)
       for (const name of changed) await enqueueUpdate(queue, transaction, name)
     },
-    taken: () => queue.wake(),
+    committed: () => queue.wake(),
   }
   const isReading = isWorking && names.length > 0
   const relay = isReading

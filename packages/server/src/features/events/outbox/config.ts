@@ -1,16 +1,16 @@
 import { choice, integer } from '../../../config/keys.ts'
 import { Type } from '../../../lib/type.ts'
 
-/** `events`: the log of changes. */
+/** Configuration section `events`: the log of changes. */
 export const eventsConfig = Type.Object({
   capture: choice(
     'on',
     ['on', 'off'],
-    'Logs changes by any writer: tables with a listener get triggers. With off only changes through the API are events. A comment on a table that holds `@events off` says the same of it.',
+    'Logs changes by every writer: tables with a listener get triggers. With `off`, only changes through the API are events. A table whose comment contains `@events off` opts out on its own.',
   ),
   retention_hours: integer(
     24,
-    'Hours the log of changes is kept. What webhooks have yet to receive is kept for longer, unless no node has delivered for so long.',
+    'Hours after which events are removed from the log of changes. Events that webhooks have not received yet stay longer, unless no node has delivered for this time.',
     1,
     8760,
   ),

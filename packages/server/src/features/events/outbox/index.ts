@@ -4,16 +4,16 @@ import type { Feature } from '../../../feature.ts'
 import { housekeeping, type JobQueue } from '../../../job-queue.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { EventTriggers } from './capture/event-triggers.ts'
-import { type Pruned, pruneOutbox } from './prune.ts'
+import { type PruneResult, pruneOutbox } from './prune.ts'
 
 export { describeCapture } from './capture/describe.ts'
 export { EventTriggers } from './capture/event-triggers.ts'
 export { Interests } from './interests.ts'
-export { hasRowsBeyond, outboxTopic } from './log-news.ts'
 export { findIdAt, longestTransactionMs, scanLimit } from './log-times.ts'
 export { OutboxChangeLog } from './outbox.ts'
 export { pruneOutbox } from './prune.ts'
 export { type EventConsumer, Relay, type RelayOptions } from './relay.ts'
+export { hasRowsBeyond, outboxTopic } from './unread-rows.ts'
 
 const pruneIntervalMs = 10 * 60 * 1000
 
@@ -21,17 +21,17 @@ export interface EventsDeps {
   readonly database: SystemDatabase
   readonly retentionHours: number
   readonly queue: JobQueue
-  /** Whether this node works on jobs; else it keeps the log short by a timer. */
+  /** True if this node works on jobs. Otherwise a timer prunes the log. */
   readonly isWorking: boolean
   readonly triggers: EventTriggers
   readonly log: Logger
 }
 
-/** Keeps the log of changes short, and the triggers that write it where they are needed. Reading it is up to the consumers. */
+/** Creates the feature that prunes the log of changes and maintains the capture triggers. Consumers read the log. */
 export function events({ database, retentionHours, queue, isWorking, triggers, log }: EventsDeps): Feature {
   let timer: NodeJS.Timeout | undefined
   let isDiscarding = false
-  const warnOfDiscarded = ({ discarded }: Pruned) => {
+  const warnOfDiscarded = ({ discarded }: PruneResult) => {
     const isKnown = isDiscarding
     isDiscarding = discarded > 0
     if (!isDiscarding || isKnown) return
@@ -47,7 +47,7 @@ export function events({ database, retentionHours, queue, isWorking, triggers, l
     start() {
       triggers.start()
       if (isWorking) return
-      // Writes append to the log whether or not a node works on jobs.
+      // Writes append to the log even if no node works on jobs.
       timer = setInterval(() => {
         prune(retentionHours).catch((error) =>
           log.warn({ reason: messageOf(error) }, 'failed to prune the log of changes'),

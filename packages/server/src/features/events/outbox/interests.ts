@@ -8,68 +8,74 @@ import { sql } from '../../../database/sql.ts'
 import type { CapturedAction } from './capture/trigger.ts'
 
 const topic = 'event_interests'
-/** A node whose knowledge is older takes it that everything is listened to. Beyond the time between two looks. */
+/**
+ * Milliseconds after which a node with older knowledge assumes that everything has a listener. It is longer than the
+ * time between two polls.
+ */
 const staleMs = listeningMs + 300
 
-/** Where an action has listeners. */
-interface Listened {
+/** Tables on which an action has listeners. */
+interface ActionListeners {
   readonly everywhere: boolean
   readonly tables: ReadonlySet<string>
 }
 
 /**
- * Which changes have listeners (`basalt.event_interests`). Every node knows of a change, or takes it that everything is
- * listened to, by the time that {@link settled} resolves.
+ * Actions and tables that have listeners (`basalt.event_interests`). When {@link settled} resolves, every node knows of
+ * a change or assumes that everything has a listener.
  */
 export class Interests {
   readonly #notifications: Notifications
   readonly #handle: WatchHandle
-  readonly #listeners: (() => void)[] = []
+  readonly #callbacks: (() => void)[] = []
   readonly #settlers: (() => Promise<void>)[] = []
-  #listened: ReadonlyMap<CapturedAction, Listened> = new Map()
-  /** Collections that are about to have a listener, with how many expect it. */
+  #byAction: ReadonlyMap<CapturedAction, ActionListeners> = new Map()
+  /** Collections that are about to have a listener, with the number of callers that expect it. */
   readonly #expected = new Map<string, number>()
 
   constructor(notifications: Notifications) {
     this.#notifications = notifications
     this.#handle = notifications.watch({
       topic,
-      // As they stand: to unnest arrays in here made the planner expect so many rows of tables that were never analysed
-      // that it launched parallel workers, for every look.
+      // The arrays are not unnested. With `unnest` the planner expected so many rows of tables without statistics that
+      // it launched parallel workers for every poll.
       version: sql`select json_agg(json_build_array(tables, actions)) from basalt.event_interests`,
       onChange: (version) => {
-        this.#remember(version)
-        for (const listener of this.#listeners) listener()
+        this.#update(version)
+        for (const callback of this.#callbacks) callback()
       },
     })
   }
 
-  /** Answered from memory, for every write. When in doubt true: an event that no consumer takes costs only its row. */
+  /**
+   * Returns true if the action has a listener. Reads only memory, because every write calls it. Returns true when
+   * unsure, because an event without a consumer costs only its row.
+   */
   has(collection: string, action: CapturedAction): boolean {
     if (performance.now() - this.#handle.currentAt > staleMs || this.#expected.has(collection)) return true
-    const listened = this.#listened.get(action)
-    return listened !== undefined && (listened.everywhere || listened.tables.has(collection))
+    const listeners = this.#byAction.get(action)
+    return listeners !== undefined && (listeners.everywhere || listeners.tables.has(collection))
   }
 
-  /** Actions of the collection that are known to have listeners. */
+  /** Returns the actions of the collection that are known to have listeners. */
   actionsOf(collection: string): ReadonlySet<CapturedAction> {
-    const actions = [...this.#listened].filter(
+    const actions = [...this.#byAction].filter(
       ([, { everywhere, tables }]) => everywhere || tables.has(collection),
     )
     return new Set(actions.map(([action]) => action))
   }
 
-  /** Adds what is called when other changes have listeners than before. */
-  onChange(listener: () => void): void {
-    this.#listeners.push(listener)
+  /** Registers a callback for changes of the listeners. */
+  onChange(callback: () => void): void {
+    this.#callbacks.push(callback)
   }
 
-  /** Whether there is any listener. */
+  /** True if anything has a listener. */
   get isAny(): boolean {
-    return this.#listened.size > 0
+    return this.#byAction.size > 0
   }
 
-  /** Has this node take it that the collections are listened to, at once. @returns what ends that */
+  /** Treats the collections as listened to on this node at once. @returns a function that ends it */
   expect(collections: readonly string[]): () => void {
     for (const each of collections) this.#expected.set(each, (this.#expected.get(each) ?? 0) + 1)
     return () => {
@@ -81,34 +87,34 @@ export class Interests {
     }
   }
 
-  /** After a commit: in force on this node when it resolves, and soon on the others. */
+  /** Reads the listeners after a commit. They are in force on this node when it resolves, and soon on the others. */
   async refresh(): Promise<void> {
     this.#notifications.announce(topic)
     await this.#handle.look()
   }
 
-  /** After a commit: resolves when it is in force on every node. */
+  /** Waits after a commit until the listeners are in force on every node. */
   async settled(): Promise<void> {
     const refreshed = this.refresh().then(() => Promise.all(this.#settlers.map((settle) => settle())))
     await Promise.all([refreshed, delay(staleMs)])
   }
 
-  /** Adds what has to be done before listeners are in force. */
+  /** Registers work that must be done before listeners are in force. */
   onSettle(settle: () => Promise<void>): void {
     this.#settlers.push(settle)
   }
 
-  #remember(version: string | null): void {
+  #update(version: string | null): void {
     const rows: [tables: string[], actions: CapturedAction[]][] = version === null ? [] : JSON.parse(version)
-    const listened = new Map<CapturedAction, { everywhere: boolean; tables: Set<string> }>()
+    const listeners = new Map<CapturedAction, { everywhere: boolean; tables: Set<string> }>()
     for (const [tables, actions] of rows) {
       for (const action of actions) {
-        const known = listened.get(action) ?? { everywhere: false, tables: new Set() }
-        listened.set(action, known)
+        const known = listeners.get(action) ?? { everywhere: false, tables: new Set() }
+        listeners.set(action, known)
         if (tables.length === 0) known.everywhere = true
         for (const table of tables) known.tables.add(table)
       }
     }
-    this.#listened = listened
+    this.#byAction = listeners
   }
 }

@@ -2,17 +2,21 @@ import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 
 /**
- * Rows of the log that one statement reads: its order and its records have an index, as every further one would cost every
- * write, so another filter reads rows until it has found enough or read so many.
+ * Maximum number of log rows that one statement reads. The order and the records of the log have an index, and each
+ * further index would slow down every write. Other filters read rows until they have found enough or have reached this
+ * number.
  */
 export const scanLimit = 50_000
 
-/** A transaction has the time at which it began, and takes no longer than this: how far ids and times disagree. */
+/**
+ * Maximum duration of a transaction in milliseconds. An event has the time at which its transaction began, so ids and
+ * times disagree by at most this much.
+ */
 export const longestTransactionMs = 5 * 60_000
 
 /**
- * An id before which every event is that may have happened before the time; found by halving, as ids grow with time and
- * times have no index.
+ * Finds an id that comes after every event that may have happened before the time. The search halves the log, because
+ * ids grow with time and times have no index.
  */
 export async function findIdAt(
   database: Queryable,

@@ -10,20 +10,22 @@ import { statement } from '../../../database/connection/message.ts'
 import type { Notifications } from '../../../database/notifications/notifications.ts'
 import type { EventTriggers } from './capture/event-triggers.ts'
 import type { Interests } from './interests.ts'
-import { outboxTopic } from './log-news.ts'
+import { outboxTopic } from './unread-rows.ts'
 
-/** Runs as the owner of the log for every caller (security definer). */
+/** Statement that appends changes. It runs as the owner of the log for every caller (security definer). */
 const appendChanges = statement('select basalt.append_changes($1, $2, $3, $4, $5)')
 
-/** Has changes that have a listener logged in the message and transaction of the write: by a trigger, or by a call. */
+/**
+ * Log of changes that have a listener. A trigger or a call appends them in the message and transaction of the write.
+ */
 export class OutboxChangeLog implements ChangeLog {
   readonly #interests: Interests
-  readonly #triggers: Pick<EventTriggers, 'isEnabled' | 'has' | 'doubt'>
+  readonly #triggers: Pick<EventTriggers, 'isEnabled' | 'has' | 'invalidate'>
   readonly #notifications: Pick<Notifications, 'announce'>
 
   constructor(
     interests: Interests,
-    triggers: Pick<EventTriggers, 'isEnabled' | 'has' | 'doubt'>,
+    triggers: Pick<EventTriggers, 'isEnabled' | 'has' | 'invalidate'>,
     notifications: Pick<Notifications, 'announce'>,
   ) {
     this.#interests = interests
@@ -51,7 +53,7 @@ export class OutboxChangeLog implements ChangeLog {
   }
 
   doubt(relation: Relation): void {
-    this.#triggers.doubt(relation)
+    this.#triggers.invalidate(relation)
   }
 
   committed(): void {

@@ -1,24 +1,24 @@
 import { sql } from '../../../database/sql.ts'
 import type { SystemDatabase } from '../../../database/system-database.ts'
 
-/** Rows removed by one statement, so that none takes long. */
+/** Maximum number of rows that one statement removes, so that none takes long. */
 const batchSize = 10_000
 
-export interface Pruned {
+export interface PruneResult {
   readonly removed: number
-  /** Of those, how many a consumer that no node reads for had yet to take. */
+  /** Number of removed rows that a consumer without a reading node had not processed. */
   readonly discarded: number
 }
 
 /**
- * Removes events that are older than the retention and that every consumer has taken. A consumer that no node has read
- * for during the whole retention is not waited for: else the log would grow for ever.
+ * Removes events that are older than the retention and that every consumer has processed. It does not wait for a
+ * consumer that no node has read for during the whole retention, because the log would grow for ever.
  */
-export async function pruneOutbox(database: SystemDatabase, retentionHours: number): Promise<Pruned> {
+export async function pruneOutbox(database: SystemDatabase, retentionHours: number): Promise<PruneResult> {
   const pruned = { removed: 0, discarded: 0 }
   const oldest = sql`now() - make_interval(hours => ${retentionHours}::int)`
   for (;;) {
-    // By id, which grows with age: an index on the age would cost every write.
+    // Finds old rows by id, which grows with age. An index on the age would slow down every write.
     const { removed, discarded } = await database.one<{ removed: number; discarded: number }>(sql`
       with oldest as materialized (
         select id, transaction_id, happened_at from basalt.outbox order by id limit ${batchSize}
@@ -34,7 +34,7 @@ export async function pruneOutbox(database: SystemDatabase, retentionHours: numb
         ))
         returning transaction_id
       ),
-      -- For consumers that resume at a position of the log.
+      -- Consumers that resume at a position of the log read this.
       noted as (
         update basalt.outbox_pruned p set transaction_id = greatest(p.transaction_id, d.newest)
         from (select transaction_id as newest from deleted order by transaction_id desc limit 1) d

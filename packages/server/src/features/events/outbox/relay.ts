@@ -6,18 +6,18 @@ import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable, SystemDatabase } from '../../../database/system-database.ts'
 import { messageOf } from '../../../lib/errors.ts'
 import type { Interests } from './interests.ts'
-import { hasRowsBeyond, outboxTopic } from './log-news.ts'
+import { hasRowsBeyond, outboxTopic } from './unread-rows.ts'
 
-/** What takes events from the log. Each gets every event once, in an order that is right for every record. */
+/** Consumer of events. It receives every event once, in an order that is right for every record. */
 export interface EventConsumer {
   readonly name: string
   /**
-   * Takes the events with these ids of `basalt.outbox`, in their order, in the transaction that moves the cursor: both
-   * happen or neither.
+   * Processes the events with these ids of `basalt.outbox`, in their order, in the transaction that moves the cursor.
+   * Both happen or neither.
    */
-  take(ids: readonly string[], transaction: Queryable): Promise<void>
-  /** After the commit. */
-  taken?(): void
+  process(ids: readonly string[], transaction: Queryable): Promise<void>
+  /** Runs after the commit. */
+  committed?(): void
 }
 
 type Database = Pick<SystemDatabase, 'count' | 'one' | 'transaction'>
@@ -30,25 +30,25 @@ export interface RelayOptions {
   readonly log: Logger
 }
 
-/** How often the log is looked at while it has listeners: what plain SQL changes is not announced. */
-const listenedMs = 150
-/** Events that come within so long of others are taken together. */
-const gatherMs = 50
-/** A leader that does not renew its lease for so long is replaced. */
+/** Milliseconds between two polls of the log while it has listeners. Changes by plain SQL are not announced. */
+const pollMs = 150
+/** Milliseconds during which new events are gathered into one step. */
+const batchDelayMs = 50
+/** Lease in seconds. A leader that does not renew it for so long is replaced. */
 const leaseSeconds = 4
 const renewMs = 2000
 const batchSize = 2000
 
-/** Versions at which there is nothing to do: another node leads, or nothing is new. */
+/** Versions that need no step: another node leads, or nothing is new. */
 const quiet: ReadonlySet<string | null> = new Set([null, 'standby', 'idle'])
 
 /**
- * Reads the log for one consumer. One node does it at a time, by a lease; two at once would do no harm, because the
- * cursor is locked while it moves.
+ * Reader of the log for one consumer. One node at a time reads, by a lease. Two readers at once would do no harm,
+ * because the cursor is locked while it moves.
  *
- * The cursor is a snapshot: what it sees has been taken, and the next step takes what a newer snapshot sees beyond it.
- * So a transaction that commits late is not skipped, holds up no other, and events of one record come in the order of
- * their commits: whatever sees the later one sees the earlier one too.
+ * The cursor is a snapshot. Everything that it sees has been processed, and the next step processes what a newer
+ * snapshot sees beyond it. So a transaction that commits late is not skipped and does not hold up others. Events of one
+ * record arrive in the order of their commits, because a snapshot that sees the later event sees the earlier one too.
  */
 export class Relay {
   readonly #options: RelayOptions
@@ -65,7 +65,7 @@ export class Relay {
     notifications.watch({
       topic: outboxTopic,
       version: this.#version(consumer.name),
-      everyMs: () => (this.#isLeader && interests?.isAny === true ? listenedMs : undefined),
+      everyMs: () => (this.#isLeader && interests?.isAny === true ? pollMs : undefined),
       onChange: (version) => {
         if (quiet.has(version) || this.#isStopped) return undefined
         this.#running = this.#drain()
@@ -103,7 +103,7 @@ export class Relay {
       .catch(() => undefined)
   }
 
-  /** Differs from look to look while the lease is free or there is something to take. */
+  /** Compiles the version. It differs from poll to poll while the lease is free or events are unread. */
   #version(consumer: string): Sql {
     return sql`
       select case
@@ -111,15 +111,15 @@ export class Relay {
           then case when c.leased_until < now() then 'free ' || clock_timestamp() else 'standby' end
         when c.target is not null
           or ${hasRowsBeyond(sql`basalt.outbox`, sql`c.passed`)}
-          -- Of a cluster that this database was in before.
+          -- The snapshot is from a cluster that this database was in before.
           or pg_snapshot_xmax(c.passed) > pg_snapshot_xmax(pg_current_snapshot())
-          then 'news ' || clock_timestamp()
+          then 'unread ' || clock_timestamp()
         else 'idle' end
       from basalt.event_cursors c
       where c.consumer = ${consumer}`
   }
 
-  /** Takes all there is to take. */
+  /** Processes all unread events. */
   async #drain(): Promise<void> {
     const { database, consumer } = this.#options
     if (!(await this.#lead())) return
@@ -127,34 +127,34 @@ export class Relay {
       const count = await database.transaction((transaction) => this.#step(transaction))
       if (count === undefined) this.#isLeader = false
       if (!count) return
-      consumer.taken?.()
+      consumer.committed?.()
       if (this.#isStopped) return
-      if (count < batchSize) return await delay(gatherMs, undefined, { ref: false })
+      if (count < batchSize) return await delay(batchDelayMs, undefined, { ref: false })
     }
   }
 
-  /** Takes the lease, or keeps it. */
+  /** Acquires or renews the lease. */
   async #lead(): Promise<boolean> {
-    const begunAt = performance.now()
-    if (this.#isLeader && begunAt - this.#renewedAt < renewMs / 2) return true
+    const startedAt = performance.now()
+    if (this.#isLeader && startedAt - this.#renewedAt < renewMs / 2) return true
     const held = await this.#options.database.count(sql`
       update basalt.event_cursors
       set leader = ${this.#self}, leased_until = now() + make_interval(secs => ${leaseSeconds})
       where consumer = ${this.#options.consumer.name} and (leader = ${this.#self} or leased_until < now())`)
     this.#isLeader = held === 1
-    this.#renewedAt = begunAt
+    this.#renewedAt = startedAt
     return this.#isLeader
   }
 
-  /** @returns how many events were taken; undefined when another node leads */
+  /** @returns the number of processed events; undefined if another node leads */
   async #step(transaction: Queryable): Promise<number | undefined> {
     const { name } = this.#options.consumer
     const cursor = await transaction.maybeOne<{ is_foreign: boolean; current: string }>(sql`
       select pg_snapshot_xmax(passed) > pg_snapshot_xmax(pg_current_snapshot()) as is_foreign,
         pg_current_snapshot()::text as current,
-        -- What is new is a small part of the log, which the planner cannot know: it would read all of it.
+        -- New events are a small part of the log. The planner cannot know this and would read the whole log.
         set_config('enable_seqscan', 'off', true),
-        -- Before PostgreSQL 18 a sequential scan then counts as so dear that every statement is compiled, for seconds.
+        -- Before PostgreSQL 18 a sequential scan then seems so expensive that every statement is compiled, for seconds.
         set_config('jit', 'off', true)
       from basalt.event_cursors
       where consumer = ${name} and leader = ${this.#self}
@@ -172,7 +172,7 @@ export class Relay {
     )
     const last = events.at(-1)?.id ?? '0'
     if (events.length > 0)
-      await this.#options.consumer.take(
+      await this.#options.consumer.process(
         events.map(({ id }) => id),
         transaction,
       )
@@ -188,11 +188,12 @@ export class Relay {
   }
 
   /**
-   * A database that was restored into another cluster finds transaction numbers that begin anew. Of each event is known
-   * by its id whether it was taken; late ones of before are lost with the transactions they were part of.
+   * Moves the cursor into another cluster, in which a restored database has new transaction numbers. The id of an event
+   * tells whether it was processed. Transactions that were running before the restore are lost together with their
+   * events.
    *
-   * @param before a snapshot of before this transaction had a number: in a later one it counts as passed once a younger
-   *   transaction has ended
+   * @param before a snapshot from before this transaction had a number. In a later snapshot this transaction would
+   * count as passed once a younger one has ended
    */
   async #rebase(transaction: Queryable, before: string): Promise<void> {
     const { name } = this.#options.consumer
@@ -206,15 +207,15 @@ export class Relay {
   }
 }
 
-/** Where a step begins. */
+/** Range of one page. */
 interface Page extends Record<string, unknown> {
   readonly passed: string
   readonly target: string
-  /** The last event of the page before; 0 for the first. */
+  /** Id of the last event of the previous page; 0 for the first page. */
   readonly after: string
 }
 
-/** By transaction: all that the newer snapshot may see and the older one does not. */
+/** Compiles the first page, by transaction: all events that the newer snapshot may see and the older one does not. */
 function firstPage({ passed, target }: Page): Sql {
   return sql`
     with fresh as materialized (
@@ -230,7 +231,7 @@ function firstPage({ passed, target }: Page): Sql {
     limit ${batchSize}`
 }
 
-/** By id, so that a page costs the same however many there are. */
+/** Compiles a later page, by id, so that a page costs the same however many there are. */
 function nextPage({ passed, target, after }: Page): Sql {
   return sql`
     select o.id::text from basalt.outbox o

@@ -44,7 +44,7 @@ export interface RealtimeDeps {
   readonly database: Pick<Database, 'system' | 'user' | 'aside' | 'isOnlyNode'>
   readonly catalog: LiveCatalog
   readonly interests: Interests
-  readonly triggers: Pick<EventTriggers, 'takeUp'>
+  readonly triggers: Pick<EventTriggers, 'install'>
   readonly queue: Pick<JobQueue, 'define'>
   readonly notifications: Notifications
   readonly verifiers: readonly TokenVerifier[]
@@ -94,7 +94,7 @@ export function realtime({
     resumeSeconds: config.resume_seconds,
     expect: (tables) => interests.expect(tables),
     async settled(tables) {
-      if (await triggers.takeUp(tables)) {
+      if (await triggers.install(tables)) {
         interests.refresh().catch(() => undefined)
         return 'by triggers'
       }

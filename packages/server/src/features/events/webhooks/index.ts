@@ -69,12 +69,12 @@ export function webhooks({
     pauseAfterHours: config.pause_after_hours,
     onPause: () => void interests.refresh().catch(() => undefined),
   })
-  const taken = () => {
+  const committed = () => {
     worker.wake()
     notifications.announce(topic)
   }
-  const deps = { database, outbound, secrets, interests, send, onQueued: taken }
-  const consumer = { name: consumerName, take: enqueueEvents, taken }
+  const deps = { database, outbound, secrets, interests, send, onQueued: committed }
+  const consumer = { name: consumerName, process: enqueueEvents, committed }
   const relay = config.deliver ? new Relay({ database, consumer, notifications, interests, log }) : undefined
   queue.define(
     housekeeping('webhook_delivery_prune', ({ retention_hours = config.retention_days * 24 }) =>

@@ -9,22 +9,25 @@ import {
   compileCreate,
   compileDrop,
   type EventTrigger,
-  isStanding,
+  isInstalled,
   triggerFor,
 } from './trigger.ts'
 
-/** A trigger waits so long for a table: writers wait behind it, and DDL of the operator goes first. */
+/**
+ * Milliseconds that a trigger change waits for the lock of a table. Writers wait behind it, and the operator’s DDL goes
+ * first.
+ */
 const lockTimeoutMs = 100
 
-/** The table is in use, or another node is at it. */
-const busyCodes = new Set(['55P03', '40P01', '57014', '40001', 'XX000'])
-/** The table has been renamed or dropped: the catalog is about to say so. */
-const goneCodes = new Set(['42P01', '3F000', '42704'])
+/** SQLSTATEs of a table that is in use or that another node is changing. */
+const lockedCodes = new Set(['55P03', '40P01', '57014', '40001', 'XX000'])
+/** SQLSTATEs of a table that was renamed or dropped. The catalog will report it. */
+const missingCodes = new Set(['42P01', '3F000', '42704'])
 
-export type Outcome = 'done' | 'busy' | 'gone'
+export type Outcome = 'done' | 'locked' | 'missing'
 
-/** The tables as they are; undefined while one of them is locked. */
-export async function lookAtTables(
+/** Reads the current tables. Returns undefined while one of them is locked. */
+export async function readTables(
   database: SystemDatabase,
   oids: readonly string[],
 ): Promise<readonly CapturedTable[] | undefined> {
@@ -34,19 +37,19 @@ export async function lookAtTables(
       return await findCapturedTables(transaction, oids)
     })
   } catch (error) {
-    if (busyCodes.has(codeOf(error) ?? '')) return undefined
+    if (lockedCodes.has(codeOf(error) ?? '')) return undefined
     throw error
   }
 }
 
-/** One of the two: to remove a trigger takes a lock that keeps readers away, too. */
+/** Triggers to create or to drop, never both. Dropping a trigger takes a lock that also blocks readers. */
 export interface TableChange {
   readonly table: CapturedTable
   readonly create: readonly EventTrigger[]
   readonly drop: readonly CapturedAction[]
 }
 
-/** What has to be done so that the table has triggers for these actions and no others. */
+/** Returns the changes after which the table has triggers for exactly these actions. */
 export function changesOf(
   table: CapturedTable,
   actions: ReadonlySet<CapturedAction>,
@@ -54,10 +57,10 @@ export function changesOf(
   const wanted = table.obstacle === undefined ? capturedActions.filter((action) => actions.has(action)) : []
   const triggers = wanted.map((action) => triggerFor(table, action))
   const names = new Set(triggers.map(({ name }) => name))
-  const create = triggers.filter((trigger) => !isStanding(trigger, table))
+  const create = triggers.filter((trigger) => !isInstalled(trigger, table))
   const drop = capturedActions.filter((action) => {
     const { name } = triggerFor(table, action)
-    return !names.has(name) && table.triggers.some((standing) => standing.name === name)
+    return !names.has(name) && table.triggers.some((installed) => installed.name === name)
   })
   return [
     ...(create.length === 0 ? [] : [{ table, create, drop: [] }]),
@@ -66,9 +69,9 @@ export function changesOf(
 }
 
 /**
- * Puts triggers on a table and removes others, in a transaction of its own that waits for no lock for long.
+ * Creates or drops triggers of a table, in a transaction of its own that waits only briefly for locks.
  *
- * @param isOptedOut whether triggers go although something listens
+ * @param isOptedOut true if triggers are dropped although the table has listeners
  */
 export async function applyChange(
   database: SystemDatabase,
@@ -82,27 +85,28 @@ export async function applyChange(
       )
       const { locked } = await transaction.one<{ locked: boolean }>(sql`
         select pg_try_advisory_xact_lock(hashtextextended('basalt event triggers ' || ${table.oid}, 0)) as locked`)
-      if (!locked) return 'busy'
+      if (!locked) return 'locked'
       const dropped = isOptedOut ? drop : await withoutInterest(transaction, table, drop)
-      // The strongest lock first: DDL of the operator that waits for it would be in a deadlock with a weaker one.
+      // Takes the strongest lock first. Otherwise the operator’s DDL that waits for it would deadlock with a weaker
+      // lock.
       const mode = dropped.length > 0 ? sql`access exclusive` : sql`share row exclusive`
       if (create.length + dropped.length > 0) {
         await transaction.count(sql`lock table only ${sql.id(table.schema, table.name)} in ${mode} mode`)
       }
       for (const trigger of create) await transaction.count(compileCreate(table, trigger))
       for (const action of dropped) await transaction.count(compileDrop(table, triggerFor(table, action)))
-      if (create.length > 0) await transaction.count(moveStreams(table))
-      return dropped.length === drop.length ? 'done' : 'busy'
+      if (create.length > 0) await transaction.count(markStreams(table))
+      return dropped.length === drop.length ? 'done' : 'locked'
     })
   } catch (error) {
     const code = codeOf(error) ?? ''
-    if (busyCodes.has(code)) return 'busy'
-    if (goneCodes.has(code)) return 'gone'
+    if (lockedCodes.has(code)) return 'locked'
+    if (missingCodes.has(code)) return 'missing'
     throw error
   }
 }
 
-/** Another node may know of a listener that this one does not know of yet. */
+/** Removes actions that have a listener. Another node may know of a listener that this one does not know yet. */
 async function withoutInterest(
   transaction: Queryable,
   { collection }: CapturedTable,
@@ -118,8 +122,8 @@ async function withoutInterest(
   return rows.map(({ action }) => action)
 }
 
-/** Streams that listen already may have missed what was written past the API. */
-function moveStreams({ collection }: CapturedTable): Sql {
+/** Marks the streams of the table. Those that are open may have missed writes that bypassed the API. */
+function markStreams({ collection }: CapturedTable): Sql {
   return sql`
     update basalt.realtime_tables set logged_since = pg_snapshot_xmax(pg_current_snapshot())
     where table_name = ${collection} and logged_since is not null`

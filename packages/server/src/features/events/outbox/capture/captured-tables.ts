@@ -1,17 +1,20 @@
 import { captureTriggerPrefix } from '../../../../database/change-log.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Queryable } from '../../../../database/system-database.ts'
-import type { CapturedTable, StandingTrigger } from './trigger.ts'
+import type { CapturedTable, InstalledTrigger } from './trigger.ts'
 import { captureFunctions, earlierCaptureFunction } from './trigger.ts'
 
-/** Oids of the functions of triggers, which are found by what depends on them: a table of triggers may be long. */
+/**
+ * Compiles the oids of the trigger functions. Triggers are found by their dependency on these, because a table may have
+ * many triggers.
+ */
 function functionsNamed(names: readonly string[]): Sql {
   return sql`
     select oid from pg_proc
     where pronamespace = 'basalt'::regnamespace and proname = any (${sql.literal(`{${names.join()}}`)}::name[])`
 }
 
-/** Triggers of these functions, as `t`. */
+/** Compiles a table expression with the triggers of these functions, as `t`. */
 function triggersOf(names: readonly string[]): Sql {
   return sql`
     pg_depend d
@@ -20,19 +23,19 @@ function triggersOf(names: readonly string[]): Sql {
       and d.refobjid = any (array(${functionsNamed(names)}))`
 }
 
-/** A short text that differs after every change of which triggers log changes. */
+/** Short text that differs after every change of the triggers that log changes. */
 export const triggersVersion: Sql = sql`
   select count(*) || '/' || coalesce(bit_xor(hash_record_extended(row(t.oid, t.tgenabled), 0)), 0)
   from ${triggersOf(captureFunctions)}`
 
-/** Oids of tables and names of the triggers that log their changes. */
-export function listStanding(database: Queryable): Promise<{ oid: string; name: string }[]> {
+/** Lists the oids of tables and the names of the enabled triggers that log their changes. */
+export function listInstalledTriggers(database: Queryable): Promise<{ oid: string; name: string }[]> {
   return database.many(sql`
     select t.tgrelid::text as oid, t.tgname::text as name
     from ${triggersOf(captureFunctions)} and t.tgenabled in ('O', 'A')`)
 }
 
-/** Oids of tables with triggers of ours, in force or not. */
+/** Lists the oids of tables with capture triggers, enabled or not. */
 export async function listTablesWithTriggers(database: Queryable): Promise<string[]> {
   const rows = await database.many<{ oid: string }>(sql`
     select distinct t.tgrelid::text as oid
@@ -54,12 +57,12 @@ interface Row {
   readonly is_owned: boolean
   readonly login: string
   readonly has_foreign: boolean
-  readonly triggers: readonly StandingTrigger[]
+  readonly triggers: readonly InstalledTrigger[]
 }
 
 /**
- * The tables of these oids, each with its partitions. A partition by itself is none: it is logged under the name of its
- * table.
+ * Finds the tables with these oids, each with its partitions. A partition is logged under the name of its table, so its
+ * own oid finds the table.
  */
 export async function findCapturedTables(
   database: Queryable,
@@ -67,8 +70,8 @@ export async function findCapturedTables(
 ): Promise<readonly CapturedTable[]> {
   const rows = await database.many<Row>(sql`
     with recursive roots as (
-      select distinct coalesce(pg_partition_root(given.oid)::oid, given.oid) as oid
-      from unnest(${oids}::oid[]) given (oid)
+      select distinct coalesce(pg_partition_root(requested.oid)::oid, requested.oid) as oid
+      from unnest(${oids}::oid[]) requested (oid)
     ),
     family as (
       select r.oid as root, r.oid, false as is_partition from roots r

@@ -5,31 +5,34 @@ import type { Queryable } from '../../../../database/system-database.ts'
 import { findCapturedTables } from './captured-tables.ts'
 import { type CapturedAction, type CapturedTable, capturedActions, triggerFor } from './trigger.ts'
 
-/** A collection that something listens to, and what logs its changes. */
+/** Collection with a listener, and the component that logs its changes. */
 export interface CapturedCollection {
   readonly collection: string
-  /** That something listens to. */
+  /** Actions that have a listener. */
   readonly actions: readonly CapturedAction[]
-  /** Why only changes by the API are events; undefined where triggers log all of them. */
+  /** Reason why only API changes are events; undefined if triggers log all changes. */
   readonly apiOnly: CaptureGap | undefined
 }
 
 export interface CaptureGap {
   readonly reason: string
-  /** `meant`: the operator has said so; `passing`: triggers are about to come; `obstacle`: an administrator has to act. */
-  readonly kind: 'meant' | 'passing' | 'obstacle'
-  /** Remedy of an obstacle, if one is known. */
+  /**
+   * Kind of gap. `intended`: the operator chose it. `pending`: the triggers will be installed soon. `obstacle`: an
+   * administrator has to act.
+   */
+  readonly kind: 'intended' | 'pending' | 'obstacle'
+  /** Statement that removes an obstacle, if one is known. */
   readonly remedy: Sql | undefined
 }
 
 export interface CaptureOptions {
-  /** `events.capture`. */
+  /** True if `events.capture` is on. */
   readonly isEnabled: boolean
-  /** Failures of attempts of a running server, by collection. */
+  /** Failed attempts of a running server, by collection. */
   readonly failures?: ReadonlyMap<string, string>
 }
 
-/** Returns what logs the changes of each collection that something listens to. */
+/** Describes how the changes of each collection with a listener are logged. */
 export async function describeCapture(
   database: Queryable,
   catalog: Catalog,
@@ -38,36 +41,36 @@ export async function describeCapture(
   const interests = await database.many<{ tables: readonly string[]; actions: readonly CapturedAction[] }>(
     sql`select tables, actions from basalt.event_interests`,
   )
-  const listened = [...catalog.relations.values()].flatMap((relation) => {
+  const collections = [...catalog.relations.values()].flatMap((relation) => {
     if (relation.kind !== 'table' && relation.kind !== 'partitioned_table') return []
     const { collection } = relation
-    const concerned = interests.filter(({ tables }) => tables.length === 0 || tables.includes(collection))
-    const wanted = new Set(concerned.flatMap(({ actions }) => actions))
-    return wanted.size === 0
+    const matching = interests.filter(({ tables }) => tables.length === 0 || tables.includes(collection))
+    const actions = new Set(matching.flatMap(({ actions }) => actions))
+    return actions.size === 0
       ? []
-      : [{ relation, actions: capturedActions.filter((each) => wanted.has(each)) }]
+      : [{ relation, actions: capturedActions.filter((each) => actions.has(each)) }]
   })
   const tables = await findCapturedTables(
     database,
-    listened.map(({ relation }) => relation.oid),
+    collections.map(({ relation }) => relation.oid),
   )
-  return listened.map(({ relation, actions }) => {
+  return collections.map(({ relation, actions }) => {
     const table = tables.find(({ oid, isPartition }) => oid === relation.oid && !isPartition)
     return {
       collection: relation.collection,
       actions,
       apiOnly: !isEnabled
-        ? meant('events.capture is off')
+        ? intended('events.capture is off')
         : !mayHaveTriggers(relation)
-          ? meant(relation.isOfExtension ? 'it belongs to an extension' : 'its comment holds @events off')
+          ? intended(relation.isOfExtension ? 'it belongs to an extension' : 'its comment holds @events off')
           : table === undefined
-            ? meant('it is a partition')
+            ? intended('it is a partition')
             : findGap(table, actions, failures?.get(relation.collection)),
     }
   })
 }
 
-const meant = (reason: string): CaptureGap => ({ reason, kind: 'meant', remedy: undefined })
+const intended = (reason: string): CaptureGap => ({ reason, kind: 'intended', remedy: undefined })
 
 function findGap(
   table: CapturedTable,
@@ -91,6 +94,6 @@ function findGap(
   }
   if (triggers.every((trigger) => trigger !== undefined)) return undefined
   return failure === undefined
-    ? { reason: 'its triggers are yet to come', kind: 'passing', remedy: undefined }
+    ? { reason: 'its triggers are not installed yet', kind: 'pending', remedy: undefined }
     : { reason: failure, kind: 'obstacle', remedy: undefined }
 }

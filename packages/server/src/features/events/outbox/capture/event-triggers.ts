@@ -9,14 +9,14 @@ import type { SystemDatabase } from '../../../../database/system-database.ts'
 import { messageOf } from '../../../../lib/errors.ts'
 import { TaskQueue } from '../../../../lib/task-queue.ts'
 import type { Interests } from '../interests.ts'
-import { applyChange, changesOf, lookAtTables } from './apply.ts'
-import { listStanding, listTablesWithTriggers, triggersVersion } from './captured-tables.ts'
+import { applyChange, changesOf, readTables } from './apply.ts'
+import { listInstalledTriggers, listTablesWithTriggers, triggersVersion } from './captured-tables.ts'
 import { type CapturedAction, type CapturedTable, capturedActions } from './trigger.ts'
 
 const topic = 'event_triggers'
-/** Between two looks at which triggers there are. One that is missing is noticed by the next write of the API, too. */
-const lookMs = 1000
-/** Before what was busy is tried again: at first, and at most. */
+/** Milliseconds between two polls of the existing triggers. The next API write notices a missing trigger too. */
+const pollMs = 1000
+/** Milliseconds before a locked table is retried: the first and the longest pause. */
 const retryMs = { first: 200, most: 15_000 }
 
 export interface EventTriggersOptions {
@@ -24,29 +24,33 @@ export interface EventTriggersOptions {
   readonly live: LiveCatalog
   readonly notifications: Notifications
   readonly interests: Interests
-  /** False: no table has any. */
+  /** False if no table may have triggers. */
   readonly isEnabled: boolean
   readonly log: Logger
 }
 
 /**
- * Keeps the triggers that log changes on the tables that something listens to, and on no others. Any number of nodes do so:
- * the triggers are what the database says, and what is asked for is in `basalt.event_interests`.
+ * Component that maintains the capture triggers: tables with listeners have them, other tables have none. Any number of
+ * nodes do this together. The existing triggers are read from the database, and the required ones from
+ * `basalt.event_interests`.
  */
 export class EventTriggers {
   readonly #options: EventTriggersOptions
   readonly #queue = new TaskQueue()
-  /** Names of the triggers in force, by oid of the table. */
-  #standing: ReadonlyMap<string, ReadonlySet<string>> = new Map()
-  /** Tables of which a write was not logged although its trigger seemed to be in force, until triggers change. */
-  readonly #doubted = new Set<string>()
-  /** By collection: why it can have none. */
+  /** Names of the enabled triggers, by oid of the table. */
+  #installed: ReadonlyMap<string, ReadonlySet<string>> = new Map()
+  /**
+   * Oids of tables with a write that was not logged although its trigger seemed enabled. They are kept until triggers
+   * change.
+   */
+  readonly #unlogged = new Set<string>()
+  /** Reasons why a collection can have no triggers, by collection. */
   #obstacles: ReadonlyMap<string, string> = new Map()
   #pass: Promise<void> | undefined
   #retry: NodeJS.Timeout | undefined
   #attempt = 0
   #isRunning = false
-  /** True if a pass is to come that has not begun. */
+  /** True if a pass is scheduled that has not started. */
   #isPending = false
 
   constructor(options: EventTriggersOptions) {
@@ -55,11 +59,11 @@ export class EventTriggers {
     notifications.watch({
       topic,
       version: triggersVersion,
-      everyMs: () => lookMs,
+      everyMs: () => pollMs,
       onChange: async () => {
-        await this.#readStanding()
-        this.#doubted.clear()
-        // One may have been dropped.
+        await this.#readInstalled()
+        this.#unlogged.clear()
+        // A trigger may have been dropped.
         this.#reconcileSoon()
       },
     })
@@ -84,28 +88,31 @@ export class EventTriggers {
     await this.#queue.idle()
   }
 
-  /** Returns whether a trigger logs the action, as far as this node knows. Answered from memory, for every write. */
+  /**
+   * Returns true if a trigger logs the action, as far as this node knows. Reads only memory, because every write calls
+   * it.
+   */
   has({ oid }: Relation, action: ChangeAction): boolean {
-    return this.#standing.get(oid)?.has(captureTriggerName(action)) === true && !this.#doubted.has(oid)
+    return this.#installed.get(oid)?.has(captureTriggerName(action)) === true && !this.#unlogged.has(oid)
   }
 
-  /** A write has found that no trigger logs it. */
-  doubt({ oid }: Relation): void {
-    this.#doubted.add(oid)
+  /** Marks the table after a write that no trigger has logged. */
+  invalidate({ oid }: Relation): void {
+    this.#unlogged.add(oid)
     this.#reconcileSoon()
   }
 
-  /** Collections with a listener whose changes past the API are not logged, and why. */
+  /** Collections with a listener whose changes past the API are not logged, with the reasons. */
   get obstacles(): ReadonlyMap<string, string> {
     return this.#obstacles
   }
 
   /**
-   * Puts all triggers on these collections at once.
+   * Installs all triggers on these collections at once.
    *
-   * @returns whether every one of them is in force: their changes are then logged, whichever node or program makes them
+   * @returns true if all of them are enabled; changes are then logged whichever node or program makes them
    */
-  async takeUp(collections: readonly string[]): Promise<boolean> {
+  async install(collections: readonly string[]): Promise<boolean> {
     if (!this.#options.isEnabled) return false
     const relations = collections.flatMap((name) => this.#options.live.current.relations.get(name) ?? [])
     if (relations.length < collections.length) return false
@@ -119,7 +126,7 @@ export class EventTriggers {
     )
   }
 
-  /** Resolves when every table has been tried for the listeners of now. */
+  /** Resolves when every table has been tried for the current listeners. */
   async settled(): Promise<void> {
     this.#reconcileSoon()
     await this.#pass
@@ -129,7 +136,7 @@ export class EventTriggers {
     if (!this.#isRunning) return
     clearTimeout(this.#retry)
     const before = this.#pass
-    // One pass begins after each reason; reasons that come before it has begun share it.
+    // Each reason starts a pass after it. Reasons that arrive before that pass has started share it.
     if (this.#isPending) return
     this.#isPending = true
     this.#pass = (before ?? Promise.resolve())
@@ -140,7 +147,7 @@ export class EventTriggers {
       .catch((error) => {
         this.#options.log.warn(
           { reason: messageOf(error) },
-          'failed to put triggers for events on tables; writes of the API are logged without; retrying',
+          'failed to install event triggers; API writes are logged without them; retrying',
         )
         this.#retryLater()
       })
@@ -165,14 +172,14 @@ export class EventTriggers {
     else this.#retryLater()
   }
 
-  /** @param wanted by oid of a collection */
+  /** @param wanted actions by oid of a collection */
   async #apply(
     wanted: ReadonlyMap<string, ReadonlySet<CapturedAction>>,
     optedOut: ReadonlyMap<string, boolean>,
   ): Promise<{ readonly isSettled: boolean; readonly isWhole: boolean }> {
     const { database } = this.#options
     if (wanted.size === 0) return { isSettled: true, isWhole: true }
-    const tables = await lookAtTables(database, [...wanted.keys()])
+    const tables = await readTables(database, [...wanted.keys()])
     if (tables === undefined) return { isSettled: false, isWhole: false }
     const obstacles = new Map(this.#obstacles)
     let [isSettled, isWhole, hasChanged] = [true, true, false]
@@ -189,7 +196,7 @@ export class EventTriggers {
         const outcome = await applyChange(database, change, isOptedOut).catch((error) => {
           if (error instanceof ConnectionLost) throw error
           this.#report(obstacles, table, messageOf(error))
-          return 'busy' as const
+          return 'locked' as const
         })
         if (outcome === 'done') hasChanged = true
         else isSettled = false
@@ -197,28 +204,28 @@ export class EventTriggers {
     }
     this.#obstacles = obstacles
     if (hasChanged) {
-      await this.#readStanding()
+      await this.#readInstalled()
       this.#options.notifications.announce(topic)
     }
     return { isSettled, isWhole: isWhole && tables.length > 0 }
   }
 
-  #report(obstacles: Map<string, string>, { collection, schema, name }: CapturedTable, why: string): void {
-    if (obstacles.get(collection) === why) return
-    obstacles.set(collection, why)
+  #report(obstacles: Map<string, string>, { collection, schema, name }: CapturedTable, reason: string): void {
+    if (obstacles.get(collection) === reason) return
+    obstacles.set(collection, reason)
     this.#options.log.warn(
-      { table: `${schema}.${name}`, reason: why },
-      'cannot put triggers for events on a table: only changes by the API are logged',
+      { table: `${schema}.${name}`, reason },
+      'failed to install event triggers on a table; only API changes are logged',
     )
   }
 
-  async #readStanding(): Promise<void> {
-    const standing = new Map<string, Set<string>>()
-    for (const { oid, name } of await listStanding(this.#options.database)) {
-      const names = standing.get(oid) ?? new Set()
-      standing.set(oid, names.add(name))
+  async #readInstalled(): Promise<void> {
+    const installed = new Map<string, Set<string>>()
+    for (const { oid, name } of await listInstalledTriggers(this.#options.database)) {
+      const names = installed.get(oid) ?? new Set()
+      installed.set(oid, names.add(name))
     }
-    this.#standing = standing
+    this.#installed = installed
   }
 
   #retryLater(): void {

@@ -1,42 +1,42 @@
 import { type ChangeAction, captureTriggerName } from '../../../../database/change-log.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 
-/** What a trigger of ours logs. */
+/** Action that a capture trigger logs. */
 export type CapturedAction = ChangeAction | 'truncate'
 
-/** A trigger as it is to be on a table. */
+/** Trigger that a table should have. */
 export interface EventTrigger {
   readonly action: CapturedAction
   readonly name: string
-  /** In the schema `basalt`. */
+  /** Name of a function in the schema `basalt`. */
   readonly function: string
   readonly arguments: readonly string[]
 }
 
-/** A table that may have triggers: a collection, or a partition of one. */
+/** Table that may have triggers: a collection, or a partition of one. */
 export interface CapturedTable {
   readonly oid: string
   readonly schema: string
   readonly name: string
-  /** Under which its changes are logged. */
+  /** Collection under which its changes are logged. */
   readonly collection: string
   readonly isPartition: boolean
   readonly isPartitioned: boolean
-  /** True if a column needs a value of its own in JSON, or its type is the operator's. */
+  /** True if a column needs conversion for JSON, or if its type belongs to the operator. */
   readonly isCareful: boolean
   /** Columns of the primary key. */
   readonly key: readonly string[]
-  /** Why it can have none; with the role whose rights are missing. */
+  /** Reason why the table can have no triggers, with the role whose rights are missing. */
   readonly obstacle: { readonly reason: string; readonly owner: string | undefined } | undefined
-  /** The role that makes triggers. */
+  /** Role that creates triggers. */
   readonly login: string
-  readonly triggers: readonly StandingTrigger[]
+  readonly triggers: readonly InstalledTrigger[]
 }
 
-export interface StandingTrigger {
+export interface InstalledTrigger {
   readonly name: string
   readonly function: string
-  /** Each ends in a zero byte, in hexadecimal, as PostgreSQL keeps them. */
+  /** Arguments in hexadecimal, each followed by a zero byte, as PostgreSQL stores them. */
   readonly arguments: string
   readonly isEnabled: boolean
 }
@@ -54,13 +54,13 @@ const operations = {
 
 export const capturedActions = Object.keys(operations) as readonly CapturedAction[]
 
-/** Functions of the triggers. */
+/** Functions that the triggers call. */
 export const captureFunctions = Object.values(operations).map((operation) => operation.function)
 
-/** That of the triggers of `basalt events capture`, which are replaced. */
+/** Function of the triggers that `basalt events capture` created. Such triggers are replaced. */
 export const earlierCaptureFunction = 'capture_changes'
 
-/** The trigger that logs an action of the table. */
+/** Returns the trigger that logs an action of the table. */
 export function triggerFor(table: CapturedTable, action: CapturedAction): EventTrigger {
   const { isPartition, isPartitioned, isCareful, collection, key } = table
   const needs = `${isCareful ? 'c' : ''}${isPartition ? 'p' : ''}${isPartitioned ? 'm' : ''}`
@@ -68,18 +68,18 @@ export function triggerFor(table: CapturedTable, action: CapturedAction): EventT
     action,
     name: captureTriggerName(action),
     function: operations[action].function,
-    // The name of a table by itself: it may be renamed.
+    // A table is not named in its own trigger, because it may be renamed.
     arguments: [isPartition ? collection : '', needs, ...key],
   }
 }
 
-/** Returns whether the trigger is there as it is to be. One that was disabled is left to who did so. */
-export function isStanding(trigger: EventTrigger, { triggers }: CapturedTable): boolean {
+/** Returns true if the table has the trigger in its current form. A disabled trigger stays disabled. */
+export function isInstalled(trigger: EventTrigger, { triggers }: CapturedTable): boolean {
   const expected = Buffer.from(trigger.arguments.map((argument) => `${argument}\0`).join('')).toString('hex')
   return triggers.some(
-    (standing) =>
-      standing.name === trigger.name &&
-      (!standing.isEnabled || (standing.function === trigger.function && standing.arguments === expected)),
+    (installed) =>
+      installed.name === trigger.name &&
+      (!installed.isEnabled || (installed.function === trigger.function && installed.arguments === expected)),
   )
 }
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]())
 beforeEach(() => app.sql('truncate basalt.outbox'))
 
-/** What a message of a caller does after its write. */
+/** Appends changes as the message of a caller does after its write. */
 function append(
   changes: string,
   [schema, table, action, form]: readonly [string, string, string, string],
@@ -40,7 +40,7 @@ const logged = () =>
     from basalt.outbox order by id`)
 
 describe('basalt.append_changes', () => {
-  test('appends what a write has left, under the names of the catalogue', async () => {
+  test('appends the stashed changes under the names of the catalog', async () => {
     const pair = { a: 1, b: 'x', name: 'n' }
     await append(JSON.stringify(pair), ['public', 'pair', 'create', 'record'])
     await append(JSON.stringify([{ id: 2 }, { id: 3 }]), ['shop', 'item', 'delete', 'array'])
@@ -63,7 +63,7 @@ describe('basalt.append_changes', () => {
     ])
   })
 
-  test('keeps the key alone of a record that is too large, and no key of one without it', async () => {
+  test('logs only the key of a record that is too large, and none of a record without a key', async () => {
     const name = 'x'.repeat(17 * 1024 * 1024)
     await append(JSON.stringify([{ id: 1, name }, { name: 'no key' }]), ['public', 'item', 'create', 'array'])
     const rest = { action: 'create', table: 'item', oldKey: null, oldRecord: null }
@@ -80,12 +80,12 @@ describe('basalt.append_changes', () => {
     ['a catalogue', ['pg_catalog', 'pg_class', 'create', 'record'], '42P01'],
     ['an unknown action', ['public', 'item', 'truncate', 'record'], '22023'],
     ['an unknown form', ['public', 'item', 'create', 'rows'], '22023'],
-  ] as const)('refuses %s', async (_what, change, code) => {
+  ] as const)('rejects %s', async (_what, change, code) => {
     await expect(append('{"id":1}', change)).rejects.toMatchObject({ code })
     expect(await logged()).toEqual([])
   })
 
-  test('is for no caller, as is every function of the gateway', async () => {
+  test('is executable by no caller, like every gateway function', async () => {
     for (const name of gatewayFunctions) {
       const [row] = await app.sql(
         `select p.prosecdef, p.proconfig, has_function_privilege('basalt_authenticated', p.oid, 'execute') as callers,
@@ -103,7 +103,7 @@ describe('basalt.append_changes', () => {
   })
 })
 
-test('a record that lacks columns is a gap for every stream of its table, and for no other', async () => {
+test('outbox › partial record › sends a gap to every stream of its table and to no other', async () => {
   const token = userToken({ sub: alice })
   await using concerned = await openEventStream(app.url, 'tables=item,pair', { token })
   await using other = await openEventStream(app.url, 'tables=pair', { token })

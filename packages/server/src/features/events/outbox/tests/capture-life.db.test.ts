@@ -20,7 +20,7 @@ import { waitFor } from '../../../../../test/wait-for.ts'
 
 const token = userToken({ sub: alice })
 
-/** A database of any cluster, with a pool of the test's own. */
+/** Opens a database of any cluster, with its own pool. */
 function databaseAt(url: string, adminUrl = url): TestDatabase {
   const pool = new pg.Pool({ connectionString: adminUrl, max: 2 })
   pool.on('error', () => undefined)
@@ -59,9 +59,9 @@ function waitForTriggers(database: TestDatabase, table: string, count = 4): Prom
 const installed = findInstalledPostgres()
 
 describe.skipIf(installed === undefined)(
-  `a dump of pg_dump${installed === undefined ? ' (skipped: no PostgreSQL is installed in /usr/lib/postgresql)' : ''}`,
+  `outbox › pg_dump${installed === undefined ? ' (skipped: no PostgreSQL is installed in /usr/lib/postgresql)' : ''}`,
   () => {
-    test('brings triggers and log to another database, where writes are logged before and after Basalt starts', async () => {
+    test('restores triggers and log in another database, where writes are logged before and after Basalt starts', async () => {
       await using postgres = await startInstalledPostgres(installed ?? '')
       const make = async (name: string) => {
         await postgres.run('psql', ['--dbname', `${postgres.url}/postgres`, '-c', `create database ${name}`])
@@ -116,7 +116,7 @@ describe.skipIf(installed === undefined)(
           'create {"id":4,"name":"by the API"}',
         ])
         expect(await triggersOf(to, 'item')).toBe(4)
-        // A dump of the rows alone: nothing of ours comes with it, which psql says.
+        // A dump of only the rows has no Basalt schema, and psql reports it.
         const { sql } = await make('without')
         expect(await restore('without', partial, '0')).toContain('schema "basalt" does not exist')
         await sql(`insert into item values (5, 'plain')`)
@@ -127,7 +127,7 @@ describe.skipIf(installed === undefined)(
   },
 )
 
-describe('triggers for events', () => {
+describe('outbox › capture triggers', () => {
   let database: TestDatabase
   let directory: string
 
@@ -151,7 +151,7 @@ describe('triggers for events', () => {
       env: { BASALT_DATABASE_URL: database.url, BASALT_AUTH_JWT_SECRET: testSecret, PATH: '' },
     })
 
-  test('are no drift, go to branches, and outlive migrations; after a reset they come with the next listener', async () => {
+  test('cause no drift, are copied to branches, outlive migrations, and return after a reset with the next listener', async () => {
     const development = ['--project-development', 'true']
     {
       await using app = await createTestApp({ database, config: { 'webhooks.deliver': 'false' } })
@@ -190,7 +190,7 @@ describe('triggers for events', () => {
     expect(await basalt('db', 'diff')).toMatchObject({ code: 0 })
   })
 
-  test('deliver a truncation to a webhook as an event of its own, and to a stream as a gap', async () => {
+  test('deliver a truncation as an event to a webhook and as a gap to a stream', async () => {
     await using receiver = await startReceiver()
     await using app = await createTestApp({
       database,
@@ -223,7 +223,7 @@ describe('triggers for events', () => {
     ])
   })
 
-  test('that an operator has disabled are advice, with the statement', async () => {
+  test('are reported as advice with a statement when an operator has disabled them', async () => {
     await using app = await createTestApp({
       database,
       config: { 'webhooks.deliver': 'false' },
@@ -249,7 +249,7 @@ describe('triggers for events', () => {
   })
 })
 
-test('two nodes whose login does not own a table log what the API writes, and say what lifts that', async () => {
+test('outbox › a table that the login role does not own › only API writes are logged on two nodes, and the advice names the missing grant', async () => {
   await using cluster = await startThrowAwayCluster()
   await cluster.sql('postgres', 'create role app login createrole; create role "Sales" login')
   await cluster.sql('postgres', 'create database shop owner app')
@@ -272,11 +272,11 @@ test('two nodes whose login does not own a table log what the API writes, and sa
   })
   expect(created.status).toBe(201)
   await waitForTriggers(database, 'own')
-  await waitFor('both nodes to know of the grant', async () => {
-    const answers = await Promise.all(
+  await waitFor('the grant to reach both nodes', async () => {
+    const responses = await Promise.all(
       [one, two].map((node) => node.request('GET', '/api/collections/lead', { token })),
     )
-    return answers.every(({ status }) => status === 200)
+    return responses.every(({ status }) => status === 200)
   })
   await using stream = await openEventStream(one.url, 'tables=lead', { token })
   for (const [id, node] of [one, two].entries()) {
@@ -299,7 +299,7 @@ test('two nodes whose login does not own a table log what the API writes, and sa
     statement: 'grant "Sales" to "app";',
   })
   await database.sql(advice.statement)
-  // Whatever is noticed next is a reason to try again.
+  // Any later change of the catalog causes another attempt.
   await database.sql(`comment on table lead is 'Of sales.'`)
   await waitForTriggers(database, 'lead')
   await database.sql('insert into lead values (20)')

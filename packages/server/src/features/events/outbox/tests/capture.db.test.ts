@@ -46,7 +46,7 @@ create view shown as select * from open;
 
 beforeAll(async () => {
   app = await createTestApp({ setup: tables, config: { 'webhooks.deliver': 'false' } })
-  // The schema was opened to callers at the start; some columns are closed now.
+  // At boot the schema was opened to callers. Now some columns are closed.
   await app.sql(`
     revoke select on hidden, pair, mine, bare from basalt_authenticated;
     grant select (id, name, derived) on hidden to basalt_authenticated;
@@ -56,13 +56,13 @@ beforeAll(async () => {
   await app.sql(`
     insert into basalt.webhooks (id, url, events, tables, enabled)
     values (gen_random_uuid(), 'http://127.0.0.1:9/', '{create,update,delete,truncate}', '{}', true)`)
-  // Both the columns and the webhook are known everywhere within a second or two.
+  // The columns and the webhook are known on every node within one or two seconds.
   await waitFor('the columns to be closed', async () => {
     const { json } = await app.request('GET', '/api/collections/mine', { token })
     return json.code === undefined
   })
   for (const table of ['hidden', 'pair', 'mine', 'open', 'echo', 'tree', 'child', 'parent', 'keyless'])
-    await triggersOf(table, 4)
+    await waitForTriggers(table, 4)
 })
 afterAll(() => app[Symbol.asyncDispose]())
 beforeEach(() =>
@@ -95,10 +95,10 @@ const event = (
   old: { record?: object | null; key?: string | null } = {},
 ) => ({ action, table, key, oldKey: old.key ?? null, record, oldRecord: old.record ?? null })
 
-describe('a change by a caller who may not read every column', () => {
+describe('outbox › API writes by a caller who may not read every column', () => {
   const one = { id: 1, name: 'one', secret: 'hush', derived: 'ONE' }
 
-  test('is logged with the whole row, and answered without', async () => {
+  test('are logged with the whole row, which the response leaves out', async () => {
     const created = await send('POST', 'hidden', { id: 3, name: 'three' })
     expect([created.status, created.json]).toEqual([201, { id: 3, name: 'three', derived: 'THREE' }])
     const updated = await send('PATCH', 'hidden/1', { name: 'uno', secret: 'new' })
@@ -112,7 +112,7 @@ describe('a change by a caller who may not read every column', () => {
     ])
   })
 
-  test('of the key is logged with both keys and both whole rows', async () => {
+  test('are logged with both keys and both whole rows when they change the key', async () => {
     expect((await send('PATCH', 'pair/north,1', { number: 2 })).status).toBe(200)
     expect(await logged()).toEqual([
       event(
@@ -125,7 +125,7 @@ describe('a change by a caller who may not read every column', () => {
     ])
   })
 
-  test('in a batch is logged in order', async () => {
+  test('are logged in order in a batch', async () => {
     const operations = [
       { method: 'create', body: { id: 5, name: 'five' } },
       { method: 'create', body: { id: 4, name: 'four' } },
@@ -159,7 +159,7 @@ describe('a change by a caller who may not read every column', () => {
     ])
   })
 
-  test.each(['PATCH', 'DELETE'])('%s of a row that is not theirs touches nothing', async (method) => {
+  test.each(['PATCH', 'DELETE'])('%s of another user’s row changes and logs nothing', async (method) => {
     const body = method === 'PATCH' ? { body: 'stolen' } : undefined
     const refused = { code: 404, message: 'record not found', error: 'record_not_found' }
     for (const id of [2, 3]) expect(envelope(await send(method, `mine/${id}`, body))).toEqual(refused)
@@ -176,7 +176,7 @@ describe('a change by a caller who may not read every column', () => {
     ['PATCH', 'hidden/x', { name: 'x' }],
     ['DELETE', 'hidden/x', undefined],
     ['PATCH', 'pair/north,x', { label: 'x' }],
-  ] as const)('%s %s has a fault of the request as ever', async (method, path, body) => {
+  ] as const)('%s %s returns 400 for a malformed value as without capture', async (method, path, body) => {
     expect((await send(method, path, body)).status).toBe(400)
     const operations = [
       { method: method === 'PATCH' ? 'update' : 'delete', id: path.split('/')[1], ...(body && { body }) },
@@ -187,7 +187,7 @@ describe('a change by a caller who may not read every column', () => {
   })
 })
 
-test('a change by a caller who may not read every column is logged as partial where there are no triggers', async () => {
+test('outbox › API writes by a caller who may not read every column › are logged as partial without triggers', async () => {
   for (const [method, path, body] of [
     ['POST', 'bare', { id: 1, name: 'one' }],
     ['PATCH', 'bare/1', { name: 'uno' }],
@@ -203,13 +203,13 @@ test('a change by a caller who may not read every column is logged as partial wh
   expect(await app.sql('select distinct is_partial from basalt.outbox')).toEqual([{ is_partial: true }])
 })
 
-test('a table without a key is logged without one', async () => {
+test('outbox › logs a row without a primary key without a record key', async () => {
   expect((await send('POST', 'keyless', { name: 'x' })).status).toBe(201)
   expect(await logged()).toEqual([event('create', 'keyless', null, { name: 'x' })])
 })
 
-describe('changes past the API', () => {
-  test('are events, whole statements at once', async () => {
+describe('outbox › changes past the API', () => {
+  test('are events, for whole statements', async () => {
     await app.sql(`insert into open select n, 'n' || n from generate_series(1, 3) n`)
     await app.sql(`update open set id = id + 10, name = upper(name) where id < 3`)
     await app.sql('delete from open where id > 3')
@@ -231,7 +231,7 @@ describe('changes past the API', () => {
     ])
   })
 
-  test('of triggers and foreign keys are events, each once, on the table itself and on others', async () => {
+  test('are events once each when triggers and foreign keys make them, on the same table and on others', async () => {
     await app.sql(`
       insert into parent values (1); insert into child values (1, 1), (2, 1);
       insert into tree values (1, null), (2, 1), (3, 2), (4, null); truncate basalt.outbox`)
@@ -253,7 +253,7 @@ describe('changes past the API', () => {
     expect(second?.record).toEqual({ id: 2, parent_id: 1 })
   })
 
-  test('are events for names, types and session settings of any kind', async () => {
+  test('are events for unusual names, types and session settings', async () => {
     await app.sql(`
       set timezone = 'Asia/Tokyo'; set bytea_output = 'escape';
       insert into "Odd %s ""t""" values (1, 'x', '2026-01-02T03:04:05Z', '\\x0aff', 1);
@@ -268,9 +268,9 @@ describe('changes past the API', () => {
     ])
   })
 
-  test('of partitions are events of their table, also by their own names and from one to another', async () => {
+  test('are events of the parent table for partitions, also by their own names and for moves between them', async () => {
     await app.sql(`create table part_2028 partition of part for values from ('2028-01-01') to ('2029-01-01')`)
-    await triggersOf('part_2028', 4)
+    await waitForTriggers('part_2028', 4)
     await app.sql(`
       insert into part values (1, '2026-05-06', 'a'), (2, '2026-05-06', 'b');
       update part set day = '2027-05-06' where id = 1;
@@ -298,7 +298,7 @@ describe('changes past the API', () => {
     await app.sql('drop table part_2028')
   })
 
-  test('by a role without a right to the log are events, which it cannot make otherwise', async () => {
+  test('are events when a role without access to the log makes them, and the role cannot forge one', async () => {
     const role = `event_writer_${randomUUID().slice(0, 8)}`
     await app.sql(`create role ${role}; grant insert on open to ${role};
       set role ${role}; insert into open values (1, 'x'); reset role`)
@@ -311,7 +311,7 @@ describe('changes past the API', () => {
     await app.sql(`reset role; drop owned by ${role}; drop role ${role}`)
   })
 
-  test('with a row that is large for the log keep its key, and never fail', async () => {
+  test('are logged with their key when the row is too large, and never fail', async () => {
     await app.sql(`
       insert into open values (1, repeat('x', 17000000)), (2, 'small'); update open set name = 'y' where id = 1`)
     expect(
@@ -323,7 +323,7 @@ describe('changes past the API', () => {
     ])
   })
 
-  test('of a hundred thousand rows in one statement are as many events', async () => {
+  test('are logged one by one for 100,000 rows in one statement', async () => {
     await app.sql(`insert into open select n, 'n' from generate_series(1, 100000) n`)
     await app.sql(`update open set name = 'm' where id <= 20000`)
     const counts = await app.sql(`
@@ -335,7 +335,7 @@ describe('changes past the API', () => {
   })
 })
 
-/** Writes of every kind to one table; answers what they are to be in the log. */
+/** Writes to one table in every way. Returns the expected log. */
 async function writeAll(table: string): Promise<readonly string[]> {
   await send('POST', table, { id: 7, name: 'x' })
   await send('PATCH', `${table}/7`, { name: 'y' })
@@ -364,20 +364,20 @@ async function loggedLines(): Promise<string[]> {
   return (await logged()).map(({ action, table, key }) => `${action} ${table} ${key}`)
 }
 
-describe('a write of the data API is logged once', () => {
-  test.each(['open', 'hidden', 'bare'])('to %s, whether or not there are triggers', async (table) => {
+describe('outbox › API writes are logged once', () => {
+  test.each(['open', 'hidden', 'bare'])('to %s, with or without triggers', async (table) => {
     await app.sql(`truncate ${table}; truncate basalt.outbox`)
     const expected = await writeAll(table)
     expect(await loggedLines()).toEqual(expected)
   })
 
-  test('to a table whose triggers were dropped, which come back', async () => {
+  test('to a table whose triggers were dropped, which are installed again', async () => {
     for (const operation of ['insert', 'update', 'delete', 'truncate']) {
       await app.sql(`drop trigger if exists basalt_capture_${operation} on open`)
     }
     const expected = await writeAll('open')
     expect(await loggedLines()).toEqual(expected)
-    await triggersOf('open', 4)
+    await waitForTriggers('open', 4)
   })
 
   test('to a table whose triggers are disabled', async () => {
@@ -387,60 +387,60 @@ describe('a write of the data API is logged once', () => {
     await app.sql('alter table open enable trigger user')
   })
 
-  test('to a table that was made again', async () => {
-    await triggersOf('remade', 4)
+  test('to a table that was dropped and created again', async () => {
+    await waitForTriggers('remade', 4)
     await app.sql('drop table remade; create table remade (id int primary key, name text)')
     const expected = await writeAll('remade')
     expect(await loggedLines()).toEqual(expected)
-    await triggersOf('remade', 4)
+    await waitForTriggers('remade', 4)
   })
 
-  test('on two nodes, while triggers come and go', async () => {
+  test('on two nodes while triggers are dropped and installed', async () => {
     const config = { 'webhooks.deliver': 'false' }
     await using other = await createTestApp({ database: app.database, config })
     const nodes = [app, other]
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 120 }, async (_, index) => {
         if (index % 10 === 0) await app.sql('drop trigger if exists basalt_capture_insert on open')
         const body = { id: index, name: 'x' }
         return await (nodes[index % 2] ?? app).request('POST', '/api/collections/open', { token, body })
       }),
     )
-    expect(answers.map(({ status }) => status)).toEqual(Array(120).fill(201))
+    expect(responses.map(({ status }) => status)).toEqual(Array(120).fill(201))
     const keys = (await logged()).map(({ key }) => key)
     expect(keys.toSorted()).toEqual(Array.from({ length: 120 }, (_, index) => `[${index}]`).toSorted())
-    await triggersOf('open', 4)
+    await waitForTriggers('open', 4)
   })
 })
 
-describe('triggers', () => {
-  test('wait for no writer and keep none waiting; until then the API logs its own writes', async () => {
+describe('outbox › capture triggers', () => {
+  test('block no writer while they wait for a lock; until then the API logs its own writes', async () => {
     const held = Promise.withResolvers<void>()
     const began = Promise.withResolvers<void>()
-    await app.sql('create table busy (id int primary key, name text)')
+    await app.sql('create table locked (id int primary key, name text)')
     const writing = app.app.database.system.transaction(async (transaction) => {
-      await transaction.execute({ text: `insert into busy values (1, 'before')`, values: [] })
+      await transaction.execute({ text: `insert into locked values (1, 'before')`, values: [] })
       began.resolve()
       await held.promise
     })
     await began.promise
-    // Others are not kept from writing by what waits for the first.
+    // Writers do not wait behind the trigger change that waits for the first transaction.
     for (const id of [2, 3, 4]) {
-      expect((await send('POST', 'busy', { id, name: 'x' })).status).toBe(201)
-      await app.sql(`insert into busy values (${id + 10}, 'sql')`)
+      expect((await send('POST', 'locked', { id, name: 'x' })).status).toBe(201)
+      await app.sql(`insert into locked values (${id + 10}, 'sql')`)
     }
-    await triggersOf('busy', 0)
+    await waitForTriggers('locked', 0)
     held.resolve()
     await writing
-    await triggersOf('busy', 4)
-    expect(await loggedLines()).toEqual(['create busy [2]', 'create busy [3]', 'create busy [4]'])
-    await app.sql(`insert into busy values (30, 'sql')`)
-    await send('POST', 'busy', { id: 5, name: 'x' })
-    expect((await loggedLines()).slice(3)).toEqual(['create busy [30]', 'create busy [5]'])
-    await app.sql('drop table busy')
+    await waitForTriggers('locked', 4)
+    expect(await loggedLines()).toEqual(['create locked [2]', 'create locked [3]', 'create locked [4]'])
+    await app.sql(`insert into locked values (30, 'sql')`)
+    await send('POST', 'locked', { id: 5, name: 'x' })
+    expect((await loggedLines()).slice(3)).toEqual(['create locked [30]', 'create locked [5]'])
+    await app.sql('drop table locked')
   })
 
-  test('lose to DDL of the operator', async () => {
+  test('give way to DDL of the operator', async () => {
     const held = Promise.withResolvers<void>()
     const altering = app.app.database.system.transaction(async (transaction) => {
       await transaction.execute({ text: 'lock table echo in share row exclusive mode', values: [] })
@@ -456,20 +456,20 @@ describe('triggers', () => {
     })
     held.resolve()
     await altering
-    await triggersOf('echo', 0)
+    await waitForTriggers('echo', 0)
     await app.sql(`update basalt.webhooks set tables = '{}'`)
-    await triggersOf('echo', 4)
+    await waitForTriggers('echo', 4)
   })
 
-  test('are on no table that nothing listens to, nor on one that opts out or has a foreign part', async () => {
+  test('are installed on no table without a listener, with an opt-out or with a foreign partition', async () => {
     await app.sql(`
       create table apart (id int primary key);
       create foreign data wrapper nowhere; create server nowhere foreign data wrapper nowhere;
       create table far (id int) partition by range (id);
       create foreign table far_1 partition of far for values from (1) to (2) server nowhere`)
-    await triggersOf('apart', 4)
+    await waitForTriggers('apart', 4)
     await waitFor('the log', () => app.log.some((line) => line.includes('a foreign table is a part of it')))
-    await triggersOf('far', 0)
+    await waitForTriggers('far', 0)
     const listed = await run('list')
     expect([listed.code, listed.stderr]).toEqual([0, ''])
     const all = ' +create, update, delete, truncate +'
@@ -481,18 +481,18 @@ describe('triggers', () => {
       new RegExp(`^far${all}by the API alone: a foreign table is a part of it$`, 'm'),
     )
     await app.sql(`comment on table apart is '@events off'`)
-    await triggersOf('apart', 0)
+    await waitForTriggers('apart', 0)
     await app.sql(`comment on table apart is null`)
-    await triggersOf('apart', 4)
+    await waitForTriggers('apart', 4)
     await app.sql(`update basalt.webhooks set tables = '{open}', events = '{create}'`)
-    await triggersOf('apart', 0)
-    await triggersOf('open', 1)
+    await waitForTriggers('apart', 0)
+    await waitForTriggers('open', 1)
     await app.sql(`update basalt.webhooks set tables = '{}', events = '{create,update,delete,truncate}'`)
-    await triggersOf('open', 4)
+    await waitForTriggers('open', 4)
     await app.sql('drop table apart, far; drop foreign data wrapper nowhere cascade')
   })
 
-  test('of an earlier version log as before until they are replaced', async () => {
+  test('of an earlier version log changes until they are replaced', async () => {
     for (const [operation, tables] of [
       ['insert', 'new table as new_rows'],
       ['update', 'new table as new_rows old table as old_rows'],
@@ -509,12 +509,12 @@ describe('triggers', () => {
         where tgrelid = 'open'::regclass and p.proname = 'capture_changes'`)
       return rows.length === 0
     })
-    await triggersOf('open', 4)
+    await waitForTriggers('open', 4)
   })
 })
 
 describe('basalt events', () => {
-  test.each(['capture', 'release'])('%s says that there is nothing to do', async (name) => {
+  test.each(['capture', 'release'])('%s reports that there is nothing to do', async (name) => {
     expect(await run(name, 'open')).toEqual({
       code: 0,
       stdout:
@@ -527,7 +527,7 @@ describe('basalt events', () => {
     ['capture', 'nothing', 'collection not found: nothing'],
     ['capture', 'shown', 'shown is a view: only changes of tables are events'],
     ['release', 'basalt.outbox', 'collection not found: basalt.outbox'],
-  ])('%s %s is refused', async (name, table, message) => {
+  ])('%s %s fails with a message', async (name, table, message) => {
     expect(await run(name, table)).toEqual({ code: 1, stdout: '', stderr: `basalt: ${message}\n` })
   })
 })
@@ -538,8 +538,8 @@ function run(...args: string[]) {
   })
 }
 
-/** Waits until so many triggers log changes of the table. */
-async function triggersOf(table: string, count: number): Promise<void> {
+/** Waits until the given number of triggers log changes of the table. */
+async function waitForTriggers(table: string, count: number): Promise<void> {
   await waitFor(`${count} triggers on ${table}`, async () => {
     const [row] = await app.sql(
       `select count(*)::int from pg_trigger t join pg_proc p on p.oid = t.tgfoid

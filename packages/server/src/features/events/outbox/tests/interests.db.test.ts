@@ -30,55 +30,55 @@ function listen(events: readonly ChangeAction[], tables: readonly string[], enab
   )
 }
 
-/** Of these tables and all actions, what has listeners. */
-function listened(...tables: readonly string[]): string[] {
+/** Lists the actions of these tables that have listeners. */
+function listActions(...tables: readonly string[]): string[] {
   const actions = ['create', 'update', 'delete'] as const
   return tables.flatMap((table) =>
     actions.filter((action) => interests.has(table, action)).map((action) => `${action} ${table}`),
   )
 }
 
-test('are those of every enabled listener, of all tables where it names none', async () => {
+test('interests › include those of every enabled listener, on all tables if it names none', async () => {
   await interests.refresh()
-  expect(listened('item', 'place')).toEqual([])
+  expect(listActions('item', 'spot')).toEqual([])
   await listen(['create', 'update'], ['item', 'Odd "t"'])
-  await listen(['update'], ['place'])
+  await listen(['update'], ['spot'])
   await listen(['create', 'update', 'delete'], [], false)
   await interests.refresh()
-  expect(listened('item', 'place', 'Odd "t"', 'other')).toEqual([
+  expect(listActions('item', 'spot', 'Odd "t"', 'other')).toEqual([
     'create item',
     'update item',
-    'update place',
+    'update spot',
     'create Odd "t"',
     'update Odd "t"',
   ])
   await listen(['delete'], [])
   await interests.refresh()
-  expect(listened('place', 'other')).toEqual(['update place', 'delete place', 'delete other'])
+  expect(listActions('spot', 'other')).toEqual(['update spot', 'delete spot', 'delete other'])
 })
 
-test('are everything without news', async () => {
-  expect(listened('item')).toEqual([])
+test('interests › cover everything once a node has no current knowledge', async () => {
+  expect(listActions('item')).toEqual([])
   await notifications.stop()
-  await waitFor('the node to know that it does not know', () => listened('item').length === 3)
+  await waitFor('the knowledge to become stale', () => listActions('item').length === 3)
   expect(new Interests(createTestNotifications(app.app.database.system)).has('item', 'create')).toBe(true)
 })
 
-test('are read again and again, and in force on every node when they have settled', async () => {
+test('interests › are polled, and are in force on every node once they have settled', async () => {
   await listen(['create'], ['item'])
-  await waitFor('the listener to be known', () => listened('item').length > 0)
+  await waitFor('the listener to be known', () => listActions('item').length > 0)
   await using loop = createTestNotifications(app.app.database.system)
   const other = new Interests(loop)
   await loop.start()
   await app.sql('delete from basalt.webhooks')
   await other.settled()
-  expect(listened('item')).toEqual([])
+  expect(listActions('item')).toEqual([])
 })
 
-test('are those of a commit when the refresh after it resolves', async () => {
+test('interests › include those of a commit once the refresh after it resolves', async () => {
   for (let i = 0; i < 10; i += 1) {
     await listen(['create'], [`item ${i}`])
     await interests.refresh()
-    expect(listened(`item ${i}`)).toEqual([`create item ${i}`])
+    expect(listActions(`item ${i}`)).toEqual([`create item ${i}`])
   }
 })

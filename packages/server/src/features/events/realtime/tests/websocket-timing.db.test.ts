@@ -76,7 +76,7 @@ async function startNode(timing: Partial<WebSocketTiming>) {
     database,
     catalog,
     interests,
-    triggers: { takeUp: async () => false },
+    triggers: { install: async () => false },
     queue: { define: () => undefined },
     notifications,
     verifiers: [anyToken],

@@ -1,13 +1,13 @@
 import { type Sql, sql } from '../../../database/sql.ts'
 
-/** Announced after a commit that has appended to the log. */
+/** Topic that is announced after a commit that has appended to the log. */
 export const outboxTopic = 'outbox'
 
 /**
- * Whether the log holds rows of transactions that the snapshot does not see. Asked many times a second, so it is written
- * to be answered from the index on `transaction_id` whatever the planner believes of the table: the end of the index for
- * those that had not begun, one place in it for each that was running. With `exists` it takes a third of the table for
- * a match, expects one at once, and reads all of it to find none.
+ * Compiles a check for rows of transactions that the snapshot does not see. It runs many times a second, so the index
+ * on `transaction_id` must answer it whatever the planner believes about the table. It reads the end of the index for
+ * transactions that had not started, and one position for each that was running. With `exists` the planner assumes that
+ * a third of the table matches, expects a match at once, and reads the whole table to find none.
  */
 export function hasRowsBeyond(table: Sql, snapshot: Sql): Sql {
   return sql`(
