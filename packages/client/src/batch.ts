@@ -1,11 +1,11 @@
-import { readList } from './answer.ts'
 import type { AnyDatabase, ColumnOf, InsertOf, KeyOf, RowOf, TableName, UpdateOf } from './database-types.ts'
 import { checkList } from './options.ts'
+import { readList } from './response.ts'
 import type { Transport, WriteOptions } from './transport.ts'
 
 declare const resultType: unique symbol
 
-/** One operation of a batch; `Result` is what it answers. */
+/** Single operation of a batch. `Result` is the type of its result. */
 export interface Operation<Result> {
   readonly table: string
   readonly method: 'create' | 'update' | 'delete'
@@ -16,23 +16,31 @@ export interface Operation<Result> {
   readonly [resultType]?: Result
 }
 
-/** Makes operations on any table, for one transaction. */
+/** Builders of operations on any table, all of which run in one transaction. */
 export interface Operations<DB extends AnyDatabase> {
+  /** Creates a record. Its result is the created record. */
   create<T extends TableName<DB>>(table: T, record: InsertOf<DB, T>): Operation<RowOf<DB, T>>
-  /** Creates a record, or updates the one that has its key in these columns. */
+  /**
+   * Creates a record, or updates the existing record that has the same values in the `on` columns.
+   * @param conflict `on` lists the columns of a unique constraint. `action` is `update` unless set; `ignore` leaves the
+   * existing record as it is.
+   */
   upsert<T extends TableName<DB>>(
     table: T,
     record: InsertOf<DB, T>,
     conflict: { readonly on: readonly ColumnOf<DB, T>[]; readonly action?: 'update' | 'ignore' | undefined },
   ): Operation<RowOf<DB, T>>
+  /** Updates the record with this primary key. Its result is the updated record. */
   update<T extends TableName<DB>>(
     table: T,
     key: KeyOf<DB, T>,
     changes: UpdateOf<DB, T>,
   ): Operation<RowOf<DB, T>>
+  /** Deletes the record with this primary key. */
   delete<T extends TableName<DB>>(table: T, key: KeyOf<DB, T>): Operation<undefined>
 }
 
+/** Results of a batch, one for each operation and in the same order. */
 export type ResultsOf<Batch extends readonly Operation<unknown>[]> = {
   -readonly [Index in keyof Batch]: Batch[Index] extends Operation<infer Result> ? Result : never
 }
@@ -60,7 +68,7 @@ export const operations: Operations<AnyDatabase> = {
   delete: (table: string, key: unknown) => ({ table, method: 'delete', id: formatId(key) }),
 }
 
-/** @internal What each operation has answered, in their order. */
+/** @internal Sends a batch and returns the result of each operation, in their order. */
 export async function sendBatch(
   transport: Transport,
   batch: readonly Operation<unknown>[],
@@ -71,13 +79,16 @@ export async function sendBatch(
   return readList<{ body?: unknown }>(results).map((result) => result.body)
 }
 
-/** A single value as it is; those of a composite key as in an address, where a comma inside a value is encoded. */
+/**
+ * Formats a primary key for the body of a batch. The values of a composite key are encoded as in a URL, so that a comma inside
+ * a value does not separate two values.
+ */
 function formatId(key: unknown): string {
   const values = keyValues(key)
   return values.length === 1 ? values.join() : values.map(encodeURIComponent).join()
 }
 
-/** @internal The values of a primary key as texts. @throws TypeError for what is no key */
+/** @internal Returns the values of a primary key as strings. @throws TypeError if `key` is not a key */
 export function keyValues(key: unknown): string[] {
   const values: unknown[] = Array.isArray(key) ? key : [key]
   if (values.length === 0 || values.some((value) => value === undefined || typeof value === 'object')) {

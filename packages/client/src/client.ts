@@ -19,36 +19,45 @@ import {
 /** Options of {@link createClient}. */
 export type ClientOptions = TransportOptions
 
-/** A backend. `Database` is what `basalt types` has made. */
+/** Client of one backend. `Database` is the type that `basalt types` generates. */
 export interface Client<DB extends AnyDatabase = UntypedDatabase> {
-  /** A table or view; outside `public` as `schema.table`. */
+  /** Returns the collection of a table or view. Tables outside the schema `public` are named `schema.table`. */
   from<T extends TableName<DB>>(table: T): Collection<DB, T>
-  /** Calls a function of the database. */
+  /**
+   * Calls a database function and returns its result.
+   * @throws BasaltError with the error of the server
+   */
   rpc<P extends ProcedureName<DB>>(
     procedure: P,
     args: ArgumentsOf<DB, P>,
     options?: WriteOptions,
   ): Promise<ReturnsOf<DB, P>>
   /**
-   * Up to 1000 operations on any tables in one transaction, all or none; answers what each has answered.
+   * Runs up to 1000 operations on any tables in one transaction. Either all of them succeed or none. Returns the result of each
+   * operation, in their order.
    *
-   * @throws BasaltError with the `operation` that failed
+   * @throws BasaltError with the failed operation as `operation`
    */
   batch<const Batch extends readonly Operation<unknown>[]>(
     make: (operations: Operations<DB>) => Batch,
     options?: WriteOptions,
   ): Promise<ResultsOf<Batch>>
-  /** For requests that have no method here. */
+  /** Low-level transport, for endpoints without a method here. */
   readonly transport: Transport
 }
 
+/**
+ * Creates a client. It opens no connection: the first request does.
+ *
+ * @throws TypeError if an option is invalid
+ */
 export function createClient<DB extends AnyDatabase = UntypedDatabase>(options: ClientOptions): Client<DB> {
   const transport = createTransport(options)
   return {
     transport,
     from: (table) => createCollection<DB, typeof table>(transport, table),
     rpc: async (procedure, args, writeOptions = {}) =>
-      // The types say what the function answers.
+      // The generated types describe the result of the function.
       (await transport.write('POST', `rpc/${pathSegment(procedure)}`, {
         ...writeOptions,
         body: args ?? {},
@@ -58,7 +67,7 @@ export function createClient<DB extends AnyDatabase = UntypedDatabase>(options: 
       writeOptions: WriteOptions = {},
     ) {
       const batch = make(operations as unknown as Operations<DB>)
-      // One result for each operation, in their order.
+      // The server returns one result for each operation, in their order.
       return (await sendBatch(transport, batch, writeOptions)) as ResultsOf<Batch>
     },
   }

@@ -1,4 +1,3 @@
-import { notTheAnswer, readList } from './answer.ts'
 import { keyValues, sendBatch } from './batch.ts'
 import type {
   AnyDatabase,
@@ -14,98 +13,121 @@ import type {
 } from './database-types.ts'
 import { compileFilter, type Filter, quoteName } from './filter.ts'
 import { checkList } from './options.ts'
+import { invalidResponse, readList } from './response.ts'
 import { pathSegment, type RequestOptions, type Transport, type WriteOptions } from './transport.ts'
 
-/** What of a record is answered. */
+/** Columns and related records to include in each returned record. */
 export interface Shape<Fields, Expand> {
+  /** Columns to return; all columns unless set. */
   readonly fields?: Fields | undefined
+  /** Related records to return with each record, such as `{ album: { artist: true } }`; none unless set. */
   readonly expand?: Expand | undefined
 }
 
+/** Query of a list: filter, order, search and page size. */
 export interface ListQuery<DB extends AnyDatabase, T extends TableName<DB>, Fields, Expand>
   extends Shape<Fields, Expand> {
+  /** Condition on the records: an object such as `{ done: false }`, or a condition made by `where`. */
   readonly filter?: Filter<RowOf<DB, T>> | undefined
-  /** Columns, descending with `-`; the primary key is appended. */
+  /** Columns to sort by, with `-` for descending order. The primary key is always appended. */
   readonly sort?: readonly (ColumnOf<DB, T> | `-${ColumnOf<DB, T>}`)[] | undefined
+  /** Full-text search query. */
   readonly search?: string | undefined
-  /** 20 unless given, at most 500. */
+  /** Records on each page: at most 500; 20 unless set. */
   readonly perPage?: number | undefined
 }
 
+/** Paging by page number. */
 export interface PageQuery {
-  /** From 1. */
+  /** Page number, starting at 1; 1 unless set. */
   readonly page?: number | undefined
-  /** `none`: no count, and totals are -1. */
+  /** Count of the matching records; `exact` unless set. With `none`, the totals are -1. */
   readonly total?: 'exact' | 'estimated' | 'none' | undefined
   readonly cursor?: undefined
 }
 
+/** Paging by cursor (keyset pagination): each page costs the same. */
 export interface CursorQuery {
-  /** Empty for the first page, then `nextCursor` of the one before. */
+  /** Empty string for the first page, then the `nextCursor` of the previous page. */
   readonly cursor: string
 }
 
+/** Page of a list, by page number. */
 export interface Page<Item> {
   readonly items: Item[]
   readonly page: number
   readonly perPage: number
+  /** Number of matching records on all pages; -1 if they were not counted. */
   readonly totalItems: number
+  /** Number of pages; -1 if the records were not counted. */
   readonly totalPages: number
-  /** False if a search has more matches than the server ranks; `totalItems` then counts the ranked ones. */
+  /** False if a search has more matches than the server ranks. `totalItems` then counts the ranked matches only. */
   readonly searchExhaustive?: false
 }
 
+/** Page of a list, by cursor. */
 export interface CursorPage<Item> {
   readonly items: Item[]
   readonly perPage: number
-  /** Absent on the last page. */
+  /** Cursor of the next page; absent on the last page. */
   readonly nextCursor?: string
-  /** False if a search has more matches than the server ranks; the cursors then end with the ranked ones. */
+  /** False if a search has more matches than the server ranks. The pages then end after the ranked matches. */
   readonly searchExhaustive?: false
 }
 
 type Columns<DB extends AnyDatabase, T extends TableName<DB>> = readonly ColumnOf<DB, T>[]
 
-/** A table or view of the database. */
+/** Records of one table or view. */
 export interface Collection<DB extends AnyDatabase, T extends TableName<DB>> {
+  /** Name of the table or view. */
   readonly name: T
+  /** Returns one page of the records, by cursor. */
   list<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     query: ListQuery<DB, T, F, E> & CursorQuery,
     options?: RequestOptions,
   ): Promise<CursorPage<RecordOf<DB, T, F, E>>>
+  /** Returns one page of the records, by page number. */
   list<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     query?: ListQuery<DB, T, F, E> & PageQuery,
     options?: RequestOptions,
   ): Promise<Page<RecordOf<DB, T, F, E>>>
-  /** The first record of the list, or undefined. */
+  /** Returns the first record of the list, or undefined if no record matches. */
   first<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     query?: Omit<ListQuery<DB, T, F, E>, 'perPage'>,
     options?: RequestOptions,
   ): Promise<RecordOf<DB, T, F, E> | undefined>
-  /** How many records the list has. */
+  /** Returns the number of records that match. */
   count(
     query?: Pick<ListQuery<DB, T, undefined, NoExpand>, 'filter' | 'search'>,
     options?: RequestOptions,
   ): Promise<number>
-  /** Every record, page by page: `for await (const record of collection.each(…))`. */
+  /**
+   * Iterates over all matching records, page by page (500 records unless set): `for await (const record of
+   * collection.each(…))`.
+   */
   each<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     query?: ListQuery<DB, T, F, E>,
     options?: RequestOptions,
   ): AsyncGenerator<RecordOf<DB, T, F, E>, void>
-  /** @throws BasaltError record_not_found */
+  /** Returns the record with this primary key. @throws BasaltError `record_not_found` */
   one<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     key: KeyOf<DB, T>,
     shape?: Shape<F, E>,
     options?: RequestOptions,
   ): Promise<RecordOf<DB, T, F, E>>
+  /** Creates a record and returns it. */
   create<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     record: InsertOf<DB, T>,
     shape?: Shape<F, E>,
     options?: WriteOptions,
   ): Promise<RecordOf<DB, T, F, E>>
-  /** Up to 1000 records in one transaction, all or none; answers them in their order. */
+  /** Creates up to 1000 records in one transaction. Either all of them are created or none. Returns them in the same order. */
   createMany(records: readonly InsertOf<DB, T>[], options?: WriteOptions): Promise<RowOf<DB, T>[]>
-  /** Creates a record, or updates the one that has its key in these columns. */
+  /**
+   * Creates a record, or updates the existing record that has the same values in the `on` columns. Returns the record.
+   * @param conflict `on` lists the columns of a unique constraint. `action` is `update` unless set; `ignore` leaves the
+   * existing record as it is.
+   */
   upsert<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     record: InsertOf<DB, T>,
     conflict: { readonly on: Columns<DB, T>; readonly action?: 'update' | 'ignore' | undefined } & Shape<
@@ -114,23 +136,30 @@ export interface Collection<DB extends AnyDatabase, T extends TableName<DB>> {
     >,
     options?: WriteOptions,
   ): Promise<RecordOf<DB, T, F, E>>
-  /** @throws BasaltError record_not_found */
+  /**
+   * Updates the given columns of the record with this primary key and returns the record.
+   * @throws BasaltError `record_not_found`
+   */
   update<const F extends Columns<DB, T> | undefined = undefined, const E extends ExpandOf<DB, T> = NoExpand>(
     key: KeyOf<DB, T>,
     changes: UpdateOf<DB, T>,
     shape?: Shape<F, E>,
     options?: WriteOptions,
   ): Promise<RecordOf<DB, T, F, E>>
-  /** @throws BasaltError record_not_found */
+  /** Deletes the record with this primary key. @throws BasaltError `record_not_found` */
   delete(key: KeyOf<DB, T>, options?: WriteOptions): Promise<void>
-  /** Changes the records that the filter finds: as many as are expected, or none. Answers their number. */
+  /**
+   * Updates all records that match the filter, and returns their number. Changes nothing unless exactly `expect` records match.
+   */
   updateAll(
     filter: Filter<RowOf<DB, T>>,
     changes: UpdateOf<DB, T>,
     expect: number,
     options?: WriteOptions,
   ): Promise<number>
-  /** Deletes the records that the filter finds: as many as are expected, or none. Answers their number. */
+  /**
+   * Deletes all records that match the filter, and returns their number. Deletes nothing unless exactly `expect` records match.
+   */
   deleteAll(filter: Filter<RowOf<DB, T>>, expect: number, options?: WriteOptions): Promise<number>
 }
 
@@ -158,10 +187,10 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
 
   const bulk = async (method: string, filter: unknown, expect: number, more: object) => {
     const query = { filter: formatFilter(filter), expect: String(expect) }
-    const answer = await transport.write(method, path, { query, ...more })
-    // `updated` or `deleted`, by the method.
-    const [count] = Object.values(answer ?? {})
-    if (typeof count !== 'number') throw notTheAnswer('number')
+    const response = await transport.write(method, path, { query, ...more })
+    // The member is `updated` or `deleted`, depending on the method.
+    const [count] = Object.values(response ?? {})
+    if (typeof count !== 'number') throw invalidResponse('number')
     return count
   }
 
@@ -204,17 +233,17 @@ export function createCollection<DB extends AnyDatabase, T extends TableName<DB>
     deleteAll: (filter: unknown, expect: number, options: WriteOptions = {}) =>
       bulk('DELETE', filter, expect, options),
   }
-  // The types above say what the server answers; nothing of them is left when this runs.
+  // The interface describes what the server returns. Nothing checks it at run time.
   return collection as unknown as Collection<DB, T>
 }
 
-/** What of a record of any table is answered. */
+/** Columns and related records to return, for any table. */
 export type AnyShape = Shape<readonly string[] | undefined, object>
 interface AnyConflict extends AnyShape {
   readonly on?: readonly string[]
   readonly action?: string
 }
-/** The query of a list on any table. */
+/** Query of a list on any table. */
 export interface AnyQuery extends AnyShape {
   readonly filter?: unknown
   readonly sort?: readonly string[] | undefined
@@ -225,7 +254,7 @@ export interface AnyQuery extends AnyShape {
   readonly cursor?: string | undefined
 }
 
-/** The parameters of a list in an address; caches take them as the key, as a filter has functions in it. */
+/** Formats a list query as URL parameters. Caches use them as keys, because a filter contains functions. */
 export function formatListQuery(query: AnyQuery): Record<string, string | undefined> {
   const { filter, sort, search, perPage, page, total, cursor, ...shape } = query
   if (sort !== undefined) checkList('sort', sort)
@@ -250,7 +279,7 @@ function formatSort(term: string): string {
   return term.startsWith('-') ? `-${quoteName(term.slice(1))}` : quoteName(term)
 }
 
-/** The parameters of a record in an address. */
+/** Formats the columns and relations of a record as URL parameters. */
 export function formatShape({ fields, expand }: AnyShape = {}): Record<string, string | undefined> {
   if (fields !== undefined) checkList('fields', fields)
   if (expand !== undefined && (typeof expand !== 'object' || expand === null || Array.isArray(expand)))
@@ -261,7 +290,7 @@ export function formatShape({ fields, expand }: AnyShape = {}): Record<string, s
   }
 }
 
-/** `{ album: { artist: true } }` is `album.artist`, which brings the album, too. */
+/** Lists the relation paths of `expand`: `{ album: { artist: true } }` becomes `album.artist`, which includes the album. */
 function listPaths(expand: object): string[] {
   return Object.entries(expand).flatMap(([name, nested]: [string, unknown]) => {
     if (nested === undefined || nested === false) return []
@@ -270,7 +299,7 @@ function listPaths(expand: object): string[] {
   })
 }
 
-/** The primary key of a record in an address. @throws TypeError for a key that no address can hold */
+/** Formats a primary key for a URL path. @throws TypeError if a URL cannot contain the key */
 function formatKey(key: unknown): string {
   const values = keyValues(key)
   return values.length === 1 ? values.map(pathSegment).join() : values.map(encodeURIComponent).join()

@@ -1,10 +1,10 @@
-/** What `basalt types` makes: collections and procedures by name. */
+/** Database types as `basalt types` generates them: collections and procedures by name. */
 export interface AnyDatabase {
   readonly tables: object
   readonly procedures: object
 }
 
-/** Of a client without types of a database: any collection, any column. */
+/** Database of a client without generated types: any collection with any columns. */
 export interface UntypedDatabase {
   // biome-ignore lint/suspicious/noExplicitAny: nothing is known of the columns
   tables: { [table: string]: UntypedTable<any> }
@@ -20,14 +20,18 @@ interface UntypedTable<Value> {
   Relations: { [relation: string]: { table: string; many: boolean } }
 }
 
+/** Name of a table or view. */
 export type TableName<DB extends AnyDatabase> = keyof DB['tables'] & string
 
 type Member<Type, Name extends string> = Type extends { [key in Name]: infer Value } ? Value : never
 
+/** Row of a table, as the server returns it. */
 export type RowOf<DB extends AnyDatabase, T extends TableName<DB>> = Member<DB['tables'][T], 'Row'>
+/** Values of a new record. Columns with a default are optional. */
 export type InsertOf<DB extends AnyDatabase, T extends TableName<DB>> = WithInherited<
   Member<DB['tables'][T], 'Insert'>
 >
+/** Changed values of a record. All columns are optional. */
 export type UpdateOf<DB extends AnyDatabase, T extends TableName<DB>> = WithInherited<
   Member<DB['tables'][T], 'Update'>
 >
@@ -35,20 +39,24 @@ type RelationsOf<DB extends AnyDatabase, T extends TableName<DB>> = Member<DB['t
 
 type Inherited = typeof Object.prototype
 
-/** What every object inherits under this name: to the compiler `{}` has a `constructor`, which is no text. */
+/**
+ * Type of the member that every object inherits under this name. The compiler sees an inherited `constructor` in `{}`, which is
+ * not a column value.
+ */
 export type InheritedOf<Name> = Name extends keyof Inherited ? Inherited[Name] : never
 
-/** Members that are optional may be left out whatever their name is. */
+/** Members of an insert or update. Optional members may be left out even if every object inherits a member of the same name. */
 type WithInherited<Members> = [keyof Members & keyof Inherited] extends [never]
   ? Members
   : {
       [Name in keyof Members]: Members[Name] | (undefined extends Members[Name] ? InheritedOf<Name> : never)
     }
 
-/** The primary key of a record: its value, or the values of a composite one in their order. */
+/** Primary key of a record: its value, or the list of values of a composite key in their order. */
 export type KeyOf<DB extends AnyDatabase, T extends TableName<DB>> =
   Member<DB['tables'][T], 'Key'> extends infer Key ? (Key extends [infer Only] ? Only : Key) : never
 
+/** Name of a column. */
 export type ColumnOf<DB extends AnyDatabase, T extends TableName<DB>> = keyof RowOf<DB, T> & string
 
 type TargetOf<DB extends AnyDatabase, T extends TableName<DB>, R extends keyof RelationsOf<DB, T>> = Member<
@@ -57,12 +65,12 @@ type TargetOf<DB extends AnyDatabase, T extends TableName<DB>, R extends keyof R
 > &
   TableName<DB>
 
-/** Which related records come with a record: `{ album: { artist: true } }`. */
+/** Related records to return with a record: `{ album: { artist: true } }`. */
 export type ExpandOf<DB extends AnyDatabase, T extends TableName<DB>> = {
   readonly [R in keyof RelationsOf<DB, T>]?: true | ExpandOf<DB, TargetOf<DB, T, R>> | InheritedOf<R>
 }
 
-/** A record with the columns and related records that were asked for. */
+/** Record with the requested columns and related records. */
 export type RecordOf<DB extends AnyDatabase, T extends TableName<DB>, Fields, Expand> = ([Fields] extends [
   readonly (infer Column)[],
 ]
@@ -70,7 +78,10 @@ export type RecordOf<DB extends AnyDatabase, T extends TableName<DB>, Fields, Ex
   : RowOf<DB, T>) &
   ([keyof Expand] extends [never] ? unknown : { expand: ExpandedOf<DB, T, Expand> })
 
-/** Records that are many are an array. What is empty, or shown by no policy, is absent. */
+/**
+ * Related records by relation. To-many relations are arrays. A relation is absent if it has no records or the policies hide
+ * them.
+ */
 type ExpandedOf<DB extends AnyDatabase, T extends TableName<DB>, Expand> = {
   [R in keyof Expand & keyof RelationsOf<DB, T>]?: IsMany<DB, T, R> extends true
     ? RecordOf<DB, TargetOf<DB, T, R>, undefined, NestedOf<Expand[R]>>[]
@@ -84,13 +95,16 @@ type IsMany<DB extends AnyDatabase, T extends TableName<DB>, R extends keyof Rel
 
 type NestedOf<Expand> = Expand extends true ? NoExpand : Expand
 
-// biome-ignore lint/complexity/noBannedTypes: an object without members is what expands nothing
+// biome-ignore lint/complexity/noBannedTypes: an object without members expands nothing
 export type NoExpand = {}
 
+/** Name of a database function. */
 export type ProcedureName<DB extends AnyDatabase> = keyof DB['procedures'] & string
+/** Arguments of a database function, by name. */
 export type ArgumentsOf<DB extends AnyDatabase, P extends ProcedureName<DB>> = WithInherited<
   Member<DB['procedures'][P], 'Args'>
 >
+/** Result of a database function. */
 export type ReturnsOf<DB extends AnyDatabase, P extends ProcedureName<DB>> = Member<
   DB['procedures'][P],
   'Returns'

@@ -1,6 +1,6 @@
 import type { ErrorSlug } from './error-slugs.ts'
 
-/** Errors that come from no server. */
+/** Errors that the client itself reports. */
 export type LocalErrorSlug =
   | 'network_error'
   | 'timeout'
@@ -15,20 +15,20 @@ export type LocalErrorSlug =
   | 'provider_sign_in_failed'
   | 'storage_denied'
 
-/** Everything that a request can fail with, its abortion aside. `error` says what it was. */
+/** Error of a request. Every failed request rejects with it, except an aborted request, which rejects with its abort reason. */
 export class BasaltError extends Error {
   override readonly name = 'BasaltError'
-  /** Stable: branch on this, never on the message. Later servers may have others. */
+  /** Stable error code. Branch on it, not on the message. Later servers may add codes. */
   readonly error: ErrorSlug | LocalErrorSlug | (string & Record<never, never>)
-  /** HTTP status; 0 without an answer. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number
-  /** For the server's log. */
+  /** Id of the request in the server log. */
   readonly requestId: string | undefined
-  /** Detail by kind of error: violated constraints by name, for instance. */
+  /** Details that depend on the error, such as the name of the violated constraint. */
   readonly data: Readonly<Record<string, unknown>> | undefined
-  /** Of a batch, the operation that failed. */
+  /** Operation that failed, if the request was a batch. */
   readonly operation: { readonly index: number; readonly method: string } | undefined
-  /** When the server would like to be asked again. */
+  /** Seconds to wait before the next attempt, if the server sent a time. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(message: string, detail: ErrorDetail) {
@@ -42,6 +42,7 @@ export class BasaltError extends Error {
   }
 }
 
+/** Members of a {@link BasaltError}. */
 export interface ErrorDetail {
   readonly error: string
   readonly status: number
@@ -52,7 +53,9 @@ export interface ErrorDetail {
   readonly cause?: unknown
 }
 
-/** Whether something thrown is an error of the server, or of one of these kinds. */
+/**
+ * Returns true if a caught value is a {@link BasaltError} and has one of these codes. Without codes, any `BasaltError` matches.
+ */
 export function isBasaltError(
   thrown: unknown,
   ...kinds: readonly (ErrorSlug | LocalErrorSlug)[]

@@ -13,48 +13,48 @@ test.each([
   ['1.0000000000000000000', 1],
   ['1e400', '1e400'],
   ['-0.00', -0],
-])('the number %s is parsed without losing a digit', (source, value) => {
+])('parseExact › parses the number %s without losing a digit', (source, value) => {
   expect(parseExact(source)).toBe(value)
   expect(parseExact(`{"a":[${source},${source}]}`)).toEqual({ a: [value, value] })
 })
 
-test('texts that look like numbers stay as they are', () => {
+test('parseExact › leaves strings that look like numbers unchanged', () => {
   const value = { a: '12345678901234567890', b: '\\"12345678901234567890,', '9007199254740993': ['x"1'] }
   expect(parseExact(JSON.stringify(value))).toEqual(value)
 })
 
-test('texts of megabytes, escapes among them, stay as they are', () => {
+test('parseExact › leaves strings of some megabytes with escapes unchanged', () => {
   const value = { a: 'x'.repeat(2 ** 23), b: '\n"\\'.repeat(2 ** 19), c: 1 }
   const parsed = parseExact(JSON.stringify(value).replace(/1}$/, '12345678901234567890}'))
   const { a, b, c } = parsed as typeof value
   expect([a === value.a, b === value.b, c]).toEqual([true, true, '12345678901234567890'])
 })
 
-test('zeros between digits cost no more than other digits', () => {
-  // As many digits as a numeric of PostgreSQL has after the point, in four columns of a page of the largest size.
+test('parseExact › parses a number with many zeros as fast as any other', () => {
+  // The number has as many fraction digits as a PostgreSQL numeric, in four columns of a page of the maximum size.
   const number = `0.1${'0'.repeat(16_381)}1`
   expect(parseExact(`[${Array(2000).fill(number).join()}]`)).toEqual(Array(2000).fill(number))
 })
 
-test('what is no JSON is refused', () => {
+test('parseExact › rejects invalid JSON', () => {
   for (const text of ['{', '12345678901234567890x', '[1234567890123456-1]', '01234567890123456789']) {
     expect(() => parseExact(text), text).toThrow(SyntaxError)
   }
 })
 
-test('a bigint is written with all its digits', () => {
+test('stringify › writes a bigint with all its digits', () => {
   expect(stringify({ a: 9007199254740993n, b: [1n], c: undefined })).toBe(
     '{"a":"9007199254740993","b":["1"]}',
   )
 })
 
-test('numbers that JSON has no form for are written as texts, not as null', () => {
+test('stringify › writes NaN and infinities as strings, not as null', () => {
   expect(stringify([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])).toBe(
     '["NaN","Infinity","-Infinity"]',
   )
 })
 
-test('a date that is none is refused, not written as null', () => {
+test('stringify › rejects an invalid date, which would be written as null', () => {
   const due = new Date('no date')
   expect(() => stringify({ items: [{ due }] })).toThrow(new RangeError('due is an invalid date'))
   expect(stringify({ due: null, at: new Date(0) })).toBe('{"due":null,"at":"1970-01-01T00:00:00.000Z"}')

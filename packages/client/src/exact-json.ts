@@ -1,9 +1,9 @@
 const quoteOrNumber = /"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
-/** A shorter number has no more digits than any double keeps. */
+/** Pattern of a number that a double may not hold exactly. A shorter number always fits. */
 const longNumber = /\d[\d.]{15}|\d[eE][+-]?\d{3}/
 
-/** As `JSON.parse`, with numbers that no double holds exactly as texts of their digits. */
+/** Parses JSON as `JSON.parse` does, but returns numbers that no double holds exactly as strings of their digits. */
 export function parseExact(text: string): unknown {
   if (!longNumber.test(text)) return JSON.parse(text)
   let quoted = ''
@@ -11,7 +11,7 @@ export function parseExact(text: string): unknown {
   const tokens = new RegExp(quoteOrNumber)
   for (let token = tokens.exec(text); token !== null; token = tokens.exec(text)) {
     const [match] = token
-    // Not by one expression: its repetitions overflow the stack where a text has some megabytes.
+    // A single expression would overflow the stack on strings of some megabytes, because of its repetitions.
     if (match === '"') tokens.lastIndex = endOfText(text, tokens.lastIndex)
     else if (longNumber.test(match) && !isExact(match)) {
       quoted += `${text.slice(end, token.index)}"${match}"`
@@ -21,7 +21,7 @@ export function parseExact(text: string): unknown {
   return JSON.parse(quoted + text.slice(end))
 }
 
-/** @param start after its first quotation mark */
+/** Returns the index after a quoted string. @param start index after the opening quotation mark */
 function endOfText(text: string, start: number): number {
   const marks = /["\\]/g
   marks.lastIndex = start
@@ -37,12 +37,12 @@ function isExact(source: string): boolean {
   return Number.isFinite(value) && normalize(String(value)) === normalize(source)
 }
 
-/** Digits and exponent, however the number was written: `1.50e+02` is `15e1`. */
+/** Normalizes a number to its digits and exponent: `1.50e+02` becomes `15e1`. */
 function normalize(source: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/.exec(source) ?? []
   const digits = (whole + fraction).replace(/^0+/, '')
-  // Backwards: an expression would begin anew at each row of zeros, and digits may be as many as 16,383 after the point.
+  // The loop runs backwards. An expression would restart at each run of zeros, and a number may have 16,383 fraction digits.
   let end = digits.length
   while (end > 0 && digits[end - 1] === '0') end -= 1
   const significant = digits.slice(0, end)
@@ -51,9 +51,10 @@ function normalize(source: string): string {
 }
 
 /**
- * As `JSON.stringify`, with a bigint, NaN and infinities as texts, which the server takes for any number that can hold them.
+ * Serializes a value as `JSON.stringify` does, but writes bigints, NaN and infinities as strings. The server accepts strings
+ * for every numeric type.
  *
- * @throws RangeError for a date that is none: as null it would be lost
+ * @throws RangeError for an invalid date, which `JSON.stringify` would write as null
  */
 export function stringify(value: unknown): string {
   return JSON.stringify(value, function (this: Record<string, unknown>, key: string, member: unknown) {
@@ -64,7 +65,7 @@ export function stringify(value: unknown): string {
   })
 }
 
-/** @internal Of another realm, too. */
+/** @internal Returns true for a `Date`, also for one of another realm. */
 export function isDate(value: unknown): value is Date {
   return Object.prototype.toString.call(value) === '[object Date]'
 }

@@ -24,7 +24,7 @@ import {
 // biome-ignore lint/suspicious/noExplicitAny: hostile values have no type
 const compile = (filter: any) => compileFilter(filter as Filter<Record<string, unknown>>)
 
-describe('a filter', () => {
+describe('compileFilter', () => {
   test.each([
     [{ title: 'x', done: false, n: null }, `"title" = 'x' and "done" = false and "n" = null`],
     [
@@ -44,7 +44,7 @@ describe('a filter', () => {
     [where`${column('album', 'odd "name"')} = ${1}`, '"album"."odd ""name""" = 1'],
     [and(where`a = 1 or b = 2`, not(where`c = ${true}`)), '(a = 1 or b = 2) and (not (c = true))'],
     [where`${or(where`a = 1`, where`b = 2`)} and c = 3`, '((a = 1) or (b = 2)) and c = 3'],
-  ])('%# is compiled with its values quoted', (filter, text) => {
+  ])('compiles filter %# with quoted values', (filter, text) => {
     expect(compile(filter)).toBe(text)
   })
 
@@ -63,15 +63,15 @@ describe('a filter', () => {
     ['null as a filter', null],
     ['a text as a filter', 'a = 1'],
     ['no condition', () => or()],
-  ])('is refused with %s', (_what, filter) => {
+  ])('rejects %s', (_what, filter) => {
     expect(() => compile(typeof filter === 'function' ? filter() : filter)).toThrow(/^a filter |^a list /)
   })
 })
 
-test('null is compared by equality alone, which is checked at compile time', () => {
+test('Filter › allows null for equality only, at compile time', () => {
   const taken: Filter<{ n: number | null }>[] = [{ n: eq(null) }, { n: neq(null) }, { n: oneOf([1, null]) }]
   const refused: Filter<{ n: number | null; t: string | null }>[] = [
-    // @ts-expect-error the server refuses null here
+    // @ts-expect-error the server rejects null here
     { n: gt(null) },
     // @ts-expect-error
     { n: gte(null) },
@@ -94,7 +94,7 @@ test('null is compared by equality alone, which is checked at compile time', () 
   expect(refused).toHaveLength(7)
 })
 
-test('members named like what every object inherits may be left out, which is checked at compile time', () => {
+test('Filter › makes columns named like inherited members optional, at compile time', () => {
   type Result = { id: number; constructor: string | null; toString: string | null }
   interface Racing {
     tables: {

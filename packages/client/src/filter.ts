@@ -1,10 +1,10 @@
 import type { InheritedOf } from './database-types.ts'
 import { isDate } from './exact-json.ts'
 
-/** What stands in filters: a text, number or truth value; null; a point in time. */
+/** Value in a filter: text, number, boolean, null or a point in time. */
 export type FilterValue = string | number | bigint | boolean | Date | null
 
-/** A condition as the server reads it, its values quoted. Made by {@link where} and the functions below alone. */
+/** Condition in the filter language of the API, with quoted values. Only {@link where} and the functions below create one. */
 export class Condition {
   readonly text: string
 
@@ -14,11 +14,11 @@ export class Condition {
   }
 }
 
-/** What a value is compared by; made by {@link gt} and its like, never by data. */
+/** Comparison of a column with a value. Only {@link gt} and the functions like it create one, never JSON data. */
 export class Comparison<Value> {
   /** @internal */
   readonly compile: (name: string) => string
-  /** Only for the type. */
+  /** Type marker without a value at run time. */
   declare readonly value: Value
 
   /** @internal */
@@ -27,7 +27,7 @@ export class Comparison<Value> {
   }
 }
 
-/** Columns that all have to have these values, or to compare so: `{ done: false, n: gt(5) }`. */
+/** Conditions on columns, all of which have to hold: `{ done: false, n: gt(5) }`. */
 export type FilterObject<Row> = {
   readonly [Column in keyof Row]?:
     | (Row[Column] extends FilterValue | undefined
@@ -41,29 +41,35 @@ type Widen<Value> =
   | (number extends Value ? bigint : never)
   | (string extends Value ? (number extends Value ? never : Date) : never)
 
+/** Filter of a list: an object of conditions, or a condition made by {@link where}. */
 export type Filter<Row> = Condition | FilterObject<Row>
 
 /**
- * A filter in the language of the API: where`title ~ ${pattern} and id in (${ids})`. What is interpolated is a value, a
- * list of values, or another condition; it can never be more.
+ * Creates a condition in the filter language of the API: where`title ~ ${pattern} and id in (${ids})`. An interpolated part is
+ * a value, a list of values or another condition. It is quoted, so it cannot inject anything else.
+ *
+ * @throws TypeError for a value that a filter cannot contain
  */
 export function where(strings: TemplateStringsArray, ...values: readonly unknown[]): Condition {
   return new Condition(strings.reduce((text, part, index) => `${text}${quote(values[index - 1])}${part}`))
 }
 
-/** A column or path of relations by name, for {@link where}: where`${column('odd "name"')} = 1`. */
+/** Names a column or a path of relations in {@link where}: where`${column('odd "name"')} = 1`. */
 export function column(...path: readonly [string, ...string[]]): Condition {
   return new Condition(path.map(quoteName).join('.'))
 }
 
+/** Combines conditions, all of which have to hold. @throws TypeError without conditions */
 export function and(...conditions: readonly Condition[]): Condition {
   return join(conditions, ' and ')
 }
 
+/** Combines conditions, at least one of which has to hold. @throws TypeError without conditions */
 export function or(...conditions: readonly Condition[]): Condition {
   return join(conditions, ' or ')
 }
 
+/** Negates a condition. */
 export function not(condition: Condition): Condition {
   return new Condition(`not (${condition.text})`)
 }
@@ -73,28 +79,36 @@ function join(conditions: readonly Condition[], word: string): Condition {
   return new Condition(conditions.map(({ text }) => `(${text})`).join(word))
 }
 
-/** By rank and by pattern nothing compares with null. */
+/** Creates a comparison function. Null is only allowed for equality: no other operator compares with it. */
 const compare =
   <Operand extends FilterValue = NonNullable<FilterValue>>(operator: string) =>
   <Value extends Operand>(value: Value): Comparison<Value> =>
     new Comparison((name) => `${name} ${operator} ${quoteValue(value)}`)
 
+/** Compares for equality; `eq(null)` finds empty columns. */
 export const eq = compare<FilterValue>('=')
+/** Compares for inequality; `neq(null)` finds columns that have a value. */
 export const neq = compare<FilterValue>('!=')
+/** Finds values greater than this one. */
 export const gt = compare('>')
+/** Finds values greater than or equal to this one. */
 export const gte = compare('>=')
+/** Finds values less than this one. */
 export const lt = compare('<')
+/** Finds values less than or equal to this one. */
 export const lte = compare('<=')
-/** `%` is any text, `_` any character. */
+/** Matches a pattern in which `%` stands for any text and `_` for any character. Upper and lower case differ. */
 export const like = compare('~')
+/** Matches a pattern as {@link like} does, ignoring upper and lower case. */
 export const ilike = compare('~*')
+/** Finds arrays, ranges and `jsonb` values that contain this value. */
 export const contains = compare('CONTAINS')
 
-/** One of the values, null as well; of none, no record. */
+/** Finds columns that have one of these values, null included. An empty list matches no record. */
 export function oneOf<Value extends FilterValue>(values: readonly Value[]): Comparison<Value> {
   return new Comparison((name) => {
     if (values.length === 0) return `(${name} is null and ${name} is not null)`
-    // In a list, NULL is equal to nothing.
+    // In a list, NULL equals nothing.
     const others = values.filter((value) => value !== null)
     if (others.length === 0) return `${name} = null`
     const isOther = `${name} in (${quoteList(others)})`
@@ -102,12 +116,12 @@ export function oneOf<Value extends FilterValue>(values: readonly Value[]): Comp
   })
 }
 
-/** @internal What a filter is as a parameter. */
+/** @internal Compiles a filter into the URL parameter. */
 export function compileFilter<Row>(filter: Filter<Row>): string {
   if (filter instanceof Condition) return filter.text
-  // Without types it may be nothing.
+  // Callers without types may pass undefined.
   const prototype: unknown = Object.getPrototypeOf(filter ?? '')
-  // An object of another realm has a prototype of its own, too.
+  // An object of another realm also has a different prototype.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
     throw new TypeError('a filter is a plain object or made by where')
   }
@@ -122,7 +136,7 @@ function compileMember(name: string, value: unknown): string {
 }
 
 function quote(value: unknown): string {
-  // A name is a part of a condition, a condition a whole.
+  // A column name stays part of the condition. A condition is put in parentheses.
   if (value instanceof Condition)
     return /^"(?:[^"]|"")+"(?:\."(?:[^"]|"")+")*$/.test(value.text) ? value.text : `(${value.text})`
   return Array.isArray(value) ? quoteList(value) : quoteValue(value)
@@ -138,7 +152,7 @@ function quoteValue(value: unknown): string {
   if (typeof value === 'string') return `'${value.replace(/[\\']/g, '\\$&')}'`
   if (typeof value === 'number' && Number.isFinite(value)) return String(value)
   if (isDate(value)) return `'${value.toISOString()}'`
-  // An object of data must not become a comparison, nor its text a value.
+  // An object in user data must become neither a comparison nor a string.
   throw new TypeError(`a filter takes texts, numbers, booleans, dates and null, not ${describe(value)}`)
 }
 
@@ -146,7 +160,7 @@ function describe(value: unknown): string {
   return typeof value === 'object' ? 'an object' : String(value)
 }
 
-/** @internal A name of any characters. */
+/** @internal Quotes a name, which may contain any characters. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

@@ -1,4 +1,7 @@
-/** Calls each. One that throws must neither stop the others nor what calls them; its error is reported like any uncaught one. */
+/**
+ * Calls each listener. A listener that throws stops neither the others nor the caller. Its error is reported like any uncaught
+ * error.
+ */
 export function callEach<Listener>(listeners: Iterable<Listener>, call: (listener: Listener) => void): void {
   for (const listener of [...listeners]) {
     try {
@@ -11,7 +14,7 @@ export function callEach<Listener>(listeners: Iterable<Listener>, call: (listene
 
 function report(error: unknown): void {
   if (typeof reportError === 'function') reportError(error)
-  // Node has none.
+  // Node has no `reportError`.
   else
     queueMicrotask(() => {
       throw error

@@ -11,10 +11,10 @@ afterEach(() => {
 test.each([
   ['no time', undefined, 200, 400],
   ['no seconds', '0', 200, 400],
-  ['a date that is past', 'Wed, 31 Dec 2025 23:59:00 GMT', 200, 400],
-  ['seconds that are longer', '5', 5000, 5000],
+  ['a past date', 'Wed, 31 Dec 2025 23:59:00 GMT', 200, 400],
+  ['longer seconds', '5', 5000, 5000],
 ])(
-  'a request is sent again after the backoff where the server names %s',
+  'request retries › wait for the backoff or a longer Retry-After: %s',
   async (_what, retryAfter, least, most) => {
     let requests = 0
     const transport = createTransport({

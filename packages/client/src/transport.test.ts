@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** What is sent, and answered with an empty object. */
+/** Creates a transport that records its requests and responds with an empty object. */
 function createRecorder(options: Partial<TransportOptions> = {}) {
   const sent: { readonly address: string; readonly headers: Headers }[] = []
   const transport = createTransport({
@@ -24,7 +24,7 @@ function createRecorder(options: Partial<TransportOptions> = {}) {
 
 const read = { isRepeatable: true }
 
-describe('the address of a server', () => {
+describe('createTransport › url', () => {
   test.each([
     'api.example.com',
     'localhost:8090',
@@ -36,7 +36,7 @@ describe('the address of a server', () => {
     'api/v1',
     undefined,
     null,
-  ])('is refused at once where it is %s', (url) => {
+  ])('rejects %s at once', (url) => {
     const create = () => createTransport({ url: url as string })
     expect(create).toThrow(
       new TypeError("url is the http address of a server, as in 'https://api.example.com'"),
@@ -46,11 +46,11 @@ describe('the address of a server', () => {
   test.each([
     ['https://api.example.com/base//', 'https://api.example.com/base'],
     [' http://localhost:8090\n', 'http://localhost:8090'],
-  ])('is read from %j', (url, expected) => {
+  ])('parses %j', (url, expected) => {
     expect(createTransport({ url }).url).toBe(expected)
   })
 
-  test('that is a path is of the page, and without a page refused by its first request', async () => {
+  test('resolves a path against the page, and rejects the first request without a page', async () => {
     await expect(createTransport({ url: '/base' }).request('GET', 'health', read)).rejects.toThrow(TypeError)
     vi.stubGlobal('location', new URL('https://page.example.com/a?b#c'))
     expect(['', '/', '/base/'].map((url) => createTransport({ url }).url)).toEqual([
@@ -61,8 +61,8 @@ describe('the address of a server', () => {
   })
 })
 
-describe('a time limit', () => {
-  test('of 0 is none', async () => {
+describe('createTransport › timeoutMs', () => {
+  test('0 means no limit', async () => {
     vi.useFakeTimers()
     const { transport } = createRecorder({
       timeoutMs: 0,
@@ -80,7 +80,7 @@ describe('a time limit', () => {
     expect(await Promise.all(answers)).toEqual(['late', 'late'])
   })
 
-  test.each([-1, Number.NaN])('of %s is refused, and nothing is sent', async (timeoutMs) => {
+  test.each([-1, Number.NaN])('rejects %s, and sends nothing', async (timeoutMs) => {
     const refused = new TypeError('timeoutMs is a number of milliseconds, 0 for none')
     expect(() => createRecorder({ timeoutMs })).toThrow(refused)
     const { sent, transport } = createRecorder()
@@ -89,7 +89,7 @@ describe('a time limit', () => {
   })
 })
 
-test('headers of the client are sent once, whatever their case, with streams as well', async () => {
+test('createTransport › sends headers of the client once, whatever their case, with streams as well', async () => {
   const headers = { 'Content-Type': 'text/plain', Authorization: 'Basic x', 'X-Tenant': 'a' }
   const { sent, transport } = createRecorder({ headers, auth: 'token' })
   await transport.request('POST', 'batch', { body: {}, isRepeatable: false })
@@ -100,7 +100,7 @@ test('headers of the client are sent once, whatever their case, with streams as 
   ])
 })
 
-test('a number of retries that is none is none', async () => {
+test('createTransport › does not retry with an invalid number of retries', async () => {
   let requests = 0
   const { transport } = createRecorder({
     retries: Number.NaN,
@@ -113,7 +113,7 @@ test('a number of retries that is none is none', async () => {
   expect(requests).toBe(1)
 })
 
-test('a redirect is an error that says where to, and is not followed', async () => {
+test('createTransport › rejects a redirect with its target, and does not follow it', async () => {
   const requests: string[] = []
   const server = createServer(({ method, url }, response) => {
     requests.push(`${method} ${url}`)
@@ -127,7 +127,7 @@ test('a redirect is an error that says where to, and is not followed', async () 
     await expect(transport.write('POST', 'collections/task', { body: {} })).rejects.toMatchObject({
       error: 'invalid_response',
       status: 301,
-      message: 'the server redirects to /elsewhere: take that as url',
+      message: 'the server redirects to /elsewhere: use that as url',
     })
     expect(requests).toEqual(['POST /api/collections/task'])
   } finally {
@@ -135,7 +135,7 @@ test('a redirect is an error that says where to, and is not followed', async () 
   }
 })
 
-test('a request of one user is not made as the next, who has signed in meanwhile', async () => {
+test('createTransport › does not send a request of one user as the next user who signs in', async () => {
   const tokens: string[] = []
   let identity = 'ada'
   const { transport } = createRecorder({

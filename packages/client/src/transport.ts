@@ -1,76 +1,90 @@
-import { readAnswer, readError } from './answer.ts'
 import { BasaltError } from './errors.ts'
 import { stringify } from './exact-json.ts'
 import { randomId } from './random-id.ts'
-import { backoffSeconds, isPassing, pause, startTimer } from './retry.ts'
+import { readError, readJson } from './response.ts'
+import { backoffSeconds, isRetryable, pause, startTimer } from './retry.ts'
 
-/** Where access tokens come from; `createAuth` makes one. */
+/** Source of access tokens, such as the object that `createAuth` returns. */
 export interface TokenSource {
-  /** One that is good for a while; undefined when signed out. */
+  /** Returns a token that lasts for the next request, or undefined if no user is signed in. */
   token(): string | undefined | Promise<string | undefined>
-  /** After the server has refused a token: another one, or undefined. */
-  renew?(refused: string): Promise<string | undefined>
-  /** Who is signed in: tabs of one user share a stream. Without it none is shared. */
+  /** Returns another token after the server rejected one, or undefined if there is none. */
+  renew?(rejected: string): Promise<string | undefined>
+  /** Returns the id of the signed-in user. Tabs of one user share a stream; without this method they share none. */
   identity?(): string | undefined
-  /** Calls back when the token or the identity changes. */
+  /** Calls the listener when the token or the user changes. Returns a function that removes the listener. */
   subscribe?(listener: () => void): () => void
 }
 
+/** Options of the connection to a server. */
 export interface TransportOptions {
-  /** The server: `https://api.example.com`; a path, or nothing, is on the origin of the page. */
+  /** Base URL of the server, such as `https://api.example.com`. A path or an empty string is resolved against the page. */
   readonly url: string
-  /** A token, or where they come from. */
+  /** Access token, or a source of access tokens. Requests are anonymous unless set. */
   readonly auth?: TokenSource | string | undefined
+  /** Replacement for the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined
-  /** Of one attempt; 30 s unless given, 0 for none. */
+  /** Time limit of one attempt, in milliseconds; 30,000 unless set, 0 for no limit. */
   readonly timeoutMs?: number | undefined
-  /** Attempts after the first; 3 unless given. Writes are tried again under the same key. */
+  /**
+   * Number of retries after the first attempt; 3 unless set. Retried writes carry the same idempotency key, so the server
+   * applies them once.
+   */
   readonly retries?: number | undefined
+  /** Headers to send with every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
+/** Options of one request. */
 export interface RequestOptions {
+  /** Signal that aborts the request. The request then rejects with its abort reason. */
   readonly signal?: AbortSignal | undefined
+  /** Time limit of one attempt, in milliseconds; that of the client unless set, 0 for no limit. */
   readonly timeoutMs?: number | undefined
 }
 
+/** Options of one write. */
 export interface WriteOptions extends RequestOptions {
-  /** Names this write, so that sending it again makes it once; a random one unless given. */
+  /** Idempotency key: the server applies writes with the same key once. A random key unless set. */
   readonly idempotencyKey?: string | undefined
 }
 
 interface RequestDetail extends RequestOptions {
   readonly query?: Readonly<Record<string, string | undefined>> | undefined
-  /** Sent as JSON. */
+  /** Request body, sent as JSON. */
   readonly body?: unknown
-  /** Sent as it is, instead of a body. */
+  /** Request content, sent unchanged instead of a body. */
   readonly content?: Blob | BufferSource | string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Whether sending it twice is harmless. */
+  /** True if the request can safely be sent twice. */
   readonly isRepeatable: boolean
-  /** Instead of that of the source; null: none. */
+  /** Token to send instead of that of the token source; null for an anonymous request. */
   readonly token?: string | null | undefined
 }
 
-/** Sends requests, again where that is safe. */
+/** Sends requests, and retries them if that is safe. */
 export interface Transport {
+  /** Base URL of the server, without a slash at its end. */
   readonly url: string
   readonly tokens: TokenSource
-  /** With the headers of the client; follows no redirect. */
+  /** Sends one request with the headers of the client. Does not follow redirects. */
   readonly fetch: (
     address: string,
     init?: Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> },
   ) => Promise<Response>
-  /** The body of the answer. @throws BasaltError, or the reason of the signal */
+  /** Sends a request and returns the JSON body of the response. @throws BasaltError, or the abort reason of the signal */
   request(method: string, path: string, detail: RequestDetail): Promise<unknown>
-  /** What is read of an answer that is no error; of the `Response` itself, the caller reads the body. */
+  /**
+   * Sends a request and returns what `read` returns for a successful response. If `read` returns the `Response` itself, the
+   * caller reads the body.
+   */
   exchange<Result>(
     method: string,
     path: string,
     detail: RequestDetail,
     read: (response: Response) => Result | Promise<Result>,
   ): Promise<Result>
-  /** A write, which names itself. */
+  /** Sends a write with an idempotency key, so that it can be retried. */
   write(
     method: string,
     path: string,
@@ -83,12 +97,12 @@ export function createTransport(options: TransportOptions): Transport {
   const url = readUrl(options.url)
   const timeoutMs = readTimeout(options.timeoutMs ?? 30_000)
   const tokens: TokenSource = typeof auth === 'object' ? auth : { token: () => auth }
-  // In lower case, as those of requests: one that is there twice would have both values.
+  // Header names are lowercased like those of requests. Otherwise a header set in both would be sent with both values.
   const headers = Object.fromEntries(new Headers(options.headers))
   const send = ((address, init) => {
-    // Called as a method of something else, the browser's own refuses.
+    // The browser's `fetch` must not be called as a method of another object.
     const { fetch = globalThis.fetch } = options
-    // A redirect would make a write a read, and leave the token behind.
+    // Following a redirect would turn a write into a read and drop the token.
     return fetch(address, { ...init, headers: { ...headers, ...init?.headers }, redirect: 'manual' })
   }) satisfies Transport['fetch']
 
@@ -121,7 +135,7 @@ export function createTransport(options: TransportOptions): Transport {
       })
       if (!response.ok) throw readError(response, await response.text())
       const result = await read(response)
-      // A body that is still to be read ends with the signal, too.
+      // A body that the caller reads later is aborted by the signal, too.
       if (result !== response) release()
       return result
     } catch (error) {
@@ -129,7 +143,7 @@ export function createTransport(options: TransportOptions): Transport {
       if (error instanceof BasaltError) throw error
       if (signal?.aborted === true) throw signal.reason
       throw deadline.signal.aborted
-        ? new BasaltError('the server took too long', { error: 'timeout', status: 0 })
+        ? new BasaltError('the server timed out', { error: 'timeout', status: 0 })
         : new BasaltError('the server cannot be reached', { error: 'network_error', status: 0, cause: error })
     } finally {
       clearTimeout(timer)
@@ -151,20 +165,20 @@ export function createTransport(options: TransportOptions): Transport {
       } catch (error) {
         if (!(error instanceof BasaltError)) throw error
         if (isRefusedToken(error) && token !== undefined && !isRenewed) {
-          // A request with such a token has done nothing.
+          // The server did not process a request with a rejected token.
           isRenewed = true
           token = await unlessAborted(tokens.renew?.(token), signal)
-          // What was asked for as one user is not done as the next.
+          // A request of one user must not be sent as the next user.
           if (token !== undefined && tokens.identity?.() === identity) continue
         }
-        if (!detail.isRepeatable || !(number < retries) || !isPassing(error)) throw error
+        if (!detail.isRepeatable || !(number < retries) || !isRetryable(error)) throw error
         number += 1
         await pause(backoffSeconds(number, error.retryAfterSeconds), signal)
       }
     }
   }
 
-  const request: Transport['request'] = (method, path, detail) => exchange(method, path, detail, readAnswer)
+  const request: Transport['request'] = (method, path, detail) => exchange(method, path, detail, readJson)
 
   return {
     url,
@@ -181,24 +195,24 @@ export function createTransport(options: TransportOptions): Transport {
   }
 }
 
-/** @throws TypeError for what every request would fail with */
+/** Parses the base URL. @throws TypeError for a URL that no request could use */
 function readUrl(given: unknown): string {
   try {
-    // Without types, a variable of the environment that is not set.
+    // Callers without types may pass an environment variable that is not set.
     const text = given as string
     const { location } = globalThis
     const isPath = /^(?:\/(?!\/)|$)/.test(text)
-    // A server that renders pages may load the modules of the page.
+    // A server that renders pages may load the modules of a page.
     if (isPath && location === undefined) return text.replace(/\/+$/, '')
     const { protocol, username, search, hash, href } = new URL(text, isPath ? location.origin : undefined)
     if (/^https?:$/.test(protocol) && username + search + hash === '') return href.replace(/\/+$/, '')
   } catch {
-    // It is none.
+    // The value is not a URL.
   }
   throw new TypeError("url is the http address of a server, as in 'https://api.example.com'")
 }
 
-/** @throws TypeError */
+/** Parses a time limit. @throws TypeError for a negative or invalid number */
 function readTimeout(ms: number): number {
   if (!(ms >= 0)) throw new TypeError('timeoutMs is a number of milliseconds, 0 for none')
   return ms === 0 ? Number.POSITIVE_INFINITY : ms
@@ -206,12 +220,18 @@ function readTimeout(ms: number): number {
 
 const timedOut = Symbol('timed out')
 
-/** Not a wrong password or code, which counts as another attempt when it is sent again. An answer to HEAD has no slug. */
+/**
+ * Returns true if the server rejected the token. Excludes a wrong password or code: retrying would count as another attempt. A
+ * response to HEAD has no slug, only the status.
+ */
 function isRefusedToken({ error }: BasaltError): boolean {
   return error === 'invalid_token' || error === 'http_401'
 }
 
-/** What others wait for, too, is not ended with the signal. @throws the reason of the signal */
+/**
+ * Waits for a value until the signal is aborted. The value itself is not cancelled, because other requests may wait for it.
+ * @throws the abort reason of the signal
+ */
 async function unlessAborted<Value>(
   value: Value | Promise<Value>,
   signal: AbortSignal | undefined,
@@ -225,7 +245,7 @@ async function unlessAborted<Value>(
   })
 }
 
-/** @internal With its question mark, if there is anything. */
+/** @internal Formats query parameters with a leading `?`, or returns an empty string if there are none. */
 export function formatQuery(query: RequestDetail['query'] = {}): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, value)
@@ -233,9 +253,9 @@ export function formatQuery(query: RequestDetail['query'] = {}): string {
   return text === '' ? '' : `?${text}`
 }
 
-/** @internal A part of a path. @throws TypeError for what an address cannot hold */
+/** @internal Encodes one segment of a URL path. @throws TypeError for a segment that a URL cannot contain */
 export function pathSegment(text: string): string {
-  // The URL Standard removes them from any path, percent-encoded or not, and the request would go elsewhere.
+  // The URL Standard removes dot segments from a path, percent-encoded or not. The request would reach another path.
   if (text === '' || text === '.' || text === '..')
     throw new TypeError(`not a name or key of an address: "${text}"`)
   return encodeURIComponent(text)

@@ -5,6 +5,7 @@ import { createContext, useContext } from 'react'
 import type { RegisteredDatabase } from './database.ts'
 import type { UserStore } from './user-store.ts'
 
+/** Backend of a component tree. */
 export interface Backend {
   readonly client: Client<RegisteredDatabase>
   readonly auth: Auth | undefined
@@ -13,6 +14,7 @@ export interface Backend {
 
 export const BackendContext = createContext<Backend | undefined>(undefined)
 
+/** Returns the backend of the nearest provider. @throws Error without a `<BasaltProvider>` above the component */
 export function useBackend(): Backend {
   const backend = useContext(BackendContext)
   if (backend === undefined) throw new Error('there is no <BasaltProvider> above this component')

@@ -1,7 +1,7 @@
 import type { AnyDatabase, ColumnOf, TableName, UntypedDatabase } from '@basaltdb/client'
 import type { Register } from './index.ts'
 
-/** The database that the application has registered; any tables and columns where it has not. */
+/** Database that the application registered, or any tables and columns if it registered none. */
 export type RegisteredDatabase = Register extends { database: infer DB extends AnyDatabase }
   ? DB
   : UntypedDatabase

@@ -1,6 +1,6 @@
 /**
- * The database of the application:
- * `declare module '@basaltdb/react' { interface Register { database: Database } }`.
+ * Registration of the database types of an application: `declare module '@basaltdb/react' { interface Register { database:
+ * Database } }`.
  */
 // biome-ignore lint/suspicious/noEmptyInterface: an application adds its member
 export interface Register {}

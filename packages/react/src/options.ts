@@ -15,25 +15,28 @@ import { queryOptions } from '@tanstack/react-query'
 import type { Columns, RegisteredDatabase, Table } from './database.ts'
 import { listKey, recordKey } from './query-keys.ts'
 
-export interface AlsoRead {
-  /** Tables whose changes matter, too: those of `expand` and of relations in the filter. */
+/** Related tables of a query. */
+export interface RelatedTables {
+  /** Tables whose changes affect the result, too: those of `expand` and of relations in the filter. */
   readonly also?: readonly Table[] | undefined
 }
 
-export type ListInput<T extends Table, F, E> = ListQuery<RegisteredDatabase, T, F, E> & PageQuery & AlsoRead
-export type RecordInput<F, E> = Shape<F, E> & AlsoRead
+export type ListInput<T extends Table, F, E> = ListQuery<RegisteredDatabase, T, F, E> &
+  PageQuery &
+  RelatedTables
+export type RecordInput<F, E> = Shape<F, E> & RelatedTables
 export type RecordResult<T extends Table, F, E> = RecordOf<RegisteredDatabase, T, F, E>
 
-/** What a live list knows. */
+/** Data of a live list. */
 export interface LiveResult<Item> {
   readonly items: readonly Item[]
   readonly totalItems: number
 }
 
-/** The client has sent a request again already where that is safe. */
+/** TanStack Query must not retry, because the client already retries safe requests. */
 const retry = false
 
-/** A list for `prefetchQuery`, `useQueries` and whatever else takes options. */
+/** Returns the query options of a list, for `prefetchQuery`, `useQueries` and other functions that take options. */
 export function listOptions<
   T extends Table,
   const F extends Columns<T> | undefined = undefined,
@@ -42,13 +45,13 @@ export function listOptions<
   return queryOptions({
     queryKey: listKey('list', [table, ...also], query as AnyQuery),
     queryFn: ({ signal }): Promise<Page<RecordResult<T, F, E>>> =>
-      // Without `also` it is the query of the client.
+      // Without `also` it is a query of the client.
       client.from(table).list(query as ListInput<T, F, E>, { signal }),
     retry,
   })
 }
 
-/** One record, by its primary key. */
+/** Returns the query options of one record, by its primary key. */
 export function recordOptions<
   T extends Table,
   const F extends Columns<T> | undefined = undefined,
@@ -66,13 +69,16 @@ export function recordOptions<
   })
 }
 
-/** What a live list shows until its stream is in force: prefetch it on the server that renders the page. */
+/**
+ * Returns the query options of a live list. Prefetch them on the server that renders the page: the list shows them until its
+ * stream is open.
+ */
 export function liveOptions<
   T extends Table,
   const F extends Columns<T> | undefined = undefined,
   const E extends ExpandOf<RegisteredDatabase, T> = NoExpand,
 >(client: Client<RegisteredDatabase>, table: T, { also = [], ...query }: ListInput<T, F, E> = {}) {
-  // As many as a live list holds unless it is given.
+  // A live list holds 100 records unless the query sets another number.
   const whole = { perPage: 100, ...query } as ListInput<T, F, E>
   return queryOptions({
     queryKey: listKey('live', [table, ...also], whole as AnyQuery),
@@ -81,7 +87,7 @@ export function liveOptions<
       return { items, totalItems }
     },
     retry,
-    // From then on the stream keeps it up to date.
+    // The stream keeps the data up to date.
     staleTime: Number.POSITIVE_INFINITY,
   })
 }

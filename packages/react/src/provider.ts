@@ -8,18 +8,19 @@ import type { RegisteredDatabase } from './database.ts'
 import { useSessionBoundary } from './session-boundary.ts'
 import { createUserStore } from './user-store.ts'
 
+/** Properties of {@link BasaltProvider}. */
 export interface BasaltProviderProps {
   readonly client: Client<RegisteredDatabase>
-  /** The one that the client has, for `useUser` and `useAuth`. */
+  /** Auth object of the client. `useUser` and `useAuth` require it. */
   readonly auth?: Auth | undefined
-  /** One of the application; of its own unless given. */
+  /** Query client of the application; a new one unless set. The new one treats data as fresh for 5 seconds. */
   readonly queryClient?: QueryClient | undefined
-  /** The user that the server has rendered the page for; null: none. */
+  /** User for whom the server rendered the page, or null if no user is signed in. */
   readonly user?: User | null | undefined
   readonly children?: ReactNode
 }
 
-/** Gives the components below a backend, and a place to keep what they have read. */
+/** Provides the components below with a backend and a query cache. The cache is cleared when another user signs in. */
 export function BasaltProvider({
   client,
   auth,
@@ -29,7 +30,7 @@ export function BasaltProvider({
 }: BasaltProviderProps): ReactNode {
   const [own] = useState(createQueryClient)
   const queries = queryClient ?? own
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the user of the page as it was rendered, once
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the user of the rendered page is read once
   const backend = useMemo(
     () => ({ client, auth, users: auth && createUserStore(auth, user) }),
     [client, auth],
@@ -42,7 +43,7 @@ export function BasaltProvider({
   )
 }
 
-/** What the server has rendered, or another component has just read, is not read again. */
+/** Creates a query client that does not refetch data at once that the server rendered or another component has just read. */
 function createQueryClient(): QueryClient {
   return new QueryClient({ defaultOptions: { queries: { staleTime: 5000 } } })
 }

@@ -3,19 +3,23 @@ import type { Query, QueryFilters, QueryKey } from '@tanstack/react-query'
 import type { Table } from './database.ts'
 
 /**
- * What a list is kept by: the tables that it reads, first of all. Keys are made of texts: the same on the server that
- * renders the page and in the browser, and different for comparisons, which are functions.
+ * Returns the query key of a list, which begins with the tables that it reads. Keys consist of strings, so they are equal on a
+ * rendering server and in the browser. They also distinguish comparisons, which are functions.
  */
 export function listKey(kind: 'list' | 'live', tables: readonly Table[], query: AnyQuery): QueryKey {
   return ['basalt', tables, kind, formatListQuery(query)]
 }
 
+/** Returns the query key of a record. */
 export function recordKey(tables: readonly Table[], key: unknown, shape: AnyShape): QueryKey {
-  // An invalid key fails the request, not the render.
+  // An invalid key fails the request, not the rendering.
   return ['basalt', tables, 'record', { key: [key].flat().map(String) }, formatShape(shape)]
 }
 
-/** The results that a write to one of these tables may change; all without tables. For `invalidateQueries`. */
+/**
+ * Returns a filter for `invalidateQueries` that matches the results affected by a write to one of these tables. Without
+ * tables it matches all results.
+ */
 export function affectedBy(...tables: readonly Table[]): Pick<QueryFilters, 'predicate'> {
   return {
     predicate: ({ queryKey: [owner, read] }: Query) =>

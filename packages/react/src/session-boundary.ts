@@ -6,7 +6,7 @@ import { useEffect } from 'react'
 import type { RegisteredDatabase } from './database.ts'
 import { affectedBy } from './query-keys.ts'
 
-/** Forgets what was read as one user as soon as another, or none, is signed in. */
+/** Clears the data of a user as soon as another user, or no user, is signed in. */
 export function useSessionBoundary(
   client: Client<RegisteredDatabase>,
   auth: Auth | undefined,
@@ -15,7 +15,7 @@ export function useSessionBoundary(
   useEffect(() => {
     const { tokens } = client.transport
     let identity = tokens.identity?.()
-    // Requests wait until the stored session is loaded, so what it says is no change.
+    // Requests wait until the stored session is loaded, so loading it is not a change of user.
     let isLoaded = auth === undefined || identity !== undefined
     const unsubscribe = tokens.subscribe?.(() => {
       const next = tokens.identity?.()
@@ -41,7 +41,7 @@ function forget(queries: QueryClient): void {
       cache.remove(query)
       continue
     }
-    // Not `reset`, which returns to what the server has rendered.
+    // `reset` would restore the data that the server rendered.
     query.setState({
       data: undefined,
       dataUpdatedAt: 0,

@@ -3,7 +3,7 @@ import type { Client } from '@basaltdb/client'
 import { useBackend } from './context.ts'
 import type { RegisteredDatabase } from './database.ts'
 
-/** The client of the provider, for what has no hook. */
+/** Returns the client of the provider, for everything without a hook. */
 export function useClient(): Client<RegisteredDatabase> {
   return useBackend().client
 }

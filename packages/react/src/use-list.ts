@@ -11,10 +11,10 @@ import type { Columns, RegisteredDatabase, Table } from './database.ts'
 import { type ListInput, listOptions, type RecordResult } from './options.ts'
 import { useClient } from './use-client.ts'
 
-/** Options of TanStack Query: `enabled`, `staleTime`, `placeholderData` and the like. */
+/** Options of TanStack Query, such as `enabled`, `staleTime` and `placeholderData`. */
 export type ReadOptions<Data> = Omit<UseQueryOptions<Data>, 'queryKey' | 'queryFn' | 'select'>
 
-/** A page of a list. */
+/** Reads one page of a list. */
 export function useList<
   T extends Table,
   const F extends Columns<T> | undefined = undefined,
@@ -27,7 +27,7 @@ export function useList<
   return useQuery({ ...listOptions(useClient(), table, query), ...options })
 }
 
-/** A page of a list; suspends until it is loaded, and throws what it fails with. */
+/** Reads one page of a list. Suspends until the page is loaded, and throws the error of a failed request. */
 export function useSuspenseList<
   T extends Table,
   const F extends Columns<T> | undefined = undefined,

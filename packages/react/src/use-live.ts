@@ -7,14 +7,15 @@ import type { Columns, RegisteredDatabase, Table } from './database.ts'
 import { type ListInput, type LiveResult, liveOptions, type RecordResult } from './options.ts'
 import { useClient } from './use-client.ts'
 
+/** State of a live list, with a function to refresh it. */
 export interface LiveView<Item> extends LiveState<Item> {
   /** Reads the list again. */
   readonly refresh: () => void
 }
 
 /**
- * A list that stays as it is in the database while the component is mounted. Until its stream is in force it shows what
- * was prefetched, or what it has shown last.
+ * Subscribes to a live list while the component is mounted. Until its stream is open, the list shows prefetched data or the
+ * items it showed last.
  */
 export function useLive<
   T extends Table,
@@ -32,7 +33,8 @@ export function useLive<
   const subscribe = useCallback(
     (changed: () => void) =>
       list.subscribe(({ items, totalItems, status }) => {
-        // At once, not in an effect: what is shown to one user must not be kept after the next has signed in.
+        // The data is cached at once, not in an effect. Otherwise items shown to one user could be cached after the next user
+        // has signed in.
         if (status === 'live') queries.setQueryData(queryKey, { items, totalItems })
         changed()
       }),
@@ -40,11 +42,11 @@ export function useLive<
   )
   const read = () => list.state
   const state = useSyncExternalStore(subscribe, read, read)
-  const kept = state.status === 'loading' ? queries.getQueryData<LiveResult<Item>>(queryKey) : undefined
-  return useMemo(() => ({ ...state, ...kept, refresh: list.refresh }), [state, kept, list])
+  const cached = state.status === 'loading' ? queries.getQueryData<LiveResult<Item>>(queryKey) : undefined
+  return useMemo(() => ({ ...state, ...cached, refresh: list.refresh }), [state, cached, list])
 }
 
-/** A live list; suspends until it is loaded, and throws what the first read fails with. */
+/** Subscribes to a live list. Suspends until the list is loaded, and throws the error of a failed first request. */
 export function useSuspenseLive<
   T extends Table,
   const F extends Columns<T> | undefined = undefined,

@@ -11,7 +11,7 @@ import type { RecordResult } from './options.ts'
 import { affectedBy } from './query-keys.ts'
 import { useClient } from './use-client.ts'
 
-/** What each action takes. */
+/** Input of each action. */
 export interface Writes<T extends Table> {
   readonly create: InsertOf<RegisteredDatabase, T>
   readonly update: {
@@ -20,8 +20,9 @@ export interface Writes<T extends Table> {
   }
   readonly upsert: {
     readonly record: InsertOf<RegisteredDatabase, T>
-    /** The columns of a unique constraint. */
+    /** Columns of a unique constraint. */
     readonly on: Columns<T>
+    /** `update` unless set; `ignore` leaves an existing record as it is. */
     readonly action?: 'update' | 'ignore' | undefined
   }
   readonly delete: KeyOf<RegisteredDatabase, T>
@@ -29,17 +30,18 @@ export interface Writes<T extends Table> {
 
 export type Action = keyof Writes<Table>
 
-// biome-ignore lint/suspicious/noConfusingVoidType: a delete answers nothing, as in the client
-type Written<T extends Table, A extends Action, F, E> = A extends 'delete' ? void : RecordResult<T, F, E>
+// biome-ignore lint/suspicious/noConfusingVoidType: a delete returns nothing, as in the client
+type WriteResult<T extends Table, A extends Action, F, E> = A extends 'delete' ? void : RecordResult<T, F, E>
 
+/** Options of {@link useMutation}: the columns and relations to return, and the options of TanStack Query. */
 export interface WriteInput<T extends Table, A extends Action, F, E, OnMutate>
   extends Shape<F, E>,
-    Omit<UseMutationOptions<Written<T, A, F, E>, Error, Writes<T>[A], OnMutate>, 'mutationFn'> {
-  /** Tables that the write changes, too: those of triggers and of keys that cascade. */
+    Omit<UseMutationOptions<WriteResult<T, A, F, E>, Error, Writes<T>[A], OnMutate>, 'mutationFn'> {
+  /** Other tables that the write changes, through triggers and cascading keys. */
   readonly also?: readonly Table[] | undefined
 }
 
-/** A write, after which every list and record that it may have changed is read again. */
+/** Returns a mutation that writes to a table. After the write, all lists and records that it may have changed are refetched. */
 export function useMutation<
   T extends Table,
   A extends Action,
@@ -50,16 +52,16 @@ export function useMutation<
   table: T,
   action: A,
   { also = [], fields, expand, ...options }: WriteInput<T, A, F, E, OnMutate> = {},
-): UseMutationResult<Written<T, A, F, E>, Error, Writes<T>[A], OnMutate> {
+): UseMutationResult<WriteResult<T, A, F, E>, Error, Writes<T>[A], OnMutate> {
   const client = useClient()
   const queries = useQueryClient()
-  return useQueryMutation<Written<T, A, F, E>, Error, Writes<T>[A], OnMutate>({
+  return useQueryMutation<WriteResult<T, A, F, E>, Error, Writes<T>[A], OnMutate>({
     ...options,
-    // Each action answers what its name says; the compiler does not follow a value into a type.
+    // The result type follows from the action, which the compiler cannot infer from the value.
     mutationFn: (input) =>
-      write(client, table, action, input, { fields, expand }) as Promise<Written<T, A, F, E>>,
+      write(client, table, action, input, { fields, expand }) as Promise<WriteResult<T, A, F, E>>,
     async onSettled(...settled) {
-      // After a failure, too: an answer that was lost may be of a write that was made.
+      // A failed write is refetched, too: the server may have applied a write whose response was lost.
       await queries.invalidateQueries(affectedBy(table, ...also))
       await options.onSettled?.(...settled)
     },
@@ -74,7 +76,7 @@ function write<T extends Table, F, E>(
   shape: Shape<F, E>,
 ): Promise<unknown> {
   const collection = client.from(table)
-  // The action says which of the inputs it is.
+  // The action determines the type of the input.
   switch (action) {
     case 'create':
       return collection.create(input as Writes<T>['create'], shape as object)

@@ -13,7 +13,7 @@ import { type RecordInput, type RecordResult, recordOptions } from './options.ts
 import { useClient } from './use-client.ts'
 import type { ReadOptions } from './use-list.ts'
 
-/** One record; without a key it stays pending. */
+/** Reads one record by its primary key. The query stays pending while the key is undefined. */
 export function useRecord<
   T extends Table,
   const F extends Columns<T> | undefined = undefined,
@@ -36,7 +36,7 @@ export function useRecord<
   })
 }
 
-/** One record; suspends until it is loaded, and throws what it fails with. */
+/** Reads one record by its primary key. Suspends until the record is loaded, and throws the error of a failed request. */
 export function useSuspenseRecord<
   T extends Table,
   const F extends Columns<T> | undefined = undefined,

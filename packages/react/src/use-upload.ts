@@ -8,20 +8,25 @@ import {
 import { useRef, useState } from 'react'
 import { useClient } from './use-client.ts'
 
+/** Input of an upload. */
 export interface UploadInput extends Omit<ResumableOptions, 'signal' | 'onProgress'> {
-  /** Of the object, with its folders. */
+  /** Name of the object, including its folders. */
   readonly name: string
   readonly content: Blob | BufferSource
 }
 
+/** State of an upload. */
 export type Upload = UseMutationResult<void, Error, UploadInput> & {
-  /** Of the upload that was begun last; undefined before the server knows of it. */
+  /** Progress of the latest upload; undefined until the server has created it. */
   readonly progress: UploadProgress | undefined
-  /** Ends it; with a `store` it can be resumed. */
+  /** Cancels the upload. With a `store` it can be resumed. */
   readonly cancel: () => void
 }
 
-/** Uploads to a bucket in parts, and resumes where the connection was cut off. Another upload ends the one before. */
+/**
+ * Returns a mutation that uploads to a bucket in parts, and resumes after a broken connection. A new upload cancels the
+ * previous one.
+ */
 export function useUpload(
   bucket: string,
   options: Omit<UseMutationOptions<void, Error, UploadInput>, 'mutationFn'> = {},

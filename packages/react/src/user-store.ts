@@ -1,24 +1,24 @@
 import type { Auth, User } from '@basaltdb/client/auth'
 
-/** Who is signed in: `loading` until the stored session was read. */
+/** State of the signed-in user: `loading` until the stored session is read. */
 export type UserState =
   | { readonly status: 'loading'; readonly user: undefined }
   | { readonly status: 'signed_in'; readonly user: User }
   | { readonly status: 'signed_out'; readonly user: undefined }
 
-/** What `useSyncExternalStore` reads. */
+/** Store of the user state, for `useSyncExternalStore`. */
 export interface UserStore {
   readonly subscribe: (listener: () => void) => () => void
-  /** The same object until it changes. */
+  /** Returns the current state: the same object until it changes. */
   readonly read: () => UserState
-  /** On the server, and in the browser while it takes over what the server has rendered. */
+  /** Returns the state on the server, and in the browser during hydration. */
   readonly readRendered: () => UserState
 }
 
 const loading: UserState = { status: 'loading', user: undefined }
 const signedOut: UserState = { status: 'signed_out', user: undefined }
 
-/** @param rendered the user that the server has rendered the page for; null: none */
+/** Creates the store. @param rendered user for whom the server rendered the page, or null for no user */
 export function createUserStore(auth: Auth, rendered: User | null | undefined): UserStore {
   const initial = rendered === undefined ? loading : stateOf(rendered ?? undefined)
   let state = auth.current === undefined ? initial : stateOf(auth.current.user)

@@ -1,29 +1,37 @@
 import { BasaltError } from '../errors.ts'
 
+/** Options of a passkey ceremony. */
 export interface CeremonyOptions {
+  /** Signal that ends the ceremony. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** How a ceremony ended without an answer, and without a failure. */
-export type Ending = 'superseded' | 'expired'
+/** Outcome of a ceremony that ended without a passkey and without an error. */
+export type CeremonyOutcome = 'superseded' | 'expired'
 
-/** What the browser does with a passkey. A page has one ceremony at a time. */
+/** Passkey ceremonies in the browser. A page runs one ceremony at a time. */
 export interface Ceremonies {
-  /** Makes a passkey. @param options as JSON */
+  /** Creates a passkey. @param options creation options as JSON */
   create(options: unknown, ceremony?: CeremonyOptions): Promise<unknown>
-  /** Uses one. @param options as JSON */
+  /** Asserts a passkey. @param options request options as JSON */
   get(options: unknown, ceremony?: CeremonyOptions): Promise<unknown>
-  /** Uses one that is chosen in a field of the page; until another ceremony begins, or the challenge expires. */
-  offer(options: unknown, ceremony?: CeremonyOptions): Promise<{ readonly answer: unknown } | Ending>
+  /**
+   * Offers passkeys in an input field (conditional mediation), until one is chosen, another ceremony starts or the challenge
+   * expires.
+   */
+  offer(
+    options: unknown,
+    ceremony?: CeremonyOptions,
+  ): Promise<{ readonly response: unknown } | CeremonyOutcome>
 }
 
 export function createCeremonies(): Ceremonies {
   let running: AbortController | undefined
-  /** The last that was offered, which anything else may end. */
+  /** Ceremony of the latest offer, which any other ceremony may supersede. */
   let offered: AbortController | undefined
 
   async function run(
-    ask: (signal: AbortSignal) => Promise<Credential | null>,
+    request: (signal: AbortSignal) => Promise<Credential | null>,
     { signal }: CeremonyOptions,
     lastsMs?: number,
   ): Promise<unknown> {
@@ -36,9 +44,9 @@ export function createCeremonies(): Ceremonies {
     signal?.addEventListener('abort', abort, { once: true })
     const timer = lastsMs === undefined ? undefined : setTimeout(() => own.abort(ended.expired), lastsMs)
     try {
-      const credential = await ask(own.signal)
+      const credential = await request(own.signal)
       if (credential === null) throw new DOMException('no passkey was chosen', 'NotAllowedError')
-      // What `create` and `get` answer when they were asked for a public key.
+      // `create` and `get` return a public key credential for public key options.
       return (credential as PublicKeyCredential).toJSON()
     } catch (error) {
       if (own.signal.aborted) throw own.signal.reason
@@ -63,17 +71,17 @@ export function createCeremonies(): Ceremonies {
         return await navigator.credentials.get({ publicKey, signal })
       }, ceremony),
     async offer(options, ceremony = {}) {
-      const ask = async (signal: AbortSignal) => {
+      const request = async (signal: AbortSignal) => {
         const publicKey = parseRequest(options)
         return await navigator.credentials.get({ publicKey, signal, mediation: 'conditional' })
       }
-      // What a person has asked for continues.
+      // A ceremony that the user started continues.
       if (running !== undefined && running !== offered) return 'superseded'
-      // Browsers ignore it here, but the server does not.
+      // Browsers ignore the timeout of conditional mediation, but the server enforces it.
       const { timeout = 300_000 } = options as { timeout?: number }
       try {
-        // Chosen at the last moment, it still has to reach the server.
-        return { answer: await run(ask, ceremony, timeout * 0.8) }
+        // A passkey chosen at the last moment still has to reach the server.
+        return { response: await run(request, ceremony, timeout * 0.8) }
       } catch (error) {
         if (error === ended.superseded) return 'superseded'
         if (error === ended.expired) return 'expired'
@@ -84,16 +92,19 @@ export function createCeremonies(): Ceremonies {
 }
 
 const ended = {
-  superseded: new BasaltError('another passkey was asked for', { error: 'passkey_cancelled', status: 0 }),
+  superseded: new BasaltError('another passkey request has started', {
+    error: 'passkey_cancelled',
+    status: 0,
+  }),
   expired: new BasaltError('the challenge has expired', { error: 'passkey_cancelled', status: 0 }),
 }
 
-/** Older compilers have no type for it. */
+/** Parses request options. Older compilers have no type for them. */
 function parseRequest(options: unknown): PublicKeyCredentialRequestOptions {
   return PublicKeyCredential.parseRequestOptionsFromJSON(options as PublicKeyCredentialRequestOptionsJSON)
 }
 
-/** Names what a browser says (Web Authentication, §5.1.3 and §5.1.4). */
+/** Maps a browser exception to an error code (Web Authentication, sections 5.1.3 and 5.1.4). */
 function explain(cause: unknown): BasaltError {
   const name = cause instanceof DOMException ? cause.name : ''
   const [error, message] = explanations[name] ?? [
@@ -104,7 +115,7 @@ function explain(cause: unknown): BasaltError {
 }
 
 const explanations: Readonly<Record<string, readonly [error: string, message: string]>> = {
-  // Of all that browsers do not want a page to know, too.
+  // Browsers also use it for everything that they hide from a page.
   NotAllowedError: ['passkey_cancelled', 'no passkey was chosen'],
   AbortError: ['passkey_cancelled', 'no passkey was chosen'],
   InvalidStateError: ['passkey_exists', 'this device has a passkey of the account already'],

@@ -1,18 +1,18 @@
-import { readList } from '../answer.ts'
+import { readList } from '../response.ts'
 import { createTransport, pathSegment, type TransportOptions } from '../transport.ts'
 import { type CeremonyOptions, createCeremonies } from './ceremony.ts'
 import { createFactors, type Factors } from './factors.ts'
 import { createPasskeys, type Passkeys } from './passkeys.ts'
 import {
-  beginRedirect,
   completeTokens,
+  consumeRedirect,
   type Identity,
   openPopup,
   type PopupOptions,
-  type ProviderAnswer,
+  type ProviderResult,
   providerFailure,
   providerUrl,
-  takeRedirect,
+  startRedirect,
 } from './providers.ts'
 import { createSecondFactor, type SecondFactor } from './second-factor.ts'
 import { memorySession, type Session, type SessionStorage, type Tokens, type User } from './session.ts'
@@ -35,123 +35,162 @@ export {
   type User,
 } from './session.ts'
 
+/** Options of {@link createAuth}. */
 export interface AuthOptions extends Omit<TransportOptions, 'auth'> {
-  /** In memory unless given: `localSession()` in browsers, `cookieSession(…)` on servers. */
+  /** Storage of the session; in memory unless set. Use `localSession()` in browsers and `cookieSession(…)` on servers. */
   readonly storage?: SessionStorage | undefined
-  /** Milliseconds since 1970. */
+  /** Clock, in milliseconds since 1970; `Date.now` unless set. */
   readonly now?: (() => number) | undefined
 }
 
-/** How a sign-in ended: look at `status`. */
+/** Result of a sign-in attempt, by `status`. */
 export type SignInResult =
   | { readonly status: 'signed_in'; readonly session: Session }
   | { readonly status: 'second_factor'; readonly factor: SecondFactor<SignInResult> }
-  /** A mailed link has to be followed first (`auth.require_verified_email`). */
+  /** The user has to follow a mailed link first (`auth.require_verified_email`). */
   | { readonly status: 'verify_email'; readonly user: User }
 
-/** What `finishRedirect` answers after `linkWithRedirect`. */
+/** Result of `finishRedirect` after `linkWithRedirect`. */
 export interface LinkResult {
   readonly status: 'linked'
   readonly provider: string
 }
 
+/** Email address and password. */
 export interface Credentials {
   readonly email: string
   readonly password: string
 }
 
+/** Session of the signed-in user, on any device. */
 export interface SignedInSession {
   readonly id: string
   readonly user_agent: string
   readonly ip_address: string
   readonly created_at: string
   readonly last_active_at: string
+  /** True for the session that sent the request. */
   readonly current: boolean
 }
 
-/** Accounts and sessions. Give it to `createClient` as `auth`. */
+/** Accounts and sessions. Pass the object to `createClient` as `auth`. */
 export interface Auth extends Pick<SessionStore, 'current' | 'load' | 'refresh' | 'subscribe' | 'token'> {
-  renew(refused: string): Promise<string | undefined>
-  /** The id of the signed-in user. */
+  /** Returns another access token after the server rejected one, or undefined if the session has ended. */
+  renew(rejected: string): Promise<string | undefined>
+  /** Returns the id of the signed-in user. */
   identity(): string | undefined
+  /** Creates an account and signs in. */
   signUp(credentials: Credentials): Promise<SignInResult>
+  /** Signs in with an email address and a password. */
   signIn(credentials: Credentials): Promise<SignInResult>
+  /** Creates an anonymous user and signs in. */
   signInAnonymously(): Promise<SignInResult>
-  /** Gives an anonymous user an address and a password; the id stays. */
+  /** Adds an email address and a password to an anonymous user, whose id stays the same. */
   linkEmail(credentials: Credentials): Promise<SignInResult>
+  /** Mails a sign-in link. */
   sendMagicLink(email: string): Promise<void>
-  /** With the token of the link. */
+  /** Signs in with the token of a mailed link. */
   confirmMagicLink(token: string): Promise<SignInResult>
+  /** Sends a sign-in code by text message. */
   sendSms(phone: string): Promise<void>
+  /** Signs in with the code of a text message. */
   confirmSms(phone: string, code: string): Promise<SignInResult>
-  /** With a passkey, of this address or of the person's choice. In a browser. */
+  /**
+   * Signs in with a passkey, in a browser. Without an email address the user chooses the account.
+   * @throws BasaltError `passkey_cancelled`, `passkey_unsupported` or `passkey_wrong_site`
+   */
   signInWithPasskey(email?: string, options?: CeremonyOptions): Promise<SignInResult>
   /**
-   * Offers passkeys in the page's `<input autocomplete="username webauthn">`. Undefined where the browser cannot, the signal is
-   * aborted, or another passkey is asked for first.
+   * Offers passkeys in the `<input autocomplete="username webauthn">` of the page, until one is chosen. Returns undefined if
+   * the browser does not support it, the signal is aborted or another passkey ceremony starts first.
    */
   offerPasskeys(options?: CeremonyOptions): Promise<SignInResult | undefined>
-  /** Leaves the page for that of a provider; `finishRedirect` follows on the page that it returns to. */
+  /**
+   * Redirects to the sign-in page of a provider. Call `finishRedirect` on the page that the provider returns to.
+   * @param redirectTo path of the page to return to
+   * @throws BasaltError `storage_denied`
+   */
   signInWithRedirect(provider: string, redirectTo?: string): void
-  /** Undefined where this tab has begun no sign-in. */
+  /** Completes a sign-in or link that this tab started. Returns undefined if it started none. */
   finishRedirect(): Promise<SignInResult | LinkResult | undefined>
-  /** On pages of the server's own origin, within a click. @throws BasaltError popup_blocked, popup_closed, … */
+  /**
+   * Signs in with a provider in a popup. Only on pages of the server's own origin, and only within a click.
+   * @throws BasaltError `popup_blocked`, `popup_closed` or `provider_sign_in_failed`
+   */
   signInWithPopup(provider: string, options?: PopupOptions): Promise<SignInResult>
-  /** Accounts at providers that sign this user in. */
+  /** Lists the provider accounts that can sign in as this user. */
   identities(): Promise<readonly Identity[]>
-  /** Links one more: leaves the page, as `signInWithRedirect`. */
+  /** Links a provider account, with a redirect as in `signInWithRedirect`. */
   linkWithRedirect(provider: string, redirectTo?: string): Promise<void>
-  /** Links one more: stays on the page, as `signInWithPopup`. */
+  /** Links a provider account, with a popup as in `signInWithPopup`. */
   linkWithPopup(provider: string, options?: PopupOptions): Promise<void>
-  /** Unless it is the last way to sign in. */
+  /** Unlinks a provider account, unless it is the only way to sign in. */
   unlink(provider: string): Promise<void>
+  /** Returns the URL that starts a sign-in with a provider. */
   providerUrl(provider: string, redirectTo?: string): string
-  /** Ends the session; locally also when the server cannot be reached. */
+  /** Signs out. Clears the stored session even if the server is unavailable. */
   signOut(): Promise<void>
+  /** Returns the signed-in user as the server stores it. */
   me(): Promise<User>
+  /** Lists the sessions of the user. */
   sessions(): Promise<readonly SignedInSession[]>
+  /** Revokes a session by its id. */
   revokeSession(id: string): Promise<void>
+  /** Revokes all sessions of the user except this one. */
   revokeOtherSessions(): Promise<void>
+  /** Changes the password. */
   changePassword(currentPassword: string, newPassword: string): Promise<void>
+  /** Mails a link that resets the password. */
   sendPasswordReset(email: string): Promise<void>
+  /** Sets a new password with the token of a mailed link. */
   confirmPasswordReset(token: string, password: string): Promise<void>
+  /** Verifies the email address with the token of a mailed link. */
   verifyEmail(token: string): Promise<void>
+  /** Mails another verification link. */
   resendVerification(): Promise<void>
+  /** Deletes the account and clears the stored session. */
   deleteAccount(): Promise<void>
   /** Second factors of the signed-in user. */
   readonly factors: Factors
+  /** Passkeys of the signed-in user. */
   readonly passkeys: Passkeys
 }
 
 const discovery = 'webauthn/login/discover'
 
-/** Tokens, or what stands in their place. */
-type Answer = Tokens | { readonly mfa_token: string } | { readonly user: User }
+/** Sign-in response: tokens, a pending second factor, or a user whose email address is not verified. */
+type SignInResponse = Tokens | { readonly mfa_token: string } | { readonly user: User }
 
+/**
+ * Creates the accounts object of a server, for `createClient`.
+ *
+ * @throws TypeError if an option is invalid
+ */
 export function createAuth({ storage = memorySession(), now = Date.now, ...options }: AuthOptions): Auth {
   const anonymous = createTransport(options)
   const store = createSessionStore(storage, anonymous, now)
   const transport = createTransport({ ...options, auth: store })
   const ceremonies = createCeremonies()
 
-  async function accept(answer: Answer | null): Promise<SignInResult> {
-    const { mfa_token, token, user } = { ...answer } as Partial<Tokens & { mfa_token: string }>
+  async function accept(response: SignInResponse | null): Promise<SignInResult> {
+    const { mfa_token, token, user } = { ...response } as Partial<Tokens & { mfa_token: string }>
     if (mfa_token !== undefined) {
       const factor = createSecondFactor<SignInResult>(anonymous, mfa_token, ceremonies, accept)
       return { status: 'second_factor', factor }
     }
     if (token === undefined && user !== undefined) return { status: 'verify_email', user }
-    return { status: 'signed_in', session: await store.set(answer as Tokens) }
+    return { status: 'signed_in', session: await store.set(response as Tokens) }
   }
 
-  /** Sent once: a sign-in that is sent again might use up a code. */
+  /** Sends a request once. A retried sign-in might use up a code. */
   const post = (path: string, body: unknown = {}) =>
     anonymous.request('POST', `auth/${path}`, { body, isRepeatable: false })
-  const signIn = async (path: string, body?: unknown) => await accept((await post(path, body)) as Answer)
+  const signIn = async (path: string, body?: unknown) =>
+    await accept((await post(path, body)) as SignInResponse)
   const asUser = (method: string, path: string, body?: unknown) =>
     transport.request(method, `auth/${path}`, { body, isRepeatable: method === 'GET' })
-  const acceptProvider = async (answer: Exclude<ProviderAnswer, { linked: string }>) =>
-    await accept('mfa_pending' in answer ? answer : await completeTokens(anonymous, answer))
+  const acceptProvider = async (result: Exclude<ProviderResult, { linked: string }>) =>
+    await accept('mfa_pending' in result ? result : await completeTokens(anonymous, result))
 
   const beginPasskey = async (path: string, body?: object) =>
     (await post(`${path}/begin`, body)) as { readonly challenge_id: string; readonly options: unknown }
@@ -164,7 +203,7 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
   }
 
   let offers = 0
-  /** The latest whose challenge has arrived: one that fails before ends no other. */
+  /** Latest offer whose challenge has arrived. An earlier offer that fails must not end it. */
   let newestOffer = 0
   async function offerPasskeys({ signal }: CeremonyOptions = {}): Promise<SignInResult | undefined> {
     offers += 1
@@ -174,13 +213,13 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
     try {
       for (;;) {
         const { challenge_id, options: challenge } = await beginPasskey(discovery)
-        // Answers may arrive in another order than their requests were made.
+        // Responses may arrive in a different order than the requests.
         if (own < newestOffer) return undefined
         newestOffer = own
         const chosen = await ceremonies.offer(challenge, { signal })
         if (chosen === 'superseded') return undefined
         if (chosen === 'expired') continue
-        return await signIn(`${discovery}/finish`, { challenge_id, assertion_response: chosen.answer })
+        return await signIn(`${discovery}/finish`, { challenge_id, assertion_response: chosen.response })
       }
     } catch (error) {
       if (signal?.aborted === true) return undefined
@@ -188,7 +227,7 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
     }
   }
 
-  /** Where the browser goes, which sends no token: the address carries who asked. */
+  /** Returns the URL to redirect to. The browser sends no token there, so the URL identifies the user. */
   const beginLink = async (provider: string, redirectTo?: string) => {
     const body = { provider, redirect_to: redirectTo }
     return ((await asUser('POST', 'link/oauth/begin', body)) as { url: string }).url
@@ -208,30 +247,30 @@ export function createAuth({ storage = memorySession(), now = Date.now, ...optio
     signIn: (credentials) => signIn('login', credentials),
     signInAnonymously: () => signIn('anonymous'),
     linkEmail: async (credentials) =>
-      await accept((await asUser('POST', 'link/email', credentials)) as Answer),
+      await accept((await asUser('POST', 'link/email', credentials)) as SignInResponse),
     sendMagicLink: async (email) => void (await post('magic-link', { email })),
-    // With the token of an anonymous user the account keeps its id.
+    // With the token of an anonymous user, the account keeps its id.
     confirmMagicLink: async (token) =>
-      await accept((await asUser('POST', 'magic-link/confirm', { token })) as Answer),
+      await accept((await asUser('POST', 'magic-link/confirm', { token })) as SignInResponse),
     sendSms: async (phone) => void (await post('sms', { phone })),
     confirmSms: (phone, code) => signIn('sms/confirm', { phone, code }),
     signInWithPasskey,
     offerPasskeys,
     signInWithRedirect: (provider, redirectTo) =>
-      beginRedirect(providerUrl(transport, provider, { redirect_to: redirectTo })),
+      startRedirect(providerUrl(transport, provider, { redirect_to: redirectTo })),
     async finishRedirect() {
-      const answer = takeRedirect()
-      if (answer === undefined) return undefined
-      return 'linked' in answer ? { status: 'linked', provider: answer.linked } : await acceptProvider(answer)
+      const result = consumeRedirect()
+      if (result === undefined) return undefined
+      return 'linked' in result ? { status: 'linked', provider: result.linked } : await acceptProvider(result)
     },
     async signInWithPopup(provider, popup) {
-      const answer = await openPopup(transport, provider, async () => ({}), popup)
-      if ('linked' in answer) throw providerFailure()
-      return await acceptProvider(answer)
+      const result = await openPopup(transport, provider, async () => ({}), popup)
+      if ('linked' in result) throw providerFailure()
+      return await acceptProvider(result)
     },
     identities: async () => readList<Identity>(await asUser('GET', 'identities')),
     async linkWithRedirect(provider, redirectTo) {
-      beginRedirect(await beginLink(provider, redirectTo))
+      startRedirect(await beginLink(provider, redirectTo))
     },
     async linkWithPopup(provider, popup) {
       const ticket = async () => ({ link: new URL(await beginLink(provider)).searchParams.get('link') ?? '' })

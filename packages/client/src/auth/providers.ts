@@ -2,33 +2,35 @@ import { BasaltError } from '../errors.ts'
 import type { Transport } from '../transport.ts'
 import type { Tokens, User } from './session.ts'
 
-/** What a sign-in with a provider answers, or linking one. */
-export type ProviderAnswer =
+/** Result of a provider sign-in, or of linking a provider account. */
+export type ProviderResult =
   | Omit<Tokens, 'user'>
   | { readonly mfa_pending: true; readonly mfa_token: string }
   | { readonly linked: string }
 
-/** An account at a provider. */
+/** Provider account that is linked to a user. */
 export interface Identity {
   readonly provider: string
-  /** The provider's id of the person. */
+  /** User id at the provider. */
   readonly subject: string
   readonly email: string | null
   readonly name: string | null
-  /** False: linked, but not yet a way to sign in. */
+  /** False if the account is linked but cannot sign in yet. */
   readonly proven: boolean
   readonly createdAt: string
   readonly lastSignInAt: string | null
 }
 
+/** Options of a popup. */
 export interface PopupOptions {
-  /** Closes the window. */
+  /** Signal that closes the popup. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Remembers that this tab has begun a sign-in: a link with tokens in it must not sign in. */
-const begunKey = 'basalt.provider-sign-in'
+/** Key of a marker in the session storage of the tab. Without the marker a link with tokens in it must not sign in. */
+const markerKey = 'basalt.provider-sign-in'
 
+/** Returns the URL that starts a provider sign-in. */
 export function providerUrl(
   transport: Transport,
   provider: string,
@@ -41,10 +43,13 @@ export function providerUrl(
   return url.href
 }
 
-/** @throws BasaltError storage_denied: an answer that another site has begun would look the same */
-export function beginRedirect(url: string): void {
+/**
+ * Redirects to a provider. @throws BasaltError `storage_denied`: without storage, a sign-in started by another site looks the
+ * same
+ */
+export function startRedirect(url: string): void {
   try {
-    sessionStorage.setItem(begunKey, url)
+    sessionStorage.setItem(markerKey, url)
   } catch (cause) {
     const message = 'the browser denies this page its storage; open it in a window of its own'
     throw new BasaltError(message, { error: 'storage_denied', status: 0, cause })
@@ -52,43 +57,46 @@ export function beginRedirect(url: string): void {
   location.assign(url)
 }
 
-/** What the fragment of the page's address holds; it is removed from it. Undefined where this tab has begun nothing. */
-export function takeRedirect(): ProviderAnswer | undefined {
-  // A server that renders pages has none.
+/** Reads the result of a redirect from the URL fragment and removes it. Returns undefined if this tab started no redirect. */
+export function consumeRedirect(): ProviderResult | undefined {
+  // A server that renders pages has no location.
   const parameters = new URLSearchParams(globalThis.location?.hash.slice(1))
-  const isAnswer = ['token', 'mfa_token', 'linked', 'error'].some((name) => parameters.has(name))
-  if (!isAnswer) return undefined
-  // Neither the history nor the next link shall carry tokens.
+  const hasResult = ['token', 'mfa_token', 'linked', 'error'].some((name) => parameters.has(name))
+  if (!hasResult) return undefined
+  // Tokens must stay out of the history and of the next link.
   history.replaceState(history.state, '', location.pathname + location.search)
-  return takeBegun() ? readAnswer(Object.fromEntries(parameters)) : undefined
+  return consumeMarker() ? readResult(Object.fromEntries(parameters)) : undefined
 }
 
-function takeBegun(): boolean {
+function consumeMarker(): boolean {
   try {
-    const isBegun = sessionStorage.getItem(begunKey) !== null
-    sessionStorage.removeItem(begunKey)
-    return isBegun
+    const hasMarker = sessionStorage.getItem(markerKey) !== null
+    sessionStorage.removeItem(markerKey)
+    return hasMarker
   } catch {
     return false
   }
 }
 
-/** The window closes itself as soon as the server has the answer, which may arrive a little later. */
+/**
+ * Time to wait for the result after the popup closed. The popup closes as soon as the server has the result, which may arrive
+ * later.
+ */
 const graceMs = 3000
 
-/** In a window of its own. @param ticket what goes into its address besides; asked for when the window is open */
+/** Opens a provider sign-in in a popup. @param ticket returns further URL parameters, once the popup is open */
 export async function openPopup(
   transport: Transport,
   provider: string,
   ticket: () => Promise<Readonly<Record<string, string>>>,
   { signal }: PopupOptions = {},
-): Promise<ProviderAnswer> {
+): Promise<ProviderResult> {
   signal?.throwIfAborted()
   if (new URL(transport.url, location.href).origin !== location.origin) {
-    // The cookie that ties the window to this page is of the server's origin.
+    // The cookie that ties the popup to this page belongs to the origin of the server.
     throw new TypeError('a popup needs a page of the same origin as the server; elsewhere redirect')
   }
-  // Opened before anything is waited for: browsers block what does not follow a click at once.
+  // The popup opens before any await, because browsers block popups that do not directly follow a click.
   const popup = window.open('about:blank', '_blank', 'popup,width=520,height=640')
   if (popup === null) throw failure('popup_blocked', 'the browser has blocked the window')
   const events = new EventSource(`${transport.url}/api/realtime?oauth=true`)
@@ -101,7 +109,7 @@ export async function openPopup(
   const abort = () => ended.abort(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   try {
-    return await new Promise<ProviderAnswer>((resolve, reject) => {
+    return await new Promise<ProviderResult>((resolve, reject) => {
       ended.signal.addEventListener('abort', () => reject(ended.signal.reason), { once: true })
       const opened = async ({ data }: MessageEvent<string>) => {
         const { clientId } = JSON.parse(data) as { clientId: string }
@@ -110,7 +118,7 @@ export async function openPopup(
       events.addEventListener('connected', (event) => void opened(event).catch(reject), { once: true })
       events.addEventListener('oauth', ({ data }: MessageEvent<string>) => {
         try {
-          resolve(readAnswer(JSON.parse(data) as Record<string, string>))
+          resolve(readResult(JSON.parse(data) as Record<string, string>))
         } catch (error) {
           reject(error)
         }
@@ -134,21 +142,21 @@ function failure(error: string, message: string): BasaltError {
   return new BasaltError(message, { error, status: 0 })
 }
 
-/** @param reason what the server says */
+/** Creates the error of a failed provider sign-in. @param reason message of the server */
 export function providerFailure(reason?: unknown): BasaltError {
   const message = typeof reason === 'string' ? reason : 'the provider has not signed in'
   return failure('provider_sign_in_failed', message)
 }
 
-function readAnswer(answer: Readonly<Record<string, unknown>>): ProviderAnswer {
-  const { token, refreshToken, mfa_token, linked, error } = answer
+function readResult(result: Readonly<Record<string, unknown>>): ProviderResult {
+  const { token, refreshToken, mfa_token, linked, error } = result
   if (typeof mfa_token === 'string') return { mfa_pending: true, mfa_token }
   if (typeof linked === 'string') return { linked }
   if (typeof token === 'string' && typeof refreshToken === 'string') return { token, refreshToken }
   throw providerFailure(error)
 }
 
-/** With the user, which the address of a page does not carry. */
+/** Fetches the user of the tokens, which a URL fragment does not carry. */
 export async function completeTokens(transport: Transport, tokens: Omit<Tokens, 'user'>): Promise<Tokens> {
   const user = (await transport.request('GET', 'auth/me', {
     token: tokens.token,

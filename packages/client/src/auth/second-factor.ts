@@ -2,27 +2,32 @@ import type { Transport } from '../transport.ts'
 import type { Ceremonies, CeremonyOptions } from './ceremony.ts'
 import type { Tokens } from './session.ts'
 
+/** Enrolled second factor. */
 export interface Factor {
   readonly id: string
   readonly method: 'totp' | 'email' | 'sms'
+  /** Name of the factor to show to the user. */
   readonly label: string
   readonly phone?: string
   readonly email?: string
 }
 
-/** A sign-in that waits for its second factor. */
+/** Sign-in that requires a second factor. */
 export interface SecondFactor<Result> {
-  /** To continue elsewhere; it opens nothing but the second factor. */
+  /** Token that allows nothing but the second factor, to continue on another page. */
   readonly token: string
+  /** Lists the factors that the user can choose from. */
   factors(): Promise<readonly Factor[]>
-  /** Sends a code, by `email` and `sms`, and answers what belongs to it. */
+  /** Creates a challenge, and sends a code for `email` and `sms`. Pass the result to `verify`. */
   challenge(method: Factor['method']): Promise<{ readonly challengeId: string }>
+  /** Completes the sign-in with a code. */
   verify(
     method: Factor['method'],
     answer: { readonly challengeId: string; readonly code: string },
   ): Promise<Result>
+  /** Completes the sign-in with a backup code. */
   verifyBackupCode(code: string): Promise<Result>
-  /** In a browser. */
+  /** Completes the sign-in with a passkey, in a browser. */
   verifyPasskey(options?: CeremonyOptions): Promise<Result>
 }
 
@@ -32,15 +37,15 @@ export function createSecondFactor<Result>(
   ceremonies: Ceremonies,
   complete: (tokens: Tokens) => Promise<Result>,
 ): SecondFactor<Result> {
-  const ask = (method: string, path: string, body?: unknown) =>
+  const send = (method: string, path: string, body?: unknown) =>
     transport.request(method, `auth/mfa/${path}`, { token, body, isRepeatable: method === 'GET' })
   const post = async (path: string, body: unknown) =>
-    await complete((await ask('POST', path, body)) as Tokens)
+    await complete((await send('POST', path, body)) as Tokens)
   return {
     token,
-    factors: async () => ((await ask('GET', 'factors')) as { factors: Factor[] }).factors,
+    factors: async () => ((await send('GET', 'factors')) as { factors: Factor[] }).factors,
     async challenge(method) {
-      const { challenge_id: challengeId } = (await ask('POST', `${method}/challenge`, {})) as {
+      const { challenge_id: challengeId } = (await send('POST', `${method}/challenge`, {})) as {
         challenge_id: string
       }
       return { challengeId }
@@ -48,7 +53,7 @@ export function createSecondFactor<Result>(
     verify: (method, { challengeId, code }) => post(`${method}/verify`, { challenge_id: challengeId, code }),
     verifyBackupCode: (code) => post('backup/verify', { code }),
     async verifyPasskey(ceremony) {
-      const { challenge_id, options } = (await ask('POST', 'webauthn/challenge', {})) as {
+      const { challenge_id, options } = (await send('POST', 'webauthn/challenge', {})) as {
         challenge_id: string
         options: unknown
       }

@@ -10,22 +10,33 @@ import {
   type Tokens,
 } from './session.ts'
 
-/** A token that ends sooner is renewed first: it has to last as long as the request. A short one lasts for half of its time. */
+/**
+ * Remaining lifetime below which a token is renewed, because it has to last as long as the request. A token that lives for less
+ * than a minute is renewed after half of its lifetime.
+ */
 const marginMs = 30_000
-/** Longer than a refresh takes. A tab that sleeps with the lock must not keep the others waiting. */
+/**
+ * Longest wait for the refresh lock. It is longer than a refresh takes. A suspended tab that holds the lock must not block the
+ * others.
+ */
 const lockMs = 8000
 
-/** The session of this tab and of those that share its storage. */
+/** Session of this tab and of all tabs that share its storage. */
 export interface SessionStore extends TokenSource {
-  /** Undefined when signed out, and until it was loaded. */
+  /** Signed-in session; undefined if no user is signed in or the session has not been loaded yet. */
   readonly current: Session | undefined
-  /** Loads what is stored. */
+  /** Loads the stored session. */
   load(): Promise<Session | undefined>
+  /** Stores the session of these tokens. */
   set(tokens: Tokens): Promise<Session>
-  /** @returns the session that it was */
+  /** Removes the session and returns it. */
   clear(): Promise<Session | undefined>
+  /** Refreshes the session now. */
   refresh(): Promise<Session | undefined>
-  /** Calls back after each change, in whichever tab it was made; no lock is held then. */
+  /**
+   * Calls the listener after each change of the session, in whichever tab it happened. No lock is held during the call.
+   * @returns a function that removes the listener
+   */
   subscribe(listener: () => void): () => void
 }
 
@@ -37,7 +48,7 @@ export function createSessionStore(
   let current: Session | undefined
   let loading: Promise<Session | undefined> | undefined
   let refreshing: Promise<Session | undefined> | undefined
-  /** Renewed, but not taken by the storage; the refresh token of the one there is used already. */
+  /** Refreshed session that could not be stored. The refresh token of the stored one has already been used. */
   let unsaved: Session | undefined
   const listeners = new Set<() => void>()
 
@@ -48,7 +59,7 @@ export function createSessionStore(
     if (!isSame) callEach(listeners, (listener) => listener())
   }
 
-  // If the storage cannot be read, the session stays.
+  // The session stays if the storage cannot be read.
   storage.watch?.(() => {
     unsaved = undefined
     read().then(change, () => undefined)
@@ -77,22 +88,25 @@ export function createSessionStore(
     unsaved = undefined
   }
 
-  const isGood = ({ token, expiresAt }: Session): boolean =>
+  const isFresh = ({ token, expiresAt }: Session): boolean =>
     expiresAt - now() > Math.min(marginMs, lifetimeMs(token) / 2)
 
-  /** Of all tabs one asks; the others find what it has saved. @param refused a token that is good no longer */
-  async function refreshStored(refused: string | undefined): Promise<Session | undefined> {
+  /**
+   * Refreshes the stored session. One tab sends the request, and the others read the session that it stored.
+   * @param rejected token that the server no longer accepts
+   */
+  async function refreshStored(rejected: string | undefined): Promise<Session | undefined> {
     const stored = await read()
-    if (stored === undefined || (stored.token !== refused && isGood(stored))) return stored
+    if (stored === undefined || (stored.token !== rejected && isFresh(stored))) return stored
     try {
       const body = { refreshToken: stored.refreshToken }
-      // Sent again, the token answers the same successor for ten seconds.
+      // For ten seconds the server returns the same successor if the token is sent again.
       const tokens = await transport.request('POST', 'auth/refresh', {
         body,
         token: null,
         isRepeatable: true,
       })
-      // A sign-out or sign-in may have come first, here or in another tab.
+      // A sign-out or sign-in may have come first, in this tab or another one.
       const latest = await read()
       if (latest?.refreshToken !== stored.refreshToken) return latest
       const session = openSession(tokens as Tokens, now())
@@ -100,19 +114,19 @@ export function createSessionStore(
       await save(session)
       return session
     } catch (error) {
-      // Others refuse with a 401, too: a proxy, or a network that wants a sign-in of its own.
+      // A proxy or a captive portal may also respond with 401.
       if (!isBasaltError(error, 'invalid_refresh_token', 'email_not_verified')) throw error
       const latest = await read()
       if (latest?.refreshToken !== stored.refreshToken) return latest
-      // A verified address is missing: the refresh token stays good.
+      // The refresh token stays valid while the email address is not verified.
       if (error.status === 403) throw error
       await save(undefined)
       return undefined
     }
   }
 
-  function refresh(refused = current?.token): Promise<Session | undefined> {
-    refreshing ??= withLock(`${storage.name}.refresh`, () => refreshStored(refused)).then(
+  function refresh(rejected = current?.token): Promise<Session | undefined> {
+    refreshing ??= withLock(`${storage.name}.refresh`, () => refreshStored(rejected)).then(
       (session) => {
         refreshing = undefined
         change(session)
@@ -139,7 +153,7 @@ export function createSessionStore(
       return session
     },
     async clear() {
-      // Another tab may have refreshed it, or signed in, since this one looked.
+      // Another tab may have refreshed the session or signed in since this tab read it.
       const ended = (await read()) ?? current
       await save(undefined)
       change(undefined)
@@ -148,17 +162,17 @@ export function createSessionStore(
     refresh: () => refresh(),
     async token() {
       const session = current ?? (await load())
-      if (session === undefined || isGood(session)) return session?.token
+      if (session === undefined || isFresh(session)) return session?.token
       return await refresh().then(
         (renewed) => renewed?.token,
         (error) => {
-          // Better a token that may be refused than none, as long as it lasts.
+          // A token that may be rejected is better than none until it expires.
           if (error instanceof BasaltError && session.expiresAt > now()) return session.token
           throw error
         },
       )
     },
-    renew: async (refused) => (await refresh(refused))?.token,
+    renew: async (rejected) => (await refresh(rejected))?.token,
     subscribe(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
@@ -166,22 +180,25 @@ export function createSessionStore(
   }
 }
 
-/** Runs the work alone among tabs, or without the lock where there is none, it is denied, or it is not free in time. */
+/**
+ * Runs work while holding a lock across tabs. Runs it without the lock if locks are unsupported or denied, or the lock is not
+ * free in time.
+ */
 async function withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   const locks = globalThis.navigator?.locks
   if (locks === undefined) return await work()
   const deadline = new AbortController()
   const timer = setTimeout(() => deadline.abort(), lockMs)
-  let hasBegun = false
+  let hasStarted = false
   try {
     return await locks.request(name, { signal: deadline.signal }, () => {
-      hasBegun = true
+      hasStarted = true
       clearTimeout(timer)
       return work()
     })
   } catch (error) {
-    // Frames without an origin, and where storage is blocked, are denied locks.
-    if (hasBegun) throw error
+    // Browsers deny locks to frames without an origin and if storage is blocked.
+    if (hasStarted) throw error
     return await work()
   } finally {
     clearTimeout(timer)

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createAuth } from './index.ts'
 import { cookieSession, localSession } from './session.ts'
 
-/** A storage that says what is done to it. @param limit of characters */
+/** Stubs `localStorage` and records what is done to it. @param limit longest value that it accepts, in characters */
 function stubStorage(limit = Number.POSITIVE_INFINITY) {
   const done: string[] = []
   const values = new Map<string, string>()
@@ -23,8 +23,8 @@ function stubStorage(limit = Number.POSITIVE_INFINITY) {
 
 afterEach(() => void vi.unstubAllGlobals())
 
-describe('a session in localStorage', () => {
-  test('is replaced in one step: other tabs see no sign-out between', async () => {
+describe('localSession', () => {
+  test('replaces a session in one step, so that other tabs see no sign-out', async () => {
     const { done } = stubStorage()
     const session = localSession('s')
     await session.save('one')
@@ -33,7 +33,7 @@ describe('a session in localStorage', () => {
     expect(done).toEqual(['set one', 'set two', 'remove'])
   })
 
-  test('that the storage does not take is kept by the page, and the one before is gone for other tabs', async () => {
+  test('keeps a session in the page if the storage rejects it, and removes the previous one', async () => {
     const { done, values } = stubStorage(3)
     const session = localSession('s')
     await session.save('one')
@@ -43,7 +43,7 @@ describe('a session in localStorage', () => {
     expect([await session.load(), values.get('s')]).toEqual(['two', 'two'])
   })
 
-  test('is that of all clients of the page, which follow it from the start', async () => {
+  test('is shared by all clients of the page', async () => {
     stubStorage()
     const page = new EventTarget()
     vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
@@ -59,21 +59,21 @@ describe('a session in localStorage', () => {
     await vi.waitFor(() => expect(second.current).toBeUndefined())
   })
 
-  test('is none where there is no page', async () => {
+  test('has no session outside of a page', async () => {
     const auth = createAuth({ url: 'http://localhost', storage: localSession() })
     auth.subscribe(() => undefined)()
     expect([await auth.load(), await auth.finishRedirect()]).toEqual([undefined, undefined])
   })
 })
 
-test('a cookie that holds no session is none', async () => {
+test('cookieSession › ignores a cookie that is not a session', async () => {
   for (const value of ['%E0%A4%A', '', 'null', '{}', undefined]) {
     const storage = cookieSession({ get: () => value, set: () => undefined })
     expect(await createAuth({ url: 'http://localhost', storage }).load()).toBeUndefined()
   }
 })
 
-test('a token of some seconds is renewed after half of its time, not before each request', async () => {
+test('createAuth › renews a token of some seconds after half of its lifetime, not before each request', async () => {
   let refreshes = 0
   let now = 0
   const claims = btoa(JSON.stringify({ iat: 100, exp: 120 }))

@@ -1,130 +1,146 @@
-import { notTheAnswer } from '../answer.ts'
 import { randomId } from '../random-id.ts'
+import { invalidResponse } from '../response.ts'
 
-/** A user as the server describes it. */
+/** User as the server describes it. */
 export interface User {
   readonly id: string
-  /** Empty without one. */
+  /** Email address; empty if the user has none. */
   readonly email: string
   readonly emailVerified: boolean
   readonly phone?: string
+  /** True if the user has no email address, phone number or other way to sign in. */
   readonly is_anonymous: boolean
+  /** Time when an anonymous user added a way to sign in. */
   readonly linked_at?: string
   readonly createdAt: string
   readonly updatedAt: string
 }
 
-/** What a sign-in answers. */
+/** Tokens of a new session. */
 export interface Tokens {
+  /** Access token (JWT). */
   readonly token: string
   readonly refreshToken: string
   readonly user: User
 }
 
-/** A signed-in user. */
+/** Session of a signed-in user. */
 export interface Session extends Tokens {
-  /** By the clock of this machine, in milliseconds since 1970. */
+  /** Expiry of the access token by the clock of this device, in milliseconds since 1970. */
   readonly expiresAt: number
-  /** `aal2` after a second factor. */
+  /** Assurance level: `aal2` after a second factor, otherwise `aal1`. */
   readonly aal: string
 }
 
-/** Where a session is kept. */
+/** Storage of a session. */
 export interface SessionStorage {
-  /** Names the session among tabs; tabs with different ones do not share theirs. */
+  /** Name of the session. Tabs share a session if their storages have the same name. */
   readonly name: string
+  /** Returns the stored session, or null. */
   load(): string | null | Promise<string | null>
+  /** Stores a session, or removes it for null. */
   save(session: string | null): void | Promise<void>
-  /** Calls back when another tab, or anything else, has saved one; as long as the page is open. */
+  /** Calls back when another tab or client has changed the stored session, for as long as the page is open. */
   watch?(changed: () => void): void
 }
 
-/** Until the page is left. */
+/** Creates a storage that keeps the session in memory, until the page is closed. */
 export function memorySession(): SessionStorage {
-  let kept: string | null = null
+  let fallback: string | null = null
   return {
     name: `basalt.session.${randomId()}`,
-    load: () => kept,
+    load: () => fallback,
     save(session) {
-      kept = session
+      fallback = session
     },
   }
 }
 
 /**
- * In `localStorage`, for all tabs; until the page is left where that is full or denied. A script that gets into the page can
- * read it; where pages are rendered by a server of your own, {@link cookieSession} keeps tokens from scripts.
+ * Creates a storage in `localStorage`, which all tabs share. If `localStorage` is full or denied, the session lasts until the
+ * page is closed.
+ *
+ * Scripts on the page can read the tokens. If your own server renders the pages, {@link cookieSession} hides the tokens from
+ * scripts.
+ *
+ * @param name name of the session, to use several servers on one origin
  */
 export function localSession(name = 'basalt.session'): SessionStorage {
-  /** What the storage has not taken. */
-  let kept: string | null = null
+  /** Session that `localStorage` did not accept. */
+  let fallback: string | null = null
   return {
     name,
     load() {
       try {
-        return localStorage.getItem(name) ?? kept
+        return localStorage.getItem(name) ?? fallback
       } catch {
-        return kept
+        return fallback
       }
     },
     save(session) {
-      kept = null
+      fallback = null
       try {
-        // In one step: what is removed first looks like a sign-out to other tabs.
+        // One step, because other tabs would see a removal first as a sign-out.
         if (session === null) localStorage.removeItem(name)
         else localStorage.setItem(name, session)
       } catch {
-        kept = session
+        fallback = session
         removeOutdated(name)
       }
-      // A page gets no storage event for what it stores itself.
+      // A page gets no storage event for its own writes.
       globalThis.dispatchEvent?.(new Event(name))
     },
     watch(changed) {
       const listener = ({ key }: StorageEvent) => {
-        // Null: everything was cleared.
+        // The key is null if everything was cleared.
         if (key === name || key === null) changed()
       }
-      // Where there is none, there are no other tabs.
+      // Without this function there are no other tabs.
       globalThis.addEventListener?.('storage', listener)
       globalThis.addEventListener?.(name, changed)
     },
   }
 }
 
-/** Of a session that could not be replaced, another tab would use the refresh token twice, which ends the session. */
+/**
+ * Removes a stored session that could not be replaced. Another tab would use its refresh token a second time, which ends the
+ * session.
+ */
 function removeOutdated(name: string): void {
   try {
     localStorage.removeItem(name)
   } catch {
-    // Denied: there is none.
+    // Storage is denied, so nothing is stored.
   }
 }
 
-/** The cookies of one request of a server that renders pages. */
+/** Cookies of one request, on a server that renders pages. */
 export interface Cookies {
   get(name: string): string | undefined | Promise<string | undefined>
   set(name: string, value: string, attributes: CookieAttributes): void | Promise<void>
 }
 
+/** Attributes of the session cookie. */
 export interface CookieAttributes {
   readonly path: '/'
   readonly httpOnly: true
   readonly secure: boolean
   readonly sameSite: 'lax'
-  /** Seconds; 0 removes the cookie. */
+  /** Lifetime in seconds; 0 removes the cookie. */
   readonly maxAge: number
 }
 
+/** Options of {@link cookieSession}. */
 export interface CookieOptions {
+  /** Name of the cookie; `basalt.session` unless set. */
   readonly name?: string | undefined
-  /** False for pages without TLS; true unless given. */
+  /** True unless set. Set it to false for pages without TLS. */
   readonly secure?: boolean | undefined
-  /** As `auth.refresh_token_duration`; a week unless given. */
+  /** Lifetime of the cookie in seconds, which should equal `auth.refresh_token_duration`; 604,800 (a week) unless set. */
   readonly maxAgeSeconds?: number | undefined
 }
 
-/** In a cookie that scripts cannot read, for a server that renders pages: one `createAuth` for each request. */
+/** Creates a storage in an `HttpOnly` cookie, for a server that renders pages. Create one `createAuth` for each request. */
 export function cookieSession(
   cookies: Cookies,
   { name = 'basalt.session', secure = true, maxAgeSeconds = 604_800 }: CookieOptions = {},
@@ -137,7 +153,7 @@ export function cookieSession(
       try {
         return decodeURIComponent(value ?? '') || null
       } catch {
-        // Anybody can have made it.
+        // Anyone can send a malformed cookie.
         return null
       }
     },
@@ -149,7 +165,7 @@ export function cookieSession(
   }
 }
 
-/** Claims of an access token. The server verifies it; here it only says when to renew it. */
+/** Claims of an access token. The server verifies the token. The client only reads when to renew it. */
 interface Claims {
   readonly iat?: number
   readonly exp?: number
@@ -157,17 +173,20 @@ interface Claims {
 }
 
 /**
- * @param now in milliseconds: what counts is how long the token lasts, as the clocks may differ
- * @throws BasaltError for an answer that is no session: stored, it would end the one that is
+ * Creates a session of new tokens. Its expiry follows from the lifetime of the token, because the clocks may differ.
+ *
+ * @param now in milliseconds
+ * @throws BasaltError `invalid_response` for a response that is not a session: storing it would end the current session
  */
 export function openSession(tokens: Tokens, now: number): Session {
   const { token, refreshToken, user } = { ...tokens }
   const { aal = 'aal1' } = readClaims(token)
   const session = { token, refreshToken, user, expiresAt: now + lifetimeMs(token), aal }
-  if (!isSession(session)) throw notTheAnswer('session')
+  if (!isSession(session)) throw invalidResponse('session')
   return session
 }
 
+/** Parses a stored session. Returns undefined if it is not a session. */
 export function readSession(text: string | null): Session | undefined {
   if (text === null) return undefined
   try {

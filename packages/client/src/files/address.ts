@@ -1,33 +1,38 @@
 import { formatQuery, pathSegment } from '../transport.ts'
 
-/** Where an object is. */
-export interface Place {
+/** Location of an object. */
+export interface ObjectLocation {
   readonly bucket: string
   readonly name: string
 }
 
-/** What is made of a JPEG, PNG or WebP image; `w` or `h` is needed. Nothing is enlarged. */
+/** Image transformation of a JPEG, PNG or WebP object. Requires `w` or `h`. Images are never enlarged. */
 export interface ImageOptions {
-  /** In pixels, 1 to 4096. */
+  /** Width in pixels, 1 to 4096. */
   readonly w?: number | undefined
+  /** Height in pixels, 1 to 4096. */
   readonly h?: number | undefined
-  /** `contain` unless given. */
+  /** Fit into width and height; `contain` unless set. */
   readonly fit?: 'contain' | 'cover' | 'fill' | undefined
-  /** What `cover` keeps; `center` unless given. */
+  /** Part that `cover` keeps; `center` unless set. */
   readonly crop?: 'center' | 'smart' | undefined
-  /** 1 to 100. */
+  /** Quality, 1 to 100. */
   readonly q?: number | undefined
-  /** That of the object unless given; `auto`: what the browser accepts. */
+  /** Format of the result; that of the object unless set. `auto` selects one that the browser accepts. */
   readonly format?: 'jpeg' | 'png' | 'webp' | 'avif' | 'auto' | undefined
 }
 
+/** Options of an object URL. */
 export interface UrlOptions extends ImageOptions {
-  /** Has the browser save it, under this name. */
+  /** File name under which the browser saves the object, instead of showing it. */
   readonly download?: string | undefined
 }
 
-/** Its path below `/api/`, encoded segment by segment. @throws TypeError for what an address cannot hold */
-export function pathOf({ bucket, name }: Place): string {
+/**
+ * Returns the path of an object below `/api/`, with each segment encoded. @throws TypeError for a name that a URL cannot
+ * contain
+ */
+export function pathOf({ bucket, name }: ObjectLocation): string {
   return `storage/${pathSegment(bucket)}/${name.split('/').map(pathSegment).join('/')}`
 }
 
@@ -35,11 +40,11 @@ export function queryOf({ w, h, fit, crop, q, format, download }: UrlOptions) {
   return { w: w?.toString(), h: h?.toString(), fit, crop, q: q?.toString(), format, download }
 }
 
-export function urlOf(server: string, place: Place, options: UrlOptions): string {
-  return `${server}/api/${pathOf(place)}${formatQuery(queryOf(options))}`
+export function urlOf(server: string, location: ObjectLocation, options: UrlOptions): string {
+  return `${server}/api/${pathOf(location)}${formatQuery(queryOf(options))}`
 }
 
-/** Of a signed address, the part below `/api/`: it is used on the server of the client, and no other. @throws TypeError */
+/** Returns the part of a signed URL below `/api/`. It is only used on the server of this client. @throws TypeError */
 export function pathOfSigned(address: string): string {
   const [, path] = /\/api\/(storage\/[^?#]+\?[^#]+)$/.exec(address) ?? []
   if (path === undefined) throw new TypeError('not a signed address of a file')

@@ -1,72 +1,89 @@
-import { notTheAnswer, readList } from '../answer.ts'
+import { invalidResponse, readList } from '../response.ts'
 import { pathSegment, type RequestOptions, type Transport } from '../transport.ts'
 import { type ImageOptions, pathOf, queryOf, type UrlOptions, urlOf } from './address.ts'
 import type { Content, ObjectPage, StoredObject, UploadedObject } from './object.ts'
 import { type ResumableOptions, uploadInParts } from './resumable.ts'
 import { putContent, type UploadOptions } from './upload.ts'
 
+/** Options of a download. */
 export interface DownloadOptions extends RequestOptions, ImageOptions {
-  /** First and last byte; without the last one all from the first. The status is 206 where the server sends a part. */
+  /**
+   * First and last byte, both inclusive; up to the end without the last one. The response has status 206 if the server sends a
+   * part.
+   */
   readonly range?: readonly [first: number, last?: number] | undefined
 }
 
+/** Options of an object list. */
 export interface ListOptions extends RequestOptions {
-  /** What the names begin with. */
+  /** Prefix of the object names. */
   readonly prefix?: string | undefined
-  /** What names share up to it is listed once, in `prefixes`: `/` for folders. */
+  /** Delimiter of folders, such as `/`. Names that share a prefix up to the delimiter are listed once, in `prefixes`. */
   readonly delimiter?: string | undefined
-  /** 1 to 500; 100 unless given. */
+  /** Objects on each page: 1 to 500; 100 unless set. */
   readonly limit?: number | undefined
-  /** `nextCursor` of the page before; empty for the first page. Each page costs the same, and nothing is counted. */
+  /**
+   * Empty string for the first page, then the `nextCursor` of the previous page. Each page costs the same, and nothing is
+   * counted.
+   */
   readonly cursor?: string | undefined
-  /** A page costs as much as all pages before it: prefer `cursor`. */
+  /** Number of objects to skip. A page costs as much as all pages before it, so prefer `cursor`. */
   readonly offset?: number | undefined
-  /** Leaves the total out, which is then -1. */
+  /** True to skip the count. `totalItems` is then -1. */
   readonly skipTotal?: boolean | undefined
 }
 
+/** Options of a signed URL. */
 export interface SignOptions extends RequestOptions {
-  /** Seconds; an hour unless given, at most a week. */
+  /** Lifetime in seconds, at most a week; 3600 unless set. */
   readonly expiresIn?: number | undefined
 }
 
+/** Options of a deletion. */
 export interface DeleteOptions extends RequestOptions {
-  /** Deletes only the content with this `etag`; else `precondition_failed`. */
+  /** Deletes the object only if its content has this `etag`. Otherwise the call rejects with `precondition_failed`. */
   readonly ifMatch?: string | undefined
 }
 
+/** Options of a move or copy. */
 export interface MoveOptions extends RequestOptions {
-  /** The same bucket unless given. */
+  /** Destination bucket; the same bucket unless set. */
   readonly bucket?: string | undefined
 }
 
 /**
- * The objects of a bucket. Names may hold everything but empty segments, `.` and `..` between their slashes.
+ * Objects of a bucket. Object names may contain any characters. Segments between slashes must not be empty, `.` or `..`.
  *
- * Reading, signing and uploads without a condition are tried again where a connection breaks. All else is sent once: after a
- * `network_error` or `timeout` look whether it was done.
+ * Reads, signing and uploads without a condition are retried after a broken connection. All other requests are sent once. After
+ * a `network_error` or `timeout`, check whether the request took effect.
  */
 export interface Bucket {
-  /** Replaces the object of this name. For progress, and files of more than a few MB: `uploadResumable`. */
+  /**
+   * Uploads an object and replaces an existing one with this name. For progress, or more than a few MB, use `uploadResumable`.
+   */
   upload(name: string, content: Content, options?: UploadOptions): Promise<UploadedObject>
-  /** Uploads in parts, and resumes where it was cut off. */
+  /** Uploads an object in parts (tus), and resumes after a broken connection. */
   uploadResumable(name: string, content: Blob | BufferSource, options?: ResumableOptions): Promise<void>
-  /** The answer, whose body is still to be read: `(await bucket.download(name)).blob()`. */
+  /**
+   * Downloads an object. The caller reads the body of the response: `(await bucket.download(name)).blob()`.
+   * @throws BasaltError `file_not_found`
+   */
   download(name: string, options?: DownloadOptions): Promise<Response>
-  /** Where everybody can read the object of a public bucket. */
+  /** Returns the public URL of an object in a public bucket. Sends no request. */
   url(name: string, options?: UrlOptions): string
-  /** An address that opens the object without a token, for a time. */
+  /** Returns a signed URL that opens the object without a token until it expires. */
   sign(name: string, options?: SignOptions): Promise<string>
-  /** An address for `uploadTo`, which uploads on behalf of this user. */
+  /** Returns a signed URL for `uploadTo`, which uploads on behalf of this user. */
   signUpload(name: string, options?: SignOptions): Promise<string>
-  /** Ends the addresses that this user had signed; an administrator ends all. */
+  /** Revokes the signed URLs that this user created for the object. An administrator revokes those of all users. */
   revoke(name: string, options?: RequestOptions): Promise<void>
-  /** In the order of names. */
+  /** Lists objects in the order of their names. */
   list(options?: ListOptions): Promise<ObjectPage>
+  /** Deletes an object. */
   delete(name: string, options?: DeleteOptions): Promise<void>
-  /** Never replaces an object: `object_exists`. */
+  /** Moves an object. Never replaces another one. @throws BasaltError `object_exists` */
   move(name: string, to: string, options?: MoveOptions): Promise<StoredObject>
-  /** Never replaces an object: `object_exists`. */
+  /** Copies an object. Never replaces another one. @throws BasaltError `object_exists` */
   copy(name: string, to: string, options?: MoveOptions): Promise<StoredObject>
 }
 
@@ -78,23 +95,23 @@ export function createBucket(transport: Transport, bucket: string): Bucket {
     verb: 'sign' | 'sign-upload',
     { expiresIn, ...options }: SignOptions,
   ): Promise<string> {
-    // An address that was lost with its answer opens nothing to anyone, and expires.
+    // A signed URL whose response was lost stays unused and expires.
     const detail = { ...options, body: { expiresIn }, isRepeatable: true }
-    const answer = (await transport.request('POST', `${at(name)}/${verb}`, detail)) as {
+    const response = (await transport.request('POST', `${at(name)}/${verb}`, detail)) as {
       url?: unknown
     } | null
-    if (typeof answer?.url !== 'string') throw notTheAnswer('url')
-    return `${transport.url}${answer.url}`
+    if (typeof response?.url !== 'string') throw invalidResponse('url')
+    return `${transport.url}${response.url}`
   }
 
-  async function place(
+  async function relocate(
     name: string,
     verb: 'move' | 'copy',
     to: string,
     { bucket: toBucket, ...options }: MoveOptions,
   ): Promise<StoredObject> {
     const detail = { ...options, body: { name: to, bucket: toBucket }, isRepeatable: false }
-    // What the server answers to it.
+    // The server responds with the object.
     return (await transport.request('POST', `${at(name)}/${verb}`, detail)) as StoredObject
   }
 
@@ -120,7 +137,7 @@ export function createBucket(transport: Transport, bucket: string): Bucket {
         ...{ limit: limit?.toString(), offset: offset?.toString(), skipTotal: skipTotal?.toString() },
       }
       const detail = { ...options, query, isRepeatable: true }
-      // What the server answers to it.
+      // The server responds with a page.
       const page = (await transport.request('GET', `storage/${pathSegment(bucket)}`, detail)) as ObjectPage
       readList(page?.items)
       return page
@@ -129,7 +146,7 @@ export function createBucket(transport: Transport, bucket: string): Bucket {
       const headers: Readonly<Record<string, string>> = ifMatch === undefined ? {} : { 'if-match': ifMatch }
       await transport.request('DELETE', at(name), { ...options, headers, isRepeatable: false })
     },
-    move: (name, to, options = {}) => place(name, 'move', to, options),
-    copy: (name, to, options = {}) => place(name, 'copy', to, options),
+    move: (name, to, options = {}) => relocate(name, 'move', to, options),
+    copy: (name, to, options = {}) => relocate(name, 'copy', to, options),
   }
 }

@@ -18,13 +18,18 @@ export type { Content, ObjectPage, StoredObject, UploadedObject } from './object
 export type { ResumableOptions, UploadProgress, UploadStore } from './resumable.ts'
 export type { UploadOptions } from './upload.ts'
 
+/** Access to the buckets of a backend. */
 export interface Files {
+  /** Returns a bucket by its name. Sends no request. */
   bucket(name: string): Bucket
-  /** Uploads to an address of `signUpload`, without a token, on behalf of who signed it. */
+  /**
+   * Uploads to a URL of `signUpload`, without a token and on behalf of the user who signed it.
+   * @throws TypeError if the URL is not a signed URL
+   */
   uploadTo(signedUrl: string, content: Content, options?: UploadOptions): Promise<UploadedObject>
 }
 
-/** The files of a backend. */
+/** Returns the files of a backend. */
 export function files<DB extends AnyDatabase>({ transport }: Client<DB>): Files {
   return {
     bucket: (name) => createBucket(transport, name),

@@ -1,51 +1,58 @@
 import { BasaltError, isBasaltError } from '../errors.ts'
-import { backoffSeconds, isPassing, pause } from '../retry.ts'
+import { backoffSeconds, isRetryable, pause } from '../retry.ts'
 import type { Transport } from '../transport.ts'
-import { type Place, pathOf } from './address.ts'
+import { type ObjectLocation, pathOf } from './address.ts'
 import { checkContent, isBlob } from './object.ts'
 import { createTus, type Tus } from './tus.ts'
 import { putContent } from './upload.ts'
 
+/** Progress of a resumable upload. */
 export interface UploadProgress {
-  /** Bytes that the server has. */
+  /** Number of bytes that the server has stored. */
   readonly loaded: number
+  /** Size of the content in bytes. */
   readonly total: number
 }
 
-/** Remembers uploads that are not finished; `localStorage` is one. */
+/** Storage of unfinished uploads, such as `localStorage`. */
 export interface UploadStore {
   getItem(key: string): string | null | Promise<string | null>
   setItem(key: string, value: string): unknown
   removeItem(key: string): unknown
 }
 
+/** Options of a resumable upload. */
 export interface ResumableOptions {
+  /** Signal that aborts the upload. */
   readonly signal?: AbortSignal | undefined
-  /** That of the `Blob` unless given. The server looks at the content. */
+  /** Media type; that of the `Blob` unless set. The server detects the type from the content. */
   readonly contentType?: string | undefined
-  /** At the beginning and after each part; never less than before. */
+  /** Callback before the first and after each part. `loaded` never decreases. */
   readonly onProgress?: ((progress: UploadProgress) => void) | undefined
-  /** Resumes after a reload, or where it was aborted. Without one that begins anew. */
+  /**
+   * Storage that lets the upload resume after a reload or an abort. Without it, such an upload restarts from the first
+   * byte.
+   */
   readonly store?: UploadStore | undefined
   /**
-   * Names the content in the store, so that no other content is added to an upload. A `File` needs none: its time of change is
-   * one.
+   * Name of the content in the store, so that a resumed upload never mixes two contents. A `File` needs none, because its name,
+   * size and modification time identify it.
    */
   readonly fingerprint?: string | undefined
 }
 
-/** Parts begin small, so that progress shows, and grow while one takes less than a second. */
+/** Size of the first part. PartUpload start small, so that progress is visible, and double while one takes less than a second. */
 const minPartBytes = 256 * 1024
 const maxPartBytes = 8 * 1024 * 1024
-/** Of the last part: the server makes the object. */
+/** Time limit of the last part, after which the server creates the object. */
 const completionTimeoutMs = 300_000
-/** Without progress; together they take longer than the server holds what a connection that vanished was adding to. */
+/** Number of attempts without progress. Together they take longer than the server locks an upload for a broken connection. */
 const maxFailures = 8
 
-/** Uploads part after part, and asks where to resume after each that fails. */
+/** Uploads content part by part. After a failed part, reads from the server where to resume. */
 export async function uploadInParts(
   transport: Transport,
-  place: Place,
+  location: ObjectLocation,
   content: Blob | BufferSource,
   options: ResumableOptions,
 ): Promise<void> {
@@ -53,43 +60,43 @@ export async function uploadInParts(
   const { signal, onProgress } = options
   const blob = isBlob(content) ? content : new Blob([content])
   const contentType = options.contentType ?? blob.type
-  const path = pathOf(place)
+  const path = pathOf(location)
   const progress = (loaded: number) => onProgress?.({ loaded, total: blob.size })
   if (blob.size === 0) {
-    // Beginning such an upload makes its object, so it could not be begun again.
+    // Creating an empty upload already creates its object, so it could not be created a second time.
     await putContent(transport, path, blob, { contentType: contentType || undefined, signal })
     return progress(0)
   }
   const tus = createTus(transport, signal)
-  const note = createNote(`${transport.url}/api/${path}`, content, options)
-  const noted = await note?.load()
-  const known = noted ? await findKnown(tus, noted, blob.size) : undefined
-  const id = known?.id ?? (await tus.begin({ ...place, size: blob.size, contentType }))
-  await note?.save(id)
+  const entry = createEntry(`${transport.url}/api/${path}`, content, options)
+  const storedId = await entry?.load()
+  const known = storedId ? await findKnown(tus, storedId, blob.size) : undefined
+  const id = known?.id ?? (await tus.begin({ ...location, size: blob.size, contentType }))
+  await entry?.save(id)
   try {
     await sendParts(tus, { id, blob, offset: known?.offset ?? 0, progress, signal })
   } catch (error) {
-    const isResumable = note !== undefined && !isRefusal(error)
+    const isResumable = entry !== undefined && !isRefusal(error)
     if (!isResumable) {
-      await note?.remove()
-      // Unfinished uploads count against the quota. Where this fails they expire.
+      await entry?.remove()
+      // Unfinished uploads count against the quota. If the deletion fails, they expire.
       void tus.end(id).catch(() => undefined)
     }
     throw error
   }
-  await note?.remove()
+  await entry?.remove()
 }
 
-interface Parts {
+interface PartUpload {
   readonly id: string
   readonly blob: Blob
-  /** Where to begin. */
+  /** Offset of the first part. */
   readonly offset: number
   readonly progress: (loaded: number) => void
   readonly signal: AbortSignal | undefined
 }
 
-async function sendParts(tus: Tus, { id, blob, offset: first, progress, signal }: Parts): Promise<void> {
+async function sendParts(tus: Tus, { id, blob, offset: first, progress, signal }: PartUpload): Promise<void> {
   let loaded = first
   let partBytes = minPartBytes
   let failures = 0
@@ -105,7 +112,7 @@ async function sendParts(tus: Tus, { id, blob, offset: first, progress, signal }
         loaded = await tus.add(id, loaded, part, isLast ? completionTimeoutMs : undefined)
         if (performance.now() - startedAt < 1000) partBytes = Math.min(partBytes * 2, maxPartBytes)
         if (loaded === before)
-          throw new BasaltError('the server took no bytes', { error: 'timeout', status: 0 })
+          throw new BasaltError('the server stored nothing', { error: 'timeout', status: 0 })
       } else {
         loaded = (await tus.find(id)).offset
         isKnown = true
@@ -124,36 +131,43 @@ async function sendParts(tus: Tus, { id, blob, offset: first, progress, signal }
   }
 }
 
-/** Whether asking for the offset, after a while, may help. */
+/** Returns true if reading the offset after a pause may help. */
 function isTemporary(error: unknown): error is BasaltError {
   return (
     error instanceof BasaltError &&
-    (isPassing(error) ||
-      // Another request adds to it, that of a broken connection perhaps; or there were too many.
+    (isRetryable(error) ||
+      // Another request writes to the upload, perhaps that of a broken connection. Status 429: too many requests.
       [423, 429].includes(error.status) ||
       isBasaltError(error, 'resumable_upload_offset_mismatch'))
   )
 }
 
-/** Whether the server will never take the rest. */
+/** Returns true if the server will never accept the rest. */
 function isRefusal(error: unknown): boolean {
   return error instanceof BasaltError && [400, 403, 404, 410, 413, 415].includes(error.status)
 }
 
-/** An upload that was begun before, if some of it is missing: of one that is complete the object may have been deleted since. */
+/**
+ * Finds an upload that was started before and is incomplete. A complete upload does not count, because its object may be
+ * deleted.
+ */
 async function findKnown(tus: Tus, id: string, size: number) {
   try {
     const found = await tus.find(id)
     return found.size === size && found.offset < size ? { id, offset: found.offset } : undefined
   } catch (error) {
-    // It has expired, or belongs to another user.
+    // The upload has expired or belongs to another user.
     if (isRefusal(error)) return undefined
     throw error
   }
 }
 
-/** Where the id of an upload is kept. @throws TypeError for content that the store could not recognize */
-function createNote(address: string, content: Blob | BufferSource, { store, fingerprint }: ResumableOptions) {
+/** Creates the store entry of an upload id. @throws TypeError for content that the store could not recognize */
+function createEntry(
+  address: string,
+  content: Blob | BufferSource,
+  { store, fingerprint }: ResumableOptions,
+) {
   if (store === undefined) return undefined
   const name = fingerprint ?? fingerprintOf(content)
   if (name === undefined) throw new TypeError('an upload of what is no File needs a fingerprint to be stored')
@@ -165,7 +179,7 @@ function createNote(address: string, content: Blob | BufferSource, { store, fing
   }
 }
 
-/** One that is full or denied is no reason not to upload. */
+/** Calls the store, and ignores its failure. An upload works without a store that is full or denied. */
 async function unlessFailing<Value>(use: () => Value | Promise<Value>): Promise<Value | undefined> {
   try {
     return await use()
@@ -175,7 +189,7 @@ async function unlessFailing<Value>(use: () => Value | Promise<Value>): Promise<
 }
 
 function fingerprintOf(content: Blob | BufferSource): string | undefined {
-  // Node 20 and later have it.
+  // `File` exists in Node 20 and later.
   if (!(content instanceof File)) return undefined
   return `${content.name} ${content.size} ${content.lastModified}`
 }

@@ -1,20 +1,21 @@
-import { readAnswer } from '../answer.ts'
+import { readJson } from '../response.ts'
 import type { RequestOptions, Transport } from '../transport.ts'
 import { type Content, checkContent, type StoredObject, type UploadedObject } from './object.ts'
 
+/** Options of an upload. */
 export interface UploadOptions extends RequestOptions {
-  /** That of the `Blob` unless given. The server looks at the content. */
+  /** Media type; that of the `Blob` unless set. The server detects the type from the content. */
   readonly contentType?: string | undefined
-  /** Replaces only the content with this `etag`; else `precondition_failed`. */
+  /** Replaces the object only if its content has this `etag`. Otherwise the call rejects with `precondition_failed`. */
   readonly ifMatch?: string | undefined
-  /** Replaces nothing; else `precondition_failed`. */
+  /** Uploads only if there is no object with this name. Otherwise the call rejects with `precondition_failed`. */
   readonly ifNoneMatch?: '*' | undefined
 }
 
-/** As long as the server takes for one (`storage.upload_timeout`). */
+/** Time limit of an upload. It equals the limit of the server (`storage.upload_timeout`). */
 const uploadTimeoutMs = 300_000
 
-/** @param token null: the address says itself for whom it works */
+/** Uploads content in one request. @param token null for a signed URL, which identifies the user itself */
 export async function putContent(
   transport: Transport,
   path: string,
@@ -28,12 +29,12 @@ export async function putContent(
     ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
     ...(ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch }),
   }
-  // With a condition the second attempt would be refused because the first was made.
+  // A retry of a conditional upload would fail because the first attempt has succeeded.
   const isRepeatable = ifMatch === undefined && ifNoneMatch === undefined
   const detail = { content, headers, signal, timeoutMs, token, isRepeatable }
   return transport.exchange('PUT', path, detail, async (response) => ({
-    // What the server answers to an upload.
-    ...((await readAnswer(response)) as StoredObject),
+    // The server responds with the object.
+    ...((await readJson(response)) as StoredObject),
     etag: response.headers.get('etag') ?? '',
   }))
 }

@@ -4,7 +4,7 @@ import { callEach } from '../listeners.ts'
 import type { Transport } from '../transport.ts'
 import { pauseBeforeAttempt } from './reconnect.ts'
 
-/** What the server sends about a channel. */
+/** Message of the server about a channel. */
 export interface ChannelMessage {
   readonly type: string
   readonly channel?: string
@@ -14,16 +14,16 @@ export interface ChannelMessage {
 export interface ChannelMember {
   readonly channel: string
   readonly receive: (message: ChannelMessage) => void
-  /** The server has accepted the subscription, on each connection. */
+  /** Called on each connection once the server has accepted the subscription. */
   readonly connected: () => void
-  /** @param isFinal it is not joined again on this connection */
+  /** Called when the subscription ends. @param isFinal true if it is not renewed on this connection */
   readonly disconnected: (error: unknown, isFinal: boolean) => void
 }
 
-/** One WebSocket for all channels of a client; it is open while there is one. */
+/** WebSocket that all channels of a client share. It is open while there is a channel. */
 export interface ChannelSocket {
   join(member: ChannelMember): () => void
-  /** @throws BasaltError what the server has answered, or that the connection is broken */
+  /** Sends a message and waits for its reply. @throws BasaltError if the server rejects the message or the connection breaks */
   send(message: object): Promise<void>
 }
 
@@ -35,20 +35,20 @@ export function channelSocketOf(transport: Transport): ChannelSocket {
   return socket
 }
 
-interface Waiting {
+interface PendingReply {
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
 interface Connection {
   readonly socket: WebSocket
-  /** Messages that the server has not answered yet, by their `ref`. */
-  readonly waiting: Map<number, Waiting>
+  /** Messages without a reply yet, by their `ref`. */
+  readonly pending: Map<number, PendingReply>
 }
 
 function createChannelSocket(transport: Transport): ChannelSocket {
   const members = new Set<ChannelMember>()
-  /** Authenticated; not one that is being closed, which may last until after the next is open. */
+  /** Authenticated connection. A closing connection is not current, although it may still be open when the next one opens. */
   let current: Connection | undefined
   let running: AbortController | undefined
   let lastRef = 0
@@ -57,12 +57,12 @@ function createChannelSocket(transport: Transport): ChannelSocket {
     return current === undefined ? Promise.reject(brokenConnection()) : sendOn(current, message)
   }
 
-  function sendOn({ socket, waiting }: Connection, message: object): Promise<void> {
+  function sendOn({ socket, pending }: Connection, message: object): Promise<void> {
     lastRef += 1
     const ref = lastRef
     return new Promise((resolve, reject) => {
       const text = stringify({ ...message, ref })
-      waiting.set(ref, { resolve, reject })
+      pending.set(ref, { resolve, reject })
       socket.send(text)
     })
   }
@@ -71,10 +71,10 @@ function createChannelSocket(transport: Transport): ChannelSocket {
     const message = parseExact(text) as ChannelMessage
     if (message.type === 'reply') {
       const ref = Number(message.ref)
-      const answered = connection.waiting.get(ref)
-      connection.waiting.delete(ref)
-      if (message.status === 'ok') answered?.resolve()
-      else answered?.reject(new BasaltError(String(message.message), { error: 'channel_refused', status: 0 }))
+      const reply = connection.pending.get(ref)
+      connection.pending.delete(ref)
+      if (message.status === 'ok') reply?.resolve()
+      else reply?.reject(new BasaltError(String(message.message), { error: 'channel_refused', status: 0 }))
       return
     }
     if (connection !== current) return
@@ -84,12 +84,12 @@ function createChannelSocket(transport: Transport): ChannelSocket {
     )
   }
 
-  /** @returns the code that the connection was closed with */
+  /** Runs one connection and returns its close code. */
   async function connect(signal: AbortSignal, opened: () => void): Promise<number> {
     const token = await transport.tokens.token()
     if (signal.aborted) return closedByClient
     const socket = new WebSocket(`${transport.url.replace(/^http/, 'ws')}/api/realtime/ws`)
-    const connection: Connection = { socket, waiting: new Map() }
+    const connection: Connection = { socket, pending: new Map() }
     const close = () => socket.close(closedByClient)
     signal.addEventListener('abort', close, { once: true })
     let stopWatching: (() => void) | undefined
@@ -97,9 +97,9 @@ function createChannelSocket(transport: Transport): ChannelSocket {
     try {
       const code = await new Promise<number>((resolve) => {
         const watch = watchConnection(connection, () => {
-          // Which waits for an answer as well.
+          // Closing would wait for the other side, too.
           close()
-          resolve(unanswered)
+          resolve(closedAbnormally)
         })
         stopWatching = watch.stop
         socket.onmessage = ({ data }: MessageEvent<string>) => {
@@ -111,7 +111,7 @@ function createChannelSocket(transport: Transport): ChannelSocket {
           try {
             if (token !== undefined) await sendOn(connection, { type: 'auth', token })
           } catch {
-            // The server closes the connection and says why.
+            // The server closes the connection with a code that says why.
             return
           }
           if (signal.aborted) return
@@ -127,11 +127,14 @@ function createChannelSocket(transport: Transport): ChannelSocket {
       stopWatching?.()
       stopRenewing?.()
       signal.removeEventListener('abort', close)
-      for (const { reject } of connection.waiting.values()) reject(brokenConnection())
+      for (const { reject } of connection.pending.values()) reject(brokenConnection())
     }
   }
 
-  /** The network can take a connection away without a word, as while a computer sleeps: the server is asked for a reply. */
+  /**
+   * Watches a connection by requesting a reply at intervals. A network can drop a connection silently, for example while a
+   * computer sleeps.
+   */
   function watchConnection(connection: Connection, lost: () => void) {
     let isAlive = true
     const timer = setInterval(() => {
@@ -148,25 +151,28 @@ function createChannelSocket(transport: Transport): ChannelSocket {
     }
   }
 
-  /** With the successor of its token a connection stays open; that of another user needs another connection. */
+  /**
+   * Authenticates a connection with the current token. The next token of the same user keeps it open. Another user needs a new
+   * connection.
+   */
   async function authenticate(connection: Connection): Promise<void> {
     const token = await transport.tokens.token()
-    // It may have sent the one before already.
+    // The connection may have sent the previous token already.
     if (token === undefined || connection !== current) return connection.socket.close(closedByClient)
     await sendOn(connection, { type: 'auth', token })
   }
 
   async function subscribeFor(member: ChannelMember): Promise<void> {
     if (!members.has(member)) return
-    let answered = member.connected
+    let notify = member.connected
     try {
       await send({ type: 'channel_subscribe', channel: member.channel })
     } catch (error) {
-      // All members learn that a connection is broken.
+      // All members are notified of a broken connection.
       if (current === undefined) return
-      answered = () => member.disconnected(error, true)
+      notify = () => member.disconnected(error, true)
     }
-    if (members.has(member)) callEach([answered], (call) => call())
+    if (members.has(member)) callEach([notify], (call) => call())
   }
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -174,7 +180,7 @@ function createChannelSocket(transport: Transport): ChannelSocket {
     while (!signal.aborted) {
       const code = await connect(signal, () => {
         failures = 0
-      }).catch(() => unanswered)
+      }).catch(() => closedAbnormally)
       if (signal.aborted) return
       const isFinal = code === endedByAdministrator
       if (isFinal) running = undefined
@@ -182,7 +188,7 @@ function createChannelSocket(transport: Transport): ChannelSocket {
         error: `socket_${code}`,
         status: 0,
       })
-      // One may leave while another is called.
+      // A member may be removed while another one is called.
       callEach(members, (member) => members.has(member) && member.disconnected(error, isFinal))
       if (isFinal) return
       failures = await pauseBeforeAttempt(failures + 1, signal)
@@ -212,8 +218,8 @@ function createChannelSocket(transport: Transport): ChannelSocket {
 
 const silenceMs = 30_000
 const closedByClient = 1000
-/** As of one that was closed without a code (RFC 6455 §7.1.5). */
-const unanswered = 1006
+/** Code of a connection that was closed without a code (RFC 6455, section 7.1.5). */
+const closedAbnormally = 1006
 const endedByAdministrator = 4000
 const refusedToken = 4401
 

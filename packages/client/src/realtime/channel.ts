@@ -3,33 +3,49 @@ import type { AnyDatabase } from '../database-types.ts'
 import { BasaltError, isBasaltError } from '../errors.ts'
 import { type ChannelMessage, channelSocketOf } from './channel-socket.ts'
 
+/** Broadcast of another client on the channel. */
 export interface Broadcast {
   readonly event: string
   readonly payload: unknown
 }
 
-/** Who is on a channel: what each connection shows, by its id. */
-export type Present = ReadonlyMap<string, unknown>
+/** Presence of a channel: the object that each connection tracks, by connection id. */
+export type PresenceState = ReadonlyMap<string, unknown>
 
+/** Callbacks of a channel. */
 export interface ChannelListener {
+  /** Called for each broadcast of another client. */
   readonly onBroadcast?: ((broadcast: Broadcast) => void) | undefined
-  readonly onPresence?: ((present: Present) => void) | undefined
-  /** The channel is joined; again after each break, which may have lost broadcasts. */
+  /** Called with the whole presence after each change. */
+  readonly onPresence?: ((present: PresenceState) => void) | undefined
+  /** Called when the channel is joined, and again after each reconnect. Broadcasts during the break are lost. */
   readonly onConnected?: (() => void) | undefined
-  /** It connects again by itself, unless the channel is refused. */
+  /**
+   * Called when the connection breaks or the server refuses the channel. The channel reconnects by itself unless it was
+   * refused.
+   */
   readonly onDisconnected?: ((error: unknown) => void) | undefined
 }
 
+/** Joined channel. */
 export interface Channel {
-  /** Sends to everybody else on the channel, once it is joined; rejects when the connection breaks meanwhile, or the channel is refused or left. */
+  /**
+   * Sends to all other connections on the channel, once it is joined. Rejects if the connection breaks in the meantime, or the
+   * channel is refused or left.
+   */
   broadcast(event: string, payload: unknown): Promise<void>
-  /** Shows an object to everybody on the channel, until `untrack` or `leave`. */
+  /** Shows an object to all connections on the channel, until `untrack` or `leave`. Tracks it again after a reconnect. */
   track(presence: object): Promise<void>
+  /** Removes the object shown by `track`. */
   untrack(): Promise<void>
+  /** Leaves the channel. Pending and later calls reject with `channel_refused`. */
   leave(): void
 }
 
-/** Joins a channel, over the one WebSocket of the client. @throws TypeError where there is none, as in Node 20 */
+/**
+ * Joins a channel over the WebSocket that all channels of the client share.
+ * @throws TypeError without a global WebSocket, as in Node 20
+ */
 export function joinChannel<DB extends AnyDatabase>(
   client: Client<DB>,
   channel: string,
@@ -39,11 +55,11 @@ export function joinChannel<DB extends AnyDatabase>(
     throw new TypeError('channels need a global WebSocket (Node 22 has one)')
   const socket = channelSocketOf(client.transport)
   const present = new Map<string, unknown>()
-  /** What is shown, on each connection again. */
+  /** Object to track, on each new connection again. */
   let presence: object | undefined
   let joined = createGate()
   let isJoined = false
-  /** The answer to the presence that was sent on joining. */
+  /** Reply to the presence that was sent after joining. */
   let shownOnJoining = Promise.resolve()
 
   function receive(message: ChannelMessage): void {
@@ -74,7 +90,7 @@ export function joinChannel<DB extends AnyDatabase>(
     try {
       await socket.send({ type: 'presence_track', channel, presence: own })
     } catch (error) {
-      // It would be refused again.
+      // The server would reject the presence again.
       if (isBasaltError(error, 'channel_refused') && presence === own) presence = undefined
       throw error
     }
@@ -85,11 +101,11 @@ export function joinChannel<DB extends AnyDatabase>(
     receive,
     connected() {
       joined.resolve()
-      // One that was refused is joined with another connection.
+      // A channel that was refused joins again on a new connection.
       joined = { ...joined, promise: Promise.resolve() }
       isJoined = true
       shownOnJoining = presence === undefined ? Promise.resolve() : show()
-      // Nothing may be waiting for it.
+      // A rejection is handled even if no caller waits for it.
       shownOnJoining.catch(() => undefined)
       listener.onConnected?.()
     },
@@ -99,7 +115,7 @@ export function joinChannel<DB extends AnyDatabase>(
     },
   })
 
-  /** Fails what waits to be sent, and, for good, all that is sent from now on. */
+  /** Rejects pending calls. If `isFinal`, later calls are rejected, too. */
   function fail(error: unknown, isFinal: boolean): void {
     joined.reject(error)
     joined = createGate()
@@ -130,7 +146,7 @@ export function joinChannel<DB extends AnyDatabase>(
   }
 }
 
-/** `Promise.withResolvers`, which not every browser has. */
+/** Creates a promise with its resolvers, as `Promise.withResolvers` does, which not every browser has. */
 function createGate() {
   let resolve = () => {}
   let reject: (error: unknown) => void = () => {}
@@ -138,7 +154,7 @@ function createGate() {
     resolve = done
     reject = failed
   })
-  // Nothing may be waiting for it.
+  // A rejection is handled even if no caller waits for it.
   promise.catch(() => undefined)
   return { promise, resolve, reject }
 }

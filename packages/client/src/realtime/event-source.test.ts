@@ -8,7 +8,7 @@ const events = [
   { id: '2', name: undefined, data: '' },
 ]
 
-test('events are found however the text is cut', () => {
+test('createEventParser › finds the events wherever a chunk ends', () => {
   const whole = createEventParser()(text.replace('\n\r\n', '\n\n'))
   expect(whole).toEqual([...events, { id: '3', name: undefined, data: 'x\n y: z' }])
   const stream = text.replace('\n\r\n', '\n\n')

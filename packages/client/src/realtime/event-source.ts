@@ -1,44 +1,52 @@
-import { readError } from '../answer.ts'
 import { BasaltError } from '../errors.ts'
 import { parseExact } from '../exact-json.ts'
+import { readError } from '../response.ts'
 import type { Transport } from '../transport.ts'
 import { pauseBeforeAttempt } from './reconnect.ts'
 
-/** A change of a record. */
+/** Change of a record. */
 export interface Change {
   readonly action: 'create' | 'update' | 'delete'
   readonly table: string
-  /** The whole record; of one that was deleted or is no longer shown its primary key, values as texts. */
+  /**
+   * Record after the change. Deleted records and records that became invisible have their primary key only, with values as
+   * strings.
+   */
   readonly record: Readonly<Record<string, unknown>>
 }
 
-/** What a stream says, in order. */
+/** Event of a stream, in stream order. */
 export type StreamEvent =
-  /** Writes that begin from now on arrive. */
+  /** The stream is open. All later writes are delivered. */
   | { readonly type: 'connected'; readonly id: string }
   | { readonly type: 'change'; readonly id: string; readonly change: Change }
-  /** Changes may be missing: read the tables again. */
+  /** Changes may be missing, so read the tables again. */
   | { readonly type: 'gap'; readonly id: string }
-  /** The connection broke; it is opened again by itself. */
+  /** The connection broke. The stream reconnects by itself. */
   | { readonly type: 'disconnected'; readonly error: unknown }
 
 export interface StreamOptions {
+  /** Tables to follow. */
   readonly tables: readonly string[]
-  /** Of the stream's own language; it holds for all tables. */
+  /** Filter in the language of streams, which applies to all tables. */
   readonly filter?: string | undefined
-  /** Where to begin: the id of the last event that was seen. */
+  /** Id of the last processed event, after which the stream resumes. */
   readonly lastEventId?: string | undefined
+  /** Called for each event. */
   readonly onEvent: (event: StreamEvent) => void
 }
 
-/** The server sends something every 20 s; a connection that is silent for longer is dead, as after sleep. */
+/**
+ * Longest silence of a live connection. The server sends a comment every 20 s, so a longer silence means a dead connection, for
+ * example after sleep.
+ */
 const silenceMs = 45_000
 
 /**
- * Keeps a stream open until the signal is aborted: resumes after the last event whenever it breaks, and begins anew where
- * it cannot, with a gap.
+ * Keeps a stream open until the signal is aborted. It resumes after the last event when the connection breaks. If it cannot
+ * resume, it restarts with a gap.
  *
- * @throws BasaltError when the server refuses the stream for good, or what `onEvent` throws
+ * @throws BasaltError if the server refuses the stream permanently, or the error that `onEvent` throws
  */
 export async function followStream(
   transport: Transport,
@@ -72,7 +80,7 @@ export async function followStream(
   }
 }
 
-/** Tells apart what a listener throws from what happens to the connection: another attempt would not mend it. */
+/** Error of a listener. It is kept apart from connection errors, because another attempt would not fix it. */
 class ListenerFailure {
   readonly cause: unknown
   constructor(cause: unknown) {
@@ -88,27 +96,27 @@ function deliver(event: StreamEvent, onEvent: (event: StreamEvent) => void): voi
   }
 }
 
-/** Whether another attempt is in vain. */
+/** Returns true if another attempt cannot succeed. */
 function isFinal(ending: unknown, failures: number): boolean {
   if (!(ending instanceof BasaltError)) return false
   if (ending.error === 'stream_disconnected') return true
-  // A token can end between its renewal and the stream; refused twice in a row it stays refused.
+  // A token can expire between its renewal and the stream. After two rejections in a row, it stays rejected.
   if (ending.status === 401) return failures > 1
   return ending.status >= 400 && ending.status < 500 && ending.status !== 429 && ending.status !== 408
 }
 
 function describe({ name, data }: ServerSentEvent, id: string): StreamEvent | undefined {
   if (name === 'connected' || name === 'gap') return { type: name, id }
-  // What later servers may add has a name.
+  // Later servers may add events, which have a name.
   if (name !== undefined || data === '') return undefined
   return { type: 'change', id, change: parseExact(data) as Change }
 }
 
-/** Data of the event `close`. */
+/** Data of the `close` event. */
 interface Close {
   readonly reason: string
   readonly message: string
-  /** Undefined of servers before it was sent, and where another attempt is in vain. */
+  /** Pause before the next attempt, in milliseconds. Absent if another attempt cannot succeed, and on older servers. */
   readonly retryMs?: number
 }
 
@@ -121,13 +129,14 @@ function readClose(data: string): BasaltError {
   })
 }
 
-/** One event of a stream; one without data still carries its id. */
+/** Event of a stream. An event without data still carries its id. */
 export interface ServerSentEvent {
   readonly id: string | undefined
   readonly name: string | undefined
   readonly data: string
 }
 
+/** Opens one stream connection and yields its events. */
 async function* readStream(
   { url, tokens, fetch }: Transport,
   {
@@ -179,7 +188,7 @@ async function* readStream(
   }
 }
 
-/** Cuts a text into events, however it is cut into pieces (HTML Standard, Server-sent events). */
+/** Creates a parser that splits chunks of text into events, wherever a chunk ends (HTML Standard, Server-sent events). */
 export function createEventParser(): (text: string) => ServerSentEvent[] {
   let rest = ''
   return (text) => {
@@ -202,7 +211,7 @@ export function createEventParser(): (text: string) => ServerSentEvent[] {
   }
 }
 
-/** A name as the list of a stream reads it. */
+/** Quotes a table name for the table list of a stream. */
 function quoteName(name: string): string {
   return /[",]|^\s|\s$/.test(name) ? `"${name.replaceAll('"', '""')}"` : name
 }

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { BasaltError } from '../errors.ts'
 import { createHub, type OnSourceEvent, type Subscriber } from './hub.ts'
 
-test('a subscriber of one user is not connected by the stream of another', async () => {
+test('realtime hub › does not connect a subscriber over the stream of another user', async () => {
   let identity = 'ada'
   let changed = () => {}
   const sources: OnSourceEvent[] = []
   const hub = createHub(
     (onEvent) => {
       sources.push(onEvent)
-      return { want: () => undefined }
+      return { setTables: () => undefined }
     },
     {
       identity: () => identity,
@@ -26,7 +26,7 @@ test('a subscriber of one user is not connected by the stream of another', async
     change: () => undefined,
     disconnected: () => undefined,
     failed: () => undefined,
-    forget: () => received.push(`${name} forget`),
+    reset: () => received.push(`${name} reset`),
   })
   hub.subscribe(subscriber('first', ['task']))
   await Promise.resolve()
@@ -35,16 +35,16 @@ test('a subscriber of one user is not connected by the stream of another', async
   identity = 'bob'
   changed()
   await Promise.resolve()
-  expect(received).toEqual(['first connected', 'first forget', 'second forget'])
+  expect(received).toEqual(['first connected', 'first reset', 'second reset'])
   sources[1]?.({ type: 'connected', id: '2' })
   expect(received.slice(3)).toEqual(['first connected', 'second connected'])
 })
 
-test('a table whose name the server reads as two fails, and the others continue', async () => {
+test('realtime hub › fails a table whose name the server reads as two, and continues the others', async () => {
   const wanted: string[] = []
   const hub = createHub(
     (onEvent) => ({
-      want(tables) {
+      setTables(tables) {
         wanted.push(tables.join())
         const error = new BasaltError('unknown table: a', {
           error: 'unknown_table',
@@ -66,7 +66,7 @@ test('a table whose name the server reads as two fails, and the others continue'
     failed: () => calls.push(`${table} failed`),
     change: () => undefined,
     disconnected: () => undefined,
-    forget: () => undefined,
+    reset: () => undefined,
   })
   hub.subscribe(subscriber('a,b'))
   hub.subscribe(subscriber('c'))

@@ -5,28 +5,28 @@ import { createOwnStream } from './own-stream.ts'
 import { isRefused, refusedTable } from './refused-table.ts'
 import { canShare, createSharedStream } from './shared-stream.ts'
 
-/** A listener to the stream of a page. */
+/** Subscriber to the stream of a client. */
 export interface Subscriber {
   readonly tables: readonly string[]
-  /** The stream is in force for its tables; `isGap` where changes since the last one may be missing. */
+  /** Called when the stream covers the tables. `isGap` is true if changes since the last connection may be missing. */
   readonly connected: (isGap: boolean) => void
   readonly change: (change: Change) => void
   readonly disconnected: (error: unknown) => void
-  /** For good. */
+  /** Called when the stream has failed permanently. */
   readonly failed: (error: unknown) => void
-  /** Another user is signed in: what was received is not theirs. */
-  readonly forget: () => void
+  /** Called when another user signs in. The data received so far belongs to the previous user. */
+  readonly reset: () => void
 }
 
-/** One stream for all subscribers, over all tabs where the browser connects them. */
+/** Shares one stream among all subscribers, and among all tabs if the browser supports it. */
 export interface Hub {
-  /** @returns what ends the subscription */
+  /** Adds a subscriber and returns a function that removes it. */
   subscribe(subscriber: Subscriber): () => void
 }
 
 const hubs = new WeakMap<Transport, Hub>()
 
-/** The one of this client. */
+/** Returns the hub of a client. */
 export function hubOf(transport: Transport): Hub {
   let hub = hubs.get(transport)
   if (hub === undefined) {
@@ -43,10 +43,10 @@ function createSource(transport: Transport, onEvent: OnSourceEvent): Source {
     : createOwnStream(transport, onEvent)
 }
 
-/** Where events come from: a stream of the page itself, or that of another tab. */
+/** Source of events: a stream of this page or of another tab. */
 export interface Source {
-  /** The tables to listen to, all of them; none closes it. */
-  want(tables: readonly string[]): void
+  /** Sets the tables to follow. An empty list closes the source. */
+  setTables(tables: readonly string[]): void
 }
 
 export type OnSourceEvent = (
@@ -58,8 +58,8 @@ export function createHub(
   tokens: Pick<TokenSource, 'identity' | 'subscribe'>,
 ): Hub {
   const subscribers = new Set<Subscriber>()
-  /** Tables that the stream is in force for. */
-  let inForce: ReadonlySet<string> = new Set()
+  /** Tables that the stream covers. */
+  let covered: ReadonlySet<string> = new Set()
   let isConnected = false
   let wanted: readonly string[] = []
   let source: Source | undefined
@@ -69,12 +69,12 @@ export function createHub(
   function onEvent(event: Parameters<OnSourceEvent>[0]): void {
     switch (event.type) {
       case 'connected':
-        inForce = new Set(wanted)
+        covered = new Set(wanted)
         isConnected = true
-        callEach(subscribers, (each) => isServed(each) && each.connected(false))
+        callEach(subscribers, (each) => isCovered(each) && each.connected(false))
         return
       case 'gap':
-        callEach(subscribers, (each) => isServed(each) && each.connected(true))
+        callEach(subscribers, (each) => isCovered(each) && each.connected(true))
         return
       case 'change':
         callEach(subscribers, (each) => each.tables.includes(event.change.table) && each.change(event.change))
@@ -84,7 +84,7 @@ export function createHub(
         callEach(subscribers, (each) => each.disconnected(event.error))
         return
       case 'failed': {
-        inForce = new Set()
+        covered = new Set()
         wanted = []
         const refused = refusedTable(event.error)
         callEach(subscribers, (each) => {
@@ -92,26 +92,26 @@ export function createHub(
           if (refused !== undefined) subscribers.delete(each)
           each.failed(event.error)
         })
-        // The others continue without it.
-        if (refused !== undefined) rewant()
+        // The other subscribers continue without the refused table.
+        if (refused !== undefined) updateSource()
       }
     }
   }
 
-  /** A stream of one user never continues for another. */
+  /** Restarts the stream when another user signs in. A stream never continues for another user. */
   function followIdentity(): void {
     if (tokens.identity?.() === identity) return
     close()
-    callEach(subscribers, (each) => each.forget())
-    rewant()
+    callEach(subscribers, (each) => each.reset())
+    updateSource()
   }
 
   function close(): void {
-    source?.want([])
+    source?.setTables([])
     source = undefined
     stopWatching?.()
     stopWatching = undefined
-    inForce = new Set()
+    covered = new Set()
     isConnected = false
     wanted = []
   }
@@ -119,18 +119,18 @@ export function createHub(
   function open(): Source {
     identity = tokens.identity?.()
     stopWatching = tokens.subscribe?.(followIdentity)
-    // An event of a source that was closed is of another user.
+    // Events of a closed source belong to the previous user.
     const opened = createSource((event) => {
       if (source === opened) onEvent(event)
     })
     return opened
   }
 
-  const isServed = ({ tables }: Subscriber) => tables.every((table) => inForce.has(table))
+  const isCovered = ({ tables }: Subscriber) => tables.every((table) => covered.has(table))
 
   let isScheduled = false
-  /** Subscribers that begin and end in one moment change the stream once. */
-  function rewant(): void {
+  /** Updates the tables of the source once for all subscriptions that change in the same task. */
+  function updateSource(): void {
     if (isScheduled) return
     isScheduled = true
     queueMicrotask(() => {
@@ -140,18 +140,18 @@ export function createHub(
       if (tables.length === 0) return close()
       wanted = tables
       source ??= open()
-      source.want(tables)
+      source.setTables(tables)
     })
   }
 
   return {
     subscribe(subscriber) {
       subscribers.add(subscriber)
-      if (isConnected && isServed(subscriber))
+      if (isConnected && isCovered(subscriber))
         queueMicrotask(() => isConnected && subscribers.has(subscriber) && subscriber.connected(false))
-      rewant()
+      updateSource()
       return () => {
-        if (subscribers.delete(subscriber)) rewant()
+        if (subscribers.delete(subscriber)) updateSource()
       }
     },
   }

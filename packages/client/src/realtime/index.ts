@@ -3,24 +3,35 @@ import type { AnyDatabase, TableName } from '../database-types.ts'
 import { type Change, followStream, type StreamEvent } from './event-source.ts'
 import { hubOf } from './hub.ts'
 
-export { type Broadcast, type Channel, type ChannelListener, joinChannel, type Present } from './channel.ts'
+export {
+  type Broadcast,
+  type Channel,
+  type ChannelListener,
+  joinChannel,
+  type PresenceState,
+} from './channel.ts'
 export { type Change, createEventParser, type ServerSentEvent, type StreamEvent } from './event-source.ts'
 export { type LiveList, type LiveQuery, type LiveState, live } from './live.ts'
 
+/** Callbacks of {@link subscribe}. */
 export interface ChangeListener {
-  /** Writes that begin from now on arrive. @param isGap changes may be missing: read the tables again */
+  /**
+   * Called when the stream is open and all later writes are delivered.
+   * @param isGap true if changes may be missing, so the tables have to be read again
+   */
   readonly onConnected?: ((isGap: boolean) => void) | undefined
+  /** Called for each change. */
   readonly onChange: (change: Change) => void
-  /** It connects again by itself. */
+  /** Called when the connection breaks. The stream reconnects by itself. */
   readonly onDisconnected?: ((error: unknown) => void) | undefined
-  /** For good. */
+  /** Called when the stream has failed permanently. */
   readonly onFailed?: ((error: unknown) => void) | undefined
 }
 
 /**
- * Calls back for each change of these tables that the user may see, over the one stream of all tabs.
+ * Subscribes to the changes of tables. Delivers the changes that the user may see. All tabs share one stream.
  *
- * @returns what ends it
+ * @returns a function that ends the subscription
  */
 export function subscribe<DB extends AnyDatabase>(
   client: Client<DB>,
@@ -33,21 +44,31 @@ export function subscribe<DB extends AnyDatabase>(
     connected: (isGap) => onConnected?.(isGap),
     disconnected: (error) => onDisconnected?.(error),
     failed: (error) => onFailed?.(error),
-    forget: () => undefined,
+    reset: () => undefined,
   })
 }
 
+/** Options of {@link follow}. */
 export interface FollowOptions<DB extends AnyDatabase> {
-  /** In the language of streams: `unit_price=gt.0.99,genre_id=in.1|2`. */
+  /**
+   * Filter in the language of streams: `unit_price=gt.0.99,genre_id=in.1
+   * 2`.
+   */
   readonly filter?: string | undefined
-  /** Where to begin: the id of the last event that was seen, as a server keeps it across restarts. */
+  /** Id of the last processed event, after which the stream resumes. A server stores it to resume after a restart. */
   readonly lastEventId?: string | undefined
+  /** Called for each event, in order. */
   readonly onEvent: (event: StreamEvent) => void
+  /** Signal that ends the stream. */
   readonly signal: AbortSignal
+  /** Tables to follow. */
   readonly tables: readonly TableName<DB>[]
 }
 
-/** A stream of one's own with its ids, for servers. Ends with the signal; fails for good, or with what `onEvent` throws. */
+/**
+ * Follows tables over a separate stream whose events have ids, for use on servers. Resolves when the signal is aborted.
+ * @throws BasaltError if the server refuses the stream permanently, or the error that `onEvent` throws
+ */
 export function follow<DB extends AnyDatabase>(
   client: Client<DB>,
   { signal, ...options }: FollowOptions<DB>,

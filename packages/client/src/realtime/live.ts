@@ -3,31 +3,40 @@ import type { AnyQuery, ListQuery, PageQuery } from '../collection.ts'
 import type { AnyDatabase, ColumnOf, ExpandOf, NoExpand, RecordOf, TableName } from '../database-types.ts'
 import { isBasaltError } from '../errors.ts'
 import { callEach } from '../listeners.ts'
-import { isPassing } from '../retry.ts'
+import { isRetryable } from '../retry.ts'
 import type { Change } from './event-source.ts'
 import { hubOf } from './hub.ts'
 import { pauseBeforeAttempt } from './reconnect.ts'
 
-/** What a live list shows now. The same object until something changes. */
+/** State of a live list. The same object until something changes. */
 export interface LiveState<Item> {
+  /** Records of the page. */
   readonly items: readonly Item[]
-  /** Of all that the filter finds, shown or not. */
+  /** Number of all matching records, on this page or not. */
   readonly totalItems: number
-  /** `stale`: the connection is broken or the list cannot be read now; both are tried again by themselves. */
+  /**
+   * Status of the list. `stale` means that the connection is broken or the list cannot be read now. Both are retried
+   * automatically.
+   */
   readonly status: 'loading' | 'live' | 'stale' | 'failed'
-  /** Why it failed, is stale, or is loading for longer than it should. */
+  /** Error that made the list fail, become stale or take long to load. */
   readonly error: unknown
 }
 
-/** A list that stays as it is in the database while it has subscribers. */
+/** List that follows the database while it has subscribers. */
 export interface LiveList<Item> {
+  /** Current state. */
   readonly state: LiveState<Item>
-  /** Begins with the first subscriber and ends with the last. */
+  /**
+   * Calls the listener after each change. The list starts with the first subscriber and stops with the last.
+   * @returns a function that removes the listener
+   */
   subscribe(listener: (state: LiveState<Item>) => void): () => void
   /** Reads the list again. */
   refresh(): void
 }
 
+/** Query of a live list: one page of records, 100 unless `perPage` is set. */
 export type LiveQuery<DB extends AnyDatabase, T extends TableName<DB>, Fields, Expand> = ListQuery<
   DB,
   T,
@@ -35,16 +44,18 @@ export type LiveQuery<DB extends AnyDatabase, T extends TableName<DB>, Fields, E
   Expand
 > &
   Omit<PageQuery, 'cursor'> & {
-    /** Tables whose changes may change the list, too: those of `expand` and of relations in the filter. */
+    /** Tables whose changes may affect the list, too: those of `expand` and of relations in the filter. */
     readonly also?: readonly TableName<DB>[] | undefined
   }
 
-/** Changes that come together are read once. */
-const gatherMs = 20
+/** Delay before a read, so that changes that arrive together cause one read. */
+const readDelayMs = 20
 
 /**
- * A list that follows its table. The stream is opened first and the list read then, so nothing falls in between; what a
- * change means for filter, sort and policies the server decides, which is asked again.
+ * Creates a list that follows its table. It opens the stream before it reads the list, so no change is missed in between. After
+ * a change the list is read again, because the server applies filter, sort and policies.
+ *
+ * @throws BasaltError as the `error` of the state, not from this function
  */
 export function live<
   DB extends AnyDatabase,
@@ -61,14 +72,14 @@ export function live<
   const listeners = new Set<(state: LiveState<Item>) => void>()
   const empty: LiveState<Item> = { items: [], totalItems: 0, status: 'loading', error: undefined }
   let state = empty
-  /** The user that the items were read as. */
+  /** User whose permissions applied when the items were read. */
   let identity: string | undefined
-  /** Whether no other record of the table shows in the list, by `expand` or relations in a condition. */
+  /** True if the list contains no other record of the table, through `expand` or relations in a condition. */
   const isPlain = query.expand === undefined && Object.getPrototypeOf(query.filter ?? {}) === Object.prototype
   let running: { readonly controller: AbortController; readonly unsubscribe: () => void } | undefined
   let isConnected = false
-  /** Whether the stream has been in force: what was read before may lack what was written until then. */
-  let hasBegun = false
+  /** True if the stream was open before. Items read before that may lack writes of the time between. */
+  let wasOpen = false
   let isLoaded = false
   let isReading = false
   let isStale = false
@@ -78,10 +89,10 @@ export function live<
     callEach(listeners, (listener) => listener(state))
   }
 
-  /** Until it is in force again. */
+  /** Marks the list as stale until the stream is open again. */
   const suspend = (error: unknown) => change({ status: isLoaded ? 'stale' : 'loading', error })
 
-  /** Reads until no change has come meanwhile. */
+  /** Reads the list until no change arrives during a read. */
   async function read(signal: AbortSignal): Promise<void> {
     isStale = true
     if (isReading) return
@@ -90,18 +101,18 @@ export function live<
     try {
       while (isStale) {
         const reader = identity
-        await new Promise((resolve) => setTimeout(resolve, gatherMs))
+        await new Promise((resolve) => setTimeout(resolve, readDelayMs))
         if (signal.aborted) return
         isStale = false
         const page = await collection
           .list({ perPage: 100, ...query } as AnyQuery as typeof query, { signal })
           .catch((error: unknown) => {
             if (reader !== identity) return undefined
-            if (!isBasaltError(error) || !isPassing(error)) throw error
+            if (!isBasaltError(error) || !isRetryable(error)) throw error
             return { error }
           })
         if (page === undefined || reader !== identity) {
-          // Where the stream of the new user is not in force yet, its beginning causes the next read.
+          // If the stream of the new user is not open yet, its start causes the next read.
           isStale = isConnected
           continue
         }
@@ -115,7 +126,7 @@ export function live<
         failures = 0
         isLoaded = true
         change({
-          // Typed by the query as it was given.
+          // The type follows from the query.
           items: page.items as unknown as Item[],
           totalItems: page.totalItems,
           status: isConnected ? 'live' : 'stale',
@@ -124,18 +135,18 @@ export function live<
       }
     } catch (error) {
       if (signal.aborted) return
-      // What it shows is no longer what there is.
+      // The items may be out of date.
       isLoaded = false
       change({ status: 'failed', error })
     } finally {
       isReading = false
     }
-    // One that was begun by another run of the list, which ended meanwhile.
+    // Another run of the list started a read before this run ended.
     if (running !== undefined && running.controller.signal !== signal) void read(running.controller.signal)
   }
 
-  /** What a delete leaves needs no question; anything else does. */
-  function take({ action, table: changed, record }: Change, signal: AbortSignal): void {
+  /** Applies a change. A delete is applied to the items directly if that is enough. Any other change reads the list again. */
+  function apply({ action, table: changed, record }: Change, signal: AbortSignal): void {
     const key = Object.entries(record)
     const isOwnDelete = isPlain && action === 'delete' && changed === table && key.length > 0
     if (isOwnDelete && isLoaded && !isReading && state.items.every((item) => hasColumns(item, key))) {
@@ -154,19 +165,19 @@ export function live<
     const { signal } = controller
     const { tokens } = client.transport
     isLoaded = false
-    hasBegun = false
+    wasOpen = false
     state = tokens.identity?.() === identity ? { ...state, status: 'loading', error: undefined } : empty
     identity = tokens.identity?.()
     const unsubscribe = hubOf(client.transport).subscribe({
       tables: [table, ...also],
       connected(isGap) {
-        const isCurrent = hasBegun && isLoaded && !isGap
+        const isCurrent = wasOpen && isLoaded && !isGap
         isConnected = true
-        hasBegun = true
+        wasOpen = true
         if (!isCurrent) void read(signal)
         else change({ status: 'live', error: undefined })
       },
-      change: (each) => take(each, signal),
+      change: (each) => apply(each, signal),
       disconnected(error) {
         isConnected = false
         suspend(error)
@@ -175,9 +186,9 @@ export function live<
         isConnected = false
         change({ status: 'failed', error })
       },
-      forget() {
+      reset() {
         isConnected = false
-        hasBegun = false
+        wasOpen = false
         isLoaded = false
         isStale = false
         identity = tokens.identity?.()
@@ -219,7 +230,7 @@ function hasColumns(item: unknown, key: Columns): boolean {
   return key.every(([name]) => Object.hasOwn(item as object, name))
 }
 
-/** The values of a delete are texts. */
+/** Returns true if an item has this primary key. The values of a delete are strings. */
 function hasKey(item: unknown, key: Columns): boolean {
   return key.every(([name, value]) => String((item as Record<string, unknown>)[name]) === String(value))
 }

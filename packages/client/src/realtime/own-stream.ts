@@ -2,16 +2,16 @@ import type { Transport } from '../transport.ts'
 import { followStream, type StreamEvent } from './event-source.ts'
 import type { OnSourceEvent, Source } from './hub.ts'
 
-/** A stream of the page itself. @param from the id of the last event that was seen */
+/** Creates a stream of this page. @param from id of the last event that was received */
 export function createOwnStream(transport: Transport, onEvent: OnSourceEvent, from?: string): Source {
   let open: { readonly tables: ReadonlySet<string>; readonly controller: AbortController } | undefined
   let lastEventId = from
   let isConnected = false
   return {
-    want(tables) {
+    setTables(tables) {
       const isOpenFor = open !== undefined && tables.every((table) => open?.tables.has(table))
       if (tables.length > 0 && isOpenFor) {
-        // It continues as it is. One that is not in force yet reports it when it is.
+        // The stream continues unchanged. If it is not open yet, it reports when it is.
         if (isConnected) onEvent({ type: 'connected', id: lastEventId ?? '' })
         return
       }

@@ -1,9 +1,9 @@
 import { backoffSeconds, pause } from '../retry.ts'
 
 /**
- * Waits before another attempt, but no longer than until the browser is online again, or the signal is aborted.
+ * Waits before the next attempt, until the pause ends, the browser is online again or the signal is aborted.
  *
- * @returns how many failures count from now on: none where the browser was offline, as a network needs a moment to be of use
+ * @returns number of failures to count from now on: 0 if the browser was offline, as a network needs a moment to work
  */
 export async function pauseBeforeAttempt(
   failures: number,

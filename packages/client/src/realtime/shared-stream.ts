@@ -6,8 +6,8 @@ import { createOwnStream } from './own-stream.ts'
 import { isRefused, refusedTable } from './refused-table.ts'
 
 /**
- * One stream for all tabs of a user: the tab that has the lock opens it and broadcasts its events. When that tab is
- * closed, the browser gives the lock to another one, which resumes after the last event that it has been sent.
+ * Shares one stream among all tabs of a user. The tab that holds the lock (the leader) opens the stream and broadcasts its events. When
+ * that tab is closed, the browser grants the lock to another tab. That tab resumes after the last event that it received.
  */
 
 export function canShare(): boolean {
@@ -16,16 +16,18 @@ export function canShare(): boolean {
 
 type SourceEvent = Parameters<OnSourceEvent>[0]
 
+/** Message between tabs. */
 type Message =
-  /** To all: the leader asks for their tables. */
+  /** Request of a new leader for the tables of all tabs. */
   | { readonly type: 'leads' }
+  /** Tables of a tab, sent to the leader. */
   | { readonly type: 'wants'; readonly tab: string; readonly tables: readonly string[] }
-  /** To itself: whatever others have sent before has arrived. */
+  /** Marker that a tab sends to itself: all earlier messages have arrived. */
   | { readonly type: 'arrived'; readonly tab: string }
-  /** From the leader. @property tables those that the stream is in force for */
+  /** Event that the leader passes on. @property tables tables that the stream covers */
   | { readonly type: 'event'; readonly event: SourceEvent; readonly tables: readonly string[] }
 
-/** @param name of the user's stream: no other user has it */
+/** Creates the stream of a tab. @param name channel name, which differs for each user */
 export function createSharedStream(transport: Transport, name: string, onEvent: OnSourceEvent): Source {
   const tab = randomId()
   const tabLock = (id: string) => `${name} tab ${id}`
@@ -33,16 +35,16 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
   let lastEventId: string | undefined
   let connection: { readonly channel: BroadcastChannel; readonly closing: AbortController } | undefined
   let own: Source | undefined
-  /** Of the leader. */
+  /** Stream of the leader. */
   let stream: Source | undefined
   let onArrival: (() => void) | undefined
-  const wantedByTab = new Map<string, readonly string[]>()
+  const tablesByTab = new Map<string, readonly string[]>()
 
-  const union = () => [...new Set([...wantedByTab.values()].flat())].sort()
+  const union = () => [...new Set([...tablesByTab.values()].flat())].sort()
 
   function receive(event: SourceEvent, tables: readonly string[]): void {
     if (event.type === 'connected' || event.type === 'change' || event.type === 'gap') lastEventId = event.id
-    // Another tab has asked for more tables, and this one's are not among them yet.
+    // The stream was reopened for another tab and does not cover the tables of this tab yet.
     if (event.type === 'connected' && !wanted.every((table) => tables.includes(table))) return
     onEvent(event.type === 'failed' ? { ...event, error: reviveError(event.error) } : event)
   }
@@ -50,7 +52,7 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
   function receiveMessage(message: Message): void {
     if (message.type === 'event') receive(message.event, message.tables)
     else if (message.type === 'leads') announce()
-    else if (message.type === 'wants') note(message.tab, message.tables)
+    else if (message.type === 'wants') setTabTables(message.tab, message.tables)
     else if (message.tab === tab) onArrival?.()
   }
 
@@ -58,26 +60,26 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
     connection?.channel.postMessage({ type: 'wants', tab, tables: wanted } satisfies Message)
   }
 
-  /** What a tab wants, which the leader alone keeps. */
-  function note(id: string, tables: readonly string[]): void {
+  /** Stores the tables of a tab. Only the leader stores them. */
+  function setTabTables(id: string, tables: readonly string[]): void {
     if (stream === undefined) return
-    const isNew = !wantedByTab.has(id)
-    if (tables.length === 0) wantedByTab.delete(id)
-    else wantedByTab.set(id, tables)
-    stream.want(union())
+    const isNew = !tablesByTab.has(id)
+    if (tables.length === 0) tablesByTab.delete(id)
+    else tablesByTab.set(id, tables)
+    stream.setTables(union())
     // A tab holds its lock as long as it lives, however it ends.
     if (isNew && id !== tab && tables.length > 0) {
       void navigator.locks
-        .request(tabLock(id), { signal: closingSignal() }, () => note(id, []))
+        .request(tabLock(id), { signal: closingSignal() }, () => setTabTables(id, []))
         .catch(ignoreAbort)
     }
   }
 
-  /** As the leader: a tab that sleeps would ask for it again and again. */
+  /** Removes a refused table as the leader. Otherwise a suspended tab would cause the same refusal again and again. */
   function forgetTable(refused: string | undefined): void {
     if (refused === undefined) return
-    for (const [id, tables] of wantedByTab) {
-      wantedByTab.set(
+    for (const [id, tables] of tablesByTab) {
+      tablesByTab.set(
         id,
         tables.filter((table) => !isRefused(table, refused)),
       )
@@ -99,12 +101,15 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
       },
       lastEventId,
     )
-    note(tab, wanted)
+    setTabTables(tab, wanted)
     channel.postMessage({ type: 'leads' } satisfies Message)
   }
 
-  /** Resolves when the events of the leader before have arrived: resumed before them, all tabs would have them twice. */
-  function settle(closing: AbortSignal): Promise<void> {
+  /**
+   * Waits until all events of the previous leader have arrived. If the stream resumed earlier, all tabs would receive them
+   * twice.
+   */
+  function drainEvents(closing: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       onArrival = resolve
       closing.addEventListener('abort', () => resolve(), { once: true })
@@ -131,7 +136,7 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
     navigator.locks
       .request(name, { signal: closing.signal }, async () => {
         if (closing.signal.aborted) return
-        await settle(closing.signal)
+        await drainEvents(closing.signal)
         if (closing.signal.aborted) return
         lead(channel)
         await untilClosed()
@@ -141,32 +146,32 @@ export function createSharedStream(transport: Transport, name: string, onEvent: 
       })
   }
 
-  /** Where locks are denied, as to frames without an origin, each tab has a stream of its own. */
+  /** Opens a separate stream for this tab if locks are denied, as they are to frames without an origin. */
   function isolate(error: unknown): void {
     if (!(error instanceof DOMException)) throw error
     leave()
     own = createOwnStream(transport, onEvent, lastEventId)
-    own.want(wanted)
+    own.setTables(wanted)
   }
 
   function leave(): void {
     announce()
-    stream?.want([])
+    stream?.setTables([])
     stream = undefined
-    wantedByTab.clear()
+    tablesByTab.clear()
     connection?.closing.abort()
     connection?.channel.close()
     connection = undefined
   }
 
   return {
-    want(tables) {
+    setTables(tables) {
       wanted = tables
-      if (own !== undefined) return own.want(tables)
+      if (own !== undefined) return own.setTables(tables)
       if (tables.length === 0) return leave()
       if (connection === undefined) join()
-      else if (stream !== undefined) note(tab, tables)
-      // Only the leader reads it; while there is none the next one asks.
+      else if (stream !== undefined) setTabTables(tab, tables)
+      // Only the leader reads the message. If there is none, the next leader requests it.
       if (stream === undefined) announce()
     },
   }
@@ -176,7 +181,7 @@ function ignoreAbort(error: unknown): void {
   if (!(error instanceof DOMException && error.name === 'AbortError')) throw error
 }
 
-/** Errors lose their class on the way to another tab. */
+/** Describes an error as a plain object. Errors lose their class between tabs. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof BasaltError)) return error instanceof Error ? error.message : undefined
   return { message: error.message, error: error.error, status: error.status, data: error.data }

@@ -33,15 +33,15 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]()
 })
 
-/** Shared by several tabs, as `localStorage` is. */
+/** Creates a storage that several tabs share, as they share `localStorage`. */
 function sharedStorage(name: string = randomUUID()): SessionStorage {
-  let kept: string | null = null
+  let stored: string | null = null
   const watchers = new Set<() => void>()
   return {
     name,
-    load: () => kept,
+    load: () => stored,
     save(session) {
-      kept = session
+      stored = session
       for (const changed of watchers) queueMicrotask(changed)
     },
     watch(changed) {
@@ -77,8 +77,8 @@ async function signUp(
   return { ...tab, storage, email }
 }
 
-describe('a session', () => {
-  test('begins with signing up or in, is kept, and ends with signing out', async () => {
+describe('auth › session', () => {
+  test('starts with a sign-up or sign-in, is stored, and ends with a sign-out', async () => {
     const { auth, client, email, storage } = await signUp()
     const received: (string | undefined)[] = []
     const stop = auth.subscribe(() => received.push(auth.current?.user.email))
@@ -98,7 +98,7 @@ describe('a session', () => {
     stop()
   })
 
-  test('of an anonymous user becomes that of an address, with the same id', async () => {
+  test('keeps the id when an anonymous user adds an email address', async () => {
     const { auth } = openTab(sharedStorage())
     await auth.signInAnonymously()
     const before = auth.current?.user
@@ -107,7 +107,7 @@ describe('a session', () => {
     expect(auth.current?.user.id).toBe(before?.id)
   })
 
-  test('is renewed once for all requests of all tabs, and on the server, that need it at once', async () => {
+  test('is renewed once for all concurrent requests of all tabs and of a server', async () => {
     const { storage, auth, email } = await signUp()
     const soon = () => Date.now() + 890_000
     const tabs = [openTab(storage, { now: soon }), openTab(storage, { now: soon, url: second.url })]
@@ -134,7 +134,7 @@ describe('a session', () => {
     })
   })
 
-  test('is renewed when the server refuses its token, and the request made again', async () => {
+  test('is renewed when the server rejects its token, and the request is repeated', async () => {
     const { auth, client, network, storage } = await signUp()
     const kept = JSON.parse(String(storage.load()))
     const broken = { ...kept, token: `${kept.token}x` }
@@ -160,14 +160,14 @@ describe('a session', () => {
     ])
   })
 
-  test('takes no id that leads to another address', async () => {
+  test('rejects an id that leads to another URL', async () => {
     const { auth } = await signUp()
     const refused = { name: 'TypeError', message: 'not a name or key of an address: ".."' }
     for (const call of [auth.passkeys.remove, auth.factors.remove, auth.revokeSession])
       await expect(call('..')).rejects.toMatchObject(refused)
   })
 
-  test('that the server has ended is forgotten, once', async () => {
+  test('is cleared once when the server has ended it', async () => {
     const { auth, client, email } = await signUp()
     await app.sql(
       'delete from basalt.sessions s using basalt.users u where u.id = s.user_id and u.email = $1',
@@ -183,7 +183,7 @@ describe('a session', () => {
     await expect(client.from('task').list()).rejects.toMatchObject({ error: 'missing_authorization' })
   })
 
-  test('stays when the server cannot be reached', async () => {
+  test('stays when the server is unavailable', async () => {
     const { storage, email } = await signUp()
     const tab = openTab(storage, { now: () => Date.now() + 3_600_000 })
     const offline = createAuth({
@@ -197,8 +197,8 @@ describe('a session', () => {
     expect((await tab.auth.me()).email).toBe(email)
   })
 
-  test.each(['that was signed out', 'of the user before'])(
-    '%s meanwhile does not return when the answer to a refresh arrives',
+  test.each(['signed-out session', 'session of the previous user'])(
+    'does not restore a %s when the response to a refresh arrives late',
     async (which) => {
       const storage = sharedStorage()
       const tabs = [await signUp(storage), openTab(storage)] as const
@@ -210,7 +210,7 @@ describe('a session', () => {
         const release = network.holdAnswer('/api/auth/refresh')
         const refreshed = auth.refresh()
         await waitFor('the refresh', () => network.requests.at(-1) === 'POST /api/auth/refresh')
-        if (which === 'that was signed out') await ending.auth.signOut()
+        if (which === 'signed-out session') await ending.auth.signOut()
         else await ending.auth.signUp({ email: newEmail(), password })
         const { current } = ending.auth
         release()
@@ -218,13 +218,13 @@ describe('a session', () => {
         expect(auth.current?.user.id).toBe(current?.user.id)
         expect(await auth.load()).toEqual(current)
         if (current !== undefined) continue
-        // Its successor is of no use, either.
+        // Its successor is revoked, too.
         expect(await app.sql('select from basalt.sessions where user_id = $1', [before])).toEqual([])
       }
     },
   )
 
-  test('is neither begun nor ended by an answer that is not of the server', async () => {
+  test('is neither started nor ended by a response of a proxy', async () => {
     const { auth, network, email } = await signUp()
     const before = auth.current
     const signIn = () => auth.signIn({ email, password })
@@ -237,7 +237,7 @@ describe('a session', () => {
         await expect(ask(), JSON.stringify(answer)).rejects.toMatchObject({ error: 'invalid_response' })
       }
     }
-    // As a network that wants a sign-in of its own, or a proxy, refuses.
+    // A captive portal or a proxy responds like this.
     for (const refusal of [new Response('<html>', { status: 401 }), Response.json({}, { status: 403 })]) {
       network.answer('/api/auth/refresh', refusal)
       await expect(auth.refresh()).rejects.toMatchObject({ error: `http_${refusal.status}` })
@@ -246,7 +246,7 @@ describe('a session', () => {
     expect((await auth.refresh())?.user.email).toBe(email)
   })
 
-  test('of a storage that fails once is loaded by the next request', async () => {
+  test('is loaded by the next request after the storage failed once', async () => {
     const { storage, email } = await signUp()
     let failures = 1
     const shaky: SessionStorage = {
@@ -263,7 +263,7 @@ describe('a session', () => {
     expect(auth.current?.user.email).toBe(email)
   })
 
-  test('that the storage does not take when it is renewed is not lost', async () => {
+  test('is not lost when the storage rejects the renewed session', async () => {
     const { storage, email } = await signUp()
     let isFull = true
     const full: SessionStorage = {
@@ -287,7 +287,7 @@ describe('a session', () => {
     expect([refreshes(tab), JSON.parse(String(storage.load())).token]).toEqual([2, token])
   })
 
-  test('of a storage that fails while another tab saves stays as it is', async () => {
+  test('stays unchanged when the storage fails while another tab saves', async () => {
     const { storage, email } = await signUp()
     let isBroken = false
     const shaky: SessionStorage = {
@@ -315,7 +315,7 @@ describe('a session', () => {
     stop()
   })
 
-  test('whose listener throws is renewed, and reaches the other listeners', async () => {
+  test('is renewed and notifies the other listeners when a listener throws', async () => {
     const { auth } = await signUp()
     using reports = collectReports()
     let calls = 0
@@ -328,7 +328,7 @@ describe('a session', () => {
     expect([calls, reports.errors]).toEqual([1, [new Error('a listener failed')]])
   })
 
-  test('is renewed by listeners that ask for more, without waiting for themselves', async () => {
+  test('is renewed without a deadlock when a listener sends requests', async () => {
     const { auth, client } = await signUp()
     let inner: Promise<unknown> | undefined
     const stop = auth.subscribe(() => {
@@ -340,7 +340,7 @@ describe('a session', () => {
   })
 })
 
-test('a second factor is a state of the sign-in that leads to a session of level aal2', async () => {
+test('auth › second factor › completes the sign-in with a session of level aal2', async () => {
   const { auth, email } = await signUp()
   const { secret } = await auth.factors.enrollTotp()
   const totp = new TOTP({ secret })
@@ -353,15 +353,15 @@ test('a second factor is a state of the sign-in that leads to a session of level
   expect(await factor.factors()).toMatchObject([{ method: 'totp' }])
   const challenge = await factor.challenge('totp')
   await expect(factor.verify('totp', { ...challenge, code: '000000' })).rejects.toMatchObject({ status: 401 })
-  // The code of a step that was used is refused.
+  // The server rejects the code of a time step that was used.
   const code = totp.generate({ timestamp: Date.now() + 30_000 })
   const done = await factor.verify('totp', { ...(await factor.challenge('totp')), code })
   expect(done).toMatchObject({ status: 'signed_in', session: { aal: 'aal2' } })
   expect(await auth.factors.makeBackupCodes()).toHaveLength(10)
 })
 
-describe('a live list', () => {
-  /** Keeps the titles that a list shows. */
+describe('live list', () => {
+  /** Records the titles of each state of a list. */
   function watch(list: LiveList<{ title: string }>) {
     const states: string[] = []
     const stop = list.subscribe(({ items, status }) =>
@@ -382,7 +382,7 @@ describe('a live list', () => {
       headers: { 'retry-after': after },
     })
 
-  test('shows what its filter finds, as it changes, and nothing of others', async () => {
+  test('follows the records that match its filter, and no records of other users', async () => {
     const { client } = await signUp()
     const other = await signUp()
     const prefix = randomUUID()
@@ -404,7 +404,7 @@ describe('a live list', () => {
     expect(watched.states.join()).not.toContain('hidden')
   })
 
-  test('loses nothing while its connection breaks again and again, on two nodes', async () => {
+  test('misses no change while its connection breaks repeatedly, on two nodes', async () => {
     const { client, network, storage } = await signUp()
     const writer = openTab(storage, { url: second.url })
     const list = live(client, 'task', { sort: ['title'] })
@@ -421,7 +421,7 @@ describe('a live list', () => {
     watched.stop()
   })
 
-  test('begins and ends with its subscribers, as often as they like', async () => {
+  test('starts and stops with its subscribers, repeatedly', async () => {
     const { client, network } = await signUp()
     const list = live(client, 'task')
     expect(list.state).toMatchObject({ status: 'loading', items: [] })
@@ -434,7 +434,7 @@ describe('a live list', () => {
     await waitFor('the stream to end', () => network.streams === 0)
   })
 
-  test('belongs to its user: of the one before nothing is left', async () => {
+  test('keeps nothing of the previous user', async () => {
     const { client, auth } = await signUp()
     const title = randomUUID()
     await client.from('task').create({ title })
@@ -449,7 +449,7 @@ describe('a live list', () => {
   })
 
   test.each(['answered', 'refused'])(
-    'never shows another user what was asked before, %s late',
+    'never shows another user the result of an earlier request that was %s late',
     async (how) => {
       const { client, auth, network } = await signUp()
       const title = randomUUID()
@@ -479,7 +479,7 @@ describe('a live list', () => {
     },
   )
 
-  test('that restarts is loading, and of another user empty', async () => {
+  test('is loading after a restart, and empty for another user', async () => {
     const { client, auth } = await signUp()
     const title = randomUUID()
     await client.from('task').create({ title })
@@ -499,7 +499,7 @@ describe('a live list', () => {
     others.stop()
   })
 
-  test('that begins while the connection is broken is not live before it is mended', async () => {
+  test('is not live before its connection works, when it starts while the connection is broken', async () => {
     const { client, network } = await signUp()
     const first = live(client, 'task')
     const watched = watch(first)
@@ -516,7 +516,7 @@ describe('a live list', () => {
     watched.stop()
   })
 
-  test('that was refreshed before its stream was in force misses nothing in between', async () => {
+  test('misses no change when it is refreshed before its stream is open', async () => {
     const { client, network } = await signUp()
     network.answer('/api/realtime', refuse(503, 'unavailable', '2'))
     const list = live(client, 'task')
@@ -529,7 +529,7 @@ describe('a live list', () => {
     watched.stop()
   })
 
-  test('reads again when a record that is shown beside another of its table is deleted', async () => {
+  test('reads again when a record expanded in another record of its table is deleted', async () => {
     await app.sql('create table node (id int primary key, parent_id int references node on delete cascade)')
     const { auth } = await signUp()
     const client = createClient({ url: app.url, auth })
@@ -546,14 +546,14 @@ describe('a live list', () => {
     stop()
   })
 
-  test('that cannot be read is stale, and read again until it can be', async () => {
+  test('is stale while it cannot be read, and retries', async () => {
     const { client, network } = await signUp()
     const list = live(client, 'task', { sort: ['title'] })
     const watched = watch(list)
     await watched.shows('live: ')
     const errors = new Set<unknown>()
     const stop = list.subscribe(({ error }) => errors.add(error))
-    // All attempts of two reads.
+    // The responses cover all attempts of two reads.
     network.answer('/api/collections/task', ...Array.from({ length: 8 }, () => refuse(503, 'unavailable')))
     await client.batch((batch) => [batch.create('task', { title: 'missed' })])
     await watched.shows('live: missed')
@@ -564,7 +564,7 @@ describe('a live list', () => {
     watched.stop()
   })
 
-  test('that was refused is read again, not called live, when its stream connects again', async () => {
+  test('reads again before it is live, when its stream reconnects after a rejected read', async () => {
     const { client, network } = await signUp()
     const watched = watch(live(client, 'task', { sort: ['title'] }))
     await watched.shows('live: ')
@@ -578,7 +578,7 @@ describe('a live list', () => {
     watched.stop()
   })
 
-  test('continues when a listener throws, whose error is reported', async () => {
+  test('continues when a listener throws, and reports the error', async () => {
     const { client, network } = await signUp()
     using reports = collectReports()
     const fail = (what: string) => () => {
@@ -600,7 +600,7 @@ describe('a live list', () => {
     watched.stop()
   })
 
-  test('says what is wrong for good', async () => {
+  test('reports a permanent error', async () => {
     const { client } = await signUp()
     // @ts-expect-error there is no such table
     const list: LiveList<{ title: string }> = live(client, 'nothing')
@@ -611,8 +611,8 @@ describe('a live list', () => {
   })
 })
 
-describe('the stream of several tabs', () => {
-  /** Tabs of one user. */
+describe('shared stream of several tabs', () => {
+  /** Opens tabs of one user. */
   async function openTabs(count: number): Promise<readonly [Tab, Tab, ...Tab[]]> {
     const storage = sharedStorage()
     const first = await signUp(storage)
@@ -622,7 +622,7 @@ describe('the stream of several tabs', () => {
     return [first, second, ...others]
   }
 
-  test('is one, which the next tab takes over when the first is closed, without losing a change', async () => {
+  test('is taken over by the next tab when the first is closed, without losing a change', async () => {
     const tabs = await openTabs(3)
     const received = tabs.map(() => [] as string[])
     const connected = tabs.map(() => 0)
@@ -652,7 +652,7 @@ describe('the stream of several tabs', () => {
     await waitFor('the stream to end', () => streams().every((count) => count === 0))
   })
 
-  test('delivers each change once when the tab that receives them is closed at one', async () => {
+  test('delivers each change once when the leading tab is closed during a change', async () => {
     const tabs = await openTabs(3)
     const received = tabs.map(() => [] as string[])
     const stops: (() => void)[] = []
@@ -672,7 +672,7 @@ describe('the stream of several tabs', () => {
     for (const stop of stops) stop()
   })
 
-  test('is in force for the tables of all of them', async () => {
+  test('covers the tables of all tabs', async () => {
     const [first, other] = await openTabs(2)
     const seen: string[] = []
     let connections = 0
@@ -690,7 +690,7 @@ describe('the stream of several tabs', () => {
     for (const stop of stops) stop()
   })
 
-  test('continues for the others when a table is refused', async () => {
+  test('continues for the other tabs when a table is refused', async () => {
     const [first, other] = await openTabs(2)
     const seen: unknown[] = []
     let connections = 0
@@ -721,7 +721,7 @@ describe('the stream of several tabs', () => {
   })
 })
 
-test('following fails with what its listener throws, and ends with its signal', async () => {
+test('follow › rejects with the error that its listener throws, and ends with its signal', async () => {
   const { client } = await signUp()
   const failure = new Error('cannot store it')
   const open = { tables: ['task'] as const, signal: new AbortController().signal }
@@ -738,7 +738,7 @@ test('following fails with what its listener throws, and ends with its signal', 
   expect(await following).toBeUndefined()
 })
 
-test('a channel carries broadcasts and presence, and is joined again when its connection breaks', async () => {
+test('channel › delivers broadcasts and presence, and is joined again when its connection breaks', async () => {
   const ada = await signUp()
   const bob = await signUp()
   const received: unknown[] = []

@@ -8,8 +8,8 @@ import { waitFor } from '../../../server/test/wait-for.ts'
 import { readFixture } from './harness.ts'
 import { type PageServer, servePages } from './page-server.ts'
 
-/** The client where it is used: everything that no test outside of a browser can say. */
-describe.runIf(chromium !== undefined)('the client in a browser', () => {
+/** Tests of the client in a browser: everything that cannot be tested outside of one. */
+describe.runIf(chromium !== undefined)('client in a browser', () => {
   let pages: PageServer
   let peer: OpenIdPeer
   let accounts: AccountsApp
@@ -39,7 +39,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
   })
   beforeEach(() => openPage())
 
-  /** A page with an `auth` of its own, signed out. */
+  /** Opens a page with an `auth` of its own, signed out. */
   async function openPage(path = '/', origin = pages.origin): Promise<void> {
     await browser.open(origin + path)
     await useClient()
@@ -53,10 +53,10 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       Object.assign(globalThis, { auth, client, failure })
     }`)
   }
-  /** What an expression of the page comes to; a block to nothing. */
+  /** Returns the value of an expression in the page. A block has no value. */
   const run = <Value>(code: string) =>
     browser.evaluate<Value>(code.startsWith('{') ? `(() => ${code})()` : code)
-  /** What a promise of the page rejects with. */
+  /** Returns what a promise of the page rejects with. */
   const failureOf = (expression: string) =>
     run<{ name: string; error: string; message: string }>(`${expression}.then(() => undefined, failure)`)
   async function signUp(): Promise<string> {
@@ -89,7 +89,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       return added.authenticatorId
     }
 
-    test('are added, sign in with and without an address, are a second factor, renamed and removed', async () => {
+    test('are added, used with and without an email address and as a second factor, renamed and removed', async () => {
       const email = await signUp()
       await run("auth.passkeys.add('laptop')")
       const list = await run<{ display_name: string; credential_id: string }[]>('auth.passkeys.list()')
@@ -117,7 +117,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       expect(await failureOf(`auth.passkeys.remove(${id})`)).toMatchObject({ error: 'last_passkey' })
     })
 
-    test('are offered in a field, until one is chosen or another way is taken', async () => {
+    test('are offered in a field until one is chosen or another sign-in starts', async () => {
       const email = await signUp()
       await run("auth.passkeys.add('laptop')")
       await run('auth.signOut()')
@@ -126,7 +126,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
         session: { user: { email } },
       })
       await run('auth.signOut()')
-      // From now on none is chosen.
+      // From now on no passkey is chosen.
       await browser.call('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: false })
       await run('{ globalThis.offered = auth.offerPasskeys() }')
       await run('{ globalThis.controller = new AbortController() }')
@@ -138,8 +138,8 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
     })
 
     /**
-     * The first answer arrives at `answerFirst()`; other requests are answered at once, or fail. `isOffered` once the
-     * browser is asked for a passkey, of which none is chosen.
+     * Holds back the first challenge until `answerFirst()` is called. Other requests get a response at once, or fail. `isOffered`
+     * is set once the page requests a passkey from the browser. No passkey is chosen.
      */
     async function holdFirstChallenge({ losesOthers = false } = {}): Promise<void> {
       await browser.call('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled: false })
@@ -165,7 +165,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       }`)
     }
 
-    test('are offered by the latest caller, in whatever order the challenges arrive', async () => {
+    test('are offered to the latest caller, in whatever order the challenges arrive', async () => {
       await holdFirstChallenge()
       await run('{ globalThis.controller = new AbortController() }')
       await run('{ globalThis.first = auth.offerPasskeys() }')
@@ -194,7 +194,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       expect(await run('first.then((result) => result === undefined)')).toBe(true)
     })
 
-    test('that cannot be used fail with what is wrong', async () => {
+    test('fail with an error code for each cause', async () => {
       await signUp()
       await browser.call('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
       expect(await failureOf('auth.signInWithPasskey()')).toEqual({
@@ -202,7 +202,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
         error: 'passkey_cancelled',
         message: 'no passkey was chosen',
       })
-      // Without an authenticator the browser waits for one.
+      // The browser waits until there is an authenticator.
       await browser.call('WebAuthn.removeVirtualAuthenticator', { authenticatorId })
       authenticatorId = undefined
       await run('{ globalThis.controller = new AbortController() }')
@@ -217,7 +217,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       expect(await run('auth.offerPasskeys().then((result) => result === undefined)')).toBe(true)
     })
 
-    test('are of one site', async () => {
+    test('belong to one site', async () => {
       await openPage('/', pages.origin.replace('localhost', '127.0.0.1'))
       const email = JSON.stringify(newEmail())
       expect(await failureOf(`auth.signInWithPasskey(${email})`)).toEqual({
@@ -228,14 +228,14 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
     })
   })
 
-  describe('a provider', () => {
+  describe('provider sign-in', () => {
     function newPerson(): string {
       const email = newEmail()
       peer.person = { sub: `sub of ${email}`, email, email_verified: true }
       return email
     }
 
-    /** Begins what opens a window, and waits for the page that it shows first. */
+    /** Starts a method that opens a popup, and waits for the first page of the popup. */
     async function openPopup(method: string): Promise<void> {
       await run(`{
         globalThis.popups = []
@@ -262,7 +262,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
     }
     const closed = { name: 'BasaltError', error: 'popup_closed', message: 'the window was closed' }
 
-    test('signs in by a window, that may be closed, refused or blocked', async () => {
+    test('signs in with a popup, and fails if it is closed, refused or blocked', async () => {
       await run('localStorage.clear()')
       const email = newPerson()
       expect(await passPopup('signInWithPopup')).toMatchObject({
@@ -298,18 +298,18 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       })
     })
 
-    /** Follows a redirect to the page that it ends on. */
+    /** Follows a redirect to the page where it ends. */
     async function follow(expression: string): Promise<void> {
       await run(`{ ${expression} }`)
       await waitFor('the page to return to', async () => {
-        // The page that says what is about to happen.
+        // A page announces the next step.
         await run(`document.getElementById('continue')?.click()`)
         return run<boolean>(`location.pathname === '/signed-in' && document.readyState === 'complete'`)
       })
       await useClient()
     }
 
-    test('signs in by a redirect, which this tab has to have begun', async () => {
+    test('signs in with a redirect that this tab has started', async () => {
       await run('localStorage.clear()')
       const email = newPerson()
       await follow("auth.signInWithRedirect('peer', '/signed-in?from=1')")
@@ -328,7 +328,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       expect(await run('location.hash + String(auth.current)')).toBe('undefined')
     })
 
-    test('is linked to an account, by a window or a redirect, and unlinked', async () => {
+    test('links an account with a popup or a redirect, and unlinks it', async () => {
       const email = await signUp()
       newPerson()
       expect(await passPopup('linkWithPopup')).toBeUndefined()
@@ -340,7 +340,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       await follow("auth.linkWithRedirect('peer', '/signed-in')")
       expect(await run('auth.finishRedirect()')).toEqual({ status: 'linked', provider: 'peer' })
       expect(await run('auth.load()')).toMatchObject({ user: { email } })
-      // Of another account it is refused.
+      // The provider account is already linked to another user.
       await signUp()
       expect(await passPopup('linkWithPopup')).toMatchObject({ error: 'provider_sign_in_failed' })
       expect(await failureOf("auth.unlink('peer')")).toMatchObject({ error: 'identity_not_found' })
@@ -348,7 +348,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
   })
 
   describe('tabs', () => {
-    /** Frames are tabs to each other: they share storage, locks and channels, and end when they are removed. */
+    /** Opens frames, which are tabs to each other. They share storage, locks and channels, and end when they are removed. */
     async function openTabs(count: number): Promise<void> {
       await run(`(async () => {
         globalThis.requests = []
@@ -384,7 +384,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
         run<boolean>(`tabs.every(({ shown }) => shown.at(-1) === ${JSON.stringify(text)})`),
       )
 
-    test('refresh once for all of them, whatever their clocks say, also when one is closed meanwhile', async () => {
+    test('refresh the session once, whatever their clocks, also when one tab is closed meanwhile', async () => {
       await signUp()
       await openTabs(5)
       await run('tabs.forEach((tab) => { tab.skewMs = 890_000 })')
@@ -392,7 +392,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
         "Promise.all(tabs.flatMap(({ client }) => [1, 2, 3].map(() => client.from('task').count())))"
       expect(await run(lists)).toEqual(Array(15).fill(0))
       expect(await requestsTo('/api/auth/refresh')).toHaveLength(1)
-      // The first tab is closed when the server has answered, and before that is stored.
+      // The first tab is closed after the server has responded and before the session is stored.
       await run(`{
         const arrived = new Promise((resolve) => {
           tabs[0].hold = (path) => path.endsWith('/refresh') && (resolve(), new Promise(() => undefined))
@@ -410,13 +410,13 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       await run('tabs.forEach((tab, index) => { tab.skewMs = (index - 2) * 7_200_000 })')
       expect(await run(lists)).toEqual(Array(12).fill(0))
       await run('tabs[0].auth.signOut()')
-      // That of the page around the frames is another client of one page.
+      // The page around the frames is another client of one page.
       await waitFor('the others to be signed out', () =>
         run<boolean>('[auth, ...tabs.map((tab) => tab.auth)].every(({ current }) => current === undefined)'),
       )
     })
 
-    test('share one stream, which another one takes over when its tab is closed', async () => {
+    test('share one stream, which another tab takes over when the leading tab is closed', async () => {
       await signUp()
       await openTabs(3)
       await run('tabs.forEach(({ watch }) => watch())')
@@ -432,13 +432,13 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
     })
   })
 
-  test('connects again as soon as it is online', async () => {
+  test('stream › reconnects as soon as the browser is online', async () => {
     await signUp()
     await run(`{
       globalThis.states = []
       const later = window.setTimeout
       basalt.live(client, 'task').subscribe(({ status, totalItems }) => states.push(status + totalItems))
-      // Attempts of the first seconds are made at once, later ones never.
+      // Attempts of the first seconds run at once, later ones never.
       globalThis.isWaiting = false
       window.setTimeout = (call, ms) => {
         if (ms < 2000 || ms >= 30_000) return later(call, Math.min(ms, ms < 2000 ? 20 : ms))
@@ -458,7 +458,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
     await browser.call('Network.enable')
     await setOffline(true)
     try {
-      // What is open stays so.
+      // Open connections stay open.
       pages.cut()
       await shows('stale0')
       await waitFor('a long pause', () => run<boolean>('isWaiting'))
@@ -469,7 +469,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
   })
 
   describe('storage', () => {
-    test('that is full keeps no session, which lasts until the page is left', async () => {
+    test('is not used when it is full, and the session lasts until the page is closed', async () => {
       await run('localStorage.clear()')
       await run(`{
         let text = 'x'.repeat(2 ** 22)
@@ -487,7 +487,7 @@ describe.runIf(chromium !== undefined)('the client in a browser', () => {
       expect(await run("localStorage.getItem('basalt.session') === null")).toBe(false)
     })
 
-    test('that is denied, with locks, as in a frame without an origin, is done without', async () => {
+    test('is not required, and neither are locks, as in a frame without an origin', async () => {
       const credentials = JSON.stringify({ email: newEmail(), password: goodPassword })
       const script = `<script type="module">
         const url = ${JSON.stringify(pages.origin)}

@@ -11,7 +11,7 @@ import { collectReports } from './harness.ts'
 
 const password = 'correct horse battery staple'
 let app: TestApp
-/** Of Ada. */
+/** Account of Ada. */
 let auth: Auth
 let ada: ReturnType<typeof createClient>
 let bob: ReturnType<typeof createClient>
@@ -34,7 +34,7 @@ async function signUp(auth: Auth) {
   return createClient({ url: app.url, auth })
 }
 
-/** Of another user on the same channel, once it is joined. */
+/** Joins a channel as another user and records what it receives. */
 async function listenTo(name: string) {
   const received: unknown[] = []
   const channel = joinChannel(bob, name, { onBroadcast: ({ event }) => received.push(event) })
@@ -44,8 +44,8 @@ async function listenTo(name: string) {
 
 const refused = (message: string) => ({ name: 'BasaltError', error: 'channel_refused', status: 0, message })
 
-describe('a channel', () => {
-  test('is joined at once after the only other one was left', async () => {
+describe('channel', () => {
+  test('is joined at once after the only other channel was left', async () => {
     const first = joinChannel(ada, randomUUID(), {})
     await first.track({})
     const name = randomUUID()
@@ -60,7 +60,7 @@ describe('a channel', () => {
     other.leave()
   })
 
-  test('is joined again when the network has taken its connection away without a word', async () => {
+  test('is joined again after its connection was silently dropped', async () => {
     await using proxy = await createTcpProxy(Number(new URL(app.url).port))
     const away = createClient({ url: `http://127.0.0.1:${proxy.port}`, auth })
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
@@ -75,7 +75,7 @@ describe('a channel', () => {
       await channel.track({})
       const other = joinChannel(bob, name, {})
       await other.track({})
-      // A connection that answers stays.
+      // A connection that replies stays open.
       for (let round = 0; round < 3; round += 1) {
         vi.advanceTimersByTime(30_000)
         await channel.untrack()
@@ -94,7 +94,7 @@ describe('a channel', () => {
     }
   })
 
-  test('that is left or refused fails what waits for it, and what comes later', async () => {
+  test('rejects pending and later calls after it was left or refused', async () => {
     const left = joinChannel(ada, randomUUID(), {})
     const waiting = [left.broadcast('early', {}), left.track({})]
     left.leave()
@@ -108,7 +108,7 @@ describe('a channel', () => {
     nameless.leave()
   })
 
-  test('stays joined when a presence is refused, which is not sent again', async () => {
+  test('stays joined when a presence is rejected, and does not send it again', async () => {
     const send = vi.spyOn(WebSocket.prototype, 'send')
     try {
       const events: string[] = []
@@ -141,7 +141,7 @@ describe('a channel', () => {
     }
   })
 
-  test('that is left by the listener of another is not called any more', async () => {
+  test('is not called any more after the listener of another channel left it', async () => {
     const name = randomUUID()
     const calls: string[] = []
     const called = (what: string) => () => void calls.push(what)
@@ -168,7 +168,7 @@ describe('a channel', () => {
     expect(calls).toEqual(['first: broadcast', 'third: disconnected'])
   })
 
-  test('continues when its listeners throw, whose errors are reported', async () => {
+  test('continues when its listeners throw, and reports their errors', async () => {
     using reports = collectReports()
     const fail = (what: string) => () => {
       throw new Error(`${what} failed`)

@@ -33,15 +33,15 @@ afterAll(async () => {
   await app[Symbol.asyncDispose]()
 })
 
-test('the types of the tests are those of `basalt types`', async () => {
+test('database types › equal the output of `basalt types`', async () => {
   const { text } = await app.app.database.system.transaction((transaction) =>
     generateTypes(transaction, { schemas: ['public'] }, 'client', systemClock.now()),
   )
   expect(await readFile(join(import.meta.dirname, 'database.ts'), 'utf8')).toBe(text)
 })
 
-describe('a collection', () => {
-  test('lists pages, filtered and sorted, whose records have the type of their table', async () => {
+describe('collection', () => {
+  test('lists filtered and sorted pages, whose records have the type of their table', async () => {
     const page = await client.from('task').list({ filter: { done: false }, sort: ['-title'], perPage: 1 })
     typed<Row<'task'>[]>()(page.items)
     expect(page).toMatchObject({
@@ -55,7 +55,7 @@ describe('a collection', () => {
     expect(without).toMatchObject({ totalItems: -1, items: [{ title: 'read' }] })
   })
 
-  test('answers its first record, and how many there are', async () => {
+  test('returns its first record and the number of records', async () => {
     const tasks = client.from('task')
     const first = await tasks.first({ sort: ['-title'], fields: ['title'] })
     expect(typed<{ title: string } | undefined>()(first)).toEqual({ title: 'write' })
@@ -74,7 +74,7 @@ describe('a collection', () => {
     await expect(tasks.first({ filter: { nothing: 1 } })).rejects.toThrow('unknown column')
   })
 
-  test('refuses an option of another kind by its name, and sends nothing', async () => {
+  test('rejects an option of another type by its name, and sends nothing', async () => {
     const network = createNetwork()
     const tasks = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch }).from('task')
     const refused: [() => Promise<unknown>, string][] = [
@@ -96,7 +96,7 @@ describe('a collection', () => {
       [() => tasks.upsert({ title: 'a' }, {}), "on is a list, as in { on: ['a'] }"],
       // @ts-expect-error on is missing
       [() => tasks.upsert({ title: 'a' }), "on is a list, as in { on: ['a'] }"],
-      // @ts-expect-error no list
+      // @ts-expect-error not a list
       [() => tasks.createMany({ title: 'a' }), 'records is a list'],
       [
         // @ts-expect-error on is missing
@@ -112,7 +112,7 @@ describe('a collection', () => {
     expect(network.requests).toEqual([])
   })
 
-  test('says of JSON that is no answer to its request that it is none', async () => {
+  test('rejects JSON that does not belong to the request', async () => {
     const network = createNetwork()
     const tasks = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch }).from('task')
     const requests: [string, () => Promise<unknown>][] = [
@@ -131,7 +131,7 @@ describe('a collection', () => {
     }
   })
 
-  test('creates many records, all or none, in their order', async () => {
+  test('creates many records, all or none, in the given order', async () => {
     const tasks = client.from('task')
     const created = await tasks.createMany([{ title: 'b' }, { title: 'a', done: true }])
     expect(typed<Row<'task'>[]>()(created)).toEqual([
@@ -144,7 +144,7 @@ describe('a collection', () => {
     expect(await tasks.count()).toBe(4)
     // @ts-expect-error a title is missing
     await expect(tasks.createMany([{ done: true }])).rejects.toMatchObject({ error: 'not_null_violation' })
-    // What an answer lost is not written twice.
+    // A write whose response was lost is not applied twice.
     const network = createNetwork()
     const shaky = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch })
     network.loseAnswer()
@@ -152,7 +152,7 @@ describe('a collection', () => {
     expect(await tasks.count({ filter: { title: 'once' } })).toBe(1)
   })
 
-  test('lists by cursor, and each record of all pages', async () => {
+  test('lists by cursor, and iterates over the records of all pages', async () => {
     const first = await client.from('task').list({ cursor: '', perPage: 1, sort: ['id'] })
     expect([first.items.length, typeof first.nextCursor]).toEqual([1, 'string'])
     const titles: string[] = []
@@ -161,12 +161,12 @@ describe('a collection', () => {
     expect(titles).toEqual(['write', 'read'])
   })
 
-  test('answers the columns and related records that are asked for, and no others by type', async () => {
+  test('returns the requested columns and related records, and types no others', async () => {
     const { items } = await client
       .from('artist')
       .list({ fields: ['name'], expand: { album: { task: true } }, sort: ['id'] })
     const [ursula, miles] = items
-    // @ts-expect-error it was not asked for
+    // @ts-expect-error the column was not requested
     expect(ursula?.id).toBeUndefined()
     typed<string | undefined>()(ursula?.name)
     expect(ursula?.expand.album?.[0]?.expand.task?.map(({ title }) => title)).toEqual(['write'])
@@ -194,12 +194,12 @@ describe('a collection', () => {
     await expect(tasks.delete(4)).rejects.toMatchObject({ error: 'record_not_found', status: 404 })
     // @ts-expect-error a title is missing
     await expect(tasks.create({ done: true })).rejects.toMatchObject({ error: 'not_null_violation' })
-    // @ts-expect-error an identity that is always generated is not written
+    // @ts-expect-error an identity column that is always generated cannot be written
     const refused = tasks.create({ id: 7, title: 'x' })
     await expect(refused).rejects.toBeInstanceOf(BasaltError)
   })
 
-  test('changes and deletes by filter as many records as expected, or none', async () => {
+  test('updates and deletes by filter as many records as expected, or none', async () => {
     const tasks = client.from('task')
     expect(await tasks.updateAll({ id: gt(0) }, { done: true }, 2)).toBe(2)
     await expect(tasks.deleteAll({ done: true }, 1)).rejects.toMatchObject({ error: 'unexpected_count' })
@@ -216,7 +216,7 @@ describe('a collection', () => {
     expect((await albums.one(1)).price).toBe(1.5)
   })
 
-  test('may have any name, as may its columns', async () => {
+  test('may have any name, and so may its columns', async () => {
     const odd = client.from('constructor')
     // A literal with a member of this name looks like a promise.
     const record = JSON.parse('{"id": 1, "then": "x", "odd \\"name\\"": "y"}')
@@ -230,42 +230,42 @@ describe('a collection', () => {
     expect(await odd.one(1)).toEqual(record)
   })
 
-  test('rejects what no request can be made of, and throws nothing at once', async () => {
+  test('rejects invalid arguments, and throws nothing synchronously', async () => {
     const tasks = client.from('task')
     const key = 'a key is a text or a number, or a list of them'
     const calls: [() => Promise<unknown>, string][] = [
-      // @ts-expect-error it is no key
+      // @ts-expect-error not a key
       [() => tasks.one(null), key],
-      // @ts-expect-error it is no key
+      // @ts-expect-error not a key
       [() => tasks.update({}, {}), key],
-      // @ts-expect-error it is no key of this table
+      // @ts-expect-error not a key of this table
       [() => tasks.delete('..'), 'not a name or key of an address: ".."'],
       [
-        // @ts-expect-error it is no value
+        // @ts-expect-error not a value
         () => tasks.list({ filter: { done: {} } }),
         'a filter takes texts, numbers, booleans, dates and null, not an object',
       ],
-      // @ts-expect-error it is no key
+      // @ts-expect-error not a key
       [() => tasks.one([]), key],
-      // @ts-expect-error it is no key
+      // @ts-expect-error not a key
       [() => client.batch((batch) => [batch.delete('task', undefined)]), key],
-      // @ts-expect-error it is no key
+      // @ts-expect-error not a key
       [() => client.batch((batch) => [batch.update('task', { id: 1 }, {})]), key],
-      // @ts-expect-error it is no title
+      // @ts-expect-error not a title
       [() => tasks.create({ title: new Date('no date') }), 'title is an invalid date'],
     ]
     for (const [call, message] of calls) await expect(call()).rejects.toThrow(message)
     expect((await tasks.list()).totalItems).toBe(2)
   })
 
-  test('writes numbers as PostgreSQL knows them, not as null', async () => {
+  test('writes NaN and infinities, not null', async () => {
     const albums = client.from('album')
-    // What numeric has no number for in JSON.
+    // JSON has no number for some values of numeric.
     expect((await albums.create({ title: 'odd', price: Number.NaN })).price).toBe('NaN')
     await expect(albums.create({ title: 'odd', id: Number.NaN })).rejects.toMatchObject({ status: 400 })
   })
 
-  test('may have columns named like what every object of JavaScript has', async () => {
+  test('may have columns named like inherited members of JavaScript objects', async () => {
     await app.sql('create table odd ("__proto__" text primary key, "constructor" text, "toString" int)')
     try {
       const odd = createClient({ url: app.url, auth: token }).from('odd')
@@ -288,7 +288,7 @@ describe('a collection', () => {
     }
   })
 
-  test('gives each of its records once, however many there are', async () => {
+  test('returns each record once, however many there are', async () => {
     await app.sql("insert into artist (name) select 'artist ' || number from generate_series(1, 1201) number")
     const network = createNetwork()
     const artists = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch }).from('artist')
@@ -305,7 +305,7 @@ describe('a collection', () => {
     expect(network.requests).toHaveLength(5)
   })
 
-  test('is addressed by keys of any text, composite ones in their order', async () => {
+  test('accepts any text as a key, and composite keys in their order', async () => {
     const pairs = client.from('pair')
     for (const a of ['a,b', '..', 'é/?#%2C "', ' ', '.', '%']) {
       await pairs.create({ a, b: 1, v: 'x' })
@@ -316,13 +316,13 @@ describe('a collection', () => {
     }
     const tasks = client.from('task')
     for (const key of ['..', '.', '']) {
-      // @ts-expect-error a text is no key of this table; it would lead to another address
+      // @ts-expect-error a text is not a key of this table, and it would lead to another URL
       await expect(async () => await tasks.delete(key)).rejects.toThrow(TypeError)
     }
     expect((await tasks.list()).totalItems).toBe(2)
   })
 
-  test('finds exactly the records whose text is the one asked for, whatever it holds', async () => {
+  test('finds exactly the records with a text, whatever characters it has', async () => {
     const pairs = client.from('pair')
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }), async (text) => {
@@ -344,7 +344,7 @@ describe('a collection', () => {
     )
   })
 
-  test('of a view can be read, and not written by type', async () => {
+  test('reads a view, and cannot write it by type', async () => {
     const names = client.from('album_names')
     const { items } = await names.list({ filter: { title: 'one' } })
     typed<{ id: number | string; title: string }[]>()(items)
@@ -352,14 +352,14 @@ describe('a collection', () => {
     await expect(names.create({ title: 'x' })).rejects.toMatchObject({ error: 'write_not_allowed' })
   })
 
-  test('of another name is no collection of the types, and 404', async () => {
-    // @ts-expect-error there is none
+  test('rejects an unknown name by type and with 404', async () => {
+    // @ts-expect-error there is no such collection
     await expect(client.from('nothing').list()).rejects.toMatchObject({ error: 'collection_not_found' })
   })
 })
 
-describe('a batch', () => {
-  test('answers what each operation has answered, by type', async () => {
+describe('batch', () => {
+  test('returns the typed result of each operation', async () => {
     const [album, task, gone] = await client.batch((batch) => [
       batch.create('album', { title: 'three' }),
       batch.update('task', 1, { done: true }),
@@ -371,7 +371,7 @@ describe('a batch', () => {
     expect([album.title, task.done, gone]).toEqual(['three', true, undefined])
   })
 
-  test('creates a record or updates the one that has its key', async () => {
+  test('upserts a record by its key', async () => {
     const before = await client.from('task').one(1)
     const [changed, kept] = await client.batch((batch) => [
       batch.upsert('task', { title: before.title, done: !before.done }, { on: ['title'] }),
@@ -381,7 +381,7 @@ describe('a batch', () => {
     expect(kept).toEqual(changed)
   })
 
-  test('that fails names its operation and leaves nothing', async () => {
+  test('names the failed operation and changes nothing', async () => {
     const failing = client.batch((batch) => [
       batch.create('album', { title: 'three' }),
       batch.create('task', { title: 'write' }),
@@ -394,7 +394,7 @@ describe('a batch', () => {
   })
 })
 
-test('a procedure answers by type', async () => {
+test('procedure › returns a typed result', async () => {
   expect(typed<number | null>()(await client.rpc('add', { a: 1 }))).toBe(2)
   expect(await client.rpc('add', { a: 1, b: 2 })).toBe(3)
   expect(await client.rpc('forget', {})).toBeUndefined()
@@ -402,8 +402,8 @@ test('a procedure answers by type', async () => {
   await expect(client.rpc('add', { c: 1 })).rejects.toBeInstanceOf(BasaltError)
 })
 
-describe('a failed request', () => {
-  test('rejects with what the server has answered', async () => {
+describe('failed request', () => {
+  test('rejects with the error of the server', async () => {
     const error = await client
       .from('task')
       .create({ title: 'write' })
@@ -414,7 +414,7 @@ describe('a failed request', () => {
     expect(error.requestId).toMatch(/./)
   })
 
-  test('is aborted by its signal, with its reason', async () => {
+  test('rejects with the abort reason of its signal', async () => {
     const reason = new Error('left')
     await expect(client.from('task').list({}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
     const controller = new AbortController()
@@ -430,7 +430,7 @@ describe('a failed request', () => {
     await expect(slow.from('task').list({}, { signal: controller.signal })).rejects.toBe(reason)
   })
 
-  test('times out with an error of its own', async () => {
+  test('rejects with `timeout`', async () => {
     const stuck = createClient<Database>({
       url: app.url,
       retries: 0,
@@ -444,11 +444,11 @@ describe('a failed request', () => {
   })
 })
 
-describe('a request whose connection breaks', () => {
+describe('request retries', () => {
   test.each([
     ['before it was sent', 'loseRequest' as const],
     ['after it was done', 'loseAnswer' as const],
-  ])('%s is sent again, and written once', async (_what, lose) => {
+  ])('repeat a request after its connection broke %s, and it is applied once', async (_what, lose) => {
     const network = createNetwork()
     const shaky = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch })
     network[lose]()
@@ -462,7 +462,7 @@ describe('a request whose connection breaks', () => {
     expect((await client.from('task').list()).totalItems).toBe(2)
   })
 
-  test('is not waited for once it is aborted, though its token is still being renewed', async () => {
+  test('reject an aborted request at once while its token is being renewed', async () => {
     const reason = new Error('left')
     const never = new Promise<string>(() => undefined)
     const controller = new AbortController()
@@ -474,7 +474,7 @@ describe('a request whose connection breaks', () => {
     }
   })
 
-  test('for good rejects with what is wrong, and says it no more than once', async () => {
+  test('reject with the error when the connection stays broken', async () => {
     const network = createNetwork()
     const shaky = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch, retries: 0 })
     network.loseRequest()
@@ -482,7 +482,7 @@ describe('a request whose connection breaks', () => {
     expect(network.requests).toHaveLength(1)
   })
 
-  test('that is one too many is sent again after the time that the server names, where it is short', async () => {
+  test('wait for a short Retry-After of a rate limit', async () => {
     const path = '/api/collections/task'
     const refuse = (after?: string) => {
       const body = JSON.stringify({ code: 429, error: 'too_many_requests', message: 'too many requests' })
@@ -502,37 +502,40 @@ describe('a request whose connection breaks', () => {
     expect(network.requests).toHaveLength(5)
   })
 
-  test('may take as long as it takes', async () => {
+  test('may last without a time limit', async () => {
     const tasks = createClient<Database>({ url: app.url, auth: token, timeoutMs: Number.POSITIVE_INFINITY })
     expect(await tasks.from('task').count()).toBe(2)
     expect(await client.from('task').count({}, { timeoutMs: 2 ** 31 })).toBe(2)
   })
 
-  test('is sent once where an operator has to install or switch on what it needs', async () => {
+  test('do not repeat a request that needs a component to be installed or enabled', async () => {
     const network = createNetwork()
-    const impatient = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch })
+    const retrying = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch })
     const body = { code: 503, error: 'push_disabled', message: 'push notifications are not enabled' }
     network.answer('/api/collections/task', new Response(JSON.stringify(body), { status: 503 }))
-    await expect(impatient.from('task').list()).rejects.toMatchObject({ error: 'push_disabled', status: 503 })
+    await expect(retrying.from('task').list()).rejects.toMatchObject({ error: 'push_disabled', status: 503 })
     expect(network.requests).toHaveLength(1)
   })
 
-  test('rejects what a proxy answers, whatever that is', async () => {
+  test('reject with the response of a proxy, whatever its body', async () => {
     const network = createNetwork()
     const proxied = createClient<Database>({ url: app.url, auth: token, fetch: network.fetch, retries: 0 })
     const answers: [Response, object][] = [
-      [new Response('<html>', { status: 502 }), { error: 'http_502', message: 'the server answered 502' }],
+      [new Response('<html>', { status: 502 }), { error: 'http_502', message: 'the server returned 502' }],
       [
         Response.json({ error: { code: 502, message: 'no backend' } }, { status: 502 }),
-        { error: 'http_502', message: 'the server answered 502' },
+        { error: 'http_502', message: 'the server returned 502' },
       ],
       [Response.json(['no backend'], { status: 502 }), { error: 'http_502' }],
       [
         Response.json({ error: 502, message: ['no backend'] }, { status: 502 }),
-        { error: 'http_502', message: 'the server answered 502' },
+        { error: 'http_502', message: 'the server returned 502' },
       ],
-      [new Response('<html>'), { error: 'invalid_response', message: 'the answer is not JSON', status: 200 }],
-      [new Response(''), { error: 'invalid_response', message: 'the answer is not JSON', status: 200 }],
+      [
+        new Response('<html>'),
+        { error: 'invalid_response', message: 'the response is not JSON', status: 200 },
+      ],
+      [new Response(''), { error: 'invalid_response', message: 'the response is not JSON', status: 200 }],
     ]
     for (const [answer, expected] of answers) {
       network.answer('/api/collections/task', answer)
@@ -541,7 +544,7 @@ describe('a request whose connection breaks', () => {
     expect(network.requests).toHaveLength(answers.length)
   })
 
-  test('has the key that the caller gives it', async () => {
+  test('use the idempotency key of the caller', async () => {
     const idempotencyKey = randomUUID()
     const first = await client.from('task').create({ title: 'keyed' }, {}, { idempotencyKey })
     expect(await client.from('task').create({ title: 'keyed' }, {}, { idempotencyKey })).toEqual(first)

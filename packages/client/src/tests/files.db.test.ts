@@ -14,9 +14,9 @@ import { createNetwork, type Network } from './harness.ts'
 
 let apps: StorageApps
 let network: Network
-/** Everybody reads it by address; users write under their own name. */
+/** Bucket that everyone can read by URL. Users write under their own name. */
 let open: Bucket
-/** Each user has their own objects. */
+/** Bucket in which each user has objects of their own. */
 let own: Bucket
 let mine: Files
 let ownName: string
@@ -47,7 +47,7 @@ afterAll(async () => {
 
 const textOf = async (bucket: Bucket, name: string) => await (await bucket.download(name)).text()
 
-/** What something rejects with: the slug of an error of the server. */
+/** Returns the error slug that a promise rejects with. */
 async function failure(work: Promise<unknown>): Promise<unknown> {
   const error: unknown = await work.then(
     () => 'nothing',
@@ -56,7 +56,7 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
   return error instanceof BasaltError ? error.error : error
 }
 
-test('content that is no Blob, bytes or text is refused by name, and nothing is sent', async () => {
+test('files › upload › rejects content that is not a Blob, bytes or text, and sends nothing', async () => {
   const message = 'content is a Blob, an ArrayBuffer, a view of one, or a text'
   const refused = [{ a: 1 }, undefined, null, 5, ['a'], new URLSearchParams(), new ReadableStream()]
   for (const content of refused) {
@@ -70,14 +70,14 @@ test('content that is no Blob, bytes or text is refused by name, and nothing is 
   expect(network.requests).toEqual([])
 })
 
-test('content of another realm is stored', async () => {
+test('files › upload › stores content of another realm', async () => {
   const buffer: ArrayBuffer = runInNewContext('new Uint8Array([104, 105]).buffer')
   expect(buffer).not.toBeInstanceOf(ArrayBuffer)
   await expect(open.upload('realm.txt', buffer)).resolves.toMatchObject({ size: 2 })
   await open.delete('realm.txt')
 })
 
-describe('names of objects', () => {
+describe('files › object names', () => {
   test.each([
     'with space.txt',
     'ünï/文件 😀.txt',
@@ -93,7 +93,7 @@ describe('names of objects', () => {
     'sign',
     'notes/revoke',
     'n'.repeat(1000),
-  ])('%s is uploaded, listed, read, signed, copied, moved and deleted', async (name) => {
+  ])('upload, list, read, sign, copy, move and delete %s', async (name) => {
     await open.upload(name, name)
     expect(await textOf(open, name)).toBe(name)
     expect(await (await fetch(open.url(name))).text()).toBe(name)
@@ -111,7 +111,7 @@ describe('names of objects', () => {
     expect((await open.list()).items).toEqual([])
   })
 
-  test('are found in the decomposed form of Unicode, too', async () => {
+  test('are found in decomposed Unicode form, too', async () => {
     expect((await own.upload('re\u0301sume\u0301', 'x')).name).toBe('r\u00e9sum\u00e9')
     expect(await textOf(own, 're\u0301sume\u0301')).toBe('x')
     await own.delete('re\u0301sume\u0301')
@@ -135,7 +135,7 @@ describe('names of objects', () => {
     },
   )
 
-  test('that the server refuses are an error of it', async () => {
+  test('reject with the error of the server if it refuses them', async () => {
     expect(await failure(own.upload('a\nb', 'x'))).toBe('invalid_object_name')
     expect(await failure(own.copy('a', '../b'))).toBe('invalid_object_name')
     expect(await failure(own.upload('n'.repeat(1025), 'x'))).toBe('invalid_object_name')
@@ -143,14 +143,14 @@ describe('names of objects', () => {
   })
 })
 
-describe('an upload', () => {
+describe('files › upload', () => {
   test.each([
     ['a text', 'héllo', 'text/plain'],
     ['bytes', new TextEncoder().encode('héllo'), undefined],
     ['a view of bytes', new TextEncoder().encode('[héllo]').subarray(1, 7), undefined],
     ['a buffer', new TextEncoder().encode('héllo').buffer, undefined],
     ['a blob', new Blob(['héllo'], { type: 'text/markdown' }), 'text/markdown'],
-  ])('stores %s and answers the object', async (_, content, contentType) => {
+  ])('stores %s and returns the object', async (_, content, contentType) => {
     const object = await own.upload('kind', content)
     expect(object).toEqual({
       id: uuid,
@@ -167,7 +167,7 @@ describe('an upload', () => {
     expect((await own.upload('kind', content, { contentType: 'text/css' })).contentType).toContain('text/css')
   })
 
-  test('replaces only what it knows with ifMatch, and nothing with ifNoneMatch', async () => {
+  test('replaces only the given content with ifMatch, and nothing with ifNoneMatch', async () => {
     const first = await own.upload('known', 'one', { ifNoneMatch: '*' })
     const second = await own.upload('known', 'two', { ifMatch: first.etag })
     expect(await failure(own.upload('known', 'three', { ifMatch: first.etag }))).toBe('precondition_failed')
@@ -178,7 +178,7 @@ describe('an upload', () => {
     expect(await failure(own.download('known'))).toBe('file_not_found')
   })
 
-  test('whose answer is lost is made again, unless it has a condition', async () => {
+  test('is retried after a lost response, unless it has a condition', async () => {
     network.loseAnswer()
     expect(await own.upload('again', 'x')).toMatchObject({ size: 1 })
     network.loseRequest()
@@ -200,13 +200,13 @@ describe('an upload', () => {
     expect((await own.list({ prefix: 'copied' })).totalItems).toBe(1)
   })
 
-  test('whose answer is that of a proxy is made once, and no network error', async () => {
+  test('is sent once if a proxy responds, and is not a network error', async () => {
     network.answer(`/api/storage/${ownName}/proxied`, new Response('<html>'))
     expect(await failure(own.upload('proxied', 'x'))).toBe('invalid_response')
     expect(network.requests).toEqual([`PUT /api/storage/${ownName}/proxied`])
   })
 
-  test('is aborted by its signal, and refused by its slug', async () => {
+  test('rejects with the abort reason of its signal or the error of the server', async () => {
     const reason = new Error('left the page')
     expect(await failure(own.upload('aborted', 'x', { signal: AbortSignal.abort(reason) }))).toBe(reason)
     expect(await failure(own.upload('large', new Uint8Array(3_000_001)))).toBe('file_too_large')
@@ -218,8 +218,8 @@ describe('an upload', () => {
   })
 })
 
-describe('reading', () => {
-  test('takes a range, and ends with its signal', async () => {
+describe('files › reading', () => {
+  test('returns a byte range, and is aborted by its signal', async () => {
     await own.upload('digits', '0123456789')
     const part = await own.download('digits', { range: [2, 4] })
     expect([part.status, part.headers.get('content-range'), await part.text()]).toEqual([
@@ -236,7 +236,7 @@ describe('reading', () => {
     expect(await failure(long.arrayBuffer())).toEqual(new Error('left the page'))
   })
 
-  test('asks for smaller images, by address as well', async () => {
+  test('returns smaller images, also by URL', async () => {
     expect(await failure(own.download('digits', { w: 0 }))).toBe('invalid_transform')
     const options = {
       w: 64,
@@ -279,7 +279,7 @@ describe('reading', () => {
   })
 })
 
-describe('a signed address', () => {
+describe('files › signed URL', () => {
   test('opens the object until it is revoked', async () => {
     await own.upload('signed', 'x')
     const address = await own.sign('signed', { expiresIn: 60 })
@@ -290,7 +290,7 @@ describe('a signed address', () => {
     expect(await failure(own.sign('signed', { expiresIn: 604_801 }))).toBe('invalid_expiry')
   })
 
-  test('takes an upload of a client without a token, and nothing else is one', async () => {
+  test('accepts an upload without a token, and other URLs are rejected', async () => {
     const guest = filesOf(undefined)
     const address = await own.signUpload('guest', { expiresIn: 60 })
     expect(await guest.uploadTo(address, 'hello', { ifNoneMatch: '*' })).toMatchObject({ userId: user.id })
@@ -303,7 +303,7 @@ describe('a signed address', () => {
   })
 })
 
-/** No part of it is like another. */
+/** Content in which no part repeats. */
 const content = Uint8Array.from({ length: 1024 * 1024 + 7 }, (_, index) => (index * 31 + (index >> 8)) % 251)
 
 async function expectContent(name: string): Promise<void> {
@@ -321,7 +321,7 @@ function memoryStore() {
   }
 }
 
-/** Progress that is looked at when it comes. */
+/** Records the progress, and checks it when it arrives. */
 function watch(each: (progress: UploadProgress) => void = () => undefined) {
   const loaded: number[] = []
   return {
@@ -333,8 +333,8 @@ function watch(each: (progress: UploadProgress) => void = () => undefined) {
   }
 }
 
-describe('a resumable upload', () => {
-  test('goes in parts that grow, and says how far it is', async () => {
+describe('files › resumable upload', () => {
+  test('sends growing parts and reports progress', async () => {
     const { loaded, onProgress } = watch(({ total }) => expect(total).toBe(content.length))
     await own.uploadResumable('parts [1] é#%.bin', content, { contentType: 'text/x-parts', onProgress })
     expect(loaded.slice(0, 2)).toEqual([0, 256 * 1024])
@@ -345,25 +345,25 @@ describe('a resumable upload', () => {
     expect(items).toMatchObject([{ size: content.length, userId: user.id }])
   })
 
-  test('that is empty is an object', async () => {
+  test('stores empty content', async () => {
     const { loaded, onProgress } = watch()
     await own.uploadResumable('empty', new Blob([], { type: 'text/css' }), { onProgress })
     const { items } = await own.list({ prefix: 'empty' })
     expect([loaded, items]).toMatchObject([[0], [{ size: 0, contentType: 'text/css' }]])
   })
 
-  test.each(['loseAnswer', 'loseRequest'] as const)('survives %s of any of its requests', async (lose) => {
+  test.each(['loseAnswer', 'loseRequest'] as const)('continues after %s of any request', async (lose) => {
     network[lose]() // of its beginning
     const { loaded, onProgress } = watch(() => network[lose]())
     await own.uploadResumable('lost', content, { onProgress })
-    // The last one was for a request that was not made.
+    // The last injected failure was for a request that was not sent.
     await failure(own.list())
     expect(loaded).toEqual([...new Set(loaded)].sort((a, b) => a - b))
     await expectContent('lost')
     expect((await own.list({ prefix: 'lost' })).totalItems).toBe(1)
   })
 
-  test('that was aborted resumes on another node, where it was', async () => {
+  test('resumes after an abort, on another node', async () => {
     const store = memoryStore()
     const file = new File([content], 'film.mp4', { lastModified: 1 })
     const leaving = new AbortController()
@@ -382,7 +382,7 @@ describe('a resumable upload', () => {
     await expectContent('film')
   })
 
-  test('begins anew when what was stored has ended, is of another user or of other content', async () => {
+  test('restarts if the stored upload has expired, or is of another user or other content', async () => {
     const store = memoryStore()
     const file = new File([content], 'film.mp4', { lastModified: 1 })
     const abort = async (bucket: Bucket, changed = file) => {
@@ -410,7 +410,7 @@ describe('a resumable upload', () => {
     )
   })
 
-  test('is done without a store that fails', async () => {
+  test('works with a store that fails', async () => {
     const fail = () => {
       throw new DOMException('full', 'QuotaExceededError')
     }
@@ -419,7 +419,7 @@ describe('a resumable upload', () => {
     expect(await textOf(own, 'unstored')).toBe('x')
   })
 
-  test('begins anew when what was stored is complete: its object may have been deleted since', async () => {
+  test('restarts if the stored upload is complete, as its object may be deleted', async () => {
     const store = memoryStore()
     const options = { store: { ...store, removeItem: () => undefined }, fingerprint: '1' }
     await own.uploadResumable('complete', new Blob(['x']), options)
@@ -428,7 +428,7 @@ describe('a resumable upload', () => {
     expect(await textOf(own, 'complete')).toBe('x')
   })
 
-  test('that is refused says why, and is not kept', async () => {
+  test('rejects with the reason and removes the upload when it is refused', async () => {
     const store = memoryStore()
     const images = await createBucket(apps.app, { allowedTypes: ['image/png'] })
     await applyTemplate(apps.app, 'user-own-files', { bucket: images })
@@ -452,7 +452,7 @@ describe('a resumable upload', () => {
       .toBe(0)
   })
 
-  test('ten at once make one object of one content', async () => {
+  test('creates one object of one content when ten run at once', async () => {
     const store = memoryStore()
     const second = filesOf(user.token, apps.second.url).bucket(ownName)
     const uploads = Array.from({ length: 10 }, (_, index) =>

@@ -1,24 +1,24 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Requests of a client, which a test can let fail. */
+/** Network of a client, in which a test can inject failures. */
 export interface Network {
   readonly fetch: typeof fetch
-  /** `POST /api/collections/task`, in order. */
+  /** Requests in order, such as `POST /api/collections/task`. */
   readonly requests: string[]
-  /** The header of the requests that had it. */
+  /** Idempotency keys of the requests that had one. */
   readonly keys: string[]
-  /** Lets the next request be made and loses its answer. */
+  /** Lets the server process the next request and loses the response. */
   loseAnswer(): void
-  /** Lets the next request not be made. */
+  /** Loses the next request before it reaches the server. */
   loseRequest(): void
-  /** Makes the next request to this path and holds its answer, or another, back, until what it returns is called. */
+  /** Sends the next request to this path and holds back its response, or `other`, until the returned function is called. */
   holdAnswer(path: string, other?: Response): () => void
-  /** Answers the next requests to this path, without making them. */
+  /** Responds to the next requests to this path without sending them. */
   answer(path: string, ...responses: readonly Response[]): void
-  /** Breaks the streams that are open. */
+  /** Breaks the open streams. */
   cutStreams(): void
-  /** Streams that are open. */
+  /** Number of open streams. */
   readonly streams: number
 }
 
@@ -82,7 +82,7 @@ export function createNetwork(): Network {
   }
 }
 
-/** Errors of listeners, which are reported like uncaught ones, until it is disposed. */
+/** Collects the errors of listeners, which are reported like uncaught ones, until it is disposed. */
 export function collectReports(): { readonly errors: readonly unknown[] } & Disposable {
   const errors: unknown[] = []
   const listeners = process.listeners('uncaughtException')

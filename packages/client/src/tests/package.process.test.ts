@@ -21,7 +21,7 @@ const packages = ['@basaltdb/client', '@basaltdb/react', 'create-basaltdb']
 const pathOfTarball = (name: string) =>
   join(directory.path, `${name.replace('@', '').replace('/', '-')}-0.1.0.tgz`)
 
-// As a user gets it: a tarball, installed without scripts in a folder with nothing in it.
+// The tarball is installed without scripts in an empty folder, as a user installs it.
 beforeAll(() => {
   const workspaces = packages.flatMap((name) => ['--workspace', name])
   run('npm', ['pack', ...workspaces, '--pack-destination', directory.path], root)
@@ -44,7 +44,7 @@ interface Manifest {
 
 const readManifest = () => JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Manifest
 
-/** A module and all it imports. */
+/** Returns a module and all modules that it imports. */
 function modulesOf(path: string, known = new Set<string>()): ReadonlySet<string> {
   if (known.has(path)) return known
   known.add(path)
@@ -57,23 +57,23 @@ function modulesOf(path: string, known = new Set<string>()): ReadonlySet<string>
   return known
 }
 
-/** Without comments and indentation, as any bundler sends it, and compressed. */
+/** Returns the compressed size of a module without comments and indentation, as any bundler sends it. */
 function sizeOf(entry: string): number {
   const source = [...modulesOf(join(installed, entry))].map((path) => readFileSync(path, 'utf8')).join('\n')
   const bare = source.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '').replaceAll(/^\s+/gm, '')
   return brotliCompressSync(bare).length
 }
 
-describe('the packed packages', () => {
-  test.each(packages)('%s › publint finds no fault', async (name) => {
+describe('packed packages', () => {
+  test.each(packages)('%s › passes publint', async (name) => {
     const { buffer, byteOffset, length } = readFileSync(pathOfTarball(name))
     const tarball = buffer.slice(byteOffset, byteOffset + length)
     expect((await publint({ pack: { tarball } })).messages).toEqual([])
   })
 
-  // They are ES modules alone, and their exports are those of package.json, which old resolvers do not read.
+  // The packages are ES modules only, and old resolvers do not read the exports of package.json.
   const byDesign = ['CJSResolvesToESM', 'NoResolution node10']
-  // In a process of its own: its package has sources for the conditions that tests run under.
+  // The check runs in another process, because the package has sources for the conditions that tests run under.
   const checkTypes = `
     import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
     import { readFileSync } from 'node:fs'
@@ -81,7 +81,7 @@ describe('the packed packages', () => {
     const { problems } = await checkPackage(createPackageFromTarballData(tarball))
     console.log(JSON.stringify(problems.map(({ kind, resolutionKind }) => kind === 'NoResolution' ? kind + ' ' + resolutionKind : kind)))`
 
-  test.each(packages.slice(0, 2))('%s › the declarations are those of the modules', (name) => {
+  test.each(packages.slice(0, 2))('%s › declares the types of its modules', (name) => {
     const printed = run(
       process.execPath,
       ['--input-type=module', '--eval', checkTypes, pathOfTarball(name)],
@@ -92,8 +92,8 @@ describe('the packed packages', () => {
   })
 })
 
-describe('the packed client', () => {
-  test('has no dependency, and each of its exports has its module and declarations', () => {
+describe('packed client', () => {
+  test('has no dependencies, and each export has a module and declarations', () => {
     const manifest = readManifest()
     expect([manifest.dependencies, manifest.sideEffects]).toEqual([undefined, false])
     for (const [name, target] of Object.entries(manifest.exports)) {
@@ -110,14 +110,14 @@ describe('the packed client', () => {
     ])
   })
 
-  test('is small: the core and files at most 8 kB, accounts and realtime 9 kB each', () => {
+  test('has at most 8 kB for the core and files, and 9 kB each for accounts and realtime', () => {
     expect(sizeOf('dist/index.js')).toBeLessThanOrEqual(8192)
     expect(sizeOf('dist/auth/index.js')).toBeLessThanOrEqual(9216)
     expect(sizeOf('dist/realtime/index.js')).toBeLessThanOrEqual(9216)
     expect(sizeOf('dist/files/index.js')).toBeLessThanOrEqual(8192)
   })
 
-  test('runs where nothing else is installed', () => {
+  test('runs without other packages', () => {
     const script = `
       import { createClient, where } from '@basaltdb/client'
       import { createAuth, memorySession } from '@basaltdb/client/auth'
@@ -139,7 +139,7 @@ describe('the packed client', () => {
   })
 })
 
-/** @returns what the compiler prints, which finds no fault */
+/** Compiles files without errors and returns the output of the compiler. */
 function compile(files: readonly string[], ...more: readonly string[]): string {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const target = ['--target', 'es2022', '--lib', 'es2022,dom,dom.iterable', '--module', 'nodenext']
@@ -147,8 +147,8 @@ function compile(files: readonly string[], ...more: readonly string[]): string {
   return run(process.execPath, [compiler, ...options, ...target, ...more, ...files], consumer)
 }
 
-describe('the types of the packed client', () => {
-  test('are those that its guide and its README use', () => {
+describe('types of the packed client', () => {
+  test('compile the code of its guide and its README', () => {
     const fixture = readFileSync(join(import.meta.dirname, 'guide-database.ts'), 'utf8')
     writeFileSync(join(consumer, 'database.ts'), fixture)
     const blocks = readFileSync(join(root, 'docs/guides/client.md'), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)
@@ -159,7 +159,7 @@ describe('the types of the packed client', () => {
     expect(compile(['guide.ts', 'readme.ts'])).toBe('')
   })
 
-  test('take undefined for every option under exactOptionalPropertyTypes', () => {
+  test('accept undefined for every option under exactOptionalPropertyTypes', () => {
     writeFileSync(
       join(consumer, 'options.ts'),
       `import { createClient } from '@basaltdb/client'
@@ -186,7 +186,7 @@ describe('the types of the packed client', () => {
   const tables = 200
   const name = (index: number) => `table_${index % tables}`
 
-  /** Tables in a ring, each with a way to the next and back. */
+  /** Prints the types of tables in a ring, each with relations to the next table and back. */
   function printDatabase(): string {
     const printed = Array.from({ length: tables }, (_, index) => {
       const columns = Array.from({ length: 20 }, (_each, column) => `column_${column}: string | null`)
@@ -204,7 +204,7 @@ describe('the types of the packed client', () => {
     return `export interface Database {\ntables: {\n${printed.join('\n')}\n}\nprocedures: {}\n}\n`
   }
 
-  test('stay cheap: 200 tables and 200 lists with relations four levels deep', () => {
+  test('stay cheap with 200 tables and 200 lists with relations four levels deep', () => {
     const lists = Array.from({ length: tables }, (_, index) => {
       const expand = '{ next: { next: { before: { next: true } } } }'
       return `export const list_${index} = async () => {
@@ -228,22 +228,25 @@ describe('the types of the packed client', () => {
   })
 })
 
-/** A third more than it takes: a type that multiplies with tables or levels takes many times as much. */
+/**
+ * Limit of type instantiations, a third above the measured number. A type that multiplies with tables or levels takes many
+ * times as many.
+ */
 const instantiationLimit = 210_000
 
-describe('the packed hooks', () => {
+describe('packed hooks', () => {
   const hooks = join(consumer, 'node_modules', '@basaltdb', 'react')
 
   beforeAll(() => {
     mkdirSync(hooks)
     run('tar', ['-xzf', pathOfTarball('@basaltdb/react'), '--strip-components=1', '-C', hooks], consumer)
-    // The peers, which the application has.
+    // The application installs the peer dependencies.
     for (const peer of ['react', 'react-dom', 'scheduler', '@tanstack', '@types', 'csstype']) {
       symlinkSync(join(root, 'node_modules', peer), join(consumer, 'node_modules', peer))
     }
   })
 
-  test('have no dependency of their own, and only what is published', () => {
+  test('have no dependencies, and contain published files only', () => {
     const manifest = JSON.parse(readFileSync(join(hooks, 'package.json'), 'utf8'))
     expect([manifest.dependencies, Object.keys(manifest.peerDependencies)]).toEqual([
       undefined,
@@ -254,11 +257,11 @@ describe('the packed hooks', () => {
     expect(files).toEqual(
       expect.arrayContaining(['README.md', 'LICENSE', 'dist/index.js', 'dist/index.d.ts']),
     )
-    // A server that renders components loads these in the browser, too.
+    // A server that renders components loads these modules in the browser, too.
     expect(readFileSync(join(hooks, 'dist/use-live.js'), 'utf8')).toMatch(/^'use client';/)
   })
 
-  test('render where only their peers are installed', () => {
+  test('render with only their peers installed', () => {
     const script = `
       import { createClient } from '@basaltdb/client'
       import { BasaltProvider, useList } from '@basaltdb/react'
@@ -271,7 +274,7 @@ describe('the packed hooks', () => {
     expect(run(process.execPath, ['render.js'], consumer)).toBe('pending\n')
   })
 
-  test('have the types that their guide and their README use', () => {
+  test('compile the code of their guide and their README', () => {
     writeFileSync(join(consumer, 'database.ts'), readFileSync(join(import.meta.dirname, 'guide-database.ts')))
     const codeOf = (path: string) =>
       [...readFileSync(path, 'utf8').matchAll(/^```tsx\n(.*?)^```$/gms)].map(([, code]) => code).join('\n')
@@ -283,7 +286,7 @@ describe('the packed hooks', () => {
     expect(compile(['guide.tsx', 'readme.tsx'], ...jsx)).toBe('')
   })
 
-  test('take undefined for every option under exactOptionalPropertyTypes', () => {
+  test('accept undefined for every option under exactOptionalPropertyTypes', () => {
     writeFileSync(
       join(consumer, 'options.tsx'),
       `import { useList, useMutation } from '@basaltdb/react'

@@ -4,17 +4,17 @@ import { stripTypeScriptTypes } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 
-/** Pages with the client, at one address with the API, as behind a proxy. */
+/** Server of pages with the client, on one origin with the API as behind a proxy. */
 export interface PageServer extends AsyncDisposable {
   readonly origin: string
   passOnTo(url: string): void
-  /** Breaks what is open. */
+  /** Breaks all open connections. */
   cut(): void
 }
 
 const sources = join(import.meta.dirname, '..')
 
-/** What the pages have as globals. */
+/** Page that has the client as globals. */
 const page = `<!doctype html><title>page</title><input autocomplete="username webauthn" autofocus><script type="module">
   const parts = ['index', 'auth/index', 'realtime/index'].map((name) => import('/client/' + name + '.ts'))
   window.basalt = Object.assign({}, ...await Promise.all(parts))
@@ -23,7 +23,7 @@ const page = `<!doctype html><title>page</title><input autocomplete="username we
 export async function servePages(): Promise<PageServer> {
   let api = ''
 
-  /** Passed on as it is, streams, too. */
+  /** Passes a request on unchanged, streams included. */
   function pass(incoming: IncomingMessage, response: ServerResponse): void {
     const { method, headers, url = '' } = incoming
     const outgoing = request(api + url, { method, headers }, (answer) => {
@@ -37,7 +37,7 @@ export async function servePages(): Promise<PageServer> {
 
   async function serveSource(path: string, response: ServerResponse): Promise<void> {
     const source = await readFile(join(sources, path), 'utf8')
-    // For frames without an origin, too.
+    // Frames without an origin load the modules, too.
     const headers = { 'content-type': 'text/javascript', 'access-control-allow-origin': '*' }
     response.writeHead(200, headers).end(stripTypeScriptTypes(source))
   }

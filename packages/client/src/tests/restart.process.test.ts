@@ -21,7 +21,7 @@ interface Database {
   procedures: Record<never, never>
 }
 
-test('a client writes while the server is restarted and killed, and each write is made once', async () => {
+test('client › applies each write once while the server is restarted and killed', async () => {
   await using database = await createTestDatabase()
   await database.sql(`
     create table entry (id int primary key generated always as identity, title text not null, count int not null default 0);
@@ -57,7 +57,7 @@ test('a client writes while the server is restarted and killed, and each write i
     await Promise.all(writers)
     await server[Symbol.asyncDispose]()
   }
-  // As it is in the database: in the order of each writer, no write twice, none missing.
+  // The rows are in the order of each writer, with no write missing or twice.
   const rows = await database.sql<{ title: string; count: number }>(
     'select title, count from entry order by title',
   )

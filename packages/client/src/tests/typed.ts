@@ -1,4 +1,4 @@
-/** Says at compile time that a value has exactly this type. */
+/** Checks at compile time that a value has exactly this type. */
 export function typed<Expected>() {
   return <Actual>(actual: Actual, ..._same: Same<Expected, Actual>): Actual => actual
 }

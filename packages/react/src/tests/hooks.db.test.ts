@@ -65,7 +65,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true })
 })
 
-/** A browser of one user, or of one that signs in. */
+/** Creates a browser of one user, or of one that signs in. */
 function openBrowser(auth: Auth | string = userToken({ sub: alice })) {
   const network = createNetwork()
   const client = createClient<Database>({ url: app.url, auth, fetch: network.fetch })
@@ -94,7 +94,7 @@ function Name() {
 }
 
 describe('useList', () => {
-  test('shows a list, and reads it once for all components that show it', async () => {
+  test('shows a list, and reads it once for all components', async () => {
     const { network, provide } = openBrowser()
     const shown = await page.mount(provide(h(Tasks), ' ', h(Tasks)))
     expect(shown.text()).toBe('')
@@ -103,7 +103,7 @@ describe('useList', () => {
     shown.unmount()
   })
 
-  test('has the types of fields and expand', async () => {
+  test('types the result by fields and expand', async () => {
     const { provide } = openBrowser()
     function Albums() {
       const { data } = useList('album', { fields: ['title'], expand: { artist: true }, sort: ['id'] })
@@ -118,7 +118,7 @@ describe('useList', () => {
     shown.unmount()
   })
 
-  test('tells apart filters that differ only in what a comparison compares with', async () => {
+  test('distinguishes filters that differ only in the value of a comparison', async () => {
     const { provide } = openBrowser()
     const From = ({ id }: { id: number }) => titles(useList('task', { filter: { id: gt(id) } }).data?.items)
     const Of = ({ names }: { names: string[] }) =>
@@ -130,7 +130,7 @@ describe('useList', () => {
     shown.unmount()
   })
 
-  test('has the error of the server, which is not asked again', async () => {
+  test('returns the error of the server without retrying', async () => {
     const { network, provide } = openBrowser()
     function Broken() {
       // @ts-expect-error there is no such column
@@ -145,7 +145,7 @@ describe('useList', () => {
 })
 
 describe('useRecord', () => {
-  test('shows a record by its key, of any kind, and waits while there is none', async () => {
+  test('shows a record by any kind of key, and stays pending without a key', async () => {
     const { network, provide } = openBrowser()
     const Album = ({ id }: { id: bigint | undefined }) => {
       const { data, status } = useRecord('album', id, { fields: ['title'] })
@@ -158,13 +158,13 @@ describe('useRecord', () => {
   })
 })
 
-test('useRecord has the error of a key that no address can hold', async () => {
+test('useRecord › returns the error of a key that a URL cannot contain', async () => {
   const { network, provide } = openBrowser()
   const Pair = ({ id }: { id: [string, number] }) => {
     const { error, status } = useRecord('pair', id)
     return error?.message ?? status
   }
-  // As a text of the page's address, where types are of no help.
+  // A text of the page's URL has no compile-time type.
   const shown = await page.mount(provide(h(Pair, { id: ['..'] as never }), ' ', h(Pair, { id: [] as never })))
   const message = 'a key is a text or a number, or a list of them'
   await shown.shows(`not a name or key of an address: ".." ${message}`)
@@ -173,7 +173,7 @@ test('useRecord has the error of a key that no address can hold', async () => {
 })
 
 describe('useMutation', () => {
-  /** Mounts the lists, and returns what writes. */
+  /** Mounts the lists and returns the mutations. */
   async function mountWriter() {
     const browser = openBrowser()
     function useWrites() {
@@ -205,7 +205,7 @@ describe('useMutation', () => {
     return { ...browser, shown, writes }
   }
 
-  test('creates, updates, upserts and deletes, and reads again what that changes alone', async () => {
+  test('creates, updates, upserts and deletes, and refetches only the affected queries', async () => {
     const { network, shown, writes } = await mountWriter()
     const created = await writes.create.mutateAsync({ title: 'new' })
     typed<{ id: number; title: string }>()(created)
@@ -223,7 +223,7 @@ describe('useMutation', () => {
     shown.unmount()
   })
 
-  test('reads again lists that name its table in `also`, and those of the tables that it names', async () => {
+  test('refetches lists that name its table in `also`, and lists of the tables in its `also`', async () => {
     const { network, shown, writes } = await mountWriter()
     await writes.rename.mutateAsync({ key: 1, changes: { name: 'Octavia' } })
     await shown.shows('read,write Octavia,Miles Octavia')
@@ -234,7 +234,7 @@ describe('useMutation', () => {
     shown.unmount()
   })
 
-  test('shows a write before it is made, and takes it back where it is refused', async () => {
+  test('applies an optimistic update, and reverts it if the write is rejected', async () => {
     const { network, provide } = openBrowser()
     function useRename() {
       const queries = useQueryClient()
@@ -279,7 +279,7 @@ describe('useMutation', () => {
 })
 
 describe('useLive', () => {
-  test('follows its table over one stream under StrictMode, and ends it when unmounted', async () => {
+  test('follows its table over one stream under StrictMode, and closes it when unmounted', async () => {
     const { network, client, provide } = openBrowser()
     const tasks = client.from('task')
     const shown = await page.mount(h(StrictMode, null, provide(h(LiveTasks))))
@@ -302,7 +302,7 @@ describe('useLive', () => {
     await waitFor('the end of the stream', () => network.streams === 0)
   })
 
-  test('shows the first record of an empty table, whoever writes it', async () => {
+  test('shows the first record of an empty table when any user writes it', async () => {
     const { provide } = openBrowser()
     await app.sql('truncate task')
     const shown = await page.mount(h(StrictMode, null, provide(h(LiveTasks))))
@@ -314,7 +314,7 @@ describe('useLive', () => {
     shown.unmount()
   })
 
-  test('shows what it has shown last when it is mounted again, until its stream is in force', async () => {
+  test('shows the last items when it is mounted again, until its stream is open', async () => {
     const { provide } = openBrowser()
     const shown = await page.mount(provide(h(LiveTasks)))
     await shown.shows('live: read,write')
@@ -332,7 +332,7 @@ describe('useLive', () => {
     again.unmount()
   })
 
-  test('shows the last of filters that change faster than they are answered, over one stream', async () => {
+  test('shows the result of the last filter when filters change quickly, over one stream', async () => {
     const { network, provide } = openBrowser()
     let choose: (title: string) => void = () => undefined
     function Filtered() {
@@ -359,7 +359,7 @@ describe('useLive', () => {
     expect(shown.errors).toEqual([])
   })
 
-  test('continues on one stream for other filters', async () => {
+  test('continues on one stream when its filter changes', async () => {
     const { network, client, provide } = openBrowser()
     const Filtered = ({ done }: { done: boolean }) => {
       const { items, status } = useLive('task', { filter: { done } })
@@ -390,7 +390,7 @@ describe('Suspense', () => {
     shown.unmount()
   })
 
-  test('throws what the server refuses', async () => {
+  test('throws the error of the server', async () => {
     const { provide } = openBrowser()
     const Missing = () => useSuspenseRecord('album', 99).data.title
     const shown = await page.mount(provide(within(h(Missing))))
@@ -400,8 +400,8 @@ describe('Suspense', () => {
   })
 })
 
-describe('a page that a server renders', () => {
-  test('shows what was prefetched, and is taken over without a request for it', async () => {
+describe('server-rendered page', () => {
+  test('shows prefetched queries, and hydrates without requesting them', async () => {
     const server = openBrowser()
     const { client, queryClient } = server
     await queryClient.prefetchQuery(listOptions(client, 'task', { sort: ['title'] }))
@@ -412,7 +412,7 @@ describe('a page that a server renders', () => {
       const { items, status } = useLive('task', { filter: { id: gt(1) } })
       return `${status}: ${titles(items)}`
     }
-    // As the page has it.
+    // The state is serialized, as in the page.
     const state = JSON.parse(JSON.stringify(dehydrate(queryClient)))
     const body = () => h(HydrationBoundary, { state }, h(Tasks), ' ', h(Album), ' ', h(Live))
     const html = renderToString(server.provide(body()))
@@ -422,14 +422,14 @@ describe('a page that a server renders', () => {
     const shown = await page.mount(h(StrictMode, null, provide(body())), html)
     await shown.shows('read,write one live: read')
     expect(shown.errors).toEqual([])
-    // The live list reads what has changed since.
+    // The live list reads the changes since then.
     expect(network.requests.filter((each) => !each.endsWith('/realtime'))).toEqual([
       'GET /api/collections/task',
     ])
     shown.unmount()
   })
 
-  test('has the user that it was rendered for', async () => {
+  test('has the user for whom it was rendered', async () => {
     const { auth } = await signUp()
     const { client } = openBrowser(auth)
     const user = auth.current?.user
@@ -455,7 +455,7 @@ async function signUp() {
 }
 
 describe('useUser', () => {
-  test('has the user of the stored session, whose lists are read once', async () => {
+  test('returns the user of the stored session, whose lists are read once', async () => {
     const { storage, email } = await signUp()
     const reloaded = createAuth({ url: app.url, storage })
     const { network, provide } = openBrowser(reloaded)
@@ -465,7 +465,7 @@ describe('useUser', () => {
     shown.unmount()
   })
 
-  test('forgets what was read as soon as another user is signed in, or none', async () => {
+  test('clears the queries as soon as another user is signed in, or none', async () => {
     const first = await signUp()
     const second = await signUp()
     const { client, queryClient, provide } = openBrowser(first.auth)
@@ -495,8 +495,8 @@ describe('useUser', () => {
   })
 })
 
-describe('a component', () => {
-  test('without what it needs above it fails with what is missing', async () => {
+describe('hooks', () => {
+  test('throw an error that names the missing provider or option', async () => {
     const { client } = openBrowser()
     const Lonely = () => String(useClient())
     expect(() => renderToString(h(Lonely))).toThrow('there is no <BasaltProvider> above this component')
@@ -509,7 +509,7 @@ describe('a component', () => {
   })
 })
 
-describe('an upload', () => {
+describe('useUpload', () => {
   async function mountUpload() {
     const token = await app.adminToken()
     await app.request('POST', '/api/storage/buckets', { token, body: { name: 'photos' } })
@@ -532,7 +532,7 @@ describe('an upload', () => {
     return json.items[0]?.size
   }
 
-  test('shows how far it is, and makes the object', async () => {
+  test('reports progress and creates the object', async () => {
     const { token, shown, current } = await mountUpload()
     await shown.shows('idle ')
     await current().mutateAsync({ name: 'a.bin', content: new Uint8Array(600_000) })
@@ -541,7 +541,7 @@ describe('an upload', () => {
     shown.unmount()
   })
 
-  test('that is cancelled fails, and makes none', async () => {
+  test('fails when it is cancelled, and creates no object', async () => {
     const { token, network, shown, current } = await mountUpload()
     await shown.shows('idle ')
     const uploading = current().mutateAsync({ name: 'b.bin', content: new Uint8Array(600_000) })

@@ -3,23 +3,23 @@ import type { ReactNode } from 'react'
 import type { Root } from 'react-dom/client'
 import { waitFor } from '../../../server/test/wait-for.ts'
 
-/** A document in which components are mounted. */
+/** Document in which components are mounted. */
 export interface Page extends AsyncDisposable {
-  /** Mounts into an element that is new, or that has what the server has rendered. */
-  mount(element: ReactNode, rendered?: string): Promise<Mounted>
+  /** Mounts into a new element, or into one that contains the server-rendered HTML. */
+  mount(element: ReactNode, rendered?: string): Promise<MountedElement>
 }
 
-export interface Mounted {
-  /** What is shown. */
+export interface MountedElement {
+  /** Returns the text of the element. */
   text(): string
-  /** Waits until it is shown. */
+  /** Waits until the element has exactly this text. */
   shows(text: string): Promise<void>
-  /** What was thrown while it was taken over or rendered. */
+  /** Errors of hydration and rendering. */
   readonly errors: readonly unknown[]
   unmount(): void
 }
 
-/** React takes the document from the globals, which are there until the page is closed. */
+/** Opens a page. React uses the global document, which exists until the page is closed. */
 export async function openPage(): Promise<Page> {
   const window = new Window()
   Object.assign(globalThis, { window, document: window.document })

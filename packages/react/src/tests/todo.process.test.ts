@@ -14,8 +14,8 @@ import { waitFor } from '../../../server/test/wait-for.ts'
 
 const root = join(import.meta.dirname, '../../../../examples/todo')
 
-/** The example as it is built, for two people with a browser each. */
-describe.runIf(chromium !== undefined)('the shared to-do list', () => {
+/** Tests of the built example, with two users and a browser each. */
+describe.runIf(chromium !== undefined)('example to-do list', () => {
   const directory = createDirectory()
   const storage = createDirectory()
   let app: TestApp
@@ -33,7 +33,7 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
       configFile: false,
       logLevel: 'error',
       resolve: { conditions: ['@basaltdb/source'] },
-      // Pages of another origin than the server's, as sites are.
+      // The pages have another origin than the server, as sites have.
       define: { 'import.meta.env.VITE_SERVER': JSON.stringify(app.url) },
       build: { outDir: directory.path, emptyOutDir: true },
       preview: { port: 0, host: '127.0.0.1' },
@@ -57,7 +57,7 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
   const shows = (browser: Browser, text: string) =>
     waitFor(`${text} in the page`, async () => (await read(browser)).includes(text))
 
-  /** Types as a person does: React listens to input events. */
+  /** Enters text as a user does, with the input events that React listens to. */
   const enter = (browser: Browser, label: string, text: string) =>
     browser.evaluate(`(() => {
       const input = document.querySelector('[aria-label=${JSON.stringify(label)}]')
@@ -79,14 +79,14 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
     await shows(browser, 'Sign out')
   }
 
-  test('has the types of its database', async () => {
+  test('uses the generated types of its database', async () => {
     const { text } = await app.app.database.system.transaction((transaction) =>
       generateTypes(transaction, { schemas: ['public'] }, 'client', systemClock.now()),
     )
     expect(await readFile(join(root, 'types/database.ts'), 'utf8')).toBe(text)
   })
 
-  test('is what the tutorial shows', async () => {
+  test('equals the code of the tutorial', async () => {
     const blocks = readBlocks(await readFile(join(root, '../../docs/guides/tutorial.md'), 'utf8'))
     const shown = blocks.flatMap(({ mark, text }) =>
       mark?.kind === 'file' ? [{ name: mark.value, text }] : [],
@@ -100,7 +100,7 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
     }
   })
 
-  test('is one list for both as soon as the second opens the link of the first', async () => {
+  test('is shared by both users as soon as the second opens the link of the first', async () => {
     await signUp(ada)
     await add(ada, 'new list', 'Groceries')
     await shows(ada, 'share this list')
@@ -117,7 +117,7 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
       bob.evaluate<boolean>('document.querySelectorAll(":checked").length === 1'),
     )
 
-    // A file that one attaches is there for the other, who opens it.
+    // Both users see an attached file and can open it.
     await bob.evaluate(`(() => {
       const chosen = new DataTransfer()
       chosen.items.add(new File(['sourdough'], 'kind of bread.txt', { type: 'text/plain' }))
@@ -132,7 +132,7 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
     const opened = await fetch(new URL(new URL(url).pathname + new URL(url).search, app.url))
     expect({ status: opened.status, text: await opened.text() }).toEqual({ status: 200, text: 'sourdough' })
 
-    // A search finds what is in another list.
+    // A search finds items in other lists.
     await add(ada, 'new list', 'Work')
     await shows(ada, 'Work')
     await click(ada, 'nav button:last-of-type')
@@ -153,7 +153,7 @@ describe.runIf(chromium !== undefined)('the shared to-do list', () => {
     await shows(ada, 'bread')
   })
 
-  test('says why a sign-in is refused', async () => {
+  test('shows why a sign-in is refused', async () => {
     await enter(bob, 'email', 'none@example.com')
     await enter(bob, 'password', 'tangerine-harbour-42')
     await click(bob, '[value=in]')

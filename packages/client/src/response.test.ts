@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { readError } from './answer.ts'
+import { readError } from './response.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) })
@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('a time that is a date counts from that of the server, whatever the clock of the device says', () => {
+test('Retry-After › is relative to the Date header, whatever the clock of the device', () => {
   const headers = {
     date: 'Fri, 02 Jan 2026 00:00:00 GMT',
     'retry-after': 'Fri, 02 Jan 2026 00:00:20 GMT',
@@ -21,9 +21,9 @@ test.each([
   ['Thu, 01 Jan 2026 00:01:30 GMT', 90],
   ['Wed, 31 Dec 2025 23:59:00 GMT', 0],
   ['soon', undefined],
-])('the time that a proxy names, %s, is read as seconds from now', (retryAfter, retryAfterSeconds) => {
+])('Retry-After › parses %s of a proxy as seconds from now', (retryAfter, retryAfterSeconds) => {
   const response = new Response('<html>', { status: 503, headers: { 'retry-after': retryAfter } })
-  const message = 'the server answered 503'
+  const message = 'the server returned 503'
   expect(readError(response, '<html>')).toMatchObject({
     error: 'http_503',
     message,
