@@ -4,47 +4,47 @@ export const scheduleErrorTable = {
   invalidScheduleId: {
     status: 400,
     message: 'invalid schedule id format',
-    help: 'The id of a schedule is a UUID.',
+    help: 'Send the UUID of a schedule as its id.',
   },
   missingScheduleField: {
     status: 400,
     message: (field: string) => `${field} is required`,
-    help: 'The member of the body is missing or empty.',
+    help: 'A field of the body is missing or empty. The message names it.',
   },
   scheduleNameTooLong: {
     status: 400,
     message: 'name must be at most 100 characters',
-    help: 'Names of schedules are for people; put more into the payload.',
+    help: 'Choose a shorter name. Put further data into the payload.',
   },
   invalidScheduleName: {
     status: 400,
     message: 'name: expected Unicode text without NUL',
-    help: 'The name holds the character U+0000 or half of a surrogate pair, which PostgreSQL cannot store.',
+    help: 'PostgreSQL cannot store the character U+0000 or half of a surrogate pair. Remove it from the name.',
   },
   invalidCronExpression: {
     status: 400,
     message: 'invalid cron expression',
-    help: 'Five fields: minute, hour, day of the month, month, weekday, such as `*/15 9-17 * * mon-fri`.',
+    help: 'Send five fields: minute, hour, day of the month, month, weekday, such as `*/15 9-17 * * mon-fri`.',
   },
   invalidTimezone: {
     status: 400,
     message: 'invalid timezone',
-    help: 'A name of the IANA time zone database, such as `Europe/Berlin` or `UTC`.',
+    help: 'Send a name of the IANA time zone database, such as `Europe/Berlin` or `UTC`.',
   },
   immutableScheduleField: {
     status: 400,
     message: (field: string) => `${field} cannot be changed`,
-    help: 'Name, job type and attempts of a schedule are fixed; make another schedule.',
+    help: 'Name, job type and attempts of a schedule are fixed. Create another schedule.',
   },
   scheduleNotFound: {
     status: 404,
     message: 'schedule not found',
-    help: 'There is no such schedule.',
+    help: 'No schedule has this id.',
   },
   scheduleNameTaken: {
     status: 409,
     message: 'schedule name already taken',
-    help: 'Another schedule has this name.',
+    help: 'Another schedule has this name. Choose another name.',
   },
 } as const
 

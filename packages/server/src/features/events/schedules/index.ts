@@ -13,12 +13,12 @@ export interface SchedulesDeps {
   readonly database: SystemDatabase
   readonly queue: JobQueue
   readonly notifications: Pick<Notifications, 'watch'>
-  /** Whether this node works on jobs; else it runs no schedules and refuses their administration. */
+  /** True if this node works on jobs. Otherwise it runs no schedules and refuses their administration. */
   readonly isEnabled: boolean
   readonly log: Logger
 }
 
-/** Jobs by the clock. Starts after the jobs. */
+/** Creates the feature that adds jobs by the clock. It starts after the jobs feature. */
 export function schedules({ database, queue, notifications, isEnabled, log }: SchedulesDeps): Feature {
   const scheduler = isEnabled ? new Scheduler({ database, queue, notifications, log }) : undefined
   return {

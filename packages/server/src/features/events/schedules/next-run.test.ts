@@ -17,25 +17,25 @@ function runs(expression: string, zone: string, after: string, count: number): s
   return found
 }
 
-describe('where clocks are put forward', () => {
+describe('next run › clocks moved forward', () => {
   test.each([
     // Berlin, 29 March 2026: 02:00 becomes 03:00 at 01:00Z.
     ['30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', ['2026-03-29T01:00Z', '2026-03-30T00:30Z']],
     ['15,45 2 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', ['2026-03-29T01:00Z', '2026-03-30T00:15Z']],
     ['0 2,3 * * *', 'Europe/Berlin', '2026-03-28T12:00Z', ['2026-03-29T01:00Z', '2026-03-30T00:00Z']],
     ['30 * * * *', 'Europe/Berlin', '2026-03-29T00:00Z', ['2026-03-29T00:30Z', '2026-03-29T01:30Z']],
-    // At midnight.
+    // The change is at midnight.
     ['30 0 * * *', 'America/Sao_Paulo', '2018-11-03T12:00Z', ['2018-11-04T03:00Z', '2018-11-05T02:30Z']],
-    // By half an hour.
+    // The change is half an hour.
     ['15 2 * * *', 'Australia/Lord_Howe', '2026-10-03T00:00Z', ['2026-10-03T15:30Z', '2026-10-04T15:15Z']],
-    // By a whole day: there was no 30 December.
+    // The change is a whole day: there was no 30 December.
     ['0 12 30 12 *', 'Pacific/Apia', '2011-12-01T00:00Z', ['2011-12-30T10:00Z', '2012-12-29T22:00Z']],
-  ])('%s in %s runs once, right after the gap', (expression, zone, after, expected) => {
+  ])('%s in %s runs once, right after the skipped period', (expression, zone, after, expected) => {
     expect(runs(expression, zone, after, expected.length)).toEqual(expected)
   })
 })
 
-describe('where clocks are put back', () => {
+describe('next run › clocks moved back', () => {
   test.each([
     // Berlin, 25 October 2026: 03:00 becomes 02:00 at 01:00Z.
     ['30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00Z', ['2026-10-25T00:30Z', '2026-10-26T01:30Z']],
@@ -47,7 +47,7 @@ describe('where clocks are put back', () => {
       '2026-10-24T22:30Z',
       ['2026-10-25T00:00Z', '2026-10-25T03:00Z', '2026-10-25T05:00Z'],
     ],
-    // Every hour is every hour.
+    // A schedule for every hour runs in both hours.
     [
       '0 * * * *',
       'Europe/Berlin',
@@ -59,26 +59,26 @@ describe('where clocks are put back', () => {
   })
 })
 
-describe('days', () => {
+describe('next run › days', () => {
   test.each([
     ['0 0 29 2 *', '2026-01-01T00:00Z', ['2028-02-29T00:00Z', '2032-02-29T00:00Z']],
     ['0 0 29 2 *', '2096-03-01T00:00Z', ['2104-02-29T00:00Z']],
     ['0 0 31 * *', '2026-01-31T00:00Z', ['2026-03-31T00:00Z', '2026-05-31T00:00Z']],
-    // Either of them.
+    // A match of either day field is enough.
     ['0 0 13 * fri', '2026-03-01T00:00Z', ['2026-03-06T00:00Z', '2026-03-13T00:00Z', '2026-03-20T00:00Z']],
     ['0 0 13 * 1', '2026-03-10T00:00Z', ['2026-03-13T00:00Z', '2026-03-16T00:00Z']],
-    // Both of them, as one begins with a star.
+    // Both day fields must match, because one begins with a star.
     ['0 0 */10 * sun', '2026-03-01T00:00Z', ['2026-05-31T00:00Z', '2026-06-21T00:00Z']],
     ['0 0 * * 7', '2026-03-01T00:00Z', ['2026-03-08T00:00Z']],
     ['0 9 1 JAN,jul *', '2026-03-01T00:00Z', ['2026-07-01T09:00Z', '2027-01-01T09:00Z']],
     ['7/20 9 * * mon-wed/2', '2026-03-01T00:00Z', ['2026-03-02T09:07Z', '2026-03-02T09:27Z']],
     ['  5  4\t* * * ', '2026-03-01T00:00Z', ['2026-03-01T04:05Z']],
-  ])('%s after %s', (expression, after, expected) => {
+  ])('finds the runs of %s after %s', (expression, after, expected) => {
     expect(runs(expression, 'UTC', after, expected.length)).toEqual(expected)
   })
 })
 
-describe('what is no cron expression', () => {
+describe('cron expression › invalid', () => {
   test.each([
     '',
     '* * * *',
@@ -107,17 +107,17 @@ describe('what is no cron expression', () => {
     '0 0 * * *; drop table',
     '٣ * * * *',
     `${'1,'.repeat(126)}1 * * * *`,
-  ])('%j', (text) => {
+  ])('rejects %j', (text) => {
     expect(parseCronExpression(text)).toBeUndefined()
   })
 })
 
-test('a day that no year has is accepted beside a weekday, either of which suffices', () => {
+test('cron expression › accepts a day that no year has beside a weekday, because either is enough', () => {
   const next = parseCronExpression('0 0 31 2 1')?.nextAfter(Date.UTC(2026, 0, 1))
   expect(next).toBe(Date.UTC(2026, 1, 2))
 })
 
-/** Days before, on and after which clocks are changed, and plain ones. */
+/** Days before, on and after clock changes, and ordinary days. */
 const moments: readonly (readonly [string, string])[] = [
   ['UTC', '2026-02-27'],
   ['Europe/Berlin', '2026-03-28'],
@@ -134,7 +134,7 @@ const moments: readonly (readonly [string, string])[] = [
   ['America/St_Johns', '2026-03-07'],
 ]
 
-/** What the clocks show in each minute of three days. */
+/** Local clock times in each minute of three days, by zone and day. */
 const minutesOf = new Map<string, readonly { at: number; local: number }[]>()
 
 function readMinutes(zone: string, day: string) {
@@ -157,7 +157,7 @@ interface Fields {
   readonly weekdays: readonly number[]
 }
 
-function isMeant({ minutes, hours, weekdays }: Fields, local: number): boolean {
+function matches({ minutes, hours, weekdays }: Fields, local: number): boolean {
   const read = new Date(local)
   return (
     minutes.includes(read.getUTCMinutes()) &&
@@ -166,17 +166,17 @@ function isMeant({ minutes, hours, weekdays }: Fields, local: number): boolean {
   )
 }
 
-/** Watches the clock minute by minute. */
-function watch(fields: Fields, zone: string, day: string): number[] {
+/** Simulates a clock, minute by minute. */
+function simulate(fields: Fields, zone: string, day: string): number[] {
   const isEveryHour = fields.hours.length === 24
   const shown = new Set<number>()
   const found: number[] = []
   let latest: number | undefined
   for (const { at, local } of readMinutes(zone, day)) {
-    let isDue = isMeant(fields, local) && (isEveryHour || !shown.has(local))
+    let isDue = matches(fields, local) && (isEveryHour || !shown.has(local))
     if (!isEveryHour && latest !== undefined) {
       for (let skipped = latest + 60_000; skipped < local; skipped += 60_000) {
-        if (!shown.has(skipped) && isMeant(fields, skipped)) isDue = true
+        if (!shown.has(skipped) && matches(fields, skipped)) isDue = true
       }
     }
     if (isDue) found.push(at)
@@ -191,23 +191,23 @@ function subset(first: number, last: number): fc.Arbitrary<number[]> {
   return fc.oneof(fc.constant(all), fc.subarray(all, { minLength: 1, maxLength: 6 }))
 }
 
-test('the next run is the one that a watch of the clock minute by minute finds', () => {
+test('next run › equals the run that a simulated clock finds minute by minute', () => {
   const fields = fc.record({ minutes: subset(0, 59), hours: subset(0, 23), weekdays: subset(0, 6) })
   const property = fc.property(
     fc.constantFrom(...moments),
     fields,
     fc.nat(1440),
-    ([zone, day], given, wait) => {
-      const { minutes, hours, weekdays } = given
+    ([zone, day], chosen, wait) => {
+      const { minutes, hours, weekdays } = chosen
       const list = (numbers: readonly number[], whole: number) =>
         numbers.length === whole ? '*' : numbers.join(',')
       const text = `${list(minutes, 60)} ${list(hours, 24)} * * ${list(weekdays, 7)}`
       const expression = parseCronExpression(text)
       if (expression === undefined) throw new Error(text)
       const start = Date.parse(`${day}T00:00Z`)
-      // A whole day has been watched by then, so that what was skipped or repeated before is known.
+      // The simulation has covered a whole day by then, so it knows what was skipped or repeated before.
       const after = start + 1440 * 60_000 - 60_000 + wait * 60_000
-      const expected = watch(given, zone, day)
+      const expected = simulate(chosen, zone, day)
         .filter((at) => at > after)
         .slice(0, 5)
       let from = new Date(after)

@@ -27,7 +27,7 @@ export interface ScheduleDeps {
   readonly queue: JobQueue
 }
 
-/** Part of every description below. */
+/** Members that all operations below share. */
 const common = { guard: 'admin', permission: 'owner', tag: 'jobs' } as const
 const collection = '/api/admin/schedules'
 const item = `${collection}/:id`
@@ -36,11 +36,11 @@ const params = Type.Object({ id: refusedWith({ invalid: scheduleErrors.invalidSc
 const longestName = 100
 const name = checkedByHandler(
   { maxLength: longestName, pattern: '\\S' },
-  Type.String({ minLength: 1, description: 'Unique.' }),
+  Type.String({ minLength: 1, description: 'Name of the schedule. Unique.' }),
 )
 const changeable = { ...Type.Partial(Type.Object(time)).properties, payload: Type.Optional(payloadSchema) }
 
-/** Body of a change. Name, job type and attempts may be repeated, so that a schedule can be sent back. */
+/** Body of an update. It may repeat name, job type and attempts, so that clients can send a whole schedule back. */
 const Change = Type.Object({
   name: Type.Optional(Type.String()),
   jobType: Type.Optional(Type.String()),
@@ -54,7 +54,7 @@ const list = operation({
   method: 'GET',
   path: collection,
   summary: 'List schedules',
-  description: 'By name.',
+  description: 'Sorts schedules by name.',
   success: ok(listOf(Schedule)),
   async handle({ database }: ScheduleDeps) {
     const items = await listSchedules(database)
@@ -68,7 +68,7 @@ const create = operation({
   method: 'POST',
   path: collection,
   summary: 'Create a schedule',
-  description: 'Adds a job of the type each time the expression says so.',
+  description: 'The schedule adds a job of its type at each time that the expression matches.',
   body: Type.Object({
     name: refusedWith({ missing: () => scheduleErrors.missingScheduleField('name') }, name),
     jobType: refusedWith(
@@ -109,7 +109,7 @@ const update = operation({
   method: 'PUT',
   path: item,
   summary: 'Change a schedule',
-  description: 'Members that are left out stay as they are. Name, job type and attempts are fixed.',
+  description: 'Fields that are absent keep their value. Name, job type and attempts are fixed.',
   params,
   body: Change,
   success: ok(Schedule),
@@ -123,7 +123,7 @@ const remove = operation({
   method: 'DELETE',
   path: item,
   summary: 'Delete a schedule',
-  description: 'Jobs it has added stay.',
+  description: 'Jobs that the schedule has added remain.',
   params,
   success: noContent,
   async handle({ database }: ScheduleDeps, { params: { id }, origin }) {
@@ -159,10 +159,10 @@ const disable = operation({
     change(deps, id, 'schedules.disable', { enabled: false }, origin),
 })
 
-/** Administration of schedules. */
+/** Operations of schedule administration. */
 export const scheduleOperations = [list, create, update, remove, enable, disable]
 
-/** @throws AppError of a member that is wrong or fixed, schedule_not_found */
+/** @throws AppError for an invalid or fixed field, schedule_not_found */
 async function change(
   { database, queue }: ScheduleDeps,
   id: string,
@@ -176,7 +176,7 @@ async function change(
     requireSame('name', name, stored.name)
     requireSame('jobType', jobType, stored.jobType)
     requireSame('maxAttempts', maxAttempts, stored.maxAttempts)
-    // Other members are ignored; JSON leaves out those that are undefined.
+    // Other fields are ignored. JSON leaves out fields that are undefined.
     const changes = { cronExpr, timezone, payload, enabled }
     const next = {
       ...stored,
@@ -186,13 +186,13 @@ async function change(
       enabled: enabled ?? stored.enabled,
     }
     if (payload !== undefined) requireJobType(queue, stored.jobType, payload)
-    const isTimeKept =
+    const isTimeUnchanged =
       next.cronExpr === stored.cronExpr && next.timezone === stored.timezone && stored.nextRunAt !== null
     const nextRunAt = await findNext(transaction, next)
     const updated = await updateSchedule(transaction, {
       ...next,
-      // A run that is due is not lost by a change of the payload.
-      nextRunAt: next.enabled && isTimeKept ? stored.nextRunAt : nextRunAt,
+      // A change of the payload does not lose a run that is due.
+      nextRunAt: next.enabled && isTimeUnchanged ? stored.nextRunAt : nextRunAt,
     })
     await recordAdminAction(transaction, action, stored.id, origin, { name: stored.name, ...changes })
     return updated

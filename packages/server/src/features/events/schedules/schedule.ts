@@ -5,17 +5,17 @@ import { Type } from '../../../lib/type.ts'
 import type { RowOf } from '../../../lib/without-nulls.ts'
 import { payloadSchema } from '../jobs/index.ts'
 
-/** Members of a schedule that a change may have. */
+/** Fields of a schedule that an update may change. */
 export const time = {
   cronExpr: Type.String({
     format: 'cron',
-    description: 'Minute, hour, day of the month, month, weekday: `*/15 9-17 * * mon-fri`.',
+    description: 'Minute, hour, day of the month, month and weekday, such as `*/15 9-17 * * mon-fri`.',
   }),
   timezone: Type.String({
     format: 'time-zone',
-    description: 'IANA name, such as `Europe/Berlin`. UTC unless given.',
+    description: 'IANA time zone, such as `Europe/Berlin`. Default: UTC.',
   }),
-  enabled: Type.Boolean({ description: 'true unless given.' }),
+  enabled: Type.Boolean({ description: 'True if the schedule adds jobs. Default: true.' }),
 }
 
 export const Schedule = component(
@@ -27,7 +27,9 @@ export const Schedule = component(
     payload: payloadSchema,
     ...time,
     maxAttempts: Type.Integer(),
-    nextRunAt: nullable(timestamp, { description: 'null while disabled.' }),
+    nextRunAt: nullable(timestamp, {
+      description: 'Time of the next run; null while the schedule is disabled.',
+    }),
     lastRunAt: Type.Optional(timestamp),
     createdAt: timestamp,
     updatedAt: timestamp,
@@ -35,14 +37,14 @@ export const Schedule = component(
 )
 export type Schedule = Answered<typeof Schedule>
 
-/** Schedule whose next run is a time to compare. */
+/** Schedule whose next run is a comparable time. */
 type StoredSchedule = Schedule & { readonly nextRunAt: Date | null }
 
 const columns = sql`
   id, name, job_type as "jobType", payload, cron_expr as "cronExpr", timezone, enabled, max_attempts as "maxAttempts",
   next_run_at as "nextRunAt", last_run_at as "lastRunAt", created_at as "createdAt", updated_at as "updatedAt"`
 
-/** Returns the time that schedules go by: the same for all nodes. */
+/** Returns the time that all schedules follow. It is the same for all nodes. */
 export async function readClock(database: Queryable): Promise<Date> {
   return (await database.one<{ now: Date }>(sql`select now() as now`)).now
 }
@@ -51,7 +53,7 @@ export async function listSchedules(database: Queryable): Promise<Schedule[]> {
   const rows = await database.many<RowOf<Schedule>>(
     sql`select ${columns} from basalt.schedules order by name`,
   )
-  return rows.map(shown)
+  return rows.map(toSchedule)
 }
 
 export type NewSchedule = Pick<
@@ -59,7 +61,7 @@ export type NewSchedule = Pick<
   'name' | 'jobType' | 'payload' | 'cronExpr' | 'timezone' | 'enabled' | 'maxAttempts' | 'nextRunAt'
 >
 
-/** Adds a schedule; undefined when another one has the name. */
+/** Inserts a schedule. Returns undefined if another schedule has the name. */
 export async function insertSchedule(
   database: Queryable,
   { name, jobType, payload, cronExpr, timezone, enabled, maxAttempts, nextRunAt }: NewSchedule,
@@ -72,10 +74,10 @@ export async function insertSchedule(
       ${enabled}, ${maxAttempts}::int, ${nextRunAt}::timestamptz)
     on conflict (name) do nothing
     returning ${columns}`)
-  return row && shown(row)
+  return row && toSchedule(row)
 }
 
-/** Keeps a schedule from changing until the transaction ends. */
+/** Locks a schedule against changes until the transaction ends. */
 export async function lockSchedule(transaction: Queryable, id: string): Promise<StoredSchedule | undefined> {
   return await transaction.maybeOne<StoredSchedule>(
     sql`select ${columns} from basalt.schedules where id = ${id}::uuid for update`,
@@ -86,7 +88,7 @@ export async function updateSchedule(
   transaction: Queryable,
   { id, payload, cronExpr, timezone, enabled, nextRunAt }: StoredSchedule,
 ): Promise<Schedule> {
-  return shown(
+  return toSchedule(
     await transaction.one<RowOf<Schedule>>(sql`
       update basalt.schedules set
         payload = ${JSON.stringify(payload)}::jsonb, cron_expr = ${cronExpr}, timezone = ${timezone},
@@ -96,7 +98,7 @@ export async function updateSchedule(
   )
 }
 
-/** Deletes a schedule and returns its name; undefined when there is none. */
+/** Deletes a schedule and returns its name. Returns undefined if it does not exist. */
 export async function deleteSchedule(transaction: Queryable, id: string): Promise<string | undefined> {
   const row = await transaction.maybeOne<{ name: string }>(
     sql`delete from basalt.schedules where id = ${id}::uuid returning name`,
@@ -104,7 +106,7 @@ export async function deleteSchedule(transaction: Queryable, id: string): Promis
   return row?.name
 }
 
-/** Claims a schedule that is due for this transaction alone; others claim other ones. */
+/** Claims a due schedule for this transaction. Other transactions claim other schedules. */
 export async function claimDueSchedule(
   transaction: Queryable,
   jobTypes: readonly string[],
@@ -117,7 +119,7 @@ export async function claimDueSchedule(
     for update skip locked`)
 }
 
-/** Advances a claimed schedule; null disables it. */
+/** Advances a claimed schedule. A null time disables it. */
 export async function advanceSchedule(
   transaction: Queryable,
   id: string,
@@ -131,7 +133,7 @@ export async function advanceSchedule(
     where id = ${id}::uuid`)
 }
 
-/** Leaves out the latest run of a schedule that has had none. */
-function shown({ lastRunAt, ...row }: RowOf<Schedule>): Schedule {
+/** Converts a row. A schedule that has not run yet has no `lastRunAt`. */
+function toSchedule({ lastRunAt, ...row }: RowOf<Schedule>): Schedule {
   return lastRunAt === null ? row : { ...row, lastRunAt }
 }

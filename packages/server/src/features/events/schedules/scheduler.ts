@@ -16,9 +16,10 @@ export interface SchedulerOptions {
 }
 
 /**
- * Adds the jobs of schedules that are due. Every node does so: claiming a schedule, advancing it and adding its job are
- * one transaction, by the clock of the database, so each run happens once, whichever node sees it first. Runs that were
- * missed while no node was up become one. A run is noticed by the next look of the node's loop, within half a second.
+ * Scheduler that adds the jobs of due schedules. It runs on every node. One transaction claims a schedule, advances it
+ * and adds its job, by the clock of the database. So each run happens once, whichever node finds it first. All runs
+ * that were missed while no node was up become one. The next poll of the node’s loop notices a run, within half a
+ * second.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions
@@ -29,7 +30,7 @@ export class Scheduler {
     this.#options = options
     options.notifications.watch({
       topic: 'schedules',
-      // Another one at every look while a schedule is due: the node that has claimed it may fail.
+      // The version differs at every poll while a schedule is due, because the node that has claimed it may fail.
       version: () => sql`
         select clock_timestamp() from basalt.schedules
         where enabled and next_run_at <= now() and job_type = any (${[...options.queue.listTypes()]}::text[])
@@ -52,15 +53,15 @@ export class Scheduler {
   }
 
   async #runDue(): Promise<void> {
-    let isAny = false
-    while (this.#state === 'running' && (await this.#runNext())) isAny = true
-    if (isAny) this.#options.queue.wake()
+    let hasRun = false
+    while (this.#state === 'running' && (await this.#runNext())) hasRun = true
+    if (hasRun) this.#options.queue.wake()
   }
 
-  /** Whether one was due. */
+  /** Adds the job of one due schedule. Returns false if none is due. */
   async #runNext(): Promise<boolean> {
     const { database, queue, log } = this.#options
-    // Jobs of types that a newer version brought are run by nodes of that version.
+    // Nodes of a newer version run the job types that this version does not know.
     const types = queue.listTypes()
     return await database.transaction(async (transaction) => {
       const due = await claimDueSchedule(transaction, types)
@@ -78,7 +79,10 @@ export class Scheduler {
   }
 }
 
-/** Null for a schedule that was written into the table and that the API would have refused. */
+/**
+ * Finds the next run. Returns null for a schedule that was written directly into the table and that the API would
+ * reject.
+ */
 function findNext({ cronExpr, timezone }: Schedule, after: Date): Date | null {
   const expression = parseCronExpression(cronExpr)
   if (expression === undefined || !isTimeZone(timezone)) return null

@@ -1,12 +1,12 @@
-/** Offsets are milliseconds: what the clocks show at an instant is the instant plus the offset. */
+/** Clock of a time zone. Offsets are in milliseconds: the local time at an instant is the instant plus the offset. */
 export interface TimeZone {
   offsetAt(instant: number): number
-  /** The first change of the clocks after one instant and not after another. */
+  /** Finds the first clock change after one instant and not after another. */
   findChange(from: number, to: number): ClockChange | undefined
 }
 
 export interface ClockChange {
-  /** The first instant with the offset `after`. */
+  /** First instant with the offset `after`. */
   readonly at: number
   readonly before: number
   readonly after: number
@@ -15,7 +15,7 @@ export interface ClockChange {
 const weekMs = 7 * 86_400_000
 const secondMs = 1000
 
-/** Whether the name is in the IANA database; offsets such as `+01:00` are no zones. */
+/** Returns true if the IANA database has the name. Offsets such as `+01:00` are not time zones. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false
   try {
@@ -48,7 +48,7 @@ export function createTimeZone(name: string): TimeZone {
     return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(instant / secondMs) * secondMs
   }
 
-  /** The first instant with another offset, in whole seconds. */
+  /** Finds the first instant with another offset, in whole seconds. */
   function findFirst(from: number, to: number, offset: number): number {
     let [before, after] = [Math.floor(from / secondMs), Math.floor(to / secondMs)]
     while (after - before > 1) {
@@ -63,7 +63,7 @@ export function createTimeZone(name: string): TimeZone {
     offsetAt,
     findChange(from, to) {
       const before = offsetAt(from)
-      // Week by week, within which clocks are not changed twice.
+      // Goes week by week, because clocks do not change twice within a week.
       for (let start = from; start < to; start += weekMs) {
         const end = Math.min(start + weekMs, to)
         const after = offsetAt(end)

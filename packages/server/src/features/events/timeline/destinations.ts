@@ -5,35 +5,35 @@ import { Type } from '../../../lib/type.ts'
 
 /* Where a change went: webhooks, streams, jobs, embeddings and consumers of the log. */
 
-/** Text that may be null. */
+/** Creates the schema of a text that may be null. */
 export const textOrNull = (description?: string) =>
   nullable(Type.String(), description === undefined ? {} : { description })
 
-/** Webhook that an event went to, and the id of the event there. */
+/** Webhook that received an event, and the id of the event there. */
 interface Destination {
   readonly webhookId: string
   readonly url: string
   readonly eventId: string
 }
 
-/** Rows of each kind that one response shows. */
+/** Maximum number of rows of each kind in one response. */
 export const mostAttempts = 200
-/** Characters of a receiver's response that the timeline shows; the delivery has 64 KiB of it. */
+/** Maximum characters of a receiver’s response in the timeline. The delivery holds 64 KiB of it. */
 const replyLimit = 2000
 
 export const Attempt = Type.Object({
-  id: Type.String({ description: 'Of the delivery.' }),
+  id: Type.String({ description: 'Id of the delivery.' }),
   attempt: Type.Integer(),
   success: Type.Boolean(),
   statusCode: nullable(Type.Integer()),
   durationMs: Type.Integer(),
   error: textOrNull(),
-  responseBody: textOrNull('Its first 2,000 characters.'),
+  responseBody: textOrNull('The first 2,000 characters of the response.'),
   deliveredAt: timestamp,
 })
 type Attempt = Answered<typeof Attempt>
 
-/** Lists the newest attempts, in their order, with the content of each delivery. */
+/** Lists the newest attempts in chronological order, with the content of each delivery. */
 export async function listAttempts(database: Queryable, logId: string) {
   type Content = { readonly action: string; readonly table: string; readonly payload: string }
   const rows = await database.many<Destination & Content & Attempt>(sql`
@@ -57,14 +57,16 @@ export async function listAttempts(database: Queryable, logId: string) {
 
 export const Pending = Type.Object({
   dueAt: timestamp,
-  attempts: Type.Integer({ description: 'That have ended.' }),
+  attempts: Type.Integer({ description: 'Number of attempts that have ended.' }),
   isInFlight: Type.Boolean(),
-  waitsForEarlier: Type.Boolean({ description: 'For an earlier event of the same record.' }),
+  waitsForEarlier: Type.Boolean({
+    description: 'True if an earlier event of the same record has to be delivered first.',
+  }),
   isWebhookEnabled: Type.Boolean(),
 })
 type Pending = Answered<typeof Pending>
 
-/** Lists what the queues of webhooks hold of the event. */
+/** Lists the pending deliveries of the event in the queues of webhooks. */
 export async function listPending(database: Queryable, logId: string) {
   const rows = await database.many<Destination & Pending>(sql`
     select q.webhook_id as "webhookId", w.url, q.event_id as "eventId", q.due_at as "dueAt", q.attempts,
@@ -80,8 +82,10 @@ export async function listPending(database: Queryable, logId: string) {
 
 export const StreamNode = Type.Object({
   node: Type.String(),
-  connections: Type.Integer({ description: 'That subscribe to the table now.' }),
-  connectedBefore: Type.Integer({ description: 'Of those, open when it happened.' }),
+  connections: Type.Integer({ description: 'Number of streams that subscribe to the table now.' }),
+  connectedBefore: Type.Integer({
+    description: 'Number of these streams that were open when the change happened.',
+  }),
 })
 type StreamNode = Answered<typeof StreamNode>
 
@@ -103,25 +107,25 @@ export async function listStreams(
 export const NodeRecord = Type.Object({
   node: Type.String(),
   recordedAt: timestamp,
-  sent: Type.Integer({ description: 'Streams that were sent it.' }),
+  sent: Type.Integer({ description: 'Number of streams that received the change.' }),
   withheld: Type.Integer({
-    description: 'Streams of the table that were not, by their policies or filters.',
+    description: 'Number of streams of the table that did not receive it, because of policies or filters.',
   }),
   receivers: Type.Array(
     Type.Object({
       connection: Type.String({ description: 'The `clientId` of the stream.' }),
-      transport: Type.String({ description: 'sse or ws.' }),
+      transport: Type.String({ description: 'Transport: sse or ws.' }),
       caller: choice(['user', 'anonymous', 'admin', 'open']),
       userId: textOrNull(),
     }),
-    { description: 'The first ten of the node.' },
+    { description: 'The first ten streams on the node.' },
   ),
 })
 type NodeRecord = Answered<typeof NodeRecord>
 
 /**
- * Lists what nodes have recorded of sending the event. `sent` is null where a row does not have it: the node had more to
- * record than a row holds (`dropped`), or nothing of this one.
+ * Lists the records of nodes about sending the event. `sent` is null in a row without the event: the node had more to
+ * record than a row holds (`dropped`), or nothing of this event.
  */
 export async function listSent(database: Queryable, logId: string) {
   type Row = Omit<NodeRecord, 'sent'> & { readonly sent: number | null; readonly dropped: number }
@@ -131,8 +135,8 @@ export async function listSent(database: Queryable, logId: string) {
         select jsonb_agg(jsonb_build_object(
           'connection', t.stream -> 0, 'transport', t.stream -> 1, 'caller', t.stream -> 2, 'userId', t.stream -> 3
         ) order by r.ordinal)
-        from jsonb_array_elements_text(e.entry -> 2) with ordinality r (place, ordinal)
-        cross join lateral (select s.streams -> r.place::int as stream) t
+        from jsonb_array_elements_text(e.entry -> 2) with ordinality r (position, ordinal)
+        cross join lateral (select s.streams -> r.position::int as stream) t
       ), '[]') as receivers, s.dropped
     from basalt.realtime_sent s
     cross join lateral (select s.entries -> ${logId} as entry) e
@@ -153,7 +157,10 @@ export const AddedJob = Type.Object({
 })
 type AddedJob = Answered<typeof AddedJob>
 
-/** Lists jobs that the transaction of the event has added; found by the time at which it began, which both have. */
+/**
+ * Lists jobs that the transaction of the event has added. They are found by the start time of the transaction, which
+ * both rows have.
+ */
 export async function listAddedJobs(database: Queryable, logId: string): Promise<AddedJob[]> {
   return await database.many<AddedJob>(sql`
     select j.id, j.type, j.state, j.attempts, j.max_attempts as "maxAttempts", j.last_error as "lastError",
@@ -165,7 +172,7 @@ export async function listAddedJobs(database: Queryable, logId: string): Promise
     limit ${mostAttempts}::int`)
 }
 
-/** Returns whether streams that listen to the table were sure to be sent the transaction. */
+/** Returns true if all streams of the table were sure to receive the transaction. */
 export async function isLoggedForStreams(
   database: Queryable,
   table: string,
@@ -178,12 +185,12 @@ export async function isLoggedForStreams(
 
 export const EmbeddingState = Type.Object({
   name: Type.String(),
-  state: choice(['pending', 'failed', 'done'], { description: 'As it is now.' }),
+  state: choice(['pending', 'failed', 'done'], { description: 'Current state.' }),
   error: textOrNull(),
 })
 type EmbeddingState = Answered<typeof EmbeddingState>
 
-/** Lists vectors that follow the text of the record, as they are now. */
+/** Lists vectors that follow the text of the record, with their current state. */
 export async function listEmbeddingStates(
   database: Queryable,
   table: string,
@@ -202,7 +209,7 @@ export async function listEmbeddingStates(
 export const Consumer = Type.Object({ name: Type.String(), hasTaken: Type.Boolean() })
 type Consumer = Answered<typeof Consumer>
 
-/** Lists consumers of the log, and if they have read the transaction. */
+/** Lists consumers of the log, each with a flag that tells if it has processed the transaction. */
 export async function listConsumers(database: Queryable, transactionId: string): Promise<Consumer[]> {
   return await database.many<Consumer>(sql`
     select consumer as name, pg_visible_in_snapshot(${transactionId}::xid8, passed) as "hasTaken"

@@ -19,18 +19,18 @@ import {
 } from './destinations.ts'
 import { recordKeysOf } from './record-keys.ts'
 
-/** Change, without its record. */
+/** Members of a change without its record. */
 const eventMembers = {
-  id: Type.String({ description: 'Its position in the log; grows.' }),
-  happenedAt: nullable(timestamp, { description: 'When its transaction began.' }),
-  action: Type.String({ description: 'create, update, delete or truncate.' }),
+  id: Type.String({ description: 'Position of the change in the log. Later changes have higher ids.' }),
+  happenedAt: nullable(timestamp, { description: 'Time at which the transaction began.' }),
+  action: Type.String({ description: 'Action: create, update, delete or truncate.' }),
   table: Type.String(),
-  record: text('Key of the record; values of a composite one are joined by commas.'),
-  previousRecord: text('Key of the record before an update that changed it.'),
-  actor: text('user, admin, anonymous, open or sql.'),
+  record: text('Key of the record; the values of a composite key are joined by commas.'),
+  previousRecord: text('Key of the record before an update that changed the key.'),
+  actor: text('Kind of caller: user, admin, anonymous, open or sql.'),
   userId: text(),
   apiKeyId: text(),
-  requestId: text('The `X-Request-Id` of the response.'),
+  requestId: text('`X-Request-Id` of the response to the request that wrote.'),
 }
 
 export const ListedEvent = component(
@@ -39,28 +39,28 @@ export const ListedEvent = component(
     ...eventMembers,
     deliveries: Type.Object(
       { delivered: Type.Integer(), failed: Type.Integer(), pending: Type.Integer() },
-      { description: 'Webhooks, by what became of the event.' },
+      { description: 'Number of webhooks by outcome of the event.' },
     ),
   }),
 )
 type ListedEvent = Answered<typeof ListedEvent>
 
-/** Change and what followed from it. */
+/** Change with its effects. */
 export const EventDetail = component(
   'EventDetail',
   Type.Object({
     ...eventMembers,
     isInLog: Type.Boolean(),
     transactionId: text(),
-    payload: Type.String({ description: 'JSON as receivers are sent it.' }),
+    payload: Type.String({ description: 'JSON body that receivers get.' }),
     consumers: Type.Array(Consumer, {
-      description: 'Readers of the log, and if they have read it up to this change.',
+      description: 'Readers of the log, each with a flag that tells if it has read up to this change.',
     }),
     webhooks: Type.Array(
       Type.Object({
         webhookId: Type.String(),
         url: Type.String(),
-        eventId: Type.String({ description: 'The header `webhook-id`.' }),
+        eventId: Type.String({ description: 'Value of the header `webhook-id`.' }),
         state: choice(['pending', 'delivered', 'failed']),
         attempts: Type.Array(Attempt),
         next: nullable(Pending),
@@ -69,18 +69,18 @@ export const EventDetail = component(
     streams: Type.Object(
       {
         isLogged: Type.Boolean({
-          description: 'True if every stream that listened to the table was sure to be sent the change.',
+          description: 'True if every stream that subscribed to the table was sure to receive the change.',
         }),
         record: choice(['complete', 'pending', 'incomplete'], {
           description:
-            'complete: `sent` is all there was. pending: nodes write it within a second or two. incomplete: a node had more to record than it does, or it is older than `realtime.sent_retention_hours`.',
+            'State of `sent`. `complete`: the list is final. `pending`: nodes write it within a second or two. `incomplete`: a node had more streams than a record holds, or the change is older than `realtime.sent_retention_hours`.',
         }),
         sent: Type.Array(NodeRecord),
         nodes: Type.Array(StreamNode),
       },
-      { description: 'By node. A node that is killed takes the record of its last second with it.' },
+      { description: 'Streams by node. The record of the last second is lost if a node is killed.' },
     ),
-    jobs: Type.Array(AddedJob, { description: 'That the same transaction has added.' }),
+    jobs: Type.Array(AddedJob, { description: 'Jobs that the same transaction has added.' }),
     embeddings: Type.Array(EmbeddingState, { description: 'Vectors that follow the text of the record.' }),
   }),
 )
@@ -88,19 +88,19 @@ export type EventDetail = Answered<typeof EventDetail>
 
 export interface EventFilter extends Partial<TimeRange> {
   readonly table?: string | undefined
-  /** Values of a composite key are joined by commas. */
+  /** Key of the record; the values of a composite key are joined by commas. */
   readonly record?: string | undefined
   readonly userId?: string | undefined
   readonly requestId?: string | undefined
   readonly action?: string | undefined
 }
 
-/** Key of a record, as its values joined by commas; null where there is none. */
+/** Compiles the key of a record as values joined by commas; null if there is none. */
 const keyOf = (column: Sql) =>
   sql`(select string_agg(k, ',' order by n) from json_array_elements_text(${column}::json) with ordinality as e (k, n))`
 
-/** Actor, user, API key or request. */
-const originOf = (place: number) => sql`(found.origin::json ->> ${sql.integer(place)})`
+/** Compiles one member of the origin: actor, user, API key or request. */
+const originOf = (index: number) => sql`(found.origin::json ->> ${sql.integer(index)})`
 
 const columns = sql`found.id::text, found.happened_at as "happenedAt", found.action, found.table_name as table,
   ${keyOf(sql`found.record_key`)} as record, ${keyOf(sql`found.old_record_key`)} as "previousRecord",
@@ -124,10 +124,10 @@ const deliveries = sql`(
 ) as deliveries`
 
 /**
- * Lists the newest first: those of a record by index, others from at most {@link scanLimit} rows.
+ * Lists events, newest first. Those of a record are found by index, others among at most {@link scanLimit} rows.
  *
  * @param before an id that is not included
- * @returns `end`: the last row that was read, where the bound ended the search before the beginning of the range
+ * @returns `end`: the last row that was read, if the bound ended the search before the beginning of the range
  */
 export async function searchEvents(
   database: Queryable,
@@ -137,7 +137,7 @@ export async function searchEvents(
 ) {
   const keys = record === undefined ? undefined : recordKeysOf(record)
   const isBefore = when(before, (id) => sql`found.id < ${id}::bigint`)
-  // The record last, as it costs most.
+  // The record is the last condition, because it costs most.
   const isRecord = when(
     record,
     (key) => sql`${key} in (${keyOf(sql`found.record_key`)}, ${keyOf(sql`found.old_record_key`)})`,
@@ -165,7 +165,7 @@ export async function searchEvents(
   return { rows, end: isPast ? undefined : end }
 }
 
-/** A record that was given another key is found by either. */
+/** Compiles the changes of a record. If an update changed its key, either key finds it. */
 function changesOfRecord(keys: readonly string[], matches: Sql, limit: number): Sql {
   const newestOf = (column: Sql, condition: Sql) => sql`
     select newest.* from unnest(${keys}::text[]) k (key) cross join lateral (
@@ -193,7 +193,7 @@ function conditionsOf({ table, userId, requestId, action, from, to }: Omit<Event
   ]
 }
 
-/** Returns when the oldest event of the log happened; null while it is empty. */
+/** Returns the time of the oldest event in the log; null if the log is empty. */
 export async function findKeptSince(database: Queryable): Promise<Date | null> {
   const row = await database.maybeOne<{ happened_at: Date }>(
     sql`select happened_at from basalt.outbox order by id limit 1`,
@@ -205,7 +205,7 @@ type EventMembers = Omit<ListedEvent, 'deliveries'>
 
 export interface StoredEvent extends EventMembers {
   readonly happenedAt: Date
-  /** JSON as receivers are sent it. */
+  /** JSON body that receivers get. */
   readonly payload: string
   readonly transactionId: string
 }

@@ -6,9 +6,9 @@ import { timelineOperations } from './operations.ts'
 export { timelineErrorTable } from './errors.ts'
 
 /**
- * From one write to each attempt of a webhook, each stream, job and vector.
+ * Creates the feature that leads from one write to each webhook attempt, stream, job and vector.
  *
- * @param sentHours for which is recorded what streams were sent
+ * @param sentHours hours for which the streams of an event are recorded
  */
 export function timeline(database: SystemDatabase, sentHours: number): Feature {
   return {

@@ -27,7 +27,7 @@ import { EventDetail, findEvent, findKeptSince, ListedEvent, searchEvents } from
 
 export interface TimelineDeps {
   readonly database: SystemDatabase
-  /** Hours for which is recorded what streams were sent. */
+  /** Hours for which the streams of an event are recorded. */
   readonly sentHours: number
 }
 
@@ -43,14 +43,14 @@ const list = operation({
   path: collection,
   summary: 'List changes of the log',
   description:
-    'Newest first. The log holds changes that had a listener, for `events.retention_hours`. An index serves `record`, best together with `table`. For other filters a page reads 50,000 changes at most, so one that is short, or empty, can have a `nextCursor`.',
+    'Returns the newest changes first. The log holds changes that had a listener, for `events.retention_hours`. An index serves `record`, best together with `table`. For other filters a page reads at most 50,000 changes, so a short or empty page can have a `nextCursor`.',
   query: Type.Object({
-    table: Type.Optional(Type.String({ description: 'A collection.' })),
+    table: Type.Optional(Type.String({ description: 'Name of a collection.' })),
     record: Type.Optional(
-      Type.String({ description: 'Key of a record; values of a composite one are joined by commas.' }),
+      Type.String({ description: 'Key of a record; the values of a composite key are joined by commas.' }),
     ),
     user_id: uuidParameter('user_id'),
-    request_id: Type.Optional(Type.String({ description: 'The `X-Request-Id` of a response.' })),
+    request_id: Type.Optional(Type.String({ description: 'Value of `X-Request-Id` in a response.' })),
     action: choiceParameter('action filter', ['create', 'update', 'delete', 'truncate']),
     since: instantParameter,
     until: instantParameter,
@@ -65,11 +65,13 @@ const list = operation({
   success: ok(
     Type.Object({
       items: Type.Array(ListedEvent),
-      nextCursor: Type.Optional(Type.String({ description: 'There may be more.' })),
+      nextCursor: Type.Optional(
+        Type.String({ description: 'Cursor of the next page, if there may be more changes.' }),
+      ),
       searchedTo: nullable(timestamp, {
-        description: 'How far back the log was read, when that ended the page.',
+        description: 'Time back to which the log was read, if this limit ended the page.',
       }),
-      keptSince: nullable(timestamp, { description: 'Of the oldest change that the log holds.' }),
+      keptSince: nullable(timestamp, { description: 'Time of the oldest change in the log.' }),
     }),
   ),
   async handle({ database }: TimelineDeps, { query }) {
@@ -93,9 +95,9 @@ const get = operation({
   id: 'events.get',
   method: 'GET',
   path: `${collection}/:id`,
-  summary: 'Get a change and what followed from it',
+  summary: 'Get a change and its effects',
   description:
-    'Attempts of webhooks are kept for `webhooks.retention_days`, longer than the log: what is no longer in it is shown as it was sent.',
+    'Webhook attempts are retained for `webhooks.retention_days`, longer than the log. A change that the log no longer holds is returned as it was delivered.',
   params: Type.Object({ id: refusedWith({ invalid: timelineErrors.eventNotFound }, eventId) }),
   success: ok(EventDetail),
   async handle(deps: TimelineDeps, { params: { id } }) {
@@ -108,19 +110,19 @@ const get = operation({
     const webhooks = groupByWebhook(attempts, pending)
     if (found !== undefined) return { ...(await describe(deps, found)), webhooks }
     const [first] = attempts
-    // Deliveries are kept for longer than the log: they hold what was sent.
+    // Deliveries are retained longer than the log and hold the content that was sent.
     if (first === undefined) throw timelineErrors.eventNotFound()
     const { action, table, payload } = first
     return { ...unknown, id, action, table, payload, webhooks }
   },
 })
 
-/** Changes of the log and what followed from them. */
+/** Operations that list changes of the log and their effects. */
 export const timelineOperations = [list, get]
 
 type Detail = Omit<EventDetail, 'webhooks'>
 
-/** Members of an event that only the log has. */
+/** Event members that only the log has. */
 const unknown = {
   happenedAt: null,
   record: null,
@@ -162,10 +164,10 @@ async function describe(
   }
 }
 
-/** Nodes write what they have sent once a second. */
+/** Seconds after which the record is complete. Nodes write what they have sent once a second. */
 const recordSeconds = 3
 
-/** Returns whether all that streams were sent of it is in the record. */
+/** Returns whether the record lists all streams that received the event. */
 function judgeRecord(
   age: number,
   sent: Awaited<ReturnType<typeof listSent>>,

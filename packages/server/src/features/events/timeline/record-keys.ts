@@ -1,16 +1,16 @@
-/** Keys that a text may stand for; of more, the log is read. */
+/** Maximum number of keys that a text may mean. For more, the log is read. */
 const mostKeys = 64
 
 /**
- * Returns the primary keys, as the log has them, whose values joined by commas are the text: a value may be a string or a
- * number, and a string may contain commas. Undefined when there are too many.
+ * Returns the primary keys, as the log has them, whose values joined by commas are the text. A value may be a string or
+ * a number, and a string may contain commas. Returns undefined if there are too many.
  */
 export function recordKeysOf(text: string): readonly string[] | undefined {
   const keys = keysOf(text.split(','))
   return keys === undefined ? undefined : keys.map((values) => `[${values.join(', ')}]`)
 }
 
-/** Lists of JSON values; each takes one or more of the parts. */
+/** Returns lists of JSON values, each made of one or more of the parts. */
 function keysOf(parts: readonly string[]): readonly (readonly string[])[] | undefined {
   if (parts.length === 0) return [[]]
   const keys: (readonly string[])[] = []
@@ -24,7 +24,7 @@ function keysOf(parts: readonly string[]): readonly (readonly string[])[] | unde
   return keys
 }
 
-/** JSON of a text, and of the number or the truth value that it may be. */
+/** Returns the JSON of a text, and of the number or boolean that it may mean. */
 function valuesOf(text: string): readonly string[] {
   const isLiteral = /^(?:-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false)$/.test(text)
   return isLiteral ? [JSON.stringify(text), text] : [JSON.stringify(text)]

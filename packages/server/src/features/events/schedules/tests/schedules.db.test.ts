@@ -19,7 +19,7 @@ let second: TestApp
 const unknownId = '00000000-0000-4000-8000-000000000000'
 const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
-/** Once a year, so that no test meets it by chance. */
+/** Yearly expression, so that no test meets it by chance. */
 const yearly = '0 0 1 1 *'
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-async function ask(method: string, path: string, body?: unknown, node = app): Promise<TestResponse> {
+async function request(method: string, path: string, body?: unknown, node = app): Promise<TestResponse> {
   const token = await node.adminToken()
   return await node.request(method, `/api/admin/schedules${path}`, { token, body })
 }
@@ -42,18 +42,18 @@ let count = 0
 async function create(more: object = {}): Promise<Schedule> {
   count += 1
   const body = { name: `schedule ${count}`, jobType: 'job_retention', cronExpr: yearly, ...more }
-  const { status, json } = await ask('POST', '', body)
+  const { status, json } = await request('POST', '', body)
   expect([status, json]).toEqual([201, expect.anything()])
   return json
 }
 
-async function takeAudit(): Promise<object[]> {
+async function readAudit(): Promise<object[]> {
   return await app.sql(`
     with taken as (delete from basalt.audit where action like 'schedules.%' returning *)
     select action, target, detail, address from taken order by id`)
 }
 
-/** Jobs of a schedule, once there are some. */
+/** Waits for jobs of a schedule and lists them. */
 async function jobsOf(id: string): Promise<Record<string, unknown>[]> {
   return await waitFor('the schedule to run', async () => {
     const jobs = await app.sql(
@@ -72,8 +72,8 @@ async function makeDue(ids: readonly string[], ago: string): Promise<void> {
 }
 
 describe('GET /api/admin/schedules', () => {
-  test('begins with the housekeeping, by name', async () => {
-    const { status, json } = await ask('GET', '')
+  test('lists the housekeeping schedules by name', async () => {
+    const { status, json } = await request('GET', '')
     expect(status).toBe(200)
     expect(json.count).toBe(json.items.length)
     const brief = json.items.map(({ name, jobType, cronExpr, enabled }: Schedule) => [
@@ -110,7 +110,7 @@ describe('GET /api/admin/schedules', () => {
       ['webhook_delivery_prune_daily', 'webhook_delivery_prune', '0 3 * * *', true],
     ])
     for (const { enabled, nextRunAt, cronExpr } of json.items as Schedule[]) {
-      // Those of every hour may have run since the template was made.
+      // Hourly schedules may have run since the template database was made.
       const hour = cronExpr.split(' ')[1]
       const at = hour === '*' ? String.raw`\d\d:\d[05]` : `0${hour}:00`
       if (enabled) expect(nextRunAt).toMatch(new RegExp(`T${at}:00.000Z$`))
@@ -120,10 +120,10 @@ describe('GET /api/admin/schedules', () => {
 })
 
 describe('POST /api/admin/schedules', () => {
-  test('creates a schedule with the usual values', async () => {
-    await takeAudit()
+  test('creates a schedule with default values', async () => {
+    await readAudit()
     const body = { name: 'plain', jobType: 'job_retention', cronExpr: yearly }
-    const { status, json } = await ask('POST', '', body)
+    const { status, json } = await request('POST', '', body)
     expect(status).toBe(201)
     expect(json).toEqual({
       ...body,
@@ -136,8 +136,8 @@ describe('POST /api/admin/schedules', () => {
       createdAt: timestamp,
       updatedAt: timestamp,
     })
-    expect((await ask('GET', '')).json.items).toContainEqual(json)
-    expect(await takeAudit()).toEqual([
+    expect((await request('GET', '')).json.items).toContainEqual(json)
+    expect(await readAudit()).toEqual([
       {
         action: 'schedules.create',
         target: json.id,
@@ -147,7 +147,7 @@ describe('POST /api/admin/schedules', () => {
     ])
   })
 
-  test('takes everything', async () => {
+  test('accepts all fields', async () => {
     const schedule = await create({
       timezone: 'Asia/Kathmandu',
       payload: { retention_days: 9 },
@@ -168,14 +168,14 @@ describe('POST /api/admin/schedules', () => {
     expect(nextRunAt).toMatch(/-12-31T18:15:00.000Z$/)
   })
 
-  test('refuses a name that is taken, also when asked at once on both nodes', async () => {
+  test('returns 409 for a name in use, also for six requests at once on two nodes', async () => {
     const body = { name: 'wanted', jobType: 'job_retention', cronExpr: yearly }
-    const answers = await Promise.all(
-      Array.from({ length: 6 }, (_, index) => ask('POST', '', body, index % 2 === 0 ? app : second)),
+    const responses = await Promise.all(
+      Array.from({ length: 6 }, (_, index) => request('POST', '', body, index % 2 === 0 ? app : second)),
     )
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(5).fill(409)])
-    const refused = answers.find(({ status }) => status === 409)
-    expect(refused && envelope(refused)).toEqual({
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(5).fill(409)])
+    const rejected = responses.find(({ status }) => status === 409)
+    expect(rejected && envelope(rejected)).toEqual({
       code: 409,
       message: 'schedule name already taken',
       error: 'schedule_name_taken',
@@ -208,25 +208,25 @@ describe('POST /api/admin/schedules', () => {
     ],
     [{ enabled: 'yes' }, 'enabled: must be boolean'],
     [{ maxAttempts: 0 }, 'maxAttempts: must be >= 1'],
-  ])('refuses %j', async (part, message) => {
-    const before = (await ask('GET', '')).json.count
-    const response = await ask('POST', '', {
+  ])('rejects %j', async (part, message) => {
+    const before = (await request('GET', '')).json.count
+    const response = await request('POST', '', {
       name: 'never',
       jobType: 'job_retention',
       cronExpr: yearly,
       ...part,
     })
     expect([response.status, response.json.message]).toEqual([400, message])
-    expect((await ask('GET', '')).json.count).toBe(before)
+    expect((await request('GET', '')).json.count).toBe(before)
   })
 })
 
 describe('PUT /api/admin/schedules/{id}', () => {
-  test('changes what is given and computes the next run again', async () => {
+  test('changes the given fields and computes the next run again', async () => {
     const schedule = await create()
-    await takeAudit()
+    await readAudit()
     const change = { cronExpr: '30 12 24 12 *', timezone: 'Europe/Berlin' }
-    const { status, json } = await ask('PUT', `/${schedule.id}`, change)
+    const { status, json } = await request('PUT', `/${schedule.id}`, change)
     expect(status).toBe(200)
     expect(json).toEqual({
       ...schedule,
@@ -234,7 +234,7 @@ describe('PUT /api/admin/schedules/{id}', () => {
       nextRunAt: expect.stringMatching(/-12-24T11:30:00.000Z$/),
       updatedAt: timestamp,
     })
-    expect(await takeAudit()).toEqual([
+    expect(await readAudit()).toEqual([
       {
         action: 'schedules.update',
         target: schedule.id,
@@ -243,22 +243,22 @@ describe('PUT /api/admin/schedules/{id}', () => {
       },
     ])
     const payload = { retention_days: 3 }
-    expect((await ask('PUT', `/${schedule.id}`, { payload })).json).toMatchObject({
+    expect((await request('PUT', `/${schedule.id}`, { payload })).json).toMatchObject({
       ...change,
       payload,
       nextRunAt: json.nextRunAt,
     })
-    const off = (await ask('PUT', `/${schedule.id}`, { enabled: false })).json
+    const off = (await request('PUT', `/${schedule.id}`, { enabled: false })).json
     expect(off).toMatchObject({ enabled: false, nextRunAt: null })
-    expect((await ask('PUT', `/${schedule.id}`, { enabled: true })).json).toMatchObject({
+    expect((await request('PUT', `/${schedule.id}`, { enabled: true })).json).toMatchObject({
       enabled: true,
       nextRunAt: json.nextRunAt,
     })
   })
 
-  test('takes a schedule as it was answered', async () => {
+  test('accepts a schedule as it was returned', async () => {
     const schedule = await create()
-    const { status, json } = await ask('PUT', `/${schedule.id}`, schedule)
+    const { status, json } = await request('PUT', `/${schedule.id}`, schedule)
     expect([status, json]).toEqual([200, { ...schedule, updatedAt: timestamp }])
   })
 
@@ -274,32 +274,32 @@ describe('PUT /api/admin/schedules/{id}', () => {
       'invalid payload: retention_days must be an integer from 1 to 36500',
     ],
     [{ enabled: null }, 'enabled: must be boolean'],
-  ])('refuses %j', async (change, message) => {
+  ])('rejects %j', async (change, message) => {
     const schedule = await create()
-    const response = await ask('PUT', `/${schedule.id}`, change)
+    const response = await request('PUT', `/${schedule.id}`, change)
     expect([response.status, response.json.message]).toEqual([400, message])
-    expect((await ask('GET', '')).json.items).toContainEqual(schedule)
+    expect((await request('GET', '')).json.items).toContainEqual(schedule)
   })
 })
 
-describe('enable, disable, delete', () => {
-  test('do so, and say so in the audit log', async () => {
+describe('POST /api/admin/schedules/{id}/enable and /disable, DELETE', () => {
+  test('changes the schedule and writes the audit log', async () => {
     const { id, name, nextRunAt } = await create()
-    await takeAudit()
+    await readAudit()
     for (const [path, enabled, next] of [
       ['disable', false, null],
       ['disable', false, null],
       ['enable', true, nextRunAt],
       ['enable', true, nextRunAt],
     ] as const) {
-      const { status, json } = await ask('POST', `/${id}/${path}`)
+      const { status, json } = await request('POST', `/${id}/${path}`)
       expect([status, json]).toEqual([200, expect.objectContaining({ id, enabled, nextRunAt: next })])
     }
-    const deleted = await ask('DELETE', `/${id}`)
+    const deleted = await request('DELETE', `/${id}`)
     expect([deleted.status, deleted.text]).toEqual([204, ''])
-    expect((await ask('DELETE', `/${id}`)).status).toBe(404)
+    expect((await request('DELETE', `/${id}`)).status).toBe(404)
     const change = (enabled: boolean) => ({ name, enabled })
-    expect(await takeAudit()).toEqual(
+    expect(await readAudit()).toEqual(
       [
         ['schedules.disable', change(false)],
         ['schedules.disable', change(false)],
@@ -320,19 +320,19 @@ const routes = [
   ['POST', `/${unknownId}/disable`],
 ] as const
 
-describe('every route', () => {
+describe('/api/admin/schedules', () => {
   test.each(routes.slice(2))(
-    '%s %s answers 404 for an unknown schedule, 400 for what is no id',
+    '%s %s returns 404 for an unknown schedule and 400 for a malformed id',
     async (method, path) => {
       const body = method === 'PUT' ? {} : undefined
-      const missing = await ask(method, path, body)
+      const missing = await request(method, path, body)
       expect(missing.status).toBe(404)
       expect(envelope(missing)).toEqual({
         code: 404,
         message: 'schedule not found',
         error: 'schedule_not_found',
       })
-      const wrong = await ask(method, path.replace(unknownId, 'x'), body)
+      const wrong = await request(method, path.replace(unknownId, 'x'), body)
       expect(wrong.status).toBe(400)
       expect(envelope(wrong)).toEqual({
         code: 400,
@@ -342,15 +342,15 @@ describe('every route', () => {
     },
   )
 
-  test.each(routes)('%s %s is the administrators’', async (method, path) => {
+  test.each(routes)('%s %s returns 401 without an administrator’s token', async (method, path) => {
     for (const token of [undefined, userToken({ sub: unknownId }), 'basalt_admin_wrong']) {
       expect((await app.request(method, `/api/admin/schedules${path}`, { token })).status).toBe(401)
     }
   })
 })
 
-describe('a schedule that is due', () => {
-  test('adds one job, whatever was missed and however many nodes there are', async () => {
+describe('scheduler', () => {
+  test('adds one job however many runs were missed, on two nodes', async () => {
     const schedules = await Promise.all(
       Array.from({ length: 8 }, () => create({ payload: { retention_days: 5 }, maxAttempts: 4 })),
     )
@@ -360,7 +360,7 @@ describe('a schedule that is due', () => {
       expect(await jobsOf(id)).toEqual([
         { id: expect.any(String), type: 'job_retention', payload: { retention_days: 5 }, max_attempts: 4 },
       ])
-      const { json } = await ask('GET', '')
+      const { json } = await request('GET', '')
       expect(json.items.find((item: Schedule) => item.id === id)).toMatchObject({
         nextRunAt,
         lastRunAt: timestamp,
@@ -371,38 +371,38 @@ describe('a schedule that is due', () => {
     const token = await app.adminToken()
     const job = await app.request('GET', `/api/admin/jobs/${first?.id}`, { token })
     expect(job.json).toMatchObject({ scheduleId: ids[0], maxAttempts: 4 })
-    // Both nodes have looked again since, and found nothing.
+    // Both nodes have polled again since and found nothing.
     const later = await create()
     await makeDue([later.id], '1 s')
     await jobsOf(later.id)
     for (const id of ids) expect(await jobsOf(id)).toHaveLength(1)
   })
 
-  test('is taken by one of two nodes that see it at the same time', async () => {
+  test('runs a due schedule on one of two nodes that poll at the same time', async () => {
     const ids = [(await create()).id, (await create()).id]
     await using blocker = await openTransaction(database)
-    // Neither node gets further than adding its job.
+    // The lock stops both nodes at adding their job.
     await blocker.sql('lock table basalt.jobs in share mode')
     await makeDue(ids.slice(0, 1), '2 min')
     await makeDue(ids.slice(1), '1 min')
     await blocker.waitForBlocked(2)
     await blocker.commit()
     for (const id of ids) await jobsOf(id)
-    // A further round: both nodes are through with the first.
+    // A further run shows that both nodes are done with the first.
     const later = await create()
     await makeDue([later.id], '1 s')
     await jobsOf(later.id)
     for (const id of ids) expect(await jobsOf(id)).toHaveLength(1)
   })
 
-  test('keeps its run when its payload is changed', async () => {
+  test('keeps the next run of a schedule when its payload changes', async () => {
     const { id } = await create()
     await app.sql("update basalt.schedules set next_run_at = now() + interval '1 hour' where id = $1", [id])
-    const { json } = await ask('PUT', `/${id}`, { payload: { retention_days: 2 } })
+    const { json } = await request('PUT', `/${id}`, { payload: { retention_days: 2 } })
     expect(Date.parse(json.nextRunAt) - Date.now()).toBeLessThan(3_700_000)
   })
 
-  test('of a type that this version does not know is left to others', async () => {
+  test('skips a schedule whose job type this version does not know', async () => {
     const { id } = await create()
     await app.sql("update basalt.schedules set job_type = 'of.tomorrow' where id = $1", [id])
     const known = await create()
@@ -415,7 +415,7 @@ describe('a schedule that is due', () => {
     expect(row).toEqual({ enabled: true, is_due: true })
   })
 
-  test('is disabled when its next run cannot be computed, and hinders no other', async () => {
+  test('disables a schedule whose next run cannot be computed, and runs the others', async () => {
     const broken = await create()
     await app.sql("update basalt.schedules set timezone = 'Mars/Olympus' where id = $1", [broken.id])
     const good = await create()
@@ -431,8 +431,8 @@ describe('a schedule that is due', () => {
   })
 })
 
-describe('housekeeping', () => {
-  test('removes what it is named after', async () => {
+describe('housekeeping schedules', () => {
+  test('remove expired rows', async () => {
     await app.sql(`
       insert into basalt.users (is_anonymous, created_at) values (true, now() - interval '31 days'), (true, now());
       insert into basalt.audit (actor, action, happened_at) values ('admin', 'test.old', now() - interval '91 days');
@@ -456,7 +456,7 @@ describe('housekeeping', () => {
       select id, gen_random_uuid(), 'create', 'none', true, hours, 1, '{}', now() - make_interval(hours => hours)
       from hook, unnest(array[1, 167, 169]) hours
       union all
-      -- More than one statement removes.
+      -- These are more rows than one statement removes.
       select id, gen_random_uuid(), 'create', 'none', true, 200, 1, '{}', now() - interval '200 h'
       from hook, generate_series(1, 11000)`)
     await app.sql(`
@@ -482,7 +482,7 @@ describe('housekeeping', () => {
       const response = await app.request('POST', '/api/admin/jobs', { token, body: { type } })
       ids.push(response.json.id)
     }
-    await waitFor('the jobs to be done', async () => {
+    await waitFor('the jobs to complete', async () => {
       const done = await app.sql("select from basalt.jobs where id::text = any($1) and state = 'completed'", [
         ids,
       ])
@@ -498,16 +498,16 @@ describe('housekeeping', () => {
     ])
     expect(await app.sql("select from basalt.jobs where created_at = '2020-01-01'")).toHaveLength(1)
     expect(await app.sql('select user_agent from basalt.sessions')).toEqual([{ user_agent: 'fresh' }])
-    const kept = () => app.sql('select attempt from basalt.webhook_deliveries order by attempt')
-    expect(await kept()).toEqual([{ attempt: 1 }, { attempt: 167 }])
+    const attempts = () => app.sql('select attempt from basalt.webhook_deliveries order by attempt')
+    expect(await attempts()).toEqual([{ attempt: 1 }, { attempt: 167 }])
     const shorter = { type: 'webhook_delivery_prune', payload: { retention_hours: 24 } }
     const { json } = await app.request('POST', '/api/admin/jobs', { token, body: shorter })
-    await waitFor('the job to be done', async () => {
+    await waitFor('the job to complete', async () => {
       const done = await app.sql("select from basalt.jobs where id::text = $1 and state = 'completed'", [
         json.id,
       ])
       return done.length === 1
     })
-    expect(await kept()).toEqual([{ attempt: 1 }])
+    expect(await attempts()).toEqual([{ attempt: 1 }])
   })
 })

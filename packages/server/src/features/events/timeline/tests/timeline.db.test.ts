@@ -61,12 +61,12 @@ const number = expect.stringMatching(/^\d+$/)
 const keys = (response: { json: { items: { record: string | null }[] } }) =>
   response.json.items.map(({ record }) => record)
 
-describe('the event timeline', () => {
+describe('GET /api/admin/events', () => {
   test('leads from a write to the attempt of the webhook', async () => {
     const requestId = await create(1)
     await hooks.settle()
     const list = await send('GET', `admin/events?request_id=${requestId}`)
-    const shown = {
+    const expected = {
       id: number,
       happenedAt: instant,
       action: 'create',
@@ -81,7 +81,7 @@ describe('the event timeline', () => {
     expect([list.status, list.json]).toEqual([
       200,
       {
-        items: [{ ...shown, deliveries: { delivered: 1, failed: 0, pending: 0 } }],
+        items: [{ ...expected, deliveries: { delivered: 1, failed: 0, pending: 0 } }],
         searchedTo: null,
         keptSince: instant,
       },
@@ -91,7 +91,7 @@ describe('the event timeline', () => {
     expect([detail.status, detail.json]).toEqual([
       200,
       {
-        ...shown,
+        ...expected,
         id,
         isInLog: true,
         transactionId: number,
@@ -131,7 +131,7 @@ describe('the event timeline', () => {
     expect(receiver.received[0]?.raw.toString()).toBe(detail.json.payload)
   })
 
-  test('shows a failed attempt and the next one, whatever wrote', async () => {
+  test('returns a failed attempt and the next one for a write by any program', async () => {
     receiver.respond = answer(503)
     await sql(
       "insert into basalt.outbox (action, table_name, record_key, record) values ('create', 'item', '[7]', '{}')",
@@ -141,11 +141,11 @@ describe('the event timeline', () => {
       .toEqual({ delivered: 0, failed: 0, pending: 1 })
     const { items } = (await send('GET', 'admin/events')).json
     expect(items[0]).toMatchObject({ actor: 'sql', userId: null, requestId: null, record: '7' })
-    const shown = await waitFor('the end of the attempt', async () => {
+    const delivery = await waitFor('the end of the attempt', async () => {
       const [webhook] = (await send('GET', `admin/events/${items[0].id}`)).json.webhooks
       return webhook?.attempts.length === 1 && !webhook.next.isInFlight && webhook
     })
-    expect(shown).toMatchObject({
+    expect(delivery).toMatchObject({
       state: 'pending',
       attempts: [{ success: false, statusCode: 503, error: 'the receiver answered 503' }],
       next: {
@@ -160,7 +160,7 @@ describe('the event timeline', () => {
     await hurryRetries(sql)
   })
 
-  test('is filtered by table, record, user, action and time, and paged', async () => {
+  test('filters by table, record, user, action and time, page by page', async () => {
     await create(1)
     await send('POST', 'collections/pair', { room: 'north', number: 2 })
     await send('PATCH', 'collections/item/1', { id: 3 })
@@ -183,10 +183,10 @@ describe('the event timeline', () => {
     expect(changed).toMatchObject({ record: '3', previousRecord: '1', actor: 'admin', userId: null })
   })
 
-  test('looks at a part of a long log at a time', async () => {
+  test('reads a part of a long log at a time', async () => {
     await sql(`
       insert into basalt.outbox (transaction_id, action, table_name, record_key, record, happened_at)
-      -- Of long ago, so that no consumer takes them.
+      -- These events are old, so no consumer processes them.
       select '3', 'create', case when n = 1 then 'pair' else 'quiet' end, '[1]', '{}', now() - make_interval(secs => 61000 - n)
       from generate_series(1, 60000) n`)
     const first = await send('GET', 'admin/events?table=pair')
@@ -198,21 +198,21 @@ describe('the event timeline', () => {
     })
     const second = await send('GET', `admin/events?table=pair&cursor=${first.json.nextCursor}`)
     expect([keys(second), second.json.nextCursor]).toEqual([['1'], undefined])
-    // Those of a record are found by index.
+    // An index finds the changes of a record.
     const ofRecord = await send('GET', 'admin/events?table=pair&record=1')
     expect([keys(ofRecord), ofRecord.json.searchedTo, ofRecord.json.nextCursor]).toEqual([
       ['1'],
       null,
       undefined,
     ])
-    // A time is found without reading what came after it.
+    // A time is found without reading later changes.
     const until = new Date(Date.now() - 60_500_000).toISOString()
     expect(keys(await send('GET', `admin/events?table=pair&until=${until}`))).toEqual(['1'])
     await sql('delete from basalt.outbox')
     await hooks.settle()
   })
 
-  test('knows from its deliveries an event that the log no longer holds', async () => {
+  test('returns an event from its deliveries when the log no longer holds it', async () => {
     await create(1)
     await hooks.settle()
     const [{ id }] = (await send('GET', 'admin/events')).json.items
@@ -235,11 +235,11 @@ describe('the event timeline', () => {
     ['since=yesterday', 'invalid since filter; expected RFC3339 or YYYY-MM-DD'],
     ['limit=0', 'invalid limit'],
     ['cursor=x', 'invalid cursor; expected the nextCursor of a page'],
-  ])('with %s is refused', async (query, message) => {
+  ])('rejects %s', async (query, message) => {
     expect(envelope(await send('GET', `admin/events?${query}`))).toMatchObject({ code: 400, message })
   })
 
-  test.each(['x', '999999999999', '-1', alice])('has no event %s', async (id) => {
+  test.each(['x', '999999999999', '-1', alice])(':id returns 404 for the event %s', async (id) => {
     expect(envelope(await send('GET', `admin/events/${id}`))).toEqual({
       code: 404,
       message: 'event not found',
@@ -248,7 +248,7 @@ describe('the event timeline', () => {
   })
 })
 
-describe('the streams of an event', () => {
+describe('GET /api/admin/events/:id › streams', () => {
   let other: TestApp
   beforeAll(async () => {
     other = await createTestApp({ database: hooks.app.database })
@@ -265,7 +265,7 @@ describe('the streams of an event', () => {
       return items[0]?.id as string | undefined
     })
   }
-  /** As another program would write them. */
+  /** Appends events as another program would. */
   const deleteMine = (owner: string, from: number, to: number) =>
     sql(
       `insert into basalt.outbox (action, table_name, record_key, record)
@@ -285,7 +285,7 @@ describe('the streams of an event', () => {
     return Number(/basalt_dropped_entries_total\{queue="realtime_sent"\} (\d+)/.exec(text)?.[1])
   }
 
-  test('are recorded on every node: who was sent it, and how many were not', async () => {
+  test('lists the receivers on every node and counts the streams that received nothing', async () => {
     await using hers = await listen(alice)
     await using administrators = await openEventStream(hooks.app.url, 'tables=mine&filter=id=eq.1', {
       token: hooks.admin,
@@ -295,21 +295,21 @@ describe('the streams of an event', () => {
     await addMine(1)
     await addMine(2)
     await hers.next(2)
-    const shown = { node: uuid, recordedAt: instant }
+    const expected = { node: uuid, recordedAt: instant }
     const receiver = { connection: idOf(hers), transport: 'sse', caller: 'user', userId: alice }
     const admin = { connection: idOf(administrators), transport: 'sse', caller: 'admin', userId: null }
     const bySent = (rows: { sent: number }[]) => rows.toSorted((a, b) => b.sent - a.sent)
     expect(bySent(await recorded(await findEvent('1'), 2))).toEqual([
-      { ...shown, sent: 2, withheld: 0, receivers: expect.arrayContaining([receiver, admin]) },
-      { ...shown, sent: 0, withheld: 1, receivers: [] },
+      { ...expected, sent: 2, withheld: 0, receivers: expect.arrayContaining([receiver, admin]) },
+      { ...expected, sent: 0, withheld: 1, receivers: [] },
     ])
     expect(bySent(await recorded(await findEvent('2'), 2))).toEqual([
-      { ...shown, sent: 1, withheld: 1, receivers: [receiver] },
-      { ...shown, sent: 0, withheld: 1, receivers: [] },
+      { ...expected, sent: 1, withheld: 1, receivers: [receiver] },
+      { ...expected, sent: 0, withheld: 1, receivers: [] },
     ])
   })
 
-  test('are recorded when a client resumes, too', async () => {
+  test('lists the receivers when a client resumes', async () => {
     const before = await listen(alice)
     await before[Symbol.asyncDispose]()
     await addMine(3)
@@ -319,22 +319,22 @@ describe('the streams of an event', () => {
     expect([row.sent, row.withheld, row.receivers[0].connection, others]).toEqual([1, 0, idOf(after), []])
   })
 
-  test('are none where none listened', async () => {
+  test('is empty when no stream was open', async () => {
     await waitFor('the streams to end', async () => {
       return (await sql('select from basalt.realtime_connections')).length === 0
     })
     await addMine(4)
     const id = await findEvent('4')
-    await waitFor('all that there is', async () => (await streamsOf(id)).record === 'complete')
+    await waitFor('the complete record', async () => (await streamsOf(id)).record === 'complete')
     expect(await streamsOf(id)).toEqual({ isLogged: true, record: 'complete', sent: [], nodes: [] })
   })
 
-  test('have no record beyond what a node writes in a second, and say so', async () => {
+  test('is incomplete for events beyond what a node records in a second', async () => {
     await using stream = await listen(alice)
     const before = await dropped()
     await deleteMine(alice, 1001, 1300)
     await stream.next(300)
-    await waitFor('the rest to be counted', async () => (await dropped()) === before + 50)
+    await waitFor('the dropped entries to be counted', async () => (await dropped()) === before + 50)
     const ids = await sql(
       `select id::text from basalt.outbox o where table_name = 'mine' and action = 'delete' order by o.id`,
     )
@@ -344,12 +344,12 @@ describe('the streams of an event', () => {
     expect((await streamsOf(last)).sent).toEqual([])
   })
 
-  test('are recorded while a client resumes that is sent more than a row holds', async () => {
-    const behind = await listen(alice)
-    await behind[Symbol.asyncDispose]()
+  test('is recorded while another client resumes with more events than a row holds', async () => {
+    const disconnected = await listen(alice)
+    await disconnected[Symbol.asyncDispose]()
     await deleteMine(alice, 2001, 2300)
     await using live = await listen(bob)
-    await using resuming = await listen(alice, hooks.app, behind.lastEventId)
+    await using resuming = await listen(alice, hooks.app, disconnected.lastEventId)
     await resuming.next(300)
     await deleteMine(bob, 7, 7)
     await live.next(1)
@@ -361,7 +361,7 @@ describe('the streams of an event', () => {
     expect(row.receivers).toEqual([{ connection: idOf(live), transport: 'sse', caller: 'user', userId: bob }])
   })
 
-  test('are incomplete where an answer does not show the rows of all nodes', async () => {
+  test('is incomplete when a response leaves out rows of some nodes', async () => {
     await addMine(8)
     const id = await findEvent('8')
     await sql(
@@ -374,7 +374,7 @@ describe('the streams of an event', () => {
     expect([record, sent.length]).toEqual(['incomplete', 200])
   })
 
-  test('that cannot be recorded are sent it all the same', async () => {
+  test('is incomplete when the record fails, and the streams still receive the event', async () => {
     await using stream = await listen(alice)
     const before = await dropped()
     await sql('alter table basalt.realtime_sent rename to unavailable')
@@ -388,7 +388,7 @@ describe('the streams of an event', () => {
     await recorded(await findEvent('6'), 1)
   })
 
-  test('are forgotten in time', async () => {
+  test('is removed after the retention', async () => {
     const [row] = await sql(`
       update basalt.realtime_sent set recorded_at = now() - interval '25 hours' returning node`)
     expect(row).toBeDefined()
@@ -397,7 +397,7 @@ describe('the streams of an event', () => {
   })
 })
 
-test('the event timeline › shows the jobs that the same transaction has added', async () => {
+test('GET /api/admin/events/:id › lists the jobs that the same transaction has added', async () => {
   for (const id of [1, 0]) await send('POST', 'collections/task', { id })
   const { items } = (await send('GET', 'admin/events?table=task')).json
   const [without, added] = await Promise.all(
@@ -416,11 +416,11 @@ test('the event timeline › shows the jobs that the same transaction has added'
   expect([without, added]).toEqual([[], [job, job]])
 })
 
-describe('a replay', () => {
+describe('POST /api/webhooks/:id/replays', () => {
   const replay = (body: object = {}) => send('POST', `webhooks/${webhook.id}/replays`, body)
   const delivered = () => receiver.received.map(({ json }) => json.record.id)
 
-  /** Failed events, as four attempts would leave them. */
+  /** Makes events failed, as four attempts would leave them. */
   async function fail(...ids: readonly number[]): Promise<void> {
     for (const id of ids) await create(id)
     await hooks.settle()
@@ -428,21 +428,21 @@ describe('a replay', () => {
     receiver.received.length = 0
   }
 
-  test('of failed events queues each once, in their order, under the id it had', async () => {
+  test('queues each failed event once, in order, under its original id', async () => {
     await fail(1, 2, 3)
     await create(4)
     await hooks.settle()
     const ids = await sql(`select event_id from basalt.webhook_deliveries where not success order by log_id`)
     receiver.received.length = 0
     expect((await replay({ dryRun: true })).json).toEqual({ queued: 3, hasMore: false })
-    const answers = await Promise.all(Array.from({ length: 10 }, () => replay()))
-    expect(answers.map(({ json }) => json.queued).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 3])
+    const responses = await Promise.all(Array.from({ length: 10 }, () => replay()))
+    expect(responses.map(({ json }) => json.queued).sort()).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 3])
     await hooks.settle()
     expect(delivered().sort()).toEqual([1, 2, 3])
     expect(receiver.received.map(({ headers }) => headers['webhook-id']).sort()).toEqual(
       ids.map(({ event_id }) => event_id).sort(),
     )
-    // What has succeeded since is no longer among them.
+    // Events that have succeeded since are no longer included.
     expect((await replay()).json).toEqual({ queued: 0, hasMore: false })
     const audited = await sql(`select detail from basalt.audit where action = 'webhooks.replay_range'`)
     expect(audited).toHaveLength(11)
@@ -464,7 +464,7 @@ describe('a replay', () => {
     expect(receiver.received.map(({ json }) => json.record.name)).toEqual(['item 1', 'a', 'b', 'c'])
   })
 
-  test('of missed events sends what happened while the webhook did not ask for it', async () => {
+  test('queues missed events from the time while the webhook was disabled', async () => {
     await sql('update basalt.webhooks set enabled = false')
     await sql(`insert into basalt.outbox (action, table_name, record_key, record)
       select 'create', 'item', json_build_array(n)::text, json_build_object('id', n) from generate_series(1, 3) n`)
@@ -477,7 +477,7 @@ describe('a replay', () => {
     expect((await replay({ which: 'missed', dryRun: true })).json.queued).toBe(3)
     expect((await replay({ which: 'missed', since: '2020-01-01', dryRun: true })).json.queued).toBe(3)
     expect((await replay({ which: 'missed', since: '2200-01-01', dryRun: true })).json.queued).toBe(0)
-    // Nodes learn of it before the answer, as later writes are to be logged.
+    // All nodes know of the change before the response, because they have to log later writes.
     await send('PATCH', `webhooks/${webhook.id}`, { enabled: true })
     expect((await replay({ which: 'missed', limit: 2 })).json).toMatchObject({ queued: 2, hasMore: true })
     expect((await replay({ which: 'missed' })).json).toEqual({ queued: 1, hasMore: false })
@@ -486,7 +486,7 @@ describe('a replay', () => {
     expect(delivered().sort()).toEqual([1, 2, 3])
   })
 
-  test('of very many events takes no more than ten thousand of them in one request', async () => {
+  test('queues at most ten thousand of very many events in one request', async () => {
     await sql('update basalt.webhooks set enabled = false')
     await sql(`insert into basalt.outbox (action, table_name, record_key, record)
       select 'create', 'item', json_build_array(n)::text, json_build_object('id', n) from generate_series(1, 11000) n`)
@@ -496,14 +496,14 @@ describe('a replay', () => {
     const most = await queue({ dryRun: true, limit: 1_000_000 })
     const nextCursor = expect.stringMatching(/^\d+_/)
     expect(most).toEqual({ queued: 10_000, hasMore: true, nextCursor })
-    // The rest of eleven thousand.
+    // This is the rest of eleven thousand.
     const rest = { dryRun: true, limit: 10_000, cursor: most.nextCursor }
     expect(await queue(rest)).toEqual({ queued: 1000, hasMore: false })
     await sql('delete from basalt.outbox')
     await send('PATCH', `webhooks/${webhook.id}`, { enabled: true })
   })
 
-  test('leaves out what has succeeded after the time that it is asked for', async () => {
+  test('skips events that have succeeded after the requested time', async () => {
     await fail(1)
     await sql(`update basalt.webhook_deliveries set delivered_at = '2026-01-02T00:00:00Z'`)
     const until = { until: '2026-01-02' }
@@ -513,13 +513,13 @@ describe('a replay', () => {
     expect((await replay(until)).json.queued).toBe(0)
   })
 
-  test('continues where the request before it ended, though that was delivered meanwhile', async () => {
+  test('continues after the previous request although its event was delivered meanwhile', async () => {
     for (const id of [1, 2, 3]) await create(id)
     await hooks.settle()
-    // Without a place in the log it comes last.
+    // An event without a position in the log comes last.
     await sql(`update basalt.webhook_deliveries set log_id = null where request_body ~ 'item 1'`)
-    const taken: number[][] = []
-    for (let cursor: string | undefined; taken.length < 4; ) {
+    const replayed: number[][] = []
+    for (let cursor: string | undefined; replayed.length < 4; ) {
       receiver.received.length = 0
       const { json } = await replay({
         which: 'delivered',
@@ -527,13 +527,13 @@ describe('a replay', () => {
         ...(cursor === undefined ? {} : { cursor }),
       })
       await hooks.settle()
-      taken.push(delivered())
+      replayed.push(delivered())
       cursor = json.nextCursor
     }
-    expect(taken).toEqual([[2], [3], [1], []])
+    expect(replayed).toEqual([[2], [3], [1], []])
   })
 
-  test('is bounded by time', async () => {
+  test('respects the time range', async () => {
     await fail(1, 2)
     await sql(
       `update basalt.webhook_deliveries set delivered_at = '2026-01-02T00:00:00Z' where request_body ~ 'item 1'`,
@@ -548,11 +548,11 @@ describe('a replay', () => {
     [{ limit: 0 }, 'invalid limit'],
     [{ cursor: '1_x' }, 'invalid cursor; expected nextCursor of the request before'],
     [{ cursor: `9999999999999999999_${alice}` }, 'invalid cursor; expected nextCursor of the request before'],
-  ])('with %j is refused', async (body, message) => {
+  ])('rejects %j', async (body, message) => {
     expect(envelope(await replay(body))).toMatchObject({ code: 400, message })
   })
 
-  test('of an unknown webhook is not found', async () => {
+  test('returns 404 for an unknown webhook', async () => {
     for (const id of ['x', randomUUID()]) {
       const response = await send('POST', `webhooks/${id}/replays`, {})
       expect(envelope(response)).toMatchObject({ code: 404, message: 'webhook not found' })
@@ -560,7 +560,7 @@ describe('a replay', () => {
   })
 })
 
-describe('a delivery to another address', () => {
+describe('POST /api/webhooks/:id/deliveries/:id/try', () => {
   async function tryDelivery(body: object): ReturnType<typeof send> {
     await create(1)
     await hooks.settle()
@@ -568,7 +568,7 @@ describe('a delivery to another address', () => {
     return await send('POST', `webhooks/${webhook.id}/deliveries/${id}/try`, body)
   }
 
-  test('is sent once, signed by the secret that is given, and leaves the log as it is', async () => {
+  test('sends the delivery once, signed with the given secret, and logs nothing', async () => {
     const other = await hooks.receiver(answer(201, {}, 'tried'))
     const response = await tryDelivery({ url: other.url, secret: 'trial' })
     expect([response.status, response.json]).toEqual([
@@ -585,7 +585,7 @@ describe('a delivery to another address', () => {
     ).toEqual([{ target: webhook.id, url: other.url }])
   })
 
-  test('is not signed without a secret', async () => {
+  test('sends no signature without a secret', async () => {
     const other = await hooks.receiver()
     await tryDelivery({ url: other.url })
     expect(other.received[0]?.headers['x-basalt-signature']).toBeUndefined()
@@ -596,17 +596,17 @@ describe('a delivery to another address', () => {
     [{ url: 'ftp://x' }, 'url must be an absolute http or https URL'],
     [{ url: 'http://169.254.169.254/latest' }, 'url: the address is not one that webhooks may be sent to'],
     [{ url: 'https://shop.example', secret: 'whsec_@' }, 'secret: expected base64 after whsec_'],
-  ])('%j is refused', async (body, message) => {
+  ])('rejects %j', async (body, message) => {
     expect(envelope(await tryDelivery(body))).toMatchObject({ code: 400, message })
   })
 
-  test('needs a delivery', async () => {
+  test('returns 404 for an unknown delivery', async () => {
     const response = await send('POST', `webhooks/${webhook.id}/deliveries/x/try`, { url: receiver.url })
     expect(envelope(response)).toMatchObject({ code: 404, message: 'delivery not found' })
   })
 })
 
-describe('a preview of what a subscriber would have been sent', () => {
+describe('GET /api/admin/realtime/preview', () => {
   const preview = (query: string) => send('GET', `admin/realtime/preview?${query}`)
   const data = (response: { json: { items: { data: string }[] } }) =>
     response.json.items.map((item) => JSON.parse(item.data))
@@ -617,7 +617,7 @@ describe('a preview of what a subscriber would have been sent', () => {
     )
   })
 
-  test('is decided by the policies, as the user, a request without a token or the administrator', async () => {
+  test('decides by the policies, as the user, as a request without a token or as the administrator', async () => {
     for (const [id, owner] of [
       [1, alice],
       [2, randomUUID()],
@@ -662,11 +662,11 @@ describe('a preview of what a subscriber would have been sent', () => {
     ['tables=mine&limit=x', 400, 'invalid limit'],
     ['tables=mine&cursor=x', 400, 'invalid cursor; expected the nextCursor of a page'],
     ['tables=mine&since=x', 400, 'invalid since filter; expected RFC3339 or YYYY-MM-DD'],
-  ])('with %s is refused', async (query, code, message) => {
+  ])('rejects %s', async (query, code, message) => {
     expect(envelope(await preview(query))).toMatchObject({ code, message })
   })
 
-  test('continues after the rows that it has looked at where none is about its tables', async () => {
+  test('continues after a page of rows that are all about other tables', async () => {
     const [written] = await sql<{ before: string; end: string }>(`
       with written as (
         insert into basalt.outbox (action, table_name, record)
