@@ -1085,28 +1085,28 @@ export type Error = {
 }
 
 export type EventDetail = {
-  /** Its position in the log; grows. */
+  /** Position of the change in the log. Later changes have higher ids. */
   readonly id: string
-  /** When its transaction began. */
+  /** Time at which the transaction began. */
   readonly happenedAt: string | null
-  /** create, update, delete or truncate. */
+  /** Action: create, update, delete or truncate. */
   readonly action: string
   readonly table: string
-  /** Key of the record; values of a composite one are joined by commas. */
+  /** Key of the record; the values of a composite key are joined by commas. */
   readonly record: string | null
-  /** Key of the record before an update that changed it. */
+  /** Key of the record before an update that changed the key. */
   readonly previousRecord: string | null
-  /** user, admin, anonymous, open or sql. */
+  /** Kind of caller: user, admin, anonymous, open or sql. */
   readonly actor: string | null
   readonly userId: string | null
   readonly apiKeyId: string | null
-  /** The `X-Request-Id` of the response. */
+  /** `X-Request-Id` of the response to the request that wrote. */
   readonly requestId: string | null
   readonly isInLog: boolean
   readonly transactionId: string | null
-  /** JSON as receivers are sent it. */
+  /** JSON body that receivers get. */
   readonly payload: string
-  /** Readers of the log, and if they have read it up to this change. */
+  /** Readers of the log, each with a flag that tells if it has read up to this change. */
   readonly consumers: ReadonlyArray<{
     readonly name: string
     readonly hasTaken: boolean
@@ -1114,49 +1114,49 @@ export type EventDetail = {
   readonly webhooks: ReadonlyArray<{
     readonly webhookId: string
     readonly url: string
-    /** The header `webhook-id`. */
+    /** Value of the header `webhook-id`. */
     readonly eventId: string
     readonly state: 'pending' | 'delivered' | 'failed'
     readonly attempts: ReadonlyArray<{
-      /** Of the delivery. */
+      /** Id of the delivery. */
       readonly id: string
       readonly attempt: number
       readonly success: boolean
       readonly statusCode: number | null
       readonly durationMs: number
       readonly error: string | null
-      /** Its first 2,000 characters. */
+      /** The first 2,000 characters of the response. */
       readonly responseBody: string | null
       readonly deliveredAt: string
     }>
     readonly next: {
       readonly dueAt: string
-      /** That have ended. */
+      /** Number of attempts that have ended. */
       readonly attempts: number
       readonly isInFlight: boolean
-      /** For an earlier event of the same record. */
+      /** True if an earlier event of the same record has to be delivered first. */
       readonly waitsForEarlier: boolean
       readonly isWebhookEnabled: boolean
     } | null
   }>
-  /** By node. A node that is killed takes the record of its last second with it. */
+  /** Streams by node. The record of the last second is lost if a node is killed. */
   readonly streams: {
-    /** True if every stream that listened to the table was sure to be sent the change. */
+    /** True if every stream that subscribed to the table was sure to receive the change. */
     readonly isLogged: boolean
-    /** complete: `sent` is all there was. pending: nodes write it within a second or two. incomplete: a node had more to record than it does, or it is older than `realtime.sent_retention_hours`. */
+    /** State of `sent`. `complete`: the list is final. `pending`: nodes write it within a second or two. `incomplete`: a node had more streams than a record holds, or the change is older than `realtime.sent_retention_hours`. */
     readonly record: 'complete' | 'pending' | 'incomplete'
     readonly sent: ReadonlyArray<{
       readonly node: string
       readonly recordedAt: string
-      /** Streams that were sent it. */
+      /** Number of streams that received the change. */
       readonly sent: number
-      /** Streams of the table that were not, by their policies or filters. */
+      /** Number of streams of the table that did not receive it, because of policies or filters. */
       readonly withheld: number
-      /** The first ten of the node. */
+      /** The first ten streams on the node. */
       readonly receivers: ReadonlyArray<{
         /** The `clientId` of the stream. */
         readonly connection: string
-        /** sse or ws. */
+        /** Transport: sse or ws. */
         readonly transport: string
         readonly caller: 'user' | 'anonymous' | 'admin' | 'open'
         readonly userId: string | null
@@ -1164,13 +1164,13 @@ export type EventDetail = {
     }>
     readonly nodes: ReadonlyArray<{
       readonly node: string
-      /** That subscribe to the table now. */
+      /** Number of streams that subscribe to the table now. */
       readonly connections: number
-      /** Of those, open when it happened. */
+      /** Number of these streams that were open when the change happened. */
       readonly connectedBefore: number
     }>
   }
-  /** That the same transaction has added. */
+  /** Jobs that the same transaction has added. */
   readonly jobs: ReadonlyArray<{
     readonly id: string
     readonly type: string
@@ -1184,7 +1184,7 @@ export type EventDetail = {
   /** Vectors that follow the text of the record. */
   readonly embeddings: ReadonlyArray<{
     readonly name: string
-    /** As it is now. */
+    /** Current state. */
     readonly state: 'pending' | 'failed' | 'done'
     readonly error: string | null
   }>
@@ -1192,11 +1192,11 @@ export type EventDetail = {
 
 export type EventsListResult = {
   readonly items: ReadonlyArray<ListedEvent>
-  /** There may be more. */
+  /** Cursor of the next page, if there may be more changes. */
   readonly nextCursor?: string | undefined
-  /** How far back the log was read, when that ended the page. */
+  /** Time back to which the log was read, if this limit ended the page. */
   readonly searchedTo: string | null
-  /** Of the oldest change that the log holds. */
+  /** Time of the oldest change in the log. */
   readonly keptSince: string | null
 }
 
@@ -1449,24 +1449,24 @@ export type LimitedUsage = {
 }
 
 export type ListedEvent = {
-  /** Its position in the log; grows. */
+  /** Position of the change in the log. Later changes have higher ids. */
   readonly id: string
-  /** When its transaction began. */
+  /** Time at which the transaction began. */
   readonly happenedAt: string | null
-  /** create, update, delete or truncate. */
+  /** Action: create, update, delete or truncate. */
   readonly action: string
   readonly table: string
-  /** Key of the record; values of a composite one are joined by commas. */
+  /** Key of the record; the values of a composite key are joined by commas. */
   readonly record: string | null
-  /** Key of the record before an update that changed it. */
+  /** Key of the record before an update that changed the key. */
   readonly previousRecord: string | null
-  /** user, admin, anonymous, open or sql. */
+  /** Kind of caller: user, admin, anonymous, open or sql. */
   readonly actor: string | null
   readonly userId: string | null
   readonly apiKeyId: string | null
-  /** The `X-Request-Id` of the response. */
+  /** `X-Request-Id` of the response to the request that wrote. */
   readonly requestId: string | null
-  /** Webhooks, by what became of the event. */
+  /** Number of webhooks by outcome of the event. */
   readonly deliveries: {
     readonly delivered: number
     readonly failed: number
@@ -2481,14 +2481,14 @@ export type Schedule = {
   readonly payload: {
     readonly [name: string]: unknown
   }
-  /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
+  /** Minute, hour, day of the month, month and weekday, such as `*\/15 9-17 * * mon-fri`. */
   readonly cronExpr: string
-  /** IANA name, such as `Europe/Berlin`. UTC unless given. */
+  /** IANA time zone, such as `Europe/Berlin`. Default: UTC. */
   readonly timezone: string
-  /** true unless given. */
+  /** True if the schedule adds jobs. Default: true. */
   readonly enabled: boolean
   readonly maxAttempts: number
-  /** null while disabled. */
+  /** Time of the next run; null while the schedule is disabled. */
   readonly nextRunAt: string | null
   readonly lastRunAt?: string | undefined
   readonly createdAt: string
@@ -2501,14 +2501,14 @@ export type ScheduleList = {
 }
 
 export type SchedulesCreateInput = {
-  /** Unique. */
+  /** Name of the schedule. Unique. */
   readonly name: string
   readonly jobType: string
-  /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
+  /** Minute, hour, day of the month, month and weekday, such as `*\/15 9-17 * * mon-fri`. */
   readonly cronExpr: string
-  /** IANA name, such as `Europe/Berlin`. UTC unless given. */
+  /** IANA time zone, such as `Europe/Berlin`. Default: UTC. */
   readonly timezone?: string | undefined
-  /** true unless given. */
+  /** True if the schedule adds jobs. Default: true. */
   readonly enabled?: boolean | undefined
   /** Input of the job. Its type defines the fields. */
   readonly payload?: {
@@ -2523,11 +2523,11 @@ export type SchedulesUpdateInput = {
   readonly jobType?: string | undefined
   /** Maximum number of attempts before the job fails. */
   readonly maxAttempts?: number | undefined
-  /** Minute, hour, day of the month, month, weekday: `*\/15 9-17 * * mon-fri`. */
+  /** Minute, hour, day of the month, month and weekday, such as `*\/15 9-17 * * mon-fri`. */
   readonly cronExpr?: string | undefined
-  /** IANA name, such as `Europe/Berlin`. UTC unless given. */
+  /** IANA time zone, such as `Europe/Berlin`. Default: UTC. */
   readonly timezone?: string | undefined
-  /** true unless given. */
+  /** True if the schedule adds jobs. Default: true. */
   readonly enabled?: boolean | undefined
   /** Input of the job. Its type defines the fields. */
   readonly payload?: {
