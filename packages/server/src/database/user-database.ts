@@ -4,8 +4,8 @@ import type { CallerScope, Origin } from './caller/caller-scope.ts'
 import {
   answersOf,
   becomeLogin,
+  buildMessage,
   locateFailure,
-  placeSteps,
   roleOf,
   ServerStepFailed,
   type Step,
@@ -96,8 +96,8 @@ const planAttempts = 4
 interface RunMessage extends StepMessage {
   /** Undefined where no plan is kept. */
   readonly planned: PlannedSteps | undefined
-  /** Index of the first call that looks for a class of the caller. */
-  readonly looksAt: number
+  /** Index of the first call that classQueries for a class of the caller. */
+  readonly classesAt: number
   /** True if its calls begin and end the transaction themselves. */
   readonly isBlock: boolean
   /** True if running them may leave something in the session. */
@@ -208,7 +208,7 @@ export class UserDatabase {
     const { pool, sessions, plans } = this.#wayOf(scope)
     const leavesState = sessions.mayLeaveState(steps)
     const fitting = plans?.planAnew(scope, steps) ?? steps
-    const message = placeSteps(scope, fitting, this.#opening(scope, leavesState))
+    const message = buildMessage(scope, fitting, this.#opening(scope, leavesState))
     const run = async (connection: Connection) => {
       await adoptSnapshot(connection, snapshot)
       const answers = await connection.send([...message.calls, ...sessions.ending(leavesState)])
@@ -262,7 +262,7 @@ export class UserDatabase {
   ): Promise<Result> {
     const { contexts, sessions, plans } = this.#wayOf(scope)
     const run = async (steps: readonly Step[]): Promise<readonly Answer[]> => {
-      const message = placeSteps(scope, plans?.planAnew(scope, steps) ?? steps)
+      const message = buildMessage(scope, plans?.planAnew(scope, steps) ?? steps)
       try {
         const answers = await connection.send(message.calls)
         return answersOf(message, answers)
@@ -325,9 +325,9 @@ export class UserDatabase {
   ): Promise<readonly Answer[]> {
     return send().then(
       (answers) => {
-        const { planned, looksAt } = message
-        if (planned !== undefined && planned.looks.length > 0) {
-          this.#wayOf(scope).plans?.learn(scope, planned, answers.slice(looksAt))
+        const { planned, classesAt } = message
+        if (planned !== undefined && planned.classQueries.length > 0) {
+          this.#wayOf(scope).plans?.learn(scope, planned, answers.slice(classesAt))
         }
         return answersOf(message, answers)
       },
@@ -361,7 +361,7 @@ export class UserDatabase {
 
   async #sendConcluded(
     scope: CallerScope,
-    { calls, steps, places, ...message }: RunMessage,
+    { calls, steps, positions, ...message }: RunMessage,
     conclude: NonNullable<RunOptions['conclude']>,
     { isAbandoned }: RunOptions,
   ): Promise<readonly Answer[]> {
@@ -369,10 +369,10 @@ export class UserDatabase {
     let { leavesState } = message
     const run = async (connection: Connection) => {
       const answers = await connection.send(calls)
-      const last = conclude(answersOf({ places }, answers))
+      const last = conclude(answersOf({ positions }, answers))
       leavesState ||= sessions.mayLeaveState(last)
       const ending = sessions.ending(leavesState)
-      await connection.send([...placeSteps(scope, last).calls, ...ending]).catch((error) => {
+      await connection.send([...buildMessage(scope, last).calls, ...ending]).catch((error) => {
         // Of none of the steps, as a deferred constraint is that fails at the commit.
         throw error instanceof StatementFailed ? new StatementFailed(error.error, calls.length) : error
       })
@@ -405,16 +405,16 @@ export class UserDatabase {
     const opening = this.#opening(scope, leavesState, origin, planned?.check)
     const before = isReadOnly ? [...opening, refuseWrites] : opening
     if (this.#rehearsal !== undefined) {
-      const rehearsed = placeSteps(scope, steps, [rollback, begin, ...this.#rehearsal.setup(), ...before])
+      const rehearsed = buildMessage(scope, steps, [rollback, begin, ...this.#rehearsal.setup(), ...before])
       const calls = [...rehearsed.calls, checkConstraints, ...sessions.undoing]
-      return { ...rehearsed, calls, isBlock: true, leavesState: true, planned: undefined, looksAt: 0 }
+      return { ...rehearsed, calls, isBlock: true, leavesState: true, planned: undefined, classesAt: 0 }
     }
     const fitting = planned?.steps ?? plans?.planAnew(scope, steps) ?? steps
-    const placed = placeSteps(scope, fitting, isBlock ? [begin, ...before] : before)
-    const looks = planned?.looks.map(({ call }) => call) ?? []
+    const message = buildMessage(scope, fitting, isBlock ? [begin, ...before] : before)
+    const classQueries = planned?.classQueries.map(({ call }) => call) ?? []
     const ending = isBlock && conclude === undefined ? sessions.ending(leavesState) : []
-    const calls = [...placed.calls, ...looks, ...ending]
-    return { ...placed, calls, isBlock, leavesState, planned, looksAt: placed.calls.length }
+    const calls = [...message.calls, ...classQueries, ...ending]
+    return { ...message, calls, isBlock, leavesState, planned, classesAt: message.calls.length }
   }
 
   #opening(scope: CallerScope, leavesState: boolean, origin?: Origin, check?: SizeCheck): readonly Call[] {

@@ -4,24 +4,30 @@ import { anonymousRole, type CallerScope, callerRole, type Origin } from './call
 
 type Settings = Readonly<Record<string, string>>
 
-/** What the log of changes and the audit keep of an origin: one setting, as each costs a write as much as all of them. */
+/**
+ * Setting that holds the origin for the log of changes and the audit. It is a single one, because each setting
+ * costs a write as much as all of them.
+ */
 const originVariable = 'basalt.origin'
 
-/** What a transaction begins with: the role and claims of its caller, as one call. */
+/** First call of a caller's transaction, which sets the role and the claims. */
 export class CallerContexts {
   readonly #caller: Context
   readonly #anonymous: Context
   readonly #unrestricted: Context
 
-  /** @param sessionSettings settings each transaction makes for itself; empty where the connection carries them. */
+  /**
+   * @param sessionSettings settings that each transaction sets for itself; empty where the connection has them
+   */
   constructor(sessionSettings: Settings) {
     this.#caller = createContext({ role: callerRole, ...sessionSettings }, callerVariables)
     this.#anonymous = createContext({ role: anonymousRole, ...sessionSettings }, callerVariables)
-    // Where the login role cannot bypass a policy the statement fails instead of silently seeing less.
+    // Where the login role cannot bypass a policy, the statement fails instead of silently returning fewer
+    // rows.
     this.#unrestricted = createContext({ row_security: 'off', ...sessionSettings }, [])
   }
 
-  /** @param check of the sizes for which plans are kept */
+  /** Returns the first call of the caller's transaction. @param check of the sizes for which plans are kept */
   callFor(scope: CallerScope, origin?: Origin, check?: SizeCheck): Call {
     const { plain, withOrigin, checked, checkedWithOrigin } = this.#statementsOf(scope)
     const claims = claimsOf(scope)
@@ -40,7 +46,7 @@ export class CallerContexts {
   }
 }
 
-/** The statement that a transaction of a caller begins with. */
+/** Variants of the first statement in a caller's transaction. */
 interface Context {
   readonly plain: Statement
   readonly withOrigin: Statement
@@ -71,7 +77,7 @@ function createContext(fixed: Settings, variables: readonly string[]): Context {
   }
 }
 
-/** As the column `origin` of `basalt.outbox` and the triggers of `basalt.audit` read it. */
+/** Formats the origin as the column `origin` of `basalt.outbox` and the triggers of `basalt.audit` read it. */
 function describeOrigin(scope: CallerScope, { actor, keyId, requestId, appId, address }: Origin): string {
   const userId = scope.kind === 'caller' ? scope.userId : null
   return JSON.stringify([actor, userId, keyId || null, requestId, appId, address || null])
@@ -84,7 +90,7 @@ function claimsOf(scope: CallerScope): string[] {
   return [userId, email, String(isEmailVerified), aal, String(isAnonymous), sessionId]
 }
 
-/** The claims that policies read, in the order of {@link claimsOf}. */
+/** Settings with the claims that policies read, in the order of {@link claimsOf}. */
 const callerVariables = [
   'basalt.user_id',
   'basalt.user_email',
@@ -94,7 +100,10 @@ const callerVariables = [
   'basalt.session_id',
 ]
 
-/** What a transaction of the caller begins with: the role, undefined for the login role, and what policies see. */
+/**
+ * Returns the role, undefined for the login role, and the settings that policies see in the caller's
+ * transaction.
+ */
 export function describeContext(scope: CallerScope): {
   readonly role: string | undefined
   readonly settings: Settings

@@ -1,23 +1,26 @@
-/** The role every caller with a token works as. */
+/** Role of every caller with a token. */
 export const callerRole = 'basalt_authenticated'
 
-/** The role of every request without a token. It may do nothing that the operator has not granted to it. */
+/** Role of every request without a token. It has only the privileges that the operator has granted to it. */
 export const anonymousRole = 'basalt_anonymous'
 
-/** What a program may do with the data of the user it acts for. */
+/** Access of a program to the data of the user for whom it acts. */
 export interface Grant {
-  /** What the program presents, as refusals call it. */
+  /** Credential of the program, as error messages call it. */
   readonly credential: 'api key' | 'access token'
   readonly mayWrite: boolean
-  /** Collections it may touch; undefined: all. */
+  /** Collections that the program may access; undefined for all. */
   readonly tables: ReadonlySet<string> | undefined
-  /** What it may do beside that, such as sending mail; of the actions that `http/access/actions.ts` lists. */
+  /**
+   * Actions that the program may take beside data access, such as sending mail. `http/access/actions.ts` lists
+   * them.
+   */
   readonly actions: ReadonlySet<string>
 }
 
-/** On whose behalf data is read and written. */
+/** Caller for whom data is read and written. */
 export type CallerScope =
-  /** A caller with a token: policies apply, and see these claims. */
+  /** Caller with a token: policies apply, and see these claims. */
   | {
       readonly kind: 'caller'
       readonly userId: string
@@ -29,18 +32,21 @@ export type CallerScope =
       /** Undefined for people. */
       readonly grant?: Grant
     }
-  /** A request without a token: policies apply, and see no claims. */
+  /** Request without a token: policies apply, and see no claims. */
   | { readonly kind: 'anonymous' }
-  /** The administrator, or any caller while auth is off: the role that administrators log in as, without policies. */
+  /**
+   * The administrator, or any caller while auth is off. It works without policies, as the role that
+   * administrators log in as.
+   */
   | { readonly kind: 'unrestricted' }
 
-/** Which request a write belongs to, for the log of changes and the record of those in audited tables. */
+/** Request that a write belongs to, for the log of changes and the audit of its tables. */
 export interface Origin {
   /** `user`, `admin`, `anonymous`, `open` or `admin as user`. */
   readonly actor: string
   readonly requestId: string
   readonly appId: string
-  /** Empty without one. */
+  /** Empty without an API key. */
   readonly keyId: string
   readonly address: string
 }

@@ -3,21 +3,29 @@ import { translateDatabaseFailure } from '../errors/error-translation.ts'
 import { conflictCodes } from '../errors/retry.ts'
 import { anonymousRole, type CallerScope, callerRole } from './caller-scope.ts'
 
-/** A call of a run. */
+/** Call of a run. */
 export interface Step extends Call {
-  /** Runs as the login role, for every caller: for what the server itself keeps beside the caller's data. */
+  /**
+   * True if the step runs as the login role for every caller, because it writes data of the server beside the
+   * caller's.
+   */
   readonly asLogin?: boolean
   readonly forFew?: AlternativeForFew
 }
 
-/** Call that answers the same, quicker for callers who see few rows of the first relation that the step reads. */
+/**
+ * Call with the same result, quicker for callers who see few rows of the first relation that the step reads.
+ */
 export interface AlternativeForFew {
-  /** Rows that the caller may be expected to see at most. */
+  /** Maximum number of rows that the caller may be expected to see. */
   readonly rows: number
   readonly call: () => Call
 }
 
-/** A step of the login role was refused as requests are: what was wrong is not for the caller to know. */
+/**
+ * Failure of a step of the login role that looks like a fault of the request. Its details are hidden from the
+ * caller.
+ */
 export class ServerStepFailed extends Error {
   readonly failure: StatementFailed
 
@@ -32,67 +40,70 @@ function become(role: string): Call {
 }
 
 export const becomeLogin = become('none')
-/** Of the scopes that do not work as the login role. */
+/** Calls that set the role, by the scopes that do not work as the login role. */
 const becomeRole = { caller: become(callerRole), anonymous: become(anonymousRole) }
 
-/** Undefined for the login role. */
+/** Returns the call that sets the role; undefined for the login role. */
 export function roleOf({ kind }: CallerScope): Call | undefined {
   return kind === 'unrestricted' ? undefined : becomeRole[kind]
 }
 
-/** A message, and where in it the steps are. */
+/** Message, with the positions of the steps in it. */
 export interface StepMessage {
   readonly calls: readonly Call[]
   readonly steps: readonly Step[]
   /** Index of each step among the calls. */
-  readonly places: readonly number[]
+  readonly positions: readonly number[]
 }
 
-/** Every call of a message that succeeded has an answer; this one satisfies the compiler. */
+/** Placeholder that satisfies the compiler: every call of a message that succeeded has a result. */
 const noAnswer: Answer = { rows: [], count: 0 }
 
-/** Those of the steps, of what a message was answered. */
+/** Returns the results of the steps from those of their message. */
 export function answersOf(
-  { places }: Pick<StepMessage, 'places'>,
+  { positions }: Pick<StepMessage, 'positions'>,
   answers: readonly Answer[],
 ): readonly Answer[] {
-  return places.map((place) => answers[place] ?? noAnswer)
+  return positions.map((position) => answers[position] ?? noAnswer)
 }
 
 /**
- * Puts changes of the role around the steps of the login role.
+ * Builds the message of the steps, and switches the role around those of the login role.
  *
  * @param before calls that come first
  */
-export function placeSteps(
+export function buildMessage(
   scope: CallerScope,
   steps: readonly Step[],
   before: readonly Call[] = [],
 ): StepMessage {
   const calls: Call[] = [...before]
   const role = roleOf(scope)
-  const places: number[] = []
+  const positions: number[] = []
   let isLogin = false
   for (const step of steps) {
     const wantsLogin = role !== undefined && step.asLogin === true
     if (role !== undefined && wantsLogin !== isLogin) calls.push(wantsLogin ? becomeLogin : role)
     isLogin = wantsLogin
-    places.push(calls.push(step) - 1)
+    positions.push(calls.push(step) - 1)
   }
-  // Before PostgreSQL 18, triggers that wait for the commit run as the role that is set then.
+  // Before PostgreSQL 18, triggers that wait for the commit run as the role that is current at that time.
   if (role !== undefined && isLogin) calls.push(role)
-  return { calls, steps, places }
+  return { calls, steps, positions }
 }
 
-/** The failure with its index among the steps; one between them counts as that of the step it prepares. */
-export function locateFailure(error: unknown, { steps, places }: StepMessage): unknown {
+/**
+ * Returns the failure with its index among the steps. A failure between two steps counts as one of the step
+ * that it prepares.
+ */
+export function locateFailure(error: unknown, { steps, positions }: StepMessage): unknown {
   if (!(error instanceof StatementFailed)) return error
-  const index = places.findIndex((place) => place >= error.index)
-  const located = new StatementFailed(error.error, index === -1 ? places.length : index)
+  const index = positions.findIndex((position) => position >= error.index)
+  const located = new StatementFailed(error.error, index === -1 ? positions.length : index)
   return steps[index]?.asLogin === true && isFaultOfRequest(located) ? new ServerStepFailed(located) : located
 }
 
-/** Whether the caller would learn that the request is to blame. */
+/** Returns true if the error would blame the request. */
 function isFaultOfRequest(failure: StatementFailed): boolean {
   const status = translateDatabaseFailure(failure)?.status ?? 500
   return status < 500 && !conflictCodes.has(failure.error.code ?? '')

@@ -3,33 +3,41 @@ import { administratorRole } from '../logins/roles.ts'
 import { type Sql, sql } from '../sql.ts'
 import { callerRole } from './caller-scope.ts'
 
-/** What the owner of tables has to grant before Basalt itself, and so administrators, can work on them. */
+/**
+ * Privilege that the owner of tables has to grant before Basalt itself, and so administrators, can use them.
+ */
 export interface MissingGrant {
-  /** Who may run the statement; a superuser may, too. */
+  /** Role that may run the statement; a superuser may, too. */
   readonly owner: string
-  /** `orders.invoice`, quoted where SQL needs it; empty when only the schema is closed. */
+  /** Name such as `orders.invoice`, quoted where SQL needs it. Empty when only the schema is closed. */
   readonly tables: readonly string[]
   readonly statement: string
 }
 
-/** A table of another owner that callers cannot use. */
+/** Table of another owner that callers cannot use. */
 export interface ClosedTable {
   readonly owner: string
   readonly table: string
-  /** Enables row-level security, where it is not, and then grants. Undefined where policies cannot guard the rows. */
+  /**
+   * Statement that enables row-level security where it is off, and then grants. Undefined where policies cannot
+   * guard the rows.
+   */
   readonly statement: string | undefined
 }
 
-/** What belongs to roles whose rights the login role does not have: what it could grant itself was left out by the operator. */
+/**
+ * Missing privileges on objects of roles that the login role is no member of. Where it could grant a privilege
+ * itself, the operator has left the grant out.
+ */
 export interface MissingGrants {
   readonly toBasalt: readonly MissingGrant[]
-  /** By table, since each needs policies before callers may reach it. */
+  /** Closed tables. Each needs policies before callers may read it. */
   readonly toCallers: readonly ClosedTable[]
 }
 
 /**
- * Finds what the login role cannot read, and what callers cannot use, of the exposed schemas. Many tables are closed to
- * callers for good: they are found by the first start that has one more of them.
+ * Finds the tables of the exposed schemas that the login role cannot read, and those that callers cannot use.
+ * Many tables stay closed to callers for good, so these are reported only when a start finds more of them.
  */
 export async function findMissingGrants(
   connection: Connection,
@@ -54,7 +62,7 @@ export async function findMissingGrants(
   }
 }
 
-/** Answers the closed tables of the last start. */
+/** Stores the names of the closed tables and returns those of the last start. */
 function replaceKnown(names: readonly string[]): Sql {
   const value = JSON.stringify(names)
   return sql`
@@ -68,7 +76,10 @@ function replaceKnown(names: readonly string[]): Sql {
     select (select array(select jsonb_array_elements_text(value)) from before) as names`
 }
 
-/** Relations of other owners, as `other`, and the sequences of their serial columns; identity columns need no privilege. */
+/**
+ * Selects relations of other owners, as `other`, and the sequences of their serial columns; identity columns
+ * need no privilege.
+ */
 function withOthers(schemas: readonly string[]): Sql {
   return sql`
     exposed as (
@@ -97,7 +108,7 @@ function withOthers(schemas: readonly string[]): Sql {
     )`
 }
 
-/** The server itself looks at the table, and its administrators work on it. */
+/** The server itself reads the table, and its administrators work on it. */
 const isUnreadable = sql`exists (
   select from basalt where not has_any_column_privilege(basalt.rolname, other.oid, 'select'))`
 
@@ -140,7 +151,10 @@ function grantsToBasalt(schemas: readonly string[]): Sql {
     order by 1`
 }
 
-/** Views work with the rights of their reader first: those of their owner pass the policies of what they read. */
+/**
+ * Selects the missing grants to callers. A view must first run with the rights of its caller: those of its
+ * owner bypass the policies of the tables that it reads.
+ */
 function grantsToCallers(schemas: readonly string[]): Sql {
   return sql`
     with ${withOthers(schemas)}

@@ -1,9 +1,12 @@
 import type { MissingGrants } from './missing-grants.ts'
 
-/** Statements in one entry of the log: a database may have hundreds of tables. */
+/** Maximum number of statements in one log entry. A database may have hundreds of tables. */
 const shownStatements = 12
 
-/** Logs what owners have to grant: one statement to Basalt itself, and to callers one for each table. */
+/**
+ * Logs the grants that owners have to make: one statement for Basalt itself, and one for each table that
+ * callers are to use.
+ */
 export function reportMissingGrants(
   { toBasalt, toCallers }: MissingGrants,
   log: (message: string, detail: object) => void,

@@ -1,35 +1,35 @@
 const signature = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1')
-/** Without flags and without an extension of the header. */
+/** Header without flags and without an extension. */
 const header = Buffer.concat([signature, Buffer.alloc(8)])
 const trailer = Buffer.from([0xff, 0xff])
 const isNull = -1
 const initialBytes = 64 * 1024
-/** Of a character in UTF-8, for each unit of UTF-16. */
+/** Maximum number of UTF-8 bytes for a UTF-16 code unit. */
 const bytesPerUnit = 3
-/** PostgreSQL counts time from 2000-01-01, in microseconds. */
+/** Start of PostgreSQL's time, 2000-01-01. It counts in microseconds. */
 const epochMs = Date.UTC(2000, 0, 1)
 const twoTo32 = 2 ** 32
 
 /**
- * Rows as `copy … from stdin (format binary)` reads them (PostgreSQL manual, COPY, Binary Format), without the
- * header and the trailer: neither side makes or reads a text of a number or a time. Fields are added in the order of the
- * columns.
+ * Rows in the format that `copy … from stdin (format binary)` reads (PostgreSQL manual, COPY, Binary Format),
+ * without the header and the trailer. Neither side formats or parses numbers and times as text. Fields are
+ * added in the order of the columns.
  */
 export class BinaryRows {
   readonly #columns: number
-  /** The UUID before, which the rows of a batch often share, and where it stands. */
+  /** Previous UUID and its offset. The rows of a batch often share a UUID. */
   #latestUuid: { readonly value: string | undefined; readonly at: number } = { value: undefined, at: 0 }
   #bytes = Buffer.allocUnsafe(initialBytes)
   #size = 0
-  /** Where each row begins. */
+  /** Offset of each row. */
   #starts: number[] = []
 
-  /** @param columns how many fields a row has */
+  /** @param columns number of fields in a row */
   constructor(columns: number) {
     this.#columns = columns
   }
 
-  /** Rows. */
+  /** Number of rows. */
   get length(): number {
     return this.#starts.length
   }
@@ -38,7 +38,9 @@ export class BinaryRows {
     return this.#bytes.subarray(0, this.#size)
   }
 
-  /** Some of the rows, as `Array.prototype.slice` picks them; further ones may be added to them. */
+  /**
+   * Returns some of the rows, as `Array.prototype.slice` selects them; further rows may be added to the result.
+   */
   slice(start: number, end = this.length): BinaryRows {
     const picked = new BinaryRows(this.#columns)
     const from = this.#starts[start] ?? this.#size
@@ -49,14 +51,17 @@ export class BinaryRows {
     return picked
   }
 
-  /** Removes all rows and keeps the memory, which others may still read: not before the statement has ended. */
+  /**
+   * Removes all rows and keeps the memory. Readers may still use it, so it must not be called before their
+   * statement has ended.
+   */
   clear(): void {
     this.#size = 0
     this.#starts.length = 0
     this.#latestUuid = { value: undefined, at: 0 }
   }
 
-  /** Begins a row. */
+  /** Starts a row. */
   row(): this {
     this.#starts.push(this.#size)
     this.#reserve(2)
@@ -64,7 +69,7 @@ export class BinaryRows {
     return this
   }
 
-  /** @param value without NUL, which no text in PostgreSQL holds */
+  /** Appends a text or NULL. @param value without NUL characters, which PostgreSQL cannot store in text */
   text(value: string | undefined): this {
     if (value === undefined) return this.#null()
     this.#reserve(4 + bytesPerUnit * value.length)
@@ -73,14 +78,14 @@ export class BinaryRows {
     return this
   }
 
-  /** @throws RangeError */
+  /** Appends an integer. @throws RangeError */
   int4(value: number): this {
     this.#begin(4)
     this.#size = this.#bytes.writeInt32BE(value, this.#size)
     return this
   }
 
-  /** @param value a safe integer */
+  /** Appends an integer. @param value a safe integer */
   int8(value: number): this {
     this.#begin(8)
     const high = Math.floor(value / twoTo32)
@@ -99,7 +104,7 @@ export class BinaryRows {
     return this.int8((value.getTime() - epochMs) * 1000)
   }
 
-  /** @throws TypeError when it is none */
+  /** Appends a UUID or NULL. @throws TypeError when the value is no UUID */
   uuid(value: string | undefined): this {
     if (value === undefined) return this.#null()
     this.#begin(16)
@@ -121,7 +126,7 @@ export class BinaryRows {
     return this
   }
 
-  /** Begins a field of a fixed size. */
+  /** Starts a field of a fixed size. */
   #begin(size: number): void {
     this.#reserve(4 + size)
     this.#size = this.#bytes.writeInt32BE(size, this.#size)
@@ -136,7 +141,7 @@ export class BinaryRows {
   }
 }
 
-/** The data of one command. */
+/** Yields the data of one command. */
 export async function* encodeCopy(
   batches: Iterable<BinaryRows> | AsyncIterable<BinaryRows>,
 ): AsyncGenerator<Buffer> {

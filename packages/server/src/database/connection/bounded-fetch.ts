@@ -4,37 +4,37 @@ import { serialize } from 'pg-protocol'
 import { ConnectionLost } from '../errors/failures.ts'
 import { missingInput } from './missing-input.ts'
 
-/** A statement, and how much of its answer is wanted. */
+/** Statement with limits for its result. */
 export interface BoundedQuery {
   readonly text: string
   readonly values: readonly (string | null)[]
-  /** Object ids of the types of the values; 0 has PostgreSQL infer one. */
+  /** Object ids of the value types. With 0 PostgreSQL infers the type. */
   readonly types: readonly number[]
   readonly maxRows: number
-  /** Characters of all values; the row that exceeds them is the last. */
+  /** Maximum number of characters in all values. The row that exceeds it is the last. */
   readonly maxSize: number
-  /** Characters of one value; the rest is cut off. */
+  /** Maximum number of characters in one value; the rest is cut off. */
   readonly maxCell: number
-  /** Statements to run before the answer ends, by the tag of this one; their answers are passed over. */
+  /** Returns statements to run before the result ends, by the tag of this one. Their results are ignored. */
   readonly followedBy?: (tag: string | undefined) => readonly string[]
 }
 
 export interface BoundedAnswer {
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[]
-  /** As PostgreSQL prints the values. */
+  /** Rows with values as PostgreSQL prints them. */
   readonly rows: readonly (readonly (string | null)[])[]
-  /** Places of values that were cut, as [row, column, whole length]. */
+  /** Positions of values that were cut, as [row, column, whole length]. */
   readonly cut: readonly (readonly [row: number, column: number, length: number])[]
-  /** Such as `INSERT 0 3`; undefined for an empty statement, and where rows were left. */
+  /** Command tag such as `INSERT 0 3`. Undefined for an empty statement, and when the rows were limited. */
   readonly tag: string | undefined
   readonly hasMore: boolean
 }
 
-/** Rows asked for at once: what exceeds the limits by size is at most so much. */
+/** Rows that are fetched at once. At most so many exceed the size limit. */
 const batchRows = 200
 
 /**
- * One statement by the extended query protocol, which takes no second one, and of its rows only as many as wanted: the
+ * One statement by the extended query protocol, which accepts no second one, with a limited number of rows. The
  * portal is closed after those (PostgreSQL, Extended Query).
  */
 export class BoundedFetch implements Submittable {
@@ -85,7 +85,7 @@ export class BoundedFetch implements Submittable {
     const row = fields.map((value, column) => {
       if (value === null || value.length <= maxCell) return value
       this.#cut.push([this.#rows.length, column, value.length])
-      // Copied, so that the whole value does not stay in memory with the part.
+      // The part is copied, so that the whole value does not stay in memory with it.
       return Buffer.from(value.slice(0, maxCell).toWellFormed()).toString()
     })
     this.#rows.push(row)
@@ -93,7 +93,7 @@ export class BoundedFetch implements Submittable {
   }
 
   handlePortalSuspended(wire: WireConnection): void {
-    // PostgreSQL does not say whether another row follows; one more than wanted is asked for.
+    // PostgreSQL does not say whether another row follows, so one more than the limit is fetched.
     if (!this.#isFull || !this.#hasMore) {
       wire.stream.write(Buffer.concat(this.#execute()))
       return
@@ -113,13 +113,13 @@ export class BoundedFetch implements Submittable {
     wire.stream.write(serialize.sync())
   }
 
-  /** `copy … from stdin`: there is nothing to send. */
+  /** Handles `copy … from stdin`, for which there is no input. */
   handleCopyInResponse(wire: WireConnection): void {
     this.#lacksInput = true
     wire.stream.write(serialize.copyFail(''))
   }
 
-  /** `copy … to stdout`: each line is a row. */
+  /** Handles `copy … to stdout`, where each line is a row. */
   handleCopyData({ chunk }: { chunk: Buffer }): void {
     if (this.#fields.length === 0) this.#fields = [{ name: 'copy', dataTypeID: pg.types.builtins.TEXT }]
     this.handleDataRow({ fields: [chunk.toString().replace(/\n$/, '')] })
@@ -132,7 +132,7 @@ export class BoundedFetch implements Submittable {
       )
       return
     }
-    // The rest of the message is skipped up to it.
+    // The server skips the rest of the message up to the Sync.
     wire.stream.write(serialize.sync())
     this.#settle?.reject(this.#lacksInput ? missingInput(error) : error)
   }

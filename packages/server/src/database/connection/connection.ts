@@ -11,53 +11,56 @@ import { CopyOut } from './copy-out.ts'
 import { type Answer, type Call, Message, type Receiver } from './message.ts'
 import { ScriptStatement } from './script-statement.ts'
 
-/** How to reach a database and what every session starts with. */
+/** Address of a database, and the settings that every session starts with. */
 export interface ConnectionTarget {
-  /** A `postgresql://` URL, or the parts of one for a socket. */
+  /** URL such as `postgresql://…`; `socket` is the alternative. */
   readonly url?: string
   readonly socket?: {
     readonly directory: string
-    /** Names the socket's file. */
+    /** Port in the name of the socket file. */
     readonly port: number
     readonly user: string
     readonly database: string
   }
   readonly applicationName: string
-  /** Settings given at connect; left out behind a transaction pooler, which shares sessions. */
+  /** Settings sent at connect. They are omitted behind a transaction pooler, which shares sessions. */
   readonly settings: Readonly<Record<string, string>>
-  /** Whether named prepared statements survive between messages. */
+  /** True if named prepared statements survive between messages. */
   readonly prepare: boolean
   readonly connectTimeoutMs: number
-  /** Another role than the URL's or the socket's. */
+  /** Role to log in as, instead of that of the URL or socket. */
   readonly login?: { readonly user: string; readonly password: string }
-  /** Whether to speak to a WAL sender, which makes base backups (PostgreSQL, Streaming Replication Protocol). */
+  /**
+   * True for a connection to a WAL sender, which makes base backups (PostgreSQL, Streaming Replication
+   * Protocol).
+   */
   readonly replication?: boolean
-  /** Process ids of the open sessions of all targets that share it. */
+  /** Process ids of the open sessions, of all targets that share the set. */
   readonly sessions?: Set<number>
 }
 
-/** What PostgreSQL says beside the answer (PostgreSQL, Error and Notice Message Fields). */
+/** Notice that PostgreSQL sends beside the result (PostgreSQL, Error and Notice Message Fields). */
 export interface Notice {
   readonly severity?: string | undefined
   readonly detail?: string | undefined
   readonly hint?: string | undefined
 }
 
-/** What node-postgres has and its types do not list. */
+/** Members of node-postgres that its types do not list. */
 interface ClientInternals {
-  /** From BackendKeyData. */
+  /** Process id from BackendKeyData. */
   readonly processID: number
-  /** Whether the last thing Postgres sent was ReadyForQuery. */
+  /** True if the last message of Postgres was ReadyForQuery. */
   readonly readyForQuery: boolean
-  /** As of the last ReadyForQuery: idle, in a transaction, in one that failed. */
+  /** Returns the status of the last ReadyForQuery: idle, in a transaction, in a failed one. */
   getTransactionStatus(): 'I' | 'T' | 'E' | null
   readonly connection: { readonly stream: Socket }
 }
 
-/** How what is in flight ends: with ReadyForQuery and nothing queued, or with the connection. */
+/** Events that end the work in flight: ReadyForQuery with an empty queue, or the end of the connection. */
 const settlingEvents = ['drain', 'error', 'end'] as const
 
-/** Time for a goodbye; a half-open connection never answers it. */
+/** Time limit for a graceful close; a half-open connection never responds to it. */
 const closeTimeoutMs = 2000
 
 /** One connection to Postgres that does one thing at a time. */
@@ -78,12 +81,12 @@ export class Connection {
       target.sessions?.delete(this.backendPid)
       for (const listener of this.#closeListeners) listener()
     }
-    // Without a listener an error of an idle connection (Postgres restarts) would end the process.
+    // Without a listener, an error of an idle connection (Postgres restarts) would end the process.
     client.on('error', markClosed)
     client.on('end', markClosed)
   }
 
-  /** @throws ConnectionLost when Postgres cannot be reached; its `cause` tells why. */
+  /** Opens a connection. @throws ConnectionLost when Postgres is unavailable; its `cause` has the reason */
   static async open(target: ConnectionTarget): Promise<Connection> {
     const client = new pg.Client(clientConfig(target))
     const connection = new Connection(client, target)
@@ -97,7 +100,7 @@ export class Connection {
     return connection
   }
 
-  /** Another one that logs in as this one does. @throws ConnectionLost */
+  /** Opens another connection with the same login. @throws ConnectionLost */
   openTwin(): Promise<Connection> {
     return Connection.open(this.#target)
   }
@@ -106,14 +109,14 @@ export class Connection {
     return !this.#closed
   }
 
-  /** Process id of the backend as it reported at connect; a transaction pooler invents one. */
+  /** Process id of the backend, as it was reported at connect; a transaction pooler invents one. */
   get backendPid(): number {
     return this.#internals.processID
   }
 
   /**
-   * Whether nothing is in flight. After an error the rest of the message is still to come, and after a fatal one
-   * (the backend was terminated) the end of the connection.
+   * True if nothing is in flight. After an error the rest of the message is still on its way. After a fatal one
+   * (the backend was terminated) it is the end of the connection.
    */
   get isReady(): boolean {
     return this.#closed || this.#internals.readyForQuery
@@ -132,7 +135,7 @@ export class Connection {
     })
   }
 
-  /** Bytes read and written so far. */
+  /** Number of bytes read and written so far. */
   get traffic(): number {
     const { bytesRead, bytesWritten } = this.#internals.connection.stream
     return bytesRead + bytesWritten
@@ -142,7 +145,7 @@ export class Connection {
     this.#closeListeners.push(listener)
   }
 
-  /** Of the channels that the session listens to (PostgreSQL, LISTEN). */
+  /** Adds a listener for the channels that the session listens to (PostgreSQL, LISTEN). */
   onNotification(
     listener: (notification: { readonly payload: string; readonly processId: number }) => void,
   ): void {
@@ -158,7 +161,7 @@ export class Connection {
     return new Promise((receive, fail) => this.sendEach([{ calls, receive, fail }]))
   }
 
-  /** Runs several messages, sent together and answered one after the other, each in its own transaction. */
+  /** Runs several messages that are sent together, in order, each in its own transaction. */
   sendEach(outgoing: readonly (Receiver & { readonly calls: readonly Call[] })[]): void {
     const [first, ...followers] = outgoing.map((each) => new Message(each.calls, this.#prepare, each))
     if (first === undefined) return
@@ -166,7 +169,7 @@ export class Connection {
     this.#client.query(first)
   }
 
-  /** Runs one statement of our own and answers its rows, parsed by type. */
+  /** Runs one statement of our own and returns its rows, parsed by type. */
   async query<Row extends pg.QueryResultRow>(statement: Sql | RenderedSql): Promise<pg.QueryResult<Row>> {
     const { text, values, isPrepared = false } = 'text' in statement ? statement : render(statement)
     const config = { text, values: [...values] }
@@ -178,41 +181,44 @@ export class Connection {
   /**
    * Runs a script of several statements without parameters: a migration, or a file of `basalt sql`.
    *
-   * @param types how to read values; rows then come as arrays
+   * @param types parsers of the values; rows then are arrays
    */
   async script(text: string, types?: pg.CustomTypesConfig): Promise<pg.QueryResult[]> {
     const config = types === undefined ? { text } : ({ text, types, rowMode: 'array' } as const)
     const results: pg.QueryResult | pg.QueryResult[] = await this.#reportLoss(() =>
       this.#client.query(config),
     )
-    // With several statements node-postgres answers an array, which its types leave out.
+    // For several statements node-postgres returns an array, which its types omit.
     return Array.isArray(results) ? results : [results]
   }
 
-  /** Ends a transaction that failed. A connection on which that fails is in an unknown state, and is closed. */
+  /**
+   * Rolls back a failed transaction. A connection on which the rollback fails is in an unknown state, and is
+   * closed.
+   */
   async rollback(): Promise<void> {
     await this.script('rollback').catch(() => this.destroy())
   }
 
   /**
-   * Runs one statement by the extended query protocol, which refuses a second one: where a text is split depends on
-   * settings that the text itself can change (PostgreSQL, standard_conforming_strings).
+   * Runs one statement by the extended query protocol, which rejects a second one. Where a text is split
+   * depends on settings that the text itself can change (PostgreSQL, standard_conforming_strings).
    */
   async statement(text: string): Promise<void> {
     await this.#reportLoss(() => this.#client.query(new ScriptStatement(text)).ended)
   }
 
-  /** Runs a command that answers by the copy protocol; the stream has its messages. */
+  /** Runs a command that responds by the copy protocol; the stream contains its messages. */
   copyOut(command: string): CopyOut {
     return this.#client.query(new CopyOut(command))
   }
 
-  /** Runs a COPY to the client and what ends its transaction; the stream has the rows. */
+  /** Runs a COPY to the client and the end of its transaction; the stream contains the rows. */
   copyRows(command: string, options: CopiedRowsOptions): CopiedRows {
     return this.#client.query(new CopiedRows(command, options))
   }
 
-  /** Runs a `copy … from stdin` with the rows of the source. @throws what {@link CopyIn.ended} does */
+  /** Runs a `copy … from stdin` with the rows of the source. @throws the errors of {@link CopyIn.ended} */
   async copyIn(command: string, source: RowSource): Promise<void> {
     await this.#client.query(new CopyIn(command, source)).ended
   }
@@ -222,19 +228,19 @@ export class Connection {
     return await this.#client.query(new BoundedFetch(query)).answered
   }
 
-  /** Whether the session is in a transaction block; as of the last answer. */
+  /** True if the session was in a transaction block at the last result. */
   get isInTransaction(): boolean {
     return this.#internals.getTransactionStatus() !== 'I'
   }
 
-  /** Says goodbye and waits until the socket is closed. */
+  /** Closes the session and waits until the socket is closed. */
   async close(): Promise<void> {
     const timer = setTimeout(() => this.destroy(), closeTimeoutMs)
     await this.#client.end().catch(() => undefined)
     clearTimeout(timer)
   }
 
-  /** Cuts the socket; what is in flight fails with {@link ConnectionLost}. */
+  /** Destroys the socket; work in flight fails with {@link ConnectionLost}. */
   destroy(): void {
     this.#internals.connection.stream.destroy(new Error('connection destroyed'))
   }
@@ -260,12 +266,12 @@ function clientConfig(target: ConnectionTarget): pg.ClientConfig {
     connectionTimeoutMillis: target.connectTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    // The driver passes it on; its types do not list it.
+    // The driver passes this option on; its types do not list it.
     ...(target.replication === true ? { replication: 'true' } : {}),
   }
   if (target.socket !== undefined) {
     const { directory, port, user, database } = target.socket
-    // Whatever is left out or empty would come from PGPORT, PGSSLMODE and PGOPTIONS, which mean another server.
+    // Empty options would come from PGPORT, PGSSLMODE and PGOPTIONS, which are meant for another server.
     const options = settings.join(' ') || ' '
     return { ...common, host: directory, user, database, port, ssl: false, options, ...target.login }
   }
@@ -274,7 +280,7 @@ function clientConfig(target: ConnectionTarget): pg.ClientConfig {
   return { ...common, ...server, ...(options === '' ? {} : { options }), ...target.login }
 }
 
-/** Blanks and backslashes are escaped by a backslash in the startup packet's `options`. */
+/** Escapes blanks and backslashes for `options` in the startup packet. */
 function escapeOption(value: string): string {
   return value.replace(/[\\\s]/g, (character) => `\\${character}`)
 }

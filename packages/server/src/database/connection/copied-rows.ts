@@ -4,7 +4,7 @@ import pg from 'pg'
 import { ConnectionLost } from '../errors/failures.ts'
 import { StatementFailed } from './message.ts'
 
-/** What stands around and between rows, so that together they are a document. */
+/** Texts around and between rows that make them a document. */
 export interface RowFrame {
   readonly before: string
   readonly between: string
@@ -13,43 +13,44 @@ export interface RowFrame {
 
 export interface CopiedRowsOptions {
   readonly frame: RowFrame
-  /** Rows after so many are left out. */
+  /** Maximum number of rows; further ones are dropped. */
   readonly limit: number
-  /** Longest time for all of them: PostgreSQL does not time a statement out that waits for its client. */
+  /** Time limit for all rows. PostgreSQL does not time out a statement that waits for its client. */
   readonly timeoutMs: number
   /** Longest time without a row, while the reader wants one. */
   readonly silenceMs: number
-  /** Longest time without the reader taking anything. */
+  /** Longest time without a read by the reader. */
   readonly stallMs: number
-  /** Whether the reader has disconnected. */
+  /** Returns true if the reader has disconnected. */
   readonly isAbandoned: () => boolean
-  /** The error of the stream, in place of a statement that failed; by default that itself. */
+  /** Returns the error of the stream for a failed statement; by default the failure itself. */
   readonly explain?: (failure: StatementFailed) => Promise<Error>
-  /** Called once, when the connection is no longer needed; with true when its statement is still in flight. */
+  /** Releases the connection. It is called once, with true when its statement is still in flight. */
   readonly release: (isInFlight: boolean) => void
 }
 
-/** The reader has taken nothing for too long. */
+/** Thrown when the reader has read nothing for too long. */
 export class ReaderStalled extends Error {
   override readonly name = 'ReaderStalled'
 }
 
-/** The rows take too long, or the next one does. */
+/** Thrown when all rows, or the next one, take too long. */
 export class RowsOverdue extends Error {
   override readonly name = 'RowsOverdue'
 }
 
-/** Rows are handed on together: one by one they would cost more than all the rest. */
+/** Size of a batch. Passing rows on one by one would cost more than all the rest. */
 const batchBytes = 64 * 1024
-/** How long the first of them waits for the others. */
+/** Longest time that the first row of a batch waits for others. */
 const batchMs = 10
 
-const lookMs = 250
+const checkMs = 250
 
 /**
- * The rows of a COPY to the client, which sends each as a message of its own (PostgreSQL, Frontend/Backend Protocol, COPY
- * Operations), as a stream of bytes. Only as much is read from the socket as the reader takes, so that a slow reader
- * slows the statement down and fills no memory. Ends without an error only after the commit.
+ * Rows of a COPY to the client as a byte stream. PostgreSQL sends each row as a message of its own (PostgreSQL,
+ * Frontend/Backend Protocol, COPY Operations). The socket is read only as fast as the reader reads, so that a
+ * slow reader slows the statement down and fills no memory. The stream ends without an error only after the
+ * commit.
  */
 export class CopiedRows extends Readable implements Submittable {
   readonly #command: string
@@ -70,22 +71,22 @@ export class CopiedRows extends Readable implements Submittable {
   /** Resolves with the first row, or the end when there is none; rejects when the statement fails before. */
   readonly begun: Promise<void>
 
-  /** @param command `copy (…) to stdout` and what ends its transaction */
+  /** @param command `copy (…) to stdout` and the end of its transaction */
   constructor(command: string, options: CopiedRowsOptions) {
     super({ highWaterMark: 4 * batchBytes })
     this.#command = command
     this.#options = options
     this.#between = Buffer.from(options.frame.between)
-    this.#watch = setInterval(() => this.#look(), lookMs).unref()
+    this.#watch = setInterval(() => this.#check(), checkMs).unref()
     this.begun = new Promise((resolve, reject) => {
       this.#begin = resolve
       this.once('error', reject).once('close', resolve)
     })
-    // It may be awaited late, or not at all when the rows are given up.
+    // It may be awaited late, or not at all when the stream is abandoned.
     this.begun.catch(() => undefined)
   }
 
-  /** Whether there were more rows than the limit; final when the stream has ended. */
+  /** True if there were more rows than the limit; final when the stream has ended. */
   get isCut(): boolean {
     return this.#count > this.#options.limit
   }
@@ -96,7 +97,7 @@ export class CopiedRows extends Readable implements Submittable {
     wire.query(this.#command)
   }
 
-  // Called by the driver, which its types do not list.
+  // The driver calls these methods, which its types do not list.
   handleCopyData({ chunk }: { chunk: Buffer }): void {
     if (this.#isReleased) return
     this.#count += 1
@@ -116,7 +117,7 @@ export class CopiedRows extends Readable implements Submittable {
     }
     const failure = new StatementFailed(error, 0)
     const { explain } = this.#options
-    // Before the stream is destroyed: a pipe that is attached later sees the error that it was destroyed with.
+    // This happens before the stream is destroyed, so that a pipe attached later sees this error.
     if (explain === undefined) fail(failure)
     else explain(failure).then(fail, fail)
   }
@@ -127,12 +128,12 @@ export class CopiedRows extends Readable implements Submittable {
     this.#flush()
     this.push(null)
     this.#begin?.()
-    // A socket that stayed paused would not notice that it is closed.
+    // A socket that stays paused would not notice that it is closed.
     this.#wire?.stream.resume()
     this.#release(false)
   }
 
-  // The answers to the commands around the copy.
+  // These are results of the commands around the copy.
   handleRowDescription(): void {}
   handleDataRow(): void {}
   handleCommandComplete(): void {}
@@ -158,7 +159,7 @@ export class CopiedRows extends Readable implements Submittable {
     this.#options.release(isInFlight)
   }
 
-  /** Copies the bytes: the parser reuses the memory of its messages. */
+  /** Copies the bytes, because the parser reuses the memory of its messages. */
   #append(bytes: Buffer): void {
     if (bytes.length > batchBytes - this.#filled) this.#flush()
     if (bytes.length > batchBytes) {
@@ -185,7 +186,7 @@ export class CopiedRows extends Readable implements Submittable {
     this.#wire?.stream.pause()
   }
 
-  #look(): void {
+  #check(): void {
     const { timeoutMs, stallMs, silenceMs, isAbandoned } = this.#options
     const now = performance.now()
     const forMs = now - this.#movedAt

@@ -6,8 +6,8 @@ import { ConnectionLost } from '../errors/failures.ts'
 export type RowSource = Iterable<Buffer> | AsyncIterable<Buffer>
 
 /**
- * Sends the rows of a source by the copy protocol (PostgreSQL, COPY Operations): only as much is taken from the source
- * as the socket accepts. A source that fails undoes the command.
+ * Sends the rows of a source by the copy protocol (PostgreSQL, COPY Operations). It reads the source only as
+ * fast as the socket accepts. A source that fails undoes the command.
  */
 export class CopyIn implements Submittable {
   readonly #text: string
@@ -23,7 +23,11 @@ export class CopyIn implements Submittable {
     this.#ended.promise.catch(() => undefined)
   }
 
-  /** @throws pg.DatabaseError, ConnectionLost, or what the source has thrown */
+  /**
+   * Resolves when the command has ended.
+   *
+   * @throws pg.DatabaseError, ConnectionLost, or the error of the source
+   */
   get ended(): Promise<void> {
     return this.#ended.promise
   }
@@ -32,7 +36,7 @@ export class CopyIn implements Submittable {
     wire.query(this.#text)
   }
 
-  // Called by the driver, which its types do not list.
+  // The driver calls these methods, which its types do not list.
   handleCopyInResponse(wire: WireConnection): void {
     void this.#send(wire)
   }
@@ -40,7 +44,7 @@ export class CopyIn implements Submittable {
   async #send({ stream }: WireConnection): Promise<void> {
     try {
       for await (const chunk of this.#source) {
-        // An error of the command: what follows would be skipped, or taken for a part of the next command.
+        // The command has failed: further data would be skipped, or read as a part of the next command.
         if (this.#failure !== undefined || stream.destroyed) break
         if (!stream.write(serialize.copyData(chunk))) await drained(stream)
       }

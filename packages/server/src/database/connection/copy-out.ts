@@ -1,10 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Submittable, Connection as WireConnection } from 'pg'
 
-/**
- * What a command sends by the copy protocol, as a stream of its CopyData messages. Only as much is read from the
- * socket as the reader takes.
- */
+/** CopyData messages of a command as a stream. The socket is read only as fast as the reader reads. */
 export class CopyOut extends Readable implements Submittable {
   readonly #text: string
   #wire: WireConnection | undefined
@@ -23,7 +20,7 @@ export class CopyOut extends Readable implements Submittable {
     this.#wire?.stream.resume()
   }
 
-  // Called by the driver, which its types do not list.
+  // The driver calls these methods, which its types do not list.
   handleCopyData({ chunk }: { chunk: Buffer }): void {
     // The parser reuses the memory of the message.
     if (!this.push(Buffer.from(chunk))) this.#wire?.stream.pause()
@@ -35,11 +32,11 @@ export class CopyOut extends Readable implements Submittable {
 
   handleReadyForQuery(): void {
     this.push(null)
-    // Nothing is read after the end: a socket that stayed paused would not notice that it is closed.
+    // Nothing is read after the end, and a socket that stays paused would not notice that it is closed.
     this.#wire?.stream.resume()
   }
 
-  // The result sets around the copy are of no use to the reader.
+  // These are results of the commands around the copy, which the reader does not need.
   handleRowDescription(): void {}
   handleDataRow(): void {}
   handleCommandComplete(): void {}

@@ -4,19 +4,19 @@ import { ConnectionLost } from '../errors/failures.ts'
 import { sql } from '../sql.ts'
 import type { Connection } from './connection.ts'
 
-/** Time Postgres has to show, on a new connection, that it is there. */
+/** Time within which Postgres must accept a new connection. */
 const answerTimeoutMs = 3000
 
-/** A backend may have ended its statement and its answer still be on the way. */
+/** Time after the end of a statement in which its result may still be on its way. */
 const transitSeconds = 2
 
 /**
- * Of connections that have been silent for long, those that will stay so: a firewall has forgotten them, or the
- * machine behind them is gone, which TCP alone notices after minutes. A new connection tells that from a slow
- * statement: either Postgres cannot be reached, or its backends do not work on what we wait for.
+ * Returns the connections that will stay silent, of those that have been silent for long. A firewall has
+ * dropped them, or their machine has disappeared, which TCP alone notices after minutes. A new connection tells
+ * that from a slow statement: either Postgres is unavailable, or its backends do not run our statements.
  *
  * @param silent connections in use
- * @param knowsBackends false behind a pooler, which makes up the process ids
+ * @param knowsBackends false behind a pooler, which invents the process ids
  */
 export async function findDead(
   silent: readonly Connection[],
@@ -45,7 +45,7 @@ export async function findDead(
   }
 }
 
-/** Whether Postgres can be reached at all, however busy it is. */
+/** Returns true if Postgres can be reached at all, whatever its load. */
 export async function isReachable(open: () => Promise<Connection>): Promise<boolean> {
   try {
     void (await open()).close()
@@ -55,7 +55,7 @@ export async function isReachable(open: () => Promise<Connection>): Promise<bool
   }
 }
 
-/** Process ids whose backends work, have just finished, or do not say. */
+/** Returns the process ids of backends that work, have just finished, or do not show their state. */
 async function listWorking(probe: Connection, pids: readonly number[]): Promise<ReadonlySet<number>> {
   const { rows } = await probe.query<{ pid: number }>(sql`
     select pid
@@ -66,7 +66,10 @@ async function listWorking(probe: Connection, pids: readonly number[]): Promise<
   return new Set(rows.map(({ pid }) => pid))
 }
 
-/** Returns whether Postgres answered, if only to say no: too many connections. It says 57P… while it starts or stops. */
+/**
+ * Returns true if Postgres responded, even with a rejection such as too many connections. It responds with 57P…
+ * while it starts or stops.
+ */
 export function isRefusal(error: unknown): boolean {
   const cause = error instanceof ConnectionLost ? error.cause : error
   return cause instanceof pg.DatabaseError && !cause.code?.startsWith('57P')

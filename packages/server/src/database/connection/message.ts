@@ -6,30 +6,35 @@ import { ConnectionLost } from '../errors/failures.ts'
 import type { ReadRelation } from '../sql.ts'
 import { PreparedNames } from './prepared-names.ts'
 
-/** A statement by text; the name under which a connection prepares it follows from the text and the version. */
+/**
+ * Statement by its text. The name under which a connection prepares it derives from the text and the version.
+ */
 export interface Statement {
   readonly text: string
-  /** Empty for one that is planned anew each time. */
+  /** Empty for a statement that is planned anew each time. */
   readonly name: string
-  /** The first relation, or function that answers rows, it names. What locks or slows one statement on it does so to all of them. */
+  /**
+   * First relation, or set-returning function, that the text names. A lock or slowness of it affects all
+   * statements on it.
+   */
   readonly subject: string | undefined
-  /** Relations on which its plan depends; empty where it writes, or names none. */
+  /** Relations on which the plan depends. Empty for a write, or a statement that names none. */
   readonly reads: readonly ReadRelation[]
 }
 
-/** A statement with the values of one execution, all in Postgres' text form. */
+/** Statement with the values of one execution, all in Postgres' text format. */
 export interface Call {
   readonly statement: Statement
   readonly values: readonly (string | null)[]
 }
 
-/** What one call answered: its rows as text, and the number of rows it returned or changed. */
+/** Result of one call: its rows as text, and the number of rows that it returned or changed. */
 export interface Answer {
   readonly rows: readonly (readonly (string | null)[])[]
   readonly count: number
 }
 
-/** Learns how a message ended; exactly one of the two is called, once. */
+/** Receiver of a message's outcome. Exactly one of the two functions is called, once. */
 export interface Receiver {
   readonly receive: (answers: readonly Answer[]) => void
   /** @param error a StatementFailed or a ConnectionLost */
@@ -40,7 +45,9 @@ export interface Receiver {
 const query = /^\s*(?:select|with)\b(?!.*\b(?:insert into|update|delete from|merge into)\b)/s
 
 /**
- * @param version of the definitions that the text names, where what is prepared depends on them
+ * Creates a statement.
+ *
+ * @param version of the definitions that the text names, where the prepared form depends on them
  * @param relations that the text names
  */
 export function statement(text: string, version = '', relations: readonly ReadRelation[] = []): Statement {
@@ -50,35 +57,41 @@ export function statement(text: string, version = '', relations: readonly ReadRe
   return { text, name, subject, reads }
 }
 
-/** Names a prepared statement by all that tells it from others. */
+/** Returns the name of a prepared statement for everything that distinguishes it from others. */
 export function statementName(identity: string): string {
   return `b${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}`
 }
 
-/** Our statements are conditional by themselves; a stricter default of the database would only make them fail. */
+/**
+ * Start of a transaction. Our statements are conditional by themselves; a stricter default of the database
+ * would only make them fail.
+ */
 export const begin: Call = { statement: statement('begin isolation level read committed'), values: [] }
 export const commit: Call = { statement: statement('commit'), values: [] }
 
-/** What the calls are about: the subject of the first that has one. */
+/** Returns the subject of the first call that has one. */
 export function subjectOf(calls: readonly Call[]): string | undefined {
   for (const { statement } of calls) if (statement.subject !== undefined) return statement.subject
   return undefined
 }
 
-/** Prepared statements kept per connection; one costs Postgres some ten kilobytes. */
+/** Maximum number of prepared statements per connection. Each costs Postgres about ten kilobytes. */
 const preparedLimit = 200
 
 const preparedNames = new WeakMap<WireConnection, PreparedNames>()
 
-/** SQLSTATE of a prepared statement that does not exist: its Parse failed, or another client shares the session. */
+/**
+ * SQLSTATE of a prepared statement that does not exist: its Parse failed, or another client shares the session.
+ */
 export const missingStatement = '26000'
 
 const executeBytes = serialize.execute({})
 const syncBytes = serialize.sync()
 
 /**
- * Several statements in one message with one Sync: one round trip and one implicit transaction, in which an
- * error of any part undoes all of it (PostgreSQL, Extended Query, Pipelining). Submitted to an ordinary client.
+ * Several statements in one message with one Sync. They take one round trip and one implicit transaction, in
+ * which an error of any part undoes all of it (PostgreSQL, Extended Query, Pipelining). An ordinary client runs
+ * the message.
  */
 export class Message implements Submittable {
   readonly #calls: readonly Call[]
@@ -91,7 +104,7 @@ export class Message implements Submittable {
   #followers: readonly Message[] = []
   #submitNext: ((next: Message) => void) | undefined
 
-  /** @param prepare false where named statements do not survive, as behind a transaction pooler. */
+  /** @param prepare false where named statements do not survive, as behind a transaction pooler */
   constructor(calls: readonly Call[], prepare: boolean, receiver: Receiver) {
     this.#calls = calls
     this.#prepare = prepare
@@ -99,10 +112,10 @@ export class Message implements Submittable {
   }
 
   /**
-   * Lets other messages travel with this one: all are written at once, and Postgres answers one after the other,
-   * each in a transaction of its own.
+   * Pipelines other messages with this one. All are written at once, and Postgres runs them in order, each in a
+   * transaction of its own.
    *
-   * @param submitNext hands the next message to the client, synchronously, when its answer is due
+   * @param submitNext passes the next message to the client, synchronously, when its result is due
    */
   leads(followers: readonly Message[], submitNext: (next: Message) => void): void {
     const chain = [this, ...followers]
@@ -115,7 +128,7 @@ export class Message implements Submittable {
   submit(wire: WireConnection): undefined {
     if (this.#isSent) return undefined
     const prepared = preparedNamesOf(wire)
-    // At the head of the packet, where no error can make Postgres skip them.
+    // They are at the head of the packet, where no error can make Postgres skip them.
     const parts = prepared.takeSurplus().map(closeStatement)
     for (const message of [this, ...this.#followers]) message.#write(prepared, parts)
     wire.stream.write(Buffer.concat(parts))
@@ -128,8 +141,8 @@ export class Message implements Submittable {
       const name = this.#prepare ? statement.name : ''
       if (!prepared.has(name)) {
         if (name !== '') {
-          // It exists when its Parse went well and the Bind after it failed. Closing a statement that does not
-          // exist is no error.
+          // The statement exists when its Parse succeeded and the Bind after it failed. Closing a statement
+          // that does not exist is no error.
           parts.push(closeStatement(name))
           prepared.add(name)
           this.#parsed.push({ name, index })
@@ -169,7 +182,7 @@ export class Message implements Submittable {
       }
       return
     }
-    // What was parsed before the error stays prepared; the rest was skipped up to the Sync.
+    // Statements parsed before the error stay prepared; the rest was skipped up to the Sync.
     const prepared = preparedNamesOf(wire)
     for (const parsed of this.#parsed) if (parsed.index >= index) prepared.invalidate(parsed.name)
     if (error.code === missingStatement) prepared.invalidate(this.#calls[index]?.statement.name ?? '')
@@ -178,12 +191,15 @@ export class Message implements Submittable {
   }
 
   handleReadyForQuery(): void {
-    // Only now has the transaction committed: a deferred constraint fails after the last CommandComplete.
+    // The transaction commits only now: a deferred constraint fails after the last CommandComplete.
     this.#receiver.receive(this.#finished)
     this.#expectNext()
   }
 
-  /** The answer of the next message may be in the same packet, so the client must know it before it reads on. */
+  /**
+   * Hands over the next message. Its result may be in the same packet, so the client must know it before it
+   * reads on.
+   */
   #expectNext(): void {
     const [next] = this.#followers
     if (next !== undefined) this.#submitNext?.(next)
@@ -195,11 +211,11 @@ export class Message implements Submittable {
   }
 }
 
-/** An error of Postgres, with the place in the message where it happened. */
+/** Error of Postgres, with the position of the failed call in the message. */
 export class StatementFailed extends Error {
   override readonly name = 'StatementFailed'
   readonly error: pg.DatabaseError
-  /** Index of the call that failed; the number of calls when the commit did. */
+  /** Index of the call that failed; the number of calls when the commit failed. */
   readonly index: number
 
   constructor(error: pg.DatabaseError, index: number) {

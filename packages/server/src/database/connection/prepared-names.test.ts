@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { PreparedNames } from './prepared-names.ts'
 
-test('a name is known once it was added, and forgotten when it is taken as surplus', () => {
+test('prepared names › know a name from its addition to its removal as surplus', () => {
   const names = new PreparedNames(2)
   expect(names.has('a')).toBe(false)
   for (const name of ['a', 'b', 'c']) names.add(name)
@@ -10,7 +10,7 @@ test('a name is known once it was added, and forgotten when it is taken as surpl
   expect(['a', 'b', 'c'].map((name) => names.has(name))).toEqual([false, true, true])
 })
 
-test('the surplus is what was used least recently', () => {
+test('prepared names › return the least recently used as surplus', () => {
   const names = new PreparedNames(2)
   names.add('a')
   names.add('b')
@@ -19,7 +19,7 @@ test('the surplus is what was used least recently', () => {
   expect(names.takeSurplus()).toEqual(['b'])
 })
 
-test('an invalidated name counts as unknown, and is still closed as surplus', () => {
+test('prepared names › treat an invalidated name as unknown, and still close it as surplus', () => {
   const names = new PreparedNames(1)
   names.add('a')
   names.invalidate('a')
@@ -28,7 +28,7 @@ test('an invalidated name counts as unknown, and is still closed as surplus', ()
   expect(names.takeSurplus()).toEqual(['a'])
 })
 
-test('invalidating an unknown name does not make it known', () => {
+test('prepared names › do not learn an unknown name by its invalidation', () => {
   const names = new PreparedNames(1)
   names.invalidate('a')
   names.add('b')

@@ -1,6 +1,6 @@
 /**
- * Names of the statements one connection has prepared, from the least to the most recently used. A name is kept
- * until its Close has been sent, whatever became of its Parse: otherwise statements that fail would pile up in
+ * Names of a connection's prepared statements, from the least to the most recently used. A name is kept until
+ * its Close has been sent, whatever the outcome of its Parse. Otherwise statements that fail would pile up in
  * Postgres.
  */
 export class PreparedNames {
@@ -12,27 +12,30 @@ export class PreparedNames {
     this.#limit = limit
   }
 
-  /** Whether the statement certainly exists in Postgres. */
+  /** Returns true if the statement certainly exists in Postgres. */
   has(name: string): boolean {
     if (this.#names.get(name) !== true) return false
-    // While there is ample room nothing will be pushed out soon, and the order can wait.
+    // While half of the capacity is free, nothing will be evicted soon, and the order can wait.
     if (this.#names.size > this.#limit / 2) this.add(name)
     return true
   }
 
-  /** The statement is being prepared. */
+  /** Adds the name of a statement that is being prepared. */
   add(name: string): void {
     // Map keeps insertion order: re-inserting makes the name the most recent.
     this.#names.delete(name)
     this.#names.set(name, true)
   }
 
-  /** The statement may or may not exist. */
+  /** Marks a statement that may or may not exist. */
   invalidate(name: string): void {
     if (this.#names.has(name)) this.#names.set(name, false)
   }
 
-  /** Forgets and answers those beyond the limit, least recently used first; they are to be closed. */
+  /**
+   * Removes and returns the names beyond the limit, least recently used first, whose statements are to be
+   * closed.
+   */
   takeSurplus(): readonly string[] {
     const count = this.#names.size - this.#limit
     if (count <= 0) return []

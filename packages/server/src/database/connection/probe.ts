@@ -4,25 +4,28 @@ import { sql } from '../sql.ts'
 import type { Connection } from './connection.ts'
 import { begin, type Call, commit, StatementFailed, statement } from './message.ts'
 
-/** What makes one transaction of the statements of a message: that they are one, or only a block of `begin` and `commit`. */
+/**
+ * Way in which the statements of a message form one transaction: the message itself, or a block of `begin` and
+ * `commit`.
+ */
 export type TransactionMode = 'message' | 'block'
 
-/** What the database offers, asked once at start. */
+/** Properties of the database, probed once at startup. */
 export interface EngineProbe {
   /** `server_version`, such as `18.4`. */
   readonly version: string
-  /** Whether a pooler shares sessions between transactions: nothing outlives one. */
+  /** True if a pooler shares sessions between transactions, so that nothing outlives one. */
   readonly isPooled: boolean
   readonly database: string
   readonly loginRole: string
-  /** Whether the login role sees every row whatever the policies say. */
+  /** True if the login role sees every row, whatever the policies. */
   readonly bypassesPolicies: boolean
   readonly transactions: TransactionMode
 }
 
 const oldestVersion = 150000
 
-/** @throws OperatorError when the database is too old or read-only. */
+/** Probes the database. @throws OperatorError when it is too old or read-only */
 export async function probeEngine(connection: Connection): Promise<EngineProbe> {
   const { rows } = await connection.query<{
     version: string
@@ -52,7 +55,7 @@ export async function probeEngine(connection: Connection): Promise<EngineProbe> 
   const transactions = await requireTransactions(connection)
   return {
     version: found.version.split(' ')[0] ?? found.version,
-    // PgBouncer and its kind make up the process id they tell clients.
+    // PgBouncer and similar poolers invent the process id that they report to clients.
     isPooled: found.pid !== connection.backendPid || transactions === 'block',
     database: found.database,
     loginRole: found.login_role,
@@ -61,7 +64,7 @@ export async function probeEngine(connection: Connection): Promise<EngineProbe> 
   }
 }
 
-/** @throws OperatorError when nothing makes one transaction of several statements */
+/** Returns the transaction mode. @throws OperatorError when several statements cannot form one transaction */
 export async function requireTransactions(connection: Connection): Promise<TransactionMode> {
   const transactions = await probeTransactions(connection)
   if (transactions !== undefined) return transactions
@@ -73,22 +76,22 @@ export async function requireTransactions(connection: Connection): Promise<Trans
 
 const variable = 'basalt.probe'
 const leaveNonce = statement(`select pg_catalog.set_config('${variable}', $1, true)`)
-/** What every connection of a pool has prepared. */
+/** Call that every connection of a pool has prepared. */
 export const preparedAtStart: Call = {
   statement: statement(`select current_setting('${variable}', true)`),
   values: [],
 }
 
 /**
- * Finds what makes one transaction of several statements: role and claims of a caller are set by the first, and must be in
- * force for the last. Undefined where nothing does.
+ * Finds how several statements form one transaction. The first one sets role and claims of a caller, which must
+ * be in force for the last. Returns undefined where that is impossible.
  */
 export async function probeTransactions(connection: Connection): Promise<TransactionMode | undefined> {
   if (await keepsSetting(connection, [], [])) return 'message'
   return (await keepsSetting(connection, [begin], [commit])) ? 'block' : undefined
 }
 
-/** Returns whether what the first statement sets for its transaction is there for the last one. */
+/** Returns true if a setting that the first statement makes for its transaction is visible to the last one. */
 async function keepsSetting(
   connection: Connection,
   before: readonly Call[],

@@ -2,16 +2,16 @@ import pg, { type Connection as WireConnection } from 'pg'
 import { serialize } from 'pg-protocol'
 import { missingInput } from './missing-input.ts'
 
-/** A statement by the extended query protocol whose rows are not wanted. */
+/** Statement by the extended query protocol whose rows are dropped. */
 export class ScriptStatement extends pg.Query {
-  /** @throws pg.DatabaseError, or what has broken the connection */
+  /** Resolves when the statement has ended. @throws pg.DatabaseError, or the error that broke the connection */
   readonly ended: Promise<void>
   #lacksInput = false
 
   constructor(text: string) {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    // Its types leave the mode and the callback out. With query_timeout node-postgres sets a callback itself, and emits
-    // no error then.
+    // Its types omit the mode and the callback. With query_timeout node-postgres sets a callback itself, and
+    // emits no error then.
     const config: pg.QueryConfig & { queryMode: 'extended'; callback: (error: Error | null) => void } = {
       text,
       queryMode: 'extended',
@@ -21,12 +21,12 @@ export class ScriptStatement extends pg.Query {
     this.ended = promise
   }
 
-  /** Without it node-postgres keeps every row. */
+  /** Drops the row. Without this method node-postgres keeps every row. */
   handleDataRow(): void {}
 
   /**
-   * `copy … from stdin`: there is nothing to send. PostgreSQL has ignored the Sync of the message while it waited for
-   * rows (PostgreSQL, COPY Operations): without another one it never becomes ready.
+   * Handles `copy … from stdin`, for which there is no input. PostgreSQL has ignored the Sync of the message
+   * while it waited for rows (PostgreSQL, COPY Operations). Without another Sync it never becomes ready.
    */
   handleCopyInResponse({ stream }: WireConnection): void {
     this.#lacksInput = true

@@ -22,7 +22,7 @@ export interface PlannedSteps {
   /** Comes before the steps, and fails where a kept plan was made for another size. */
   readonly check: SizeCheck | undefined
   /** Calls after the steps, whose answers {@link PlanCache.learn} stores. */
-  readonly looks: readonly { readonly relation: RelationClasses; readonly call: Call }[]
+  readonly classQueries: readonly { readonly relation: RelationClasses; readonly call: Call }[]
 }
 
 /**
@@ -33,19 +33,20 @@ export class PlanCache {
   readonly #classes = new PlanClasses()
   readonly #variants = new WeakMap<Statement, Map<string, Statement>>()
 
-  /** @param mayLook whether calls may follow the steps; otherwise a caller's class stays unknown */
-  plan(scope: CallerScope, steps: readonly Step[], mayLook: boolean): PlannedSteps {
+  /** @param mayQueryClasses whether calls may follow the steps; otherwise a caller's class stays unknown */
+  plan(scope: CallerScope, steps: readonly Step[], mayQueryClasses: boolean): PlannedSteps {
     const checked: RelationClasses[] = []
-    const looks: { relation: RelationClasses; call: Call }[] = []
+    const classQueries: { relation: RelationClasses; call: Call }[] = []
     const planned = steps.map((step): Step => {
       const { reads } = step.statement
       if (reads.length === 0 || step.asLogin === true) return step
       const classes = reads.map(({ oid, isRestricted }) => {
         const relation = this.#classes.relation(scope, oid)
         if (this.#classes.takeSizeCheck(relation)) checked.push(relation)
-        const isLookedAt = looks.some((look) => look.relation === relation)
+        const isQueried = classQueries.some((query) => query.relation === relation)
         return this.#choose(scope, relation, isRestricted, () => {
-          if (mayLook && !isLookedAt) looks.push({ relation, call: { statement: findClass, values: [oid] } })
+          if (mayQueryClasses && !isQueried)
+            classQueries.push({ relation, call: { statement: findClass, values: [oid] } })
         })
       })
       const { forFew } = step
@@ -58,7 +59,7 @@ export class PlanCache {
       checked.length === 0
         ? undefined
         : { relations: checked.map(({ oid }) => oid), sizes: checked.map(({ size }) => size) }
-    return { steps: planned, check, looks }
+    return { steps: planned, check, classQueries }
   }
 
   /** The same steps, planned anew: for transactions that cannot be sent again. */
@@ -70,8 +71,8 @@ export class PlanCache {
     })
   }
 
-  learn(scope: CallerScope, { looks }: PlannedSteps, answers: readonly Answer[]): void {
-    looks.forEach(({ relation }, index) => {
+  learn(scope: CallerScope, { classQueries }: PlannedSteps, answers: readonly Answer[]): void {
+    classQueries.forEach(({ relation }, index) => {
       const found = answers[index]?.rows[0]?.[0]
       if (found != null) this.#classes.learn(scope, relation, found)
     })
@@ -87,14 +88,14 @@ export class PlanCache {
     scope: CallerScope,
     relation: RelationClasses,
     isRestricted: boolean,
-    look: () => void,
+    queryClass: () => void,
   ): ChosenClass {
     if (relation.size === smallSize) return { relation, name: '', isGuarded: false }
     if (!isRestricted || scope.kind === 'unrestricted') {
       return { relation, name: relation.size, isGuarded: false }
     }
     const known = this.#classes.classOf(scope, relation)
-    if (known === undefined) look()
+    if (known === undefined) queryClass()
     // Most callers have few rows; one that has many is slow once.
     return { relation, name: known ?? relation.few, isGuarded: true }
   }

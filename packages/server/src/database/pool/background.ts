@@ -7,15 +7,15 @@ interface Mark {
 const marks = new AsyncLocalStorage<Mark>()
 
 /**
- * Runs work that no request waits for: a quota of the system's connections is all it gets, and the rest is left to
- * sign-in and health.
+ * Runs work for which no request waits. It gets only a quota of the system connections, which leaves the others
+ * to sign-ins and health checks.
  */
 export async function inBackground<Result>(work: () => Promise<Result>): Promise<Result> {
   const mark: Mark = { isActive: true }
   try {
     return await marks.run(mark, work)
   } finally {
-    // Timers that the work has set, of loops which outlive it, are not part of it.
+    // Timers that the work has set for loops which outlive it are not part of it.
     mark.isActive = false
   }
 }

@@ -1,24 +1,26 @@
 import type { Connection } from '../connection/connection.ts'
 
 export interface CheckoutOptions {
-  /** Milliseconds after which work that has not answered is given up and its connection cut. */
+  /** Milliseconds after which work without a result is aborted and its connection destroyed. */
   readonly workTimeoutMs: number
-  /** Stops the statement that runs on a connection whose caller has disconnected; never rejects. */
+  /** Cancels the statement on a connection whose caller has disconnected; never rejects. */
   readonly cancel: (connection: Connection) => Promise<void>
-  /** Of connections that have been silent for seconds, those that will never answer; never rejects. */
+  /**
+   * Returns the connections that will never respond, of those that have been silent for seconds; never rejects.
+   */
   readonly findDead: (silent: readonly Connection[]) => Promise<readonly Connection[]>
 }
 
-/** A connection in use. */
+/** Connection in use. */
 export interface Checkout {
   readonly connection: Connection
   readonly since: number
   readonly isAbandoned: (() => boolean) | undefined
-  /** While the statement is being cancelled; the connection is reused only after that call returned. */
+  /** Pending cancellation of the statement; the connection is reused only after it has returned. */
   cancelled: Promise<void> | undefined
-  /** Bytes the connection had carried at the last check; undefined before the first. */
+  /** Bytes that the connection had carried at the last check; undefined before the first. */
   traffic: number | undefined
-  /** When it last carried any, or was known to be alive although it did not. */
+  /** Time at which the connection last carried bytes, or was known to be alive without any. */
   knownAliveAt: number
 }
 
@@ -26,12 +28,13 @@ export interface Checkout {
 const silenceMs = 3000
 const sweepMs = 250
 
-/** The connections in use. What takes too long, has lost its caller or cannot end is ended. */
+/** Connections in use. A checkout that takes too long, has lost its caller or cannot end is ended. */
 export class Checkouts {
   readonly #options: CheckoutOptions
   /**
-   * In the order in which they began. Not a Set: V8 replaces the table of one that changes constantly, and the replaced
-   * tables, in the old generation, keep alive through scavenges what they held: every answer was copied twice.
+   * Checkouts in the order in which they began. They are not a Set: V8 replaces the table of a Set that changes
+   * constantly. The replaced tables, in the old generation, keep alive through scavenges what they held, so
+   * that every result was copied twice.
    */
   readonly #inUse: Checkout[] = []
   readonly #sweeper: NodeJS.Timeout
@@ -46,7 +49,7 @@ export class Checkouts {
     return this.#inUse.length
   }
 
-  /** @param since as of `performance.now()` */
+  /** Counts the checkouts since a time. @param since as of `performance.now()` */
   countBegunSince(since: number): number {
     const older = this.#inUse.findIndex((checkout) => checkout.since >= since)
     return older === -1 ? 0 : this.#inUse.length - older
@@ -66,7 +69,7 @@ export class Checkouts {
     return checkout
   }
 
-  /** What to wait for before the connection can serve another caller; mostly nothing. */
+  /** Returns a promise that the connection must await before it serves another caller; mostly undefined. */
   settling(checkout: Checkout): Promise<void> | undefined {
     return checkout.connection.isReady && checkout.cancelled === undefined
       ? undefined
@@ -78,18 +81,18 @@ export class Checkouts {
     if (index !== -1) this.#inUse.splice(index, 1)
   }
 
-  /** Ends all work with its connection. */
+  /** Ends all work and destroys its connections. */
   disconnect(): void {
     for (const { connection } of this.#inUse) connection.destroy()
   }
 
-  /** Ends the checks; for when nothing is in flight any longer. */
+  /** Ends the checks, when nothing is in flight any longer. */
   close(): void {
     clearInterval(this.#sweeper)
   }
 
   async #settle(checkout: Checkout): Promise<void> {
-    // After an error the end of the message is still to come, or that of the connection.
+    // After an error the rest of the message is still on its way, or the end of the connection.
     await checkout.connection.whenReady()
     await checkout.cancelled
   }
@@ -109,7 +112,10 @@ export class Checkouts {
     if (silent.length > 0 && !this.#isChecking) void this.#checkSilent(silent)
   }
 
-  /** Again at each sweep: Postgres ignores what arrives before it has begun the statement. */
+  /**
+   * Cancels the statement, again at each sweep: Postgres ignores a cancellation that arrives before it has
+   * started the statement.
+   */
   #cancel(checkout: Checkout): void {
     checkout.cancelled ??= this.#options.cancel(checkout.connection).finally(() => {
       checkout.cancelled = undefined
@@ -121,7 +127,7 @@ export class Checkouts {
     const dead = new Set(await this.#options.findDead(silent.map(({ connection }) => connection)))
     this.#isChecking = false
     for (const checkout of silent) {
-      // It may have answered in the meantime and serve another caller.
+      // The connection may have returned its result in the meantime and serve another caller.
       if (!this.#inUse.includes(checkout)) continue
       if (dead.has(checkout.connection)) checkout.connection.destroy()
       else checkout.knownAliveAt = performance.now()

@@ -1,15 +1,17 @@
-/** Shortest time of a sample, in milliseconds. */
+/** Minimum duration of a sample, in milliseconds. */
 const sampleMs = 250
-/** Fewest entries of a sample. */
+/** Minimum number of entries in a sample. */
 const sampleEntries = 8
-/** Samples of which the quickest counts: in the others the queue may have waited for a lock. */
+/** Number of samples of which the quickest counts. During the others the queue may have waited for a lock. */
 const sampleLimit = 8
-/** Samples that a rate is based on at least: those of the first second may be of a process that has just begun. */
+/**
+ * Minimum number of samples for a rate. Those of the first second may be of a process that has just started.
+ */
 const fewestSamples = 4
 
 /**
- * Measures how fast a queue that never gets empty is served. It says nothing before the first samples, so a queue that
- * waits for a lock refuses no entry.
+ * Rate at which a queue that is never empty is served. It is unknown before the first samples, so a queue that
+ * waits for a lock rejects no entry.
  */
 export class DrainRate {
   readonly #samples: number[] = []
@@ -19,7 +21,7 @@ export class DrainRate {
 
   /** Counts an entry that is served. @param now as of `performance.now()` */
   count(now: number): void {
-    // The time before the first entry is not known to be one of service.
+    // The time before the first entry may not be service time.
     this.#startedAt ??= now
     const spent = now - this.#startedAt
     if (spent >= sampleMs && this.#entries >= sampleEntries) {
@@ -32,7 +34,7 @@ export class DrainRate {
     this.#entries += 1
   }
 
-  /** Returns the milliseconds that so many entries take; undefined while that is not known. */
+  /** Returns the milliseconds that so many entries take; undefined while that is unknown. */
   timeFor(entries: number): number | undefined {
     return this.#entryMs === undefined ? undefined : this.#entryMs * entries
   }

@@ -7,8 +7,8 @@ const checksPerTimeout = 10
 const longestPauseMs = 500
 
 /**
- * Fails entries of a queue that have waited for the acquire timeout, and those that would. One timer serves all of them: its
- * walk over the queue takes less than a timer for each entry.
+ * Expiry of queue entries. It fails entries that have waited for the acquire timeout, and those that would. One
+ * timer serves all of them: its walk over the queue costs less than a timer per entry.
  */
 export class Expiry<Entry extends WaitingEntry> {
   readonly #queue: SubjectQueue<Entry>
@@ -31,18 +31,18 @@ export class Expiry<Entry extends WaitingEntry> {
     this.#pauseMs = Math.min(acquireTimeoutMs / checksPerTimeout, longestPauseMs)
   }
 
-  /** Checks from now on, while entries wait. */
+  /** Starts the checks, which run while entries wait. */
   start(): void {
     if (this.#timer !== undefined || this.#queue.length === 0) return
     this.#timer = setTimeout(() => this.#check(), this.#pauseMs)
   }
 
-  /** Returns whether the time of an entry is over. @param now as of `performance.now()` */
+  /** Returns true if the time of an entry is over. @param now as of `performance.now()` */
   isLate({ since }: WaitingEntry, now: number): boolean {
     return now - since >= this.#timeoutMs
   }
 
-  /** Returns the failure of an entry that cannot wait any longer. */
+  /** Returns the error of an entry that cannot wait any longer. */
   errorOf(entry: WaitingEntry, now: number): PoolExhausted {
     const when = this.isLate(entry, now) ? 'became' : 'would become'
     return new PoolExhausted(

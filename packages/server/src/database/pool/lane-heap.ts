@@ -1,16 +1,16 @@
 /** Member of a {@link LaneHeap}. */
 export interface HeapMember {
-  /** Smaller comes first. */
+  /** Sort key; the smallest comes first. */
   order: number
   /** Index in the heap, which the heap maintains; -1 outside of it. */
   heapIndex: number
 }
 
-/** Binary heap whose members know their place, so that each is added, removed and moved in logarithmic time. */
+/** Binary heap whose members know their index, so that each is added, removed and moved in logarithmic time. */
 export class LaneHeap<Member extends HeapMember> {
   readonly #members: Member[] = []
 
-  /** The member of the smallest order. */
+  /** Member with the smallest order. */
   get first(): Member | undefined {
     return this.#members[0]
   }

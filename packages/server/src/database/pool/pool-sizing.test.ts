@@ -1,17 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { PoolMeter, sizePool } from './pool-sizing.ts'
 
-describe('the size of a pool', () => {
+describe('pool size', () => {
   test.each([
     { what: 'two cores beside the server', cores: 2, roundTripMs: 0.05, workMs: 0.6, eagerSize: 4 },
-    { what: 'two cores that are busy', cores: 2, roundTripMs: 0.9, workMs: 1, eagerSize: 4 },
+    { what: 'two cores under load', cores: 2, roundTripMs: 0.9, workMs: 1, eagerSize: 4 },
     { what: 'two cores 2 ms away', cores: 2, roundTripMs: 2, workMs: 2.5, eagerSize: 20 },
     { what: 'two cores 2 ms away with long statements', cores: 2, roundTripMs: 2, workMs: 18, eagerSize: 4 },
     { what: 'one core', cores: 1, roundTripMs: 0, workMs: 1, eagerSize: 2 },
     { what: '32 cores a millisecond away', cores: 32, roundTripMs: 1, workMs: 1.5, eagerSize: 192 },
     { what: 'unknown cores', cores: undefined, roundTripMs: 0, workMs: 1, eagerSize: 16 },
     { what: 'work that is quicker than the round trip', cores: 2, roundTripMs: 2, workMs: 1, eagerSize: 164 },
-  ])('is $eagerSize of 500 for $what', ({ eagerSize, ...measurements }) => {
+  ])('is $eagerSize of 500 connections for $what', ({ eagerSize, ...measurements }) => {
     expect(sizePool(measurements, 500).eagerSize).toBe(eagerSize)
   })
 
@@ -24,7 +24,7 @@ describe('the size of a pool', () => {
     [0.1, 1],
     [2, 2],
     [500, 3],
-  ])('waits within its bounds for work of %d ms', (workMs, growDelayMs) => {
+  ])('limits the grow delay for work of %d ms', (workMs, growDelayMs) => {
     expect(sizePool({ roundTripMs: 0, workMs, cores: 2 }, 16).growDelayMs).toBe(growDelayMs)
   })
 
@@ -44,11 +44,14 @@ describe('the size of a pool', () => {
     { what: 'on this machine', cores: 2, roundTrips: [0.9, 0.3], networkMs: 0 },
     { what: 'through a proxy on this machine', cores: 2, roundTrips: [9, 2.2], networkMs: 2.2 },
     { what: 'elsewhere', cores: undefined, roundTrips: [0.3, 0.4], networkMs: 0.3 },
-  ])('knows that the way to a database $what takes $networkMs ms', ({ cores, roundTrips, networkMs }) => {
-    const meter = new PoolMeter(100, cores)
-    for (const ms of roundTrips) meter.addRoundTrip(ms)
-    expect(meter.networkMs).toBe(networkMs)
-  })
+  ])(
+    'measures that a database $what takes $networkMs ms of network time',
+    ({ cores, roundTrips, networkMs }) => {
+      const meter = new PoolMeter(100, cores)
+      for (const ms of roundTrips) meter.addRoundTrip(ms)
+      expect(meter.networkMs).toBe(networkMs)
+    },
+  )
 
   test('is not misled by work that waits for a lock', () => {
     const meter = new PoolMeter(100, 2)

@@ -1,39 +1,46 @@
-/** What the size of a pool follows from. */
+/** Measurements that determine the size of a pool. */
 export interface PoolMeasurements {
-  /** Milliseconds to the database and back, without any work there. */
+  /** Milliseconds of a round trip to the database without any work there. */
   readonly roundTripMs: number
-  /** Milliseconds a connection is in use for one message, the round trip included. */
+  /** Milliseconds that a connection is in use for one message, including the round trip. */
   readonly workMs: number
-  /** Processors of the database's machine where that is this one; undefined where they are not known. */
+  /** Processors of the database's machine if that is this one; undefined where they are unknown. */
   readonly cores: number | undefined
 }
 
 export interface PoolSizing {
-  /** Connections that are taken or opened without waiting for one that is in use. */
+  /** Number of connections that are used or opened without waiting for one in use. */
   readonly eagerSize: number
-  /** Milliseconds a caller waits for one of those before it takes another. */
+  /** Milliseconds that a caller waits for one of those before it gets another. */
   readonly growDelayMs: number
 }
 
-/** Statements at work for each processor: one computes while another reads, locks or waits for its commit. */
+/** Statements at work for each processor. One computes while another reads, locks or waits for its commit. */
 const perCore = 2
 const unknownCores = 8
 const smallestEagerSize = 2
-/** A longer delay would hold up every quick statement while a few slow ones are in flight. */
+/**
+ * Range of the grow delay. A longer one would hold up every quick statement while a few slow ones are in
+ * flight.
+ */
 const growDelayRange = { least: 1, most: 3 }
-/** On this machine a round trip takes microseconds; what is measured below this is the wait for a processor. */
+/**
+ * Limit below which a round trip counts as none. On the same machine it takes microseconds, and a longer
+ * measurement is the wait for a processor.
+ */
 const sameMachineMs = 1
 
-/** Milliseconds of a round trip that are spent on the way. */
+/** Returns the milliseconds of a round trip that the network takes. */
 function networkTime({ roundTripMs, cores }: Omit<PoolMeasurements, 'workMs'>): number {
   return cores !== undefined && roundTripMs < sameMachineMs ? 0 : roundTripMs
 }
 
 /**
- * As many connections as keep the database busy with short statements (see docs/decisions/0018-pool-size.md): so many
- * for each processor, and as many again as are in the network meanwhile.
+ * Computes how many connections keep the database busy with short statements (see
+ * docs/decisions/0018-pool-size.md). The sum is a number per processor, and the messages that are in the
+ * network meanwhile.
  *
- * @param size connections at most
+ * @param size maximum number of connections
  */
 export function sizePool(measurements: PoolMeasurements, size: number): PoolSizing {
   const { workMs, cores } = measurements
@@ -46,14 +53,14 @@ export function sizePool(measurements: PoolMeasurements, size: number): PoolSizi
   }
 }
 
-/** Of so many the quickest round trip counts: the others met a busy machine. */
+/** Number of round trips of which the quickest counts. The others met a loaded machine. */
 const rememberedRoundTrips = 24
 /** Weight of the newest work in the average. */
 const averageWeight = 0.02
-/** Work beyond this waits for something other than processors. */
+/** Work time beyond which work waits for something other than processors. */
 export const longestWorkMs = 20
 
-/** Measures a pool while it works. */
+/** Meter of a pool at work. */
 export class PoolMeter {
   readonly #size: number
   readonly #cores: number | undefined
@@ -72,7 +79,7 @@ export class PoolMeter {
     return this.#sizing
   }
 
-  /** Milliseconds to the database and back; 0 on this machine. */
+  /** Milliseconds of a round trip to the database; 0 on this machine. */
   get networkMs(): number {
     return this.#networkMs
   }

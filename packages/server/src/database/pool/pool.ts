@@ -10,20 +10,20 @@ import { SubjectQuotas } from './subject-quotas.ts'
 
 export interface PoolOptions extends CheckoutOptions, WaitingLimits {
   readonly open: () => Promise<Connection>
-  /** Connections at most. */
+  /** Maximum number of connections. */
   readonly size: number
   /** Processors of the database's machine, where they are known. */
   readonly cores?: number | undefined
-  /** Bounds the connections of this pool and others together. */
+  /** Common limit of this pool's connections and those of others. */
   readonly shared?: SharedConnections | undefined
 }
 
 export interface Work<Result> {
-  /** @param assign names what the connection works on from now on, where `subject` does not */
+  /** Does the work. @param assign names the subject from now on, where `subject` does not */
   readonly run: (connection: Connection, assign: (subject: string | undefined) => void) => Promise<Result>
-  /** What the work is about, a relation, or for what it is done: its connections are limited to a quota. */
+  /** Subject of the work: a relation, or a purpose. Its connections are limited to a quota. */
   readonly subject?: string | undefined
-  /** Whether the caller has disconnected; asked while the work waits and runs. */
+  /** Returns true if the caller has disconnected; called while the work waits and runs. */
   readonly isAbandoned?: (() => boolean) | undefined
 }
 
@@ -33,20 +33,20 @@ interface Waiter extends WaitingEntry {
   readonly reject: (error: Error) => void
 }
 
-/** A new connection that does not answer within this time is cut. */
+/** Time within which a new connection must respond before it is destroyed. */
 const measureTimeoutMs = 3000
 const roundTripsPerOpening = 3
 
-/** While some connections work, a new one that could not be opened is not tried again at once. */
+/** Time before the next attempt after a connection could not be opened, while others work. */
 const openAgainMs = 100
 
 /**
- * A bounded set of connections. Unlike a general pool it fails fast: waiting is bounded in number and time, a
- * database that is unavailable fails all callers at once, and a caller that disconnects gives its slot back.
+ * Bounded pool of connections. Unlike a general pool it fails fast. Waiting is bounded in number and time, an
+ * unavailable database fails all callers at once, and a caller that disconnects gives its slot back.
  */
 export class Pool implements SharingPool {
   readonly #options: PoolOptions
-  /** Last in, first out: few connections stay warm, the rest may idle out at the server. */
+  /** Idle connections, last in, first out: few stay warm, the rest may idle out at the server. */
   readonly #idle: Connection[] = []
   readonly #checkouts: Checkouts
   readonly #quotas: SubjectQuotas
@@ -55,7 +55,7 @@ export class Pool implements SharingPool {
   readonly #meter: PoolMeter
   #opening = 0
   #openFailedAt = Number.NEGATIVE_INFINITY
-  /** When a connection was opened or given back. */
+  /** Time at which a connection was last opened or returned. */
   #answeredAt = Number.NEGATIVE_INFINITY
   #growTimer: NodeJS.Timeout | undefined
   #closing: Promise<void> | undefined
@@ -101,12 +101,12 @@ export class Pool implements SharingPool {
     return this.#options
   }
 
-  /** Milliseconds to the database and back, without any work there; 0 on this machine. */
+  /** Milliseconds of a round trip to the database without any work there; 0 on this machine. */
   get networkMs(): number {
     return this.#meter.networkMs
   }
 
-  /** Which connections work on what. */
+  /** Quotas with the connections that each subject uses. */
   get quotas(): Pick<SubjectQuotas, 'admits' | 'isAnyExhausted' | 'onChange'> {
     return this.#quotas
   }
@@ -151,7 +151,9 @@ export class Pool implements SharingPool {
     return this.#closing
   }
 
-  /** Fails what waits and what is in flight, and admits nothing more: for a database that does not answer. */
+  /**
+   * Fails the work that waits or is in flight, and admits no more. It is for a database that does not respond.
+   */
   disconnect(): void {
     void this.close()
     this.#failWaiting(new ConnectionLost('the server is stopping'))
@@ -172,7 +174,7 @@ export class Pool implements SharingPool {
 
   #isFull(): boolean {
     if (this.connectionCount >= this.#options.size) return true
-    return this.#options.shared?.hasRoomFor(this) === false
+    return this.#options.shared?.hasCapacityFor(this) === false
   }
 
   #isUnused(): boolean {
@@ -207,7 +209,10 @@ export class Pool implements SharingPool {
     })
   }
 
-  /** A database that has accepted no connection during the whole wait is unavailable, any other one is busy. */
+  /**
+   * Returns the error of a timeout. A database that has accepted no connection during the whole wait is
+   * unavailable; any other one is overloaded.
+   */
   #timeOut({ since }: Waiter, busy: Error): Error {
     return this.#opening > 0 && this.#answeredAt < since
       ? new ConnectionLost('the database accepted no connection in time')
@@ -218,7 +223,7 @@ export class Pool implements SharingPool {
     for (const { reject } of this.#waiting.removeWhere(() => true)) reject(error)
   }
 
-  /** While a waiter could be served by another connection. */
+  /** Schedules growth while another connection could serve a waiter. */
   #scheduleGrowth(): void {
     if (this.#growTimer !== undefined || this.#waiting.readyCount === 0) return
     if (this.#idle.length === 0 && this.#isFull()) return
@@ -227,11 +232,11 @@ export class Pool implements SharingPool {
     this.#growTimer = setTimeout(() => this.#growForOverdue(), delayMs)
   }
 
-  /** Waiters beyond the grow delay get another connection each, idle or new. */
+  /** Gives each waiter beyond the grow delay another connection, idle or new. */
   #growForOverdue(): void {
     this.#growTimer = undefined
-    const room = this.#options.size - this.#checkouts.count - this.#opening
-    const overdue = this.#waiting.countReady(this.#isOverdue, room)
+    const capacity = this.#options.size - this.#checkouts.count - this.#opening
+    const overdue = this.#waiting.countReady(this.#isOverdue, capacity)
     for (let count = 0; count < overdue; count += 1) {
       const idle = this.#takeIdle()
       if (idle !== undefined) this.#release(idle)
@@ -256,7 +261,7 @@ export class Pool implements SharingPool {
       (error) => {
         this.#opening -= 1
         this.#openFailedAt = performance.now()
-        // While other connections work, this may be a momentary limit: the waiters may get one of them.
+        // While other connections work, this may be a momentary limit, and the waiters may get one of them.
         if (this.#checkouts.count > 0) {
           this.#scheduleGrowth()
           return
@@ -269,11 +274,11 @@ export class Pool implements SharingPool {
   }
 
   async #open(): Promise<Connection> {
-    await this.#options.shared?.makeRoomFor(this)
+    await this.#options.shared?.freeCapacityFor(this)
     return await this.#options.open()
   }
 
-  /** Sends empty messages, a Sync alone; the first one also starts the session's process. */
+  /** Sends empty messages, each a Sync alone; the first one also starts the session's process. */
   async #measureRoundTrip(connection: Connection): Promise<void> {
     const timer = setTimeout(() => connection.destroy(), measureTimeoutMs)
     try {
@@ -315,7 +320,7 @@ export class Pool implements SharingPool {
     if (this.#isUnused()) this.#drained?.()
   }
 
-  /** Whether the database has processors for the work of another connection. */
+  /** Returns true if the database has processors for the work of another connection. */
   #hasCapacity(opening = 0): boolean {
     const computing = this.#checkouts.countBegunSince(performance.now() - longestWorkMs)
     return computing < this.#meter.sizing.eagerSize - opening

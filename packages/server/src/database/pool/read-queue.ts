@@ -10,7 +10,7 @@ import { type QueueTicket, SubjectQueue, type WaitingEntry } from './subject-que
 
 type IsAbandoned = (() => boolean) | undefined
 
-/** A read that waits for its answer; it may be sent twice, the first answer counts. */
+/** Read that waits for its result. It may be sent twice; the first result counts. */
 interface Read extends GuardedMessage, WaitingEntry {
   readonly isAbandoned: IsAbandoned
   /** Present while it waits. */
@@ -18,25 +18,28 @@ interface Read extends GuardedMessage, WaitingEntry {
   isSettled: boolean
 }
 
-/** Names what a connection works on. */
+/** Function that names the subject of a connection's work. */
 type Assign = (subject: string | undefined) => void
 
-/** Reads that travel together at most. */
+/** Maximum number of reads in a group. */
 const groupLimit = 8
-/** Reads travel together only while one takes less than this on average, the way to the database aside. */
+/** Average time of a read, without the network, above which no groups form. */
 const quickMs = 2
 /** Weight of the newest group in the average. */
 const averageWeight = 0.1
-/** After so long behind a slow one, the way to the database aside, the rest of a group is sent again elsewhere. */
+/**
+ * Time behind a slow read, without the network, after which the rest of a group is sent again on another
+ * connection.
+ */
 const overdueMs = 20
 
 /**
- * Sends reads; those that arrive in the same turn of the event loop, or queue for connections, travel several in
- * one packet. Postgres and Node then wake up once for all of them instead of once for each, which on a busy
+ * Queue of reads. It groups those that arrive in the same turn of the event loop, or that wait for connections,
+ * into one packet. Postgres and Node then wake up once per group instead of once per read, which on a loaded
  * machine is most of the work of a short read.
  *
- * A read never waits for long behind another one: groups form only while reads are quick, and the rest of a
- * group that gets stuck behind a slow read is sent again on another connection, which a read allows.
+ * A read never waits for long behind another one. Groups form only while reads are quick. When a group is stuck
+ * behind a slow read, the rest of it is sent again on another connection, which is harmless for reads.
  */
 export class ReadQueue {
   readonly #pool: Pool
@@ -96,7 +99,7 @@ export class ReadQueue {
 
   #gather(): void {
     if (this.#gathering !== undefined) return
-    // Asking the time for each read would cost more than the rest of this.
+    // Reading the clock for each read would cost more than the rest of this.
     this.#gatheredAt = performance.now()
     this.#gathering = setImmediate(() => {
       this.#gathering = undefined
@@ -105,9 +108,12 @@ export class ReadQueue {
     })
   }
 
-  /** One for each group of the reads that are admitted; computed again whenever a connection took fewer than a group. */
+  /**
+   * Requests a connection for each group of admitted reads. It runs again whenever a connection took fewer than
+   * a group.
+   */
   #requestConnections(): void {
-    // One that is assigned at once takes its group off the queue.
+    // A connection that is assigned at once removes its group from the queue.
     while (this.#requested < Math.ceil(this.#waiting.readyCount / this.#groupSize()))
       void this.#requestConnection()
   }
@@ -116,7 +122,7 @@ export class ReadQueue {
     return this.#averageMs < quickMs ? groupLimit : 1
   }
 
-  /** Waits for a connection and sends a group of what waits then on it. */
+  /** Waits for a connection and sends a group of the reads that wait at that time. */
   async #requestConnection(): Promise<void> {
     this.#requested += 1
     const since = performance.now()
@@ -132,9 +138,9 @@ export class ReadQueue {
         },
       })
     } catch (error) {
-      // Only waiting for a connection fails here.
+      // Only the wait for a connection can fail here.
       this.#requested -= 1
-      // Each read has its own time to wait.
+      // Each read has its own time limit.
       if (error instanceof PoolExhausted) return
       for (const read of this.#waiting.removeWhere((each) => each.since <= since)) {
         this.#settle(read, 'fail', error)
@@ -143,7 +149,7 @@ export class ReadQueue {
     }
   }
 
-  /** Never throws: each read learns of its own failure. */
+  /** Sends a group. It never throws: each read gets its own failure. */
   async #sendGroup(connection: Connection, reads: readonly Read[], assign: Assign): Promise<void> {
     if (reads.length === 0) return
     const started = performance.eventLoopUtilization()
@@ -169,19 +175,22 @@ export class ReadQueue {
       )
     })
     clearTimeout(overdue)
-    // While the event loop is busy answers wait for it, however quick they were.
+    // While the event loop is loaded, results wait for it, however quick they were.
     const workMs = Math.max(performance.eventLoopUtilization(started).idle - networkMs, 0)
     this.#averageMs += averageWeight * (workMs / reads.length - this.#averageMs)
   }
 
-  /** The first unanswered read is the slow one; those behind it have not begun. */
+  /**
+   * Queues the rest of a group again. The first read without a result is the slow one; those after it have not
+   * started.
+   */
   #sendAgain(reads: readonly Read[]): void {
     const overdue = reads.filter(({ isSettled }) => !isSettled).slice(1)
     for (const read of overdue) if (read.ticket === undefined) this.#wait(read)
     if (overdue.length > 0) this.#gather()
   }
 
-  /** Takes the oldest whose subjects are below their quotas, or have that of the first. */
+  /** Removes the oldest reads whose subjects are below their quotas, or equal that of the first. */
   #take(limit: number, assign: Assign): Read[] {
     const taken: Read[] = []
     const now = performance.now()
@@ -205,13 +214,13 @@ export class ReadQueue {
     if (read.isSettled) return
     read.isSettled = true
     if (read.ticket !== undefined) this.#waiting.remove(read.ticket)
-    // The outcome says what the value is: answers, or an error.
+    // The outcome determines the type of the value: results, or an error.
     if (outcome === 'receive') read.receive(value as readonly Answer[])
     else read.fail(value)
   }
 }
 
-/** Answered elsewhere, or no caller waits for the answer. */
+/** Returns true if the read has its result, or no caller waits for it. */
 function isObsolete(read: Read): boolean {
   return read.isSettled || read.isAbandoned?.() === true
 }

@@ -1,19 +1,20 @@
-/** What a pool says to those that it shares connections with. */
+/** Pool that shares a limit of connections with others. */
 export interface SharingPool {
-  /** In use, idle and being opened. */
+  /** Number of connections in use, idle and being opened. */
   readonly connectionCount: number
   readonly stats: { readonly idle: number; readonly waiting: number }
-  /** Work waits, and there is no connection for any. */
+  /** True if work waits, and the pool has no connection at all. */
   readonly isStarved: boolean
-  /** @returns false when none is idle */
+  /** Closes an idle connection. @returns false when none is idle */
   closeIdle(): Promise<boolean>
-  /** Another pool has a connection less, or one to spare. */
+  /** Checks the waiting work again, after another pool has closed a connection or has an idle one. */
   reconsider(): void
 }
 
 /**
- * Bounds the connections of pools whose sessions log in as different roles, so that none can serve in place of another: a
- * pool that needs one more gets that of another pool which is idle, and one that has none gets the next that becomes free.
+ * Common limit for pools whose sessions log in as different roles, so that no pool can use the connections of
+ * another. A pool that needs one more makes another pool close an idle one. A pool without any gets the next
+ * one that becomes free.
  */
 export class SharedConnections {
   readonly #limit: number
@@ -27,17 +28,17 @@ export class SharedConnections {
     this.#pools.push(pool)
   }
 
-  hasRoomFor(pool: SharingPool): boolean {
+  hasCapacityFor(pool: SharingPool): boolean {
     return this.#count() < this.#limit || this.#others(pool).some(({ stats }) => stats.idle > 0)
   }
 
-  /** For a connection that the pool counts already. */
-  async makeRoomFor(pool: SharingPool): Promise<void> {
+  /** Closes an idle connection of another pool, for one that this pool already counts. */
+  async freeCapacityFor(pool: SharingPool): Promise<void> {
     if (this.#count() <= this.#limit) return
     for (const other of this.#others(pool)) if (await other.closeIdle()) return
   }
 
-  /** Returns whether a connection that becomes free is due to another pool. */
+  /** Returns true if a connection that becomes free is due to another pool. */
   isWantedByOther(pool: SharingPool): boolean {
     return this.#count() >= this.#limit && this.#others(pool).some(({ isStarved }) => isStarved)
   }

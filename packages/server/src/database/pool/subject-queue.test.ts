@@ -27,11 +27,11 @@ const steps = fc.array(
   { maxLength: 120 },
 )
 
-describe('a queue by subject', () => {
-  test('serves in the order of arrival those whose subject is below its quota', () => {
+describe('subject queue', () => {
+  test('serves entries in the order of arrival, if their subject is below its quota', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
-        // Two connections of a subject are its quota.
+        // The quota of a subject is two connections.
         const quotas = new SubjectQuotas(3)
         const queue = new SubjectQueue<Entry>(quotas, measured)
         const tickets: QueueTicket<Entry>[] = []
@@ -81,7 +81,7 @@ describe('a queue by subject', () => {
     )
   })
 
-  /** Fills a queue and serves it, one entry each time that an interval has passed; 1000 entries are left. */
+  /** Fills a queue and serves an entry after each interval until 1000 entries are left. */
   function serve(
     options: SubjectQueueOptions,
     ...intervals: readonly number[]
@@ -98,43 +98,43 @@ describe('a queue by subject', () => {
 
   const times = (count: number, interval: number) => Array.from({ length: count }, () => interval)
 
-  test('expects a wait by the rate at which a subject is served', () => {
+  test('derives the expected wait from the rate at which a subject is served', () => {
     const { queue } = serve(measured, ...times(1000, 2))
     expect(queue.expectedWaitMs('a')).toBeCloseTo(2000, -2)
     queue.push({ subject: 'b', since: 0 })
     expect(queue.expectedWaitMs('b')).toBeUndefined()
   })
 
-  test('does not know the wait of a subject that has waited for a lock since it came', () => {
+  test('does not know the wait of a subject that has waited for a lock from the start', () => {
     expect(serve(measured).queue.expectedWaitMs('a')).toBeUndefined()
     expect(serve(measured, 4000, ...times(20, 1)).queue.expectedWaitMs('a')).toBeUndefined()
   })
 
-  test('keeps the rate of before while a subject waits for a lock', () => {
+  test('keeps the previous rate while a subject waits for a lock', () => {
     const { queue } = serve(measured, ...times(1000, 2), 10_000, ...times(20, 2))
     expect(queue.expectedWaitMs('a')).toBeCloseTo(2000, -2)
   })
 
-  test('follows a subject that is served more slowly than it was', () => {
+  test('follows a subject that is served more slowly than before', () => {
     const { queue } = serve(measured, ...times(1000, 2), ...times(100, 100))
     expect(queue.expectedWaitMs('a')).toBeGreaterThan(90_000)
   })
 
-  test('gives up the entries that have waited too long, and those that would', () => {
+  test('removes the entries that have waited too long, and those that would', () => {
     const { queue, now } = serve(measured, ...times(1000, 2))
-    // Of 1000 that have waited for two seconds half would be served within the next one.
+    // Of 1000 that have waited for two seconds, half would be served within the next one.
     expect(queue.removeOverdue(now, 3000)).toHaveLength(500)
     expect(queue.removeOverdue(now + 1000, 3000)).toHaveLength(500)
     expect(queue.length).toBe(0)
   })
 
-  test('expects no wait behind as many as are served at once', () => {
+  test('expects no wait for as many entries as are served at once', () => {
     const { queue, now } = serve({ ...measured, servedTogether: () => 900 }, ...times(1000, 2))
     expect(queue.expectedWaitMs('a')).toBeCloseTo(200, -1)
     expect(queue.removeOverdue(now, 2100)).toHaveLength(50)
   })
 
-  test('leaves alone what is not measured until its time is over', () => {
+  test('keeps an entry that is not measured until its time is over', () => {
     const { queue, now } = serve({ ...measured, isMeasured: () => false }, ...times(1000, 2))
     expect(queue.expectedWaitMs('a')).toBeUndefined()
     expect(queue.removeOverdue(now, 2001)).toHaveLength(0)

@@ -7,16 +7,16 @@ import type { SubjectQuotas } from './subject-quotas.ts'
 export interface WaitingEntry {
   /** Time of its arrival, as of `performance.now()`. */
   readonly since: number
-  /** Relation that it works on, or other thing that connections are limited for. */
+  /** Subject of its work, such as a relation, for which connections are limited. */
   readonly subject: string | undefined
 }
 
 export interface SubjectQueueOptions {
-  /** Returns whether entries of the subject are given up when they would not be served in time. */
+  /** Returns true if entries of the subject are rejected when they would not be served in time. */
   readonly isMeasured: (subject: string | undefined) => boolean
   /**
-   * Returns how many entries can be served at once. So many never have to wait for each other: without them a queue whose
-   * entries are refused would be served as slowly as it is filled.
+   * Returns how many entries can be served at once. So many never wait for each other. Without this allowance a
+   * queue that rejects entries would be served as slowly as it is filled.
    */
   readonly servedTogether: () => number
 }
@@ -31,19 +31,19 @@ interface Item<Entry> {
 interface Lane<Entry> extends HeapMember {
   readonly subject: string | undefined
   readonly items: LinkedQueue<Item<Entry>>
-  /** Undefined where it is not measured. */
+  /** Undefined where the subject is not measured. */
   readonly rate: DrainRate | undefined
 }
 
-/** A waiting entry of a {@link SubjectQueue}. */
+/** Waiting entry of a {@link SubjectQueue}. */
 export interface QueueTicket<Entry> {
   readonly lane: Lane<Entry>
   readonly node: QueueNode<Item<Entry>>
 }
 
 /**
- * Entries in the order of their arrival, past those whose subject has reached its quota. A step costs the same however many
- * entries wait: it depends on the number of subjects alone, as a logarithm.
+ * Queue in the order of arrival that skips subjects at their quota. The cost of a step does not depend on the
+ * number of entries. It grows with the number of subjects alone, as a logarithm.
  */
 export class SubjectQueue<Entry extends WaitingEntry> {
   readonly #quotas: Pick<SubjectQuotas, 'admits'>
@@ -66,17 +66,20 @@ export class SubjectQueue<Entry extends WaitingEntry> {
     return this.#length
   }
 
-  /** Entries whose subjects are below their quotas. */
+  /** Number of entries whose subjects are below their quotas. */
   get readyCount(): number {
     return this.#readyCount
   }
 
-  /** The entry that is taken next. */
+  /** Entry that is served next. */
   get firstReady(): Entry | undefined {
     return this.#ready.first?.items.first?.entry
   }
 
-  /** Returns how many entries are ready and pass the test, which the older pass before the younger; up to the limit. */
+  /**
+   * Counts the ready entries that pass the test, up to the limit. Older entries must pass it before younger
+   * ones.
+   */
   countReady(test: (entry: Entry) => boolean, limit: number): number {
     let count = 0
     for (const { items } of this.#ready.members) {
@@ -89,7 +92,9 @@ export class SubjectQueue<Entry extends WaitingEntry> {
     return count
   }
 
-  /** Returns the milliseconds that a further entry of the subject would wait; undefined while that is not known. */
+  /**
+   * Returns the milliseconds that a further entry of the subject would wait; undefined while that is unknown.
+   */
   expectedWaitMs(subject: string | undefined): number | undefined {
     const lane = this.#lanes.get(subject)
     return lane?.rate?.timeFor(this.#waitFor(lane.items.length))
@@ -139,8 +144,8 @@ export class SubjectQueue<Entry extends WaitingEntry> {
   }
 
   /**
-   * Removes the entries that have waited for the timeout, and those that will have before they are served: by a walk over
-   * all.
+   * Removes the entries that have waited for the timeout, and those that would before they are served. It walks
+   * over all entries.
    */
   removeOverdue(now: number, timeoutMs: number): Entry[] {
     return this.#removeEach((rate) => {
@@ -153,12 +158,12 @@ export class SubjectQueue<Entry extends WaitingEntry> {
     })
   }
 
-  /** Removes the entries that the test is true of, by a walk over all. */
+  /** Removes the entries that pass the test, by a walk over all. */
   removeWhere(test: (entry: Entry) => boolean): Entry[] {
     return this.#removeEach(() => test)
   }
 
-  /** @param testFor makes the test for the entries of one subject */
+  /** Removes entries by a test. @param testFor makes the test for the entries of one subject */
   #removeEach(testFor: (rate: DrainRate | undefined) => (entry: Entry) => boolean): Entry[] {
     return [...this.#lanes.values()].flatMap((lane) => {
       const test = testFor(lane.rate)
@@ -168,7 +173,7 @@ export class SubjectQueue<Entry extends WaitingEntry> {
     })
   }
 
-  /** Returns how many of the entries ahead have to be served before a further one. */
+  /** Returns how many of the entries ahead must be served before a further one. */
   #waitFor(ahead: number): number {
     return Math.max(ahead - this.#options.servedTogether(), 0)
   }
@@ -187,7 +192,7 @@ export class SubjectQueue<Entry extends WaitingEntry> {
     }
   }
 
-  /** Moves a lane in or out of those that are ready. */
+  /** Moves a lane into the ready lanes, or out of them. */
   #update(lane: Lane<Entry> | undefined): void {
     if (lane === undefined) return
     const isReady = this.#quotas.admits(lane.subject)

@@ -1,8 +1,8 @@
-/** One connection of so many is reserved for other subjects; quick work needs few. */
+/** Number of connections of which one is reserved for other subjects; quick work needs few. */
 const reservedOf = 8
 
 /**
- * A quota of connections for each subject: a relation that is locked or slow holds its connections for long, so it may
+ * Quota of connections for each subject. A locked or slow relation holds its connections for long, so it may
  * not hold all of them.
  */
 export class SubjectQuotas {
@@ -16,17 +16,17 @@ export class SubjectQuotas {
     this.#limit = size < 4 ? size : size - Math.max(1, Math.floor(size / reservedOf))
   }
 
-  /** Whether another connection may work on the subject. */
+  /** Returns true if another connection may work on the subject. */
   admits(subject: string | undefined): boolean {
     return this.#exhausted.size === 0 || subject === undefined || !this.#exhausted.has(subject)
   }
 
-  /** Whether a subject has reached its quota. */
+  /** True if a subject has reached its quota. */
   get isAnyExhausted(): boolean {
     return this.#exhausted.size > 0
   }
 
-  /** Calls the listener when a subject has reached its quota, and when it is below it again. */
+  /** Adds a listener for a subject that reaches its quota, or is below it again. */
   onChange(listener: (subject: string) => void): void {
     this.#listeners.push(listener)
   }

@@ -9,23 +9,24 @@ import { checkConstraints, resetCalls, resetTexts, rollback, rollbackAndChain } 
 export interface SessionOptions {
   /** True if a pooler shares sessions between transactions. */
   readonly isPooled: boolean
-  /** What makes a transaction of a message. */
+  /** Way in which a message becomes a transaction. */
   readonly transactions: TransactionMode
 }
 
-/** A message, and whether it may leave something in its session. */
+/** Message, and whether it may leave state in its session. */
 export interface GuardedMessage extends Receiver {
   readonly calls: readonly Call[]
   readonly leavesState: boolean
 }
 
-/** Texts of system statements that are judged once. */
+/** Number of cached system statements that were judged by their text. */
 const textLimit = 2000
 
 /**
- * Keeps what the operator's code leaves in a session (settings, roles, temporary tables, locks, prepared statements) from
- * the next request. Where such code may have run the session is made as a new one: on a connection of our own in a message
- * that follows in the same packet, behind a pooler in the same transaction, since the next message reaches another session.
+ * Guard that keeps state of the operator's code (settings, roles, temporary tables, locks, prepared statements)
+ * from the next request. Where such code may have run, the session is reset. On a connection of our own, the
+ * reset is a message that follows in the same packet. Behind a pooler, it is in the same transaction, because
+ * the next message may get another session.
  */
 export class SessionGuard {
   readonly #isPooled: boolean
@@ -34,9 +35,9 @@ export class SessionGuard {
   #resets: readonly Call[]
   #judged = new WeakMap<Statement, boolean>()
   #judgedTexts = new Lru<string, boolean>(textLimit)
-  /** Counts what has become known of the operator's code. */
+  /** Version of the knowledge about the operator's code. */
   #generation = 0
-  /** As of which generation nothing is left in the session of a connection. */
+  /** Generation as of which a connection's session has no state left. */
   readonly #generations = new WeakMap<Connection, number>()
 
   constructor({ isPooled, transactions }: SessionOptions) {
@@ -45,7 +46,7 @@ export class SessionGuard {
     this.#resets = resetCalls({ isPooled, mayPrepare: true })
   }
 
-  /** Judges statements by this from now on; before the first, each may leave something. */
+  /** Judges statements by this code from now on. Before the first call, every statement may leave state. */
   trust(code: SessionCode): void {
     this.#code = code
     this.#resets = resetCalls({ isPooled: this.#isPooled, mayPrepare: code.mayPrepare })
@@ -55,7 +56,7 @@ export class SessionGuard {
   }
 
   /**
-   * Proves that statements of one message are one transaction on the new connection.
+   * Verifies that the statements of one message are one transaction on the new connection.
    *
    * @throws ConnectionLost where they are not, and no block makes them one
    */
@@ -71,7 +72,7 @@ export class SessionGuard {
     throw new ConnectionLost('the database ends transactions before their end')
   }
 
-  /** Returns whether running the calls may leave something in the session. */
+  /** Returns true if the calls may leave state in the session. */
   mayLeaveState(calls: readonly Call[]): boolean {
     return calls.some(({ statement }) => {
       let judged = this.#judged.get(statement)
@@ -83,12 +84,12 @@ export class SessionGuard {
     })
   }
 
-  /** Returns whether no code leaves anything, and every message is a transaction. */
+  /** True if no code leaves state, and every message is a transaction. */
   get isHarmless(): boolean {
     return this.#code?.isHarmless === true && this.#transactions === 'message'
   }
 
-  /** The same for a statement as a text. */
+  /** Returns the same for the text of a statement. */
   mayTextLeaveState(text: string): boolean {
     if (this.#code?.isHarmless === true) return false
     let judged = this.#judgedTexts.get(text)
@@ -99,29 +100,29 @@ export class SessionGuard {
     return judged
   }
 
-  /** Returns whether a message has to begin and end its transaction itself. */
+  /** Returns true if a message has to begin and end its transaction itself. */
   needsBlock(leavesState: boolean): boolean {
     return this.#transactions === 'block' || (this.#isPooled && leavesState)
   }
 
-  /** What a transaction block ends with. */
+  /** Returns the last calls of a transaction block. */
   ending(leavesState: boolean): readonly Call[] {
     return this.#isPooled && leavesState ? [checkConstraints, ...this.#resets, commit] : [commit]
   }
 
-  /** The same as one text, whatever has run. */
+  /** Returns the same calls as one text, for any statements. */
   get endingText(): string {
     if (!this.#isPooled) return 'commit'
     const texts = resetTexts({ isPooled: true, mayPrepare: this.#code?.mayPrepare ?? true })
     return [checkConstraints.statement.text, ...texts, 'commit'].join('; ')
   }
 
-  /** What undoes a rehearsed transaction, and leaves nothing in its session. */
+  /** Calls that undo a rehearsed transaction, and leave no state in its session. */
   get undoing(): readonly Call[] {
     return this.#isPooled ? [rollbackAndChain, ...this.#resets, commit] : [rollback]
   }
 
-  /** Sends messages that are transactions by themselves, each with its own reset behind it. */
+  /** Sends messages that are transactions by themselves, each followed by its own reset. */
   sendEach(connection: Connection, messages: readonly GuardedMessage[]): void {
     this.#renew(connection)
     connection.sendEach(
@@ -135,7 +136,11 @@ export class SessionGuard {
     return new Promise((receive, fail) => this.sendEach(connection, [{ calls, leavesState, receive, fail }]))
   }
 
-  /** Runs the work, whose statements are transactions by themselves. @param leavesState asked when it is over */
+  /**
+   * Runs the work, whose statements are transactions by themselves.
+   *
+   * @param leavesState called after the work
+   */
   async run<Result>(
     connection: Connection,
     leavesState: () => boolean,
@@ -150,9 +155,10 @@ export class SessionGuard {
   }
 
   /**
-   * Runs the work, which is a transaction block: one that fails is ended, and what either has left is reset.
+   * Runs the work, which is a transaction block. A failed block is rolled back, and state that it left is
+   * reset.
    *
-   * @param leavesState asked when the work is over
+   * @param leavesState called after the work
    */
   async runBlock<Result>(
     connection: Connection,
@@ -177,12 +183,15 @@ export class SessionGuard {
     await connection.send(calls).catch(() => connection.destroy())
   }
 
-  /** A connection on which that fails is closed. */
+  /** Resets the session. A connection on which that fails is closed. */
   async #reset(connection: Connection): Promise<void> {
     await connection.send(this.#resets).catch(() => connection.destroy())
   }
 
-  /** Before the first use since more is known of the code that may have run; the sessions of a pooler cannot be reached. */
+  /**
+   * Resets the session before its first use since more is known about the operator's code. The sessions of a
+   * pooler cannot be reached.
+   */
   #renew(connection: Connection): void {
     const known = this.#generations.get(connection)
     if (known === this.#generation) return

@@ -2,9 +2,9 @@ import { type Call, statement } from '../connection/message.ts'
 import { preparedAtStart } from '../connection/probe.ts'
 
 /**
- * What `discard all` does (PostgreSQL, DISCARD), without throwing our own prepared statements away and where `discard all`
- * itself is refused: in a transaction, and after other statements of a message. The settings come first: a statement
- * timeout that was left behind must not end the rest.
+ * Statements with the effect of `discard all` (PostgreSQL, DISCARD). They keep our own prepared statements, and
+ * work where `discard all` is rejected: in a transaction, and after other statements of a message. The settings
+ * come first, because a leftover statement timeout must not end the rest.
  */
 const resets: readonly string[] = [
   'reset session authorization',
@@ -14,12 +14,14 @@ const resets: readonly string[] = [
   'unlisten *',
   'discard temp',
   'discard sequences',
-  // The last one seeds the generator that `setseed` has made predictable.
+  // The last function seeds the generator that `setseed` has made predictable.
   `select pg_catalog.pg_advisory_unlock_all(),
     pg_catalog.setseed(('x' || pg_catalog.left(pg_catalog.gen_random_uuid()::text, 8))::bit(32)::int / 2147483648.0::float8)`,
 ]
 
-/** Statements prepared by SQL (PostgreSQL, PREPARE), and not by the protocol, as ours are. */
+/**
+ * Statement that deallocates those prepared by SQL (PostgreSQL, PREPARE). Ours are prepared by the protocol.
+ */
 const deallocation = `do $deallocate$
   declare
     prepared text;
@@ -29,32 +31,38 @@ const deallocation = `do $deallocate$
     end loop;
   end $deallocate$`
 
-/** A pooler keeps sessions that it opened with settings of its own. */
+/** Client encoding. A pooler keeps sessions that it opened with settings of its own. */
 const encoding = `set client_encoding to 'UTF8'`
 
 export interface ResetOptions {
-  /** True if some function may prepare statements: to look for them takes a microsecond for each prepared one. */
+  /** True if some function may prepare statements. The check takes a microsecond for each prepared one. */
   readonly mayPrepare: boolean
   readonly isPooled: boolean
 }
 
-/** Makes the session as a new one, as texts of statements. */
+/** Returns the statements that reset a session, as texts. */
 export function resetTexts({ mayPrepare, isPooled }: ResetOptions): readonly string[] {
   return [...resets, ...(mayPrepare ? [deallocation] : []), ...(isPooled ? [encoding] : [])]
 }
 
 export function resetCalls(options: ResetOptions): readonly Call[] {
   const calls = resetTexts(options).map(call)
-  // It fails after `deallocate all`, with which our own statements are gone: such a connection is closed.
+  // It fails after `deallocate all`, which has removed our own statements, too. Such a connection is closed.
   return options.mayPrepare && !options.isPooled ? [preparedAtStart, ...calls] : calls
 }
 
-/** What `currval` and `lastval` answer: what others have drawn is nothing to the operator's code that follows. */
+/**
+ * Reset of `currval` and `lastval`. The operator's code that follows must not see values that others have
+ * drawn.
+ */
 export const discardSequences: Call = call('discard sequences')
-/** What waits for the commit runs before the reset. */
+/** Check of deferred constraints, which runs before the reset. */
 export const checkConstraints: Call = call('set constraints all immediate')
 export const rollback: Call = call('rollback')
-/** Another transaction begins at once, so that a pooler does not hand the session to another client in between. */
+/**
+ * Rollback that begins another transaction at once, so that a pooler does not hand the session to another
+ * client in between.
+ */
 export const rollbackAndChain: Call = call('rollback and chain')
 
 function call(text: string): Call {

@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => connection.close())
 
-/** How the connection was given back: whether its statement was still in flight. */
+/** Calls of `release`: whether the statement was still in flight. */
 let released: boolean[]
 
 function copy(query: string, options: Partial<CopiedRowsOptions> = {}) {
@@ -45,7 +45,7 @@ async function read(rows: AsyncIterable<Buffer>): Promise<string> {
 }
 
 describe('copied rows', () => {
-  test('are a document with what stands around and between them', async () => {
+  test('form a document with the texts around and between them', async () => {
     const rows = copy('values (1), (2), (3)', { frame: { before: '<', between: '; ', after: '>' } })
     expect([await read(rows), rows.isCut, released]).toEqual(['<1\n; 2\n; 3\n>', false, [false]])
     expect(
@@ -53,7 +53,7 @@ describe('copied rows', () => {
     ).toBe('<>')
   })
 
-  test('are whole, longer than what is handed on at once or not', async () => {
+  test('are complete, whether they are longer than a batch or not', async () => {
     const [expected] = await database.sql<{ text: string }>(
       `select string_agg(n || ',' || repeat('x', n * 700) || E'\\n', '' order by n) as text from generate_series(1, 200) n`,
     )
@@ -70,12 +70,12 @@ describe('copied rows', () => {
     expect([await read(rows), rows.isCut]).toEqual([expected, isCut])
   })
 
-  test('leave the connection ready for what comes next', async () => {
+  test('leave the connection ready for the next statement', async () => {
     await read(copy('select 1'))
     expect((await connection.script('select 2 as two'))[0]?.rows).toEqual([{ two: 2 }])
   })
 
-  test('say when they have begun, or why they have not', async () => {
+  test('report their start, or the reason of a failure', async () => {
     const rows = copy(many)
     await rows.begun
     rows.destroy()
@@ -91,27 +91,27 @@ describe('copied rows', () => {
     await expect(read(rows)).rejects.toBeInstanceOf(ConnectionLost)
   })
 
-  test('are given up when the reader takes nothing', async () => {
+  test('are aborted when the reader reads nothing', async () => {
     const rows = copy(many, { stallMs: 100 })
     await waitFor('the connection to be given back', () => released.length > 0)
     expect(released).toEqual([true])
     expect(rows.errored).toBeInstanceOf(ReaderStalled)
   })
 
-  test('are given up when none comes', async () => {
+  test('are aborted when no row arrives', async () => {
     const rows = copy('select 1 from pg_sleep(60)', { silenceMs: 100 })
     await expect(rows.begun).rejects.toBeInstanceOf(RowsOverdue)
     expect(released).toEqual([true])
     connection.destroy()
   })
 
-  test('are given up after their time, however the reader reads', async () => {
+  test('are aborted after their time, however the reader reads', async () => {
     const rows = copy(many, { timeoutMs: 100 })
     await waitFor('the connection to be given back', () => released.length > 0)
     expect(rows.errored).toBeInstanceOf(RowsOverdue)
   })
 
-  test('are given up when the reader has disconnected', async () => {
+  test('are aborted when the reader has disconnected', async () => {
     const rows = copy('select 1 from pg_sleep(60)', { isAbandoned: () => true })
     await expect(rows.begun).rejects.toBeInstanceOf(ConnectionLost)
     connection.destroy()

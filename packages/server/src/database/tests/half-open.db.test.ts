@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => database[Symbol.asyncDispose]())
 
-test('connections whose backends work are alive, those whose backends idle or have ended are dead', async () => {
+test('dead connections › are those whose backends idle or have ended, and not those whose backends work', async () => {
   const [working, resting, gone] = [
     await connectTo(database),
     await connectTo(database),
@@ -20,7 +20,7 @@ test('connections whose backends work are alive, those whose backends idle or ha
   ]
   const nap = working.send([call('select pg_sleep(60)')]).catch(() => 'ended')
   await database.sql('select pg_terminate_backend($1)', [gone.backendPid])
-  // What ended a moment ago may still be on its way.
+  // A result that was sent a moment ago may still be on its way.
   await waitFor('rest', async () => {
     const [row] = await database.sql<{ rests: boolean }>(
       `select clock_timestamp() - state_change > interval '2.1 s' as rests from pg_stat_activity where pid = $1`,
@@ -36,14 +36,14 @@ test('connections whose backends work are alive, those whose backends idle or ha
   await resting.close()
 })
 
-test('what has just ended is alive', async () => {
+test('dead connections › do not include one whose statement has just ended', async () => {
   const connection = await connectTo(database)
   await connection.send([call('select 1')])
   expect(await findDead([connection], () => connectTo(database), true)).toEqual([])
   await connection.close()
 })
 
-test('all are dead when Postgres does not answer', async () => {
+test('dead connections › are all of them when Postgres does not respond', async () => {
   const connection = await connectTo(database)
   await using silent = await startFakePostgres({ isSilent: true })
   const url = `postgresql://postgres@127.0.0.1:${silent.port}/shop`
@@ -51,7 +51,7 @@ test('all are dead when Postgres does not answer', async () => {
   await connection.close()
 })
 
-test('none is dead because Postgres takes no more connections', async () => {
+test('dead connections › are none when Postgres merely accepts no more connections', async () => {
   await database.sql('create role crowded login connection limit 0')
   const connection = await connectTo(database)
   expect(await findDead([connection], () => connectTo(database, { user: 'crowded' }), true)).toEqual([])

@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 afterEach(() => connection.close())
 
-/** Sends several messages at once; answers what became of each, in the order in which they ended. */
+/** Sends several messages at once and returns the outcome of each, in the order in which they ended. */
 function sendEach(messages: readonly (readonly Call[])[], on = connection): Promise<string[]> {
   return new Promise((resolve) => {
     const ends: string[] = []
@@ -63,8 +63,8 @@ async function preparedCount(): Promise<number> {
   return rows[0]?.count ?? -1
 }
 
-describe('a message', () => {
-  test('runs its calls in order, in one transaction, and answers each', async () => {
+describe('message', () => {
+  test('runs its calls in order, in one transaction, and returns the result of each', async () => {
     const answers = await connection.send([
       call(`insert into entry values ($1::int, $2), (2, null) returning id::text, note`, '1', 'one'),
       call('update entry set note = $1', "it's"),
@@ -87,7 +87,7 @@ describe('a message', () => {
     ])
   })
 
-  test('leaves nothing behind: neither the role nor the settings', async () => {
+  test('leaves neither the role nor the settings in the session', async () => {
     await connection.send([
       call(
         `select set_config('role', 'basalt_authenticated', true), set_config('basalt.user_id', 'x', true)`,
@@ -102,11 +102,11 @@ describe('a message', () => {
 
   test.each([
     ['its first call', [call('select 1/0'), call('select 2')], '22012', 0],
-    ['a later one', [call('insert into entry values (1)'), call(`select 'x'::int`)], '22P02', 1],
+    ['a later call', [call('insert into entry values (1)'), call(`select 'x'::int`)], '22P02', 1],
     ['a value', [call('insert into entry values (1)'), call('select $1::int', 'x')], '22P02', 1],
     ['its syntax', [call('insert into entry values (1)'), call('selec 1')], '42601', 1],
     ['the commit', [call('insert into later values (1), (1)'), call('select 2')], '23505', 2],
-  ])('that fails by %s is undone as a whole and tells where', async (_, calls, code, index) => {
+  ])('is undone as a whole when %s fails, and returns the position', async (_, calls, code, index) => {
     const failure = await failureOf(calls)
     expect(failure).toBeInstanceOf(StatementFailed)
     expect(failure).toMatchObject({ index, error: { code } })
@@ -115,8 +115,8 @@ describe('a message', () => {
   })
 })
 
-describe('messages that travel together', () => {
-  test('are answered in order, and one that fails leaves the others alone', async () => {
+describe('pipelined messages', () => {
+  test('return results in order, and a failure does not affect the others', async () => {
     expect(
       await sendEach([
         [call('insert into entry values (1)'), call('select 1::text')],
@@ -128,7 +128,7 @@ describe('messages that travel together', () => {
     ).toEqual(['0 [[],["1"]]', '1 22012 at 1', '2 [[],["3"]]', '3 23505 at 0', '4 [["2"]]'])
   })
 
-  test('all learn when the connection breaks', async () => {
+  test('all fail when the connection breaks', async () => {
     const ends = sendEach([
       [call('select 1::text')],
       [call('select pg_terminate_backend(pg_backend_pid())')],
@@ -139,15 +139,15 @@ describe('messages that travel together', () => {
     expect(await failureOf([call('select 1')])).toBeInstanceOf(ConnectionLost)
   })
 
-  test('use what one before them prepared, even when that one failed', async () => {
+  test('use statements that an earlier one prepared, even when that one failed', async () => {
     const shared = call('select $1::int::text', '5')
     const ends = await sendEach([[call('select 1/0'), shared], [shared], [call('select 1/0'), shared]])
-    // The second is done again by its sender.
+    // The sender repeats the second message.
     expect(ends).toEqual(['0 22012 at 0', '1 26000 at 0', '2 22012 at 0'])
     expect(await sendEach([[shared], [shared]])).toEqual(['0 [["5"]]', '1 [["5"]]'])
   })
 
-  /** A call, and the SQLSTATE of its failure if it fails. */
+  /** Arbitrary of a call, with the SQLSTATE of its failure if it fails. */
   const calls = fc.oneof(
     fc
       .nat({ max: 300 })
@@ -163,7 +163,7 @@ describe('messages that travel together', () => {
     fc.nat({ max: 300 }).map((n) => ({ call: call(`selec ${n}`), answer: '', code: '42601' })),
   )
 
-  test('whatever they are, get what they would get alone', async () => {
+  test('get the same results as alone, whatever they contain', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(calls, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 9 }),
@@ -175,7 +175,8 @@ describe('messages that travel together', () => {
               : `${index} ${message[failing]?.code} at ${failing}`
           })
           const ends = await sendEach(messages.map((message) => message.map((each) => each.call)))
-          // A statement that one message failed to prepare is missing in those behind it; its reader asks again.
+          // A statement that one message failed to prepare is missing in the next ones, whose sender repeats
+          // them.
           expect(ends.map((end, index) => (/ 26000 at /.test(end) ? expected[index] : end))).toEqual(expected)
         },
       ),
@@ -185,7 +186,7 @@ describe('messages that travel together', () => {
   })
 })
 
-describe('a statement', () => {
+describe('statement', () => {
   test('is prepared once per connection', async () => {
     const counted = call('select count(*)::text from pg_prepared_statements')
     for (let turn = 0; turn < 3; turn += 1) await connection.send([call('select 1'), counted])
@@ -193,7 +194,7 @@ describe('a statement', () => {
     expect(answer?.rows).toEqual([['2']])
   })
 
-  test('is not prepared where that does not last', async () => {
+  test('is not prepared where sessions are shared', async () => {
     const plain = await connectTo(database, { prepare: false })
     const [, answer] = await plain.send([
       call('select 1'),
@@ -203,7 +204,7 @@ describe('a statement', () => {
     await plain.close()
   })
 
-  test('is closed when two hundred others have come since', async () => {
+  test('is closed after two hundred others', async () => {
     for (let n = 0; n < 450; n += 1) await connection.send([call(`select ${n}`)])
     expect(await preparedCount()).toBeLessThanOrEqual(201)
     expect(await connection.send([call('select 0::text')])).toEqual([{ rows: [['0']], count: 1 }])
@@ -213,12 +214,12 @@ describe('a statement', () => {
     ['cannot be prepared', (n: number) => call(`select missing_${n}`)],
     ['is given a wrong value', (n: number) => call(`select ${n} + $1::int`, 'x')],
     ['fails when it runs', (n: number) => call(`select ${n} / 0`)],
-  ])('that %s does not pile up in Postgres', async (_, make) => {
+  ])('does not pile up in Postgres when it %s', async (_, make) => {
     for (let n = 0; n < 450; n += 1) expect(await failureOf([make(n), call('select 1')])).toBeDefined()
     expect(await preparedCount()).toBeLessThanOrEqual(201)
   })
 
-  test('that another client deallocated is missed once', async () => {
+  test('fails once after another client has deallocated it', async () => {
     await connection.send([call('select 7::text')])
     await connection.query({ text: 'deallocate all', values: [] })
     expect(await failureOf([call('select 7::text')])).toMatchObject({ error: { code: '26000' } })
@@ -233,7 +234,7 @@ describe('a statement', () => {
     ['insert into "a""b"."c d" values ($1) returning *', '"a""b"."c d"'],
     ['update "public"."book" set "title" = $1', '"public"."book"'],
     ["select set_config('role', $1, true)", undefined],
-  ])('tells what it is about: %s', (text, subject) => {
+  ])('has the right subject: %s', (text, subject) => {
     expect(statement(text).subject).toBe(subject)
     expect(subjectOf([call('select 1'), call(text)])).toBe(subject)
   })

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => database[Symbol.asyncDispose]())
 
-/** A pool that counts what it opens, and is closed at the end of the test. */
+/** Creates a pool that records its connections and is closed at the end of the test. */
 function createPool(options: Partial<PoolOptions> = {}) {
   const opened: Connection[] = []
   const pool = new Pool({
@@ -41,13 +41,13 @@ const nap = (seconds: number) => (connection: Connection) =>
   connection.send([call(`select pg_sleep(${seconds})`)])
 const quick = (connection: Connection) => connection.send([call('select 1')])
 
-/** Work that lasts until it is ended. */
+/** Starts work that lasts until it is ended. */
 function occupy(pool: Pool, subject?: string): { readonly done: Promise<void>; end(): void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   return { done: pool.use({ run: () => promise, subject }), end: resolve }
 }
 
-/** How many of them Postgres still serves. */
+/** Counts the connections that Postgres still serves. */
 async function served(connections: readonly Connection[]): Promise<number> {
   const pids = connections.map(({ backendPid }) => backendPid)
   return (await database.sql('select from pg_stat_activity where pid = any ($1)', [pids])).length
@@ -75,8 +75,8 @@ describe('pool › waiters', () => {
     expect(pool.stats).toEqual({ busy: 0, idle: 3, waiting: 0 })
   })
 
-  test('leave an idle connection alone while as many compute as the database has processors for', async () => {
-    // One processor: two at once, further ones for those who have waited for a moment.
+  test('leave a connection idle while as many compute as the database has processors for', async () => {
+    // One processor runs two at once; waiters that have waited for a moment get further connections.
     await using created = createPool({ cores: 1 })
     const { pool } = created
     const crowd = [occupy(pool), occupy(pool), occupy(pool)]
@@ -88,7 +88,7 @@ describe('pool › waiters', () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     const works = [occupy(pool), occupy(pool), occupy(pool)]
     const atFirst = pool.stats
-    // What takes so long waits for a lock or a disk, not for a processor.
+    // Longer work waits for a lock or a disk, not for a processor.
     vi.advanceTimersByTime(21)
     works.push(occupy(pool))
     const later = pool.stats
@@ -105,7 +105,7 @@ describe('pool › waiters', () => {
   test('fail with PoolExhausted after the acquire timeout', async () => {
     await using created = createPool({ size: 1, acquireTimeoutMs: 50 })
     const { pool } = created
-    // On a busy machine to open the connection takes longer than that, and the holder itself would give up.
+    // On a loaded machine, opening the connection takes longer than that, and the holder itself would give up.
     await waitFor('an open connection', () => pool.use({ run: quick }).catch(() => undefined))
     const holder = occupy(pool)
     await expect(pool.use({ run: quick })).rejects.toEqual(
@@ -129,7 +129,7 @@ describe('pool › waiters', () => {
     await Promise.all([holder.done, ...waiting])
   })
 
-  test('whose callers have disconnected are not served', async () => {
+  test('are not served once their callers have disconnected', async () => {
     await using created = createPool({ size: 1 })
     const { pool } = created
     const holder = occupy(pool)
@@ -174,11 +174,11 @@ describe('pool › waiters', () => {
     await waitFor('attempts to open another', () => attempts >= 3)
     holder.end()
     await expect(served).resolves.toHaveLength(1)
-    // A tenth of a second lies between two attempts.
+    // At least a tenth of a second passes between two attempts.
     expect(attempts).toBeLessThan(20)
   })
 
-  test('for a relation that has reached its quota let others pass', async () => {
+  test('are passed by others when their relation has reached its quota', async () => {
     await using created = createPool({ size: 4 })
     const { pool } = created
     const holders = Array.from({ length: 3 }, () => occupy(pool, 'locked'))
@@ -202,7 +202,7 @@ describe('pool › waiters', () => {
 })
 
 describe('pool › work', () => {
-  test('that fails gives its connection back, in order', async () => {
+  test('returns its connection when it fails, in order', async () => {
     await using created = createPool({ size: 1 })
     const { pool, opened } = created
     for (let turn = 0; turn < 5; turn += 1) {
@@ -235,7 +235,7 @@ describe('pool › work', () => {
     }
   })
 
-  test('whose caller disconnects is cancelled, again when the first request came too early', async () => {
+  test('is cancelled when its caller disconnects, again when the first cancellation came too early', async () => {
     let calls = 0
     await using created = createPool({
       async cancel(connection) {
@@ -294,17 +294,17 @@ describe('pool › work', () => {
     expect(hasRun).toBe(true)
   })
 
-  test('that does not end is cut off', async () => {
+  test('is aborted when it does not end', async () => {
     await using created = createPool({ workTimeoutMs: 100 })
     await expect(created.pool.use({ run: nap(60) })).rejects.toBeInstanceOf(ConnectionLost)
     expect(created.pool.stats).toEqual(nothing)
   })
 
-  test('on a dead connection is cut off, and only that', async () => {
-    const asked: number[] = []
+  test('is aborted on a dead connection, and only there', async () => {
+    const checks: number[] = []
     await using created = createPool({
       async findDead(silent) {
-        asked.push(silent.length)
+        checks.push(silent.length)
         return silent.slice(0, 1)
       },
     })
@@ -312,12 +312,12 @@ describe('pool › work', () => {
     const [first, second] = await Promise.allSettled([
       pool.use({ run: nap(4) }),
       pool.use({ run: nap(4) }),
-      // Silent on our side: nothing is expected of its connection.
-      pool.use({ run: () => waitFor('the others to be asked for', () => asked.length > 0) }),
+      // It is silent on our side: nothing is expected of its connection.
+      pool.use({ run: () => waitFor('the check of the others', () => checks.length > 0) }),
     ])
     expect(first).toMatchObject({ status: 'rejected', reason: { name: 'ConnectionLost' } })
     expect(second).toMatchObject({ status: 'fulfilled' })
-    expect(asked[0]).toBe(2)
+    expect(checks[0]).toBe(2)
   })
 })
 
@@ -354,7 +354,7 @@ describe('pool › closing', () => {
     expect(opened.map(({ isOpen }) => isOpen)).toEqual([false])
   })
 
-  test('after a disconnect waits for no statement, and fails what waits', async () => {
+  test('waits for no statement after a disconnect, and fails waiting work', async () => {
     const { pool, opened } = createPool({ size: 2 })
     await Promise.all([pool.use({ run: nap(0.1) }), pool.use({ run: nap(0.1) })])
     const running = pool.use({ run: nap(60) })

@@ -3,7 +3,7 @@ import { connectTo } from '../../../test/connections.ts'
 import { createTestDatabase } from '../../../test/test-app.ts'
 import { probeEngine } from '../connection/probe.ts'
 
-test('the probe tells version, names and rights', async () => {
+test('probe › returns version, names and privileges', async () => {
   await using database = await createTestDatabase()
   const [server] = await database.sql<{ version: string }>(
     `select current_setting('server_version') as version`,
@@ -22,8 +22,8 @@ test('the probe tells version, names and rights', async () => {
 
 test.each([
   ['an ordinary role', 'login', false],
-  ['one that passes policies', 'login bypassrls', true],
-])('%s', async (_, attributes, bypassesPolicies) => {
+  ['a role that bypasses policies', 'login bypassrls', true],
+])('probe › returns the privileges of %s', async (_, attributes, bypassesPolicies) => {
   await using database = await createTestDatabase()
   const role = `probe_${bypassesPolicies}`
   await database.sql(`create role ${role} ${attributes}`)

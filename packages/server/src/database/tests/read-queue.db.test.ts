@@ -43,12 +43,12 @@ async function read(reads: ReadQueue, text: string, ...values: string[]): Promis
   return answer?.rows[0]?.[0]
 }
 
-/** Reads until they are known to be quick, so that they travel in groups. */
+/** Reads until the reads are known to be quick and form groups. */
 async function warmUp(reads: ReadQueue): Promise<void> {
   for (let turn = 0; turn < 40; turn += 1) await read(reads, 'select 1')
 }
 
-test('every reader gets its own answer, however many ask at once', async () => {
+test('read queue › returns to every reader its own result, however many read at once', async () => {
   await using queue = createQueue()
   await warmUp(queue.reads)
   const answers = await Promise.all(
@@ -57,7 +57,7 @@ test('every reader gets its own answer, however many ask at once', async () => {
   expect(answers).toEqual(Array.from({ length: 1000 }, (_, n) => String(n)))
 })
 
-test('quick reads travel together, however far the database is', async () => {
+test('read queue › groups quick reads, however far away the database is', async () => {
   const groups: number[] = []
   const openFar = async () => {
     const connection = await connectTo(database)
@@ -75,7 +75,7 @@ test('quick reads travel together, however far the database is', async () => {
   })
 })
 
-test('a read that fails leaves the others of its group alone', async () => {
+test('read queue › keeps a failure from the other reads of its group', async () => {
   await using queue = createQueue({ size: 1 })
   await warmUp(queue.reads)
   const results = await Promise.allSettled(
@@ -87,7 +87,7 @@ test('a read that fails leaves the others of its group alone', async () => {
   })
 })
 
-test('reads of several callers in one packet keep their own roles and claims', async () => {
+test('read queue › keeps the roles and claims of several callers in one packet apart', async () => {
   await using queue = createQueue({ size: 2 })
   await warmUp(queue.reads)
   const settings = [
@@ -111,7 +111,7 @@ test('reads of several callers in one packet keep their own roles and claims', a
   )
 })
 
-test('reads behind a slow one are answered on another connection', async () => {
+test('read queue › answers reads behind a slow one on another connection', async () => {
   await using queue = createQueue({ size: 2 })
   await warmUp(queue.reads)
   const order: string[] = []
@@ -123,7 +123,7 @@ test('reads behind a slow one are answered on another connection', async () => {
   expect(order).toEqual(['quick', 'slow'])
 })
 
-test('every read is answered when reads turn slow while many wait', async () => {
+test('read queue › answers every read when reads become slow while many wait', async () => {
   await using queue = createQueue({ size: 1, acquireTimeoutMs: 100_000 })
   await warmUp(queue.reads)
   const slow = read(queue.reads, 'select pg_sleep(0.2)')
@@ -137,7 +137,7 @@ test('every read is answered when reads turn slow while many wait', async () => 
   expect(answers.toSorted()).toEqual(Array.from({ length: 60 }, (_, n) => String(n)).toSorted())
 })
 
-test('each waits no longer than the acquire timeout', async () => {
+test('read queue › lets each read wait no longer than the acquire timeout', async () => {
   await using queue = createQueue({ size: 1, acquireTimeoutMs: 1000 })
   await warmUp(queue.reads)
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -150,7 +150,7 @@ test('each waits no longer than the acquire timeout', async () => {
   expect(await read(queue.reads, 'select 2::text')).toBe('2')
 })
 
-test('a read beyond the waiting limit fails at once', async () => {
+test('read queue › rejects a read beyond the waiting limit at once', async () => {
   await using queue = createQueue({ size: 1, waitingLimit: 5 })
   const { promise, resolve } = Promise.withResolvers<void>()
   const holder = queue.pool.use({ run: () => promise })
@@ -163,7 +163,7 @@ test('a read beyond the waiting limit fails at once', async () => {
   expect(await Promise.all(waiting)).toEqual(['1', '1', '1', '1', '1'])
 })
 
-test('waiting reads fail when the database is unavailable, and later ones are answered', async () => {
+test('read queue › fails waiting reads when the database is unavailable, and answers later ones', async () => {
   let isAway = true
   await using queue = createQueue({
     open: () => (isAway ? Promise.reject(new ConnectionLost('away')) : connectTo(database)),
@@ -174,7 +174,7 @@ test('waiting reads fail when the database is unavailable, and later ones are an
   expect(await read(queue.reads, 'select 3::text')).toBe('3')
 })
 
-test('reads of disconnected callers are not sent, or are cancelled', async () => {
+test('read queue › does not send reads of disconnected callers, or cancels them', async () => {
   await using queue = createQueue({ size: 1 })
   await warmUp(queue.reads)
   let isGone = false
@@ -189,7 +189,7 @@ test('reads of disconnected callers are not sent, or are cancelled', async () =>
   expect(await read(queue.reads, 'select 4::text')).toBe('4')
 })
 
-test('a locked table leaves connections to the others, and is served when it can be', async () => {
+test('read queue › leaves connections to others while a table is locked, and serves it afterwards', async () => {
   await using queue = createQueue({ size: 4 })
   await warmUp(queue.reads)
   const locker = await connectTo(database)
@@ -207,7 +207,7 @@ test('a locked table leaves connections to the others, and is served when it can
   expect(queue.pool.quotas.isAnyExhausted).toBe(false)
 })
 
-test('a write that releases its quota resumes the reads of its table', async () => {
+test('read queue › resumes the reads of a table when a write releases its quota', async () => {
   await using queue = createQueue({ size: 4 })
   const releases: (() => void)[] = []
   const writes = Array.from({ length: 3 }, () => {
@@ -222,7 +222,7 @@ test('a write that releases its quota resumes the reads of its table', async () 
   await Promise.all(writes)
 })
 
-test('reads that a slow table would not answer in time are refused at once, and no others', async () => {
+test('read queue › rejects at once the reads that a slow table would not answer in time, and no others', async () => {
   await using queue = createQueue({ size: 4, acquireTimeoutMs: 2000 })
   const text = 'select pg_sleep(0.02)::text from "public"."slow"'
   const waiting: Promise<unknown>[] = []
