@@ -3,20 +3,20 @@ import { type AccountNodes, mailedToken } from './account-nodes.ts'
 import { type AccountsApp, claimsOf, goodPassword, type SignedIn } from './accounts.ts'
 import type { TestResponse } from './test-app.ts'
 
-/** What an account should look like. */
+/** Expected state of an account. */
 interface Account {
   readonly id: string
   email: string | undefined
   isVerified: boolean
   isAnonymous: boolean
-  /** Was anonymous once. */
+  /** True if the account was anonymous once. */
   isLinked: boolean
   password: string | undefined
   readonly phone: string | undefined
   isDisabled: boolean
 }
 
-/** When something happened: between sending the request and having its answer, in milliseconds. */
+/** Interval of an event: between sending the request and receiving its response, in milliseconds. */
 interface Moment {
   from: number
   to: number
@@ -26,28 +26,32 @@ interface Session {
   readonly id: string
   readonly account: Account
   readonly tokens: { readonly text: string; readonly isAnonymous: boolean }[]
-  /** One per generation. */
+  /** Refresh tokens, one per generation. */
   readonly refreshTokens: string[]
-  /** When each generation but the last was replaced. */
+  /** Time of the replacement of each generation but the last. */
   readonly rotations: Moment[]
   userAgent: string
-  /** Grows with every sign-in and refresh of this life. */
+  /** Time of the last sign-in or refresh of this account. */
   lastActive: number
   ended: { readonly at: number; readonly node: AccountsApp | undefined } | undefined
 }
 
-/** What a node may say to an access token: a session that ended elsewhere is refused within two seconds at worst. */
+/**
+ * Expected verdict of a node on an access token: a session that ended on another node is rejected within two seconds.
+ */
 type Verdict = 'alive' | 'dead' | 'either'
 
 const worstDelayMs = 2500
 const graceMs = 10_000
-/** A request that takes longer than this near the end of the grace would make a right answer look wrong. */
+/**
+ * Time by which a check must precede the end of the grace period. A slower request would make a right response seem wrong.
+ */
 const doubtMs = 4000
 const rememberedRotations = 16
 
 type Step = (life: Life) => Promise<void>
 
-/** Random steps of a few people on two nodes, each compared with what should have happened. */
+/** Random steps of a few users on two nodes. After each step the outcome is compared with the model. */
 export class Life {
   readonly nodes: AccountNodes
   readonly #name: string
@@ -65,7 +69,7 @@ export class Life {
     this.#admin = options.adminToken
   }
 
-  /** @throws Error that tells the last steps when something is not as it should be */
+  /** @throws Error that lists the last steps when the outcome differs from the model */
   async run(steps: number): Promise<void> {
     for (let count = 0; count < steps; count += 1) {
       const [name, step] = this.#pickStep()
@@ -109,7 +113,7 @@ export class Life {
     return this.chance(0.5) ? this.nodes.first : this.nodes.second
   }
 
-  /** One of the two clients. */
+  /** Chooses one of the two clients. */
   userAgent(): string {
     return this.chance(0.5) ? 'One/1.0' : 'Two/2.0'
   }
@@ -152,7 +156,7 @@ export class Life {
     return this.send(this.node(), method, path, { token: this.#admin })
   }
 
-  /** The session of an authentication response, new. */
+  /** Records the new session of an authentication response. */
   begin(response: TestResponse, account: Account, userAgent: string): void {
     const { token, refreshToken, user }: SignedIn = response.json
     expectSame('user', user, describe(account, user))
@@ -194,7 +198,7 @@ export class Life {
     return ended.node === node || performance.now() - ended.at > worstDelayMs ? 'dead' : 'either'
   }
 
-  /** What the database holds of this life is exactly what the model holds. */
+  /** Compares the rows of this account with the model. */
   async compareDatabase(): Promise<void> {
     const ids = new Set([
       ...this.accounts.map(({ id }) => id),
@@ -237,7 +241,7 @@ export class Life {
   }
 }
 
-/** The user object as it should be; the times are the server's. */
+/** Returns the expected user object; the times are the server's. */
 function describe(account: Account, { createdAt, updatedAt, linked_at }: Record<string, unknown>) {
   return {
     id: account.id,
@@ -256,7 +260,7 @@ function expectSame(what: string, actual: unknown, expected: unknown): void {
   if (one !== other) throw new Error(`${what}: got ${one}, expected ${other}`)
 }
 
-/** Members in alphabetical order. */
+/** Sorts members alphabetically. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value
@@ -315,7 +319,7 @@ async function listSessions(life: Life): Promise<void> {
 async function refresh(life: Life): Promise<void> {
   const session = life.pick(life.alive())
   if (session === undefined) return
-  // Now and then more often than a session remembers.
+  // Sometimes more often than a session remembers.
   const times = life.chance(0.01) ? rememberedRotations + 2 : 1
   for (let count = 0; count < times; count += 1) await refreshOnce(life, session)
 }
@@ -338,7 +342,9 @@ async function refreshOnce(life: Life, session: Session): Promise<void> {
   session.lastActive = life.nextActivity()
 }
 
-/** An old refresh token is replayed: soon it gets the same successor, later it ends the session. */
+/**
+ * Replays an old refresh token: within the grace period it gets the same successor, afterwards it ends the session.
+ */
 async function replay(life: Life): Promise<void> {
   const candidates = life.alive().filter(({ rotations }) => rotations.length > 0)
   const session = life.pick(candidates)
@@ -372,7 +378,7 @@ async function refreshEnded(life: Life): Promise<void> {
   expectStatus(await life.send(life.node(), 'POST', '/api/auth/refresh', { body: { refreshToken } }), 401)
 }
 
-/** The rotations of a session are as long ago as the grace lasts, and more. */
+/** Backdates the rotations of a session beyond the grace period. */
 async function age(life: Life): Promise<void> {
   const session = life.pick(life.alive())
   if (session === undefined) return
@@ -529,7 +535,7 @@ async function followLink(life: Life): Promise<void> {
   const account = owner ?? newAccount(response.json.user.id, { email, isVerified: true })
   if (owner === undefined) life.accounts.push(account)
   if (!account.isVerified) {
-    // The account registered before is locked out.
+    // The account loses the factors and password that an earlier registration set.
     Object.assign(account, { isVerified: true, password: undefined })
     life.end(life.sessionsOf(account), node)
   }
@@ -613,7 +619,7 @@ function newAccount(id: string, known: Partial<Account>): Account {
   }
 }
 
-/** Steps that hash a password are dear, so they are rare. */
+/** Steps with their weights. Steps that hash a password are expensive, so they are rare. */
 const steps: readonly (readonly [string, number, Step])[] = [
   ['me', 300, askMe],
   ['list sessions', 80, listSessions],
@@ -641,12 +647,12 @@ const steps: readonly (readonly [string, number, Step])[] = [
 ]
 const totalWeight = steps.reduce((sum, [, weight]) => sum + weight, 0)
 
-/** Another one each time; set BASALT_TEST_SEED to the seed of a failure to see the same steps again. */
+/** Chooses a random seed, or reads it from BASALT_TEST_SEED to repeat the steps of a failure. */
 export function chooseSeed(): number {
   return Number(process.env.BASALT_TEST_SEED ?? randomInt(2 ** 31))
 }
 
-/** Random numbers from 0 to 1 that a seed repeats. */
+/** Generates random numbers from 0 to 1 that a seed repeats. */
 function mulberry32(seed: number): () => number {
   let state = seed >>> 0
   return () => {

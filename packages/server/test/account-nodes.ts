@@ -5,7 +5,7 @@ import { type Inbox, tokenIn } from './inbox.ts'
 import type { TestApp, TestAppOptions, TestDatabase, TestResponse } from './test-app.ts'
 import { waitFor } from './wait-for.ts'
 
-/** Two nodes on one database, with one inbox between them. */
+/** Two nodes on one database with one inbox. */
 export interface AccountNodes extends AsyncDisposable {
   readonly first: AccountsApp
   readonly second: AccountsApp
@@ -36,18 +36,18 @@ export async function createAccountNodes(
   }
 }
 
-/** Lets the requests go together, every other one to the second node. */
+/** Sends the requests concurrently, alternating between the nodes. */
 export function together(
   { both }: AccountNodes,
   count: number,
-  ask: (node: AccountsApp, index: number) => Promise<TestResponse>,
+  request: (node: AccountsApp, index: number) => Promise<TestResponse>,
 ): Promise<TestResponse[]> {
   return Promise.all(
-    Array.from({ length: count }, (_, index) => ask(index % 2 === 0 ? both[0] : both[1], index)),
+    Array.from({ length: count }, (_, index) => request(index % 2 === 0 ? both[0] : both[1], index)),
   )
 }
 
-/** How many responses had which status. */
+/** Counts responses by status. */
 export function countStatuses(responses: readonly TestResponse[]): Record<number, number> {
   const counts: Record<number, number> = {}
   for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
@@ -59,7 +59,7 @@ const mails = {
   'magic-link': '/auth/magic-link',
 } as const
 
-/** Asks for a mail and answers the token of its link; mails for other purposes are passed over. */
+/** Requests a mail and returns the token of its link. Mails for other purposes are skipped. */
 export async function mailedToken(
   { post, inbox }: AccountsApp,
   request: keyof typeof mails,
@@ -78,7 +78,7 @@ export interface StoredUser {
   readonly email: string
 }
 
-/** A user made without a request: unverified, and without a password unless one is given. */
+/** Inserts a user without a request: unverified, and without a password by default. */
 export async function insertUser(
   { sql }: Pick<AccountNodes, 'sql'>,
   {
@@ -96,17 +96,17 @@ export async function insertUser(
   return { id: row.id, email }
 }
 
-/** Asks for the caller's own account. */
+/** Requests the caller's own account. */
 export const askMe = (node: TestApp, token: string) => node.request('GET', '/api/auth/me', { token })
 
-/** Waits until a token opens nothing on any node; it has a second for that, and some slack. */
+/** Waits until every node rejects a token, which must happen within a second. */
 export async function waitUntilDead({ both }: AccountNodes, token: string): Promise<void> {
   for (const { app } of both) {
     await waitFor('the token to end', async () => (await askMe(app, token)).status === 401, 3000)
   }
 }
 
-/** Waits until no job is left to do or in flight. */
+/** Waits until no job is pending or in flight. */
 export async function waitForJobs({ sql }: Pick<AccountNodes, 'sql'>): Promise<void> {
   await waitFor('the jobs to be done', async () => {
     const open = await sql(`select 1 from basalt.jobs where state in ('queued', 'running')`)
@@ -114,10 +114,10 @@ export async function waitForJobs({ sql }: Pick<AccountNodes, 'sql'>): Promise<v
   })
 }
 
-/** A transaction of another client, held open while requests run into it. */
+/** Transaction of another client, held open while requests run into it. */
 export interface OpenTransaction extends AsyncDisposable {
   sql(text: string, values?: readonly unknown[]): Promise<void>
-  /** Waits until so many sessions wait for a lock that this transaction holds, or behind one that does. */
+  /** Waits until so many sessions wait for a lock of this transaction, directly or indirectly. */
   waitForBlocked(count?: number): Promise<void>
   commit(): Promise<void>
 }

@@ -5,8 +5,8 @@ import { type Browser, chromium, startBrowser } from './chromium.ts'
 import { createDirectory, startServer } from './server-process.ts'
 import { waitFor } from './wait-for.ts'
 
-/** The pages behind mailed links, in a browser that obeys their policies. */
-describe.runIf(chromium !== undefined)('the pages behind mailed links', () => {
+/** Pages of mailed links, in a browser that enforces their Content-Security-Policy. */
+describe.runIf(chromium !== undefined)('pages of mailed links', () => {
   let accounts: AccountsApp
   let browser: Browser
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe.runIf(chromium !== undefined)('the pages behind mailed links', () => {
     await accounts?.[Symbol.asyncDispose]()
   })
 
-  /** The link of the next mail to the address. */
+  /** Returns the link of the next mail to the address. */
   async function linkTo(email: string): Promise<string> {
     const { text = '' } = await accounts.inbox.take(email)
     const link = /https?:\/\/\S+token=[\w-]+/.exec(text)?.[0]
@@ -30,7 +30,7 @@ describe.runIf(chromium !== undefined)('the pages behind mailed links', () => {
   const submit = () => browser.evaluate(`document.getElementById('form').requestSubmit()`)
   const address = () => browser.evaluate('location.href')
 
-  test('verify an address with one click, and no sooner', async () => {
+  test('verify an address after one click, not on load', async () => {
     const email = newEmail()
     const { token } = await accounts.register(email)
     await browser.open(await linkTo(email))
@@ -44,7 +44,7 @@ describe.runIf(chromium !== undefined)('the pages behind mailed links', () => {
     expect(await address()).toBe(`${accounts.app.url}/auth/verify`)
   })
 
-  test('take a second click for the first', async () => {
+  test('ignore a second click', async () => {
     const email = newEmail()
     await accounts.register(email)
     await browser.open(await linkTo(email))
@@ -70,7 +70,7 @@ describe.runIf(chromium !== undefined)('the pages behind mailed links', () => {
     expect((await accounts.app.request('GET', '/api/auth/me', { token })).json.emailVerified).toBe(true)
   })
 
-  test('set a password, and say what is wrong with one', async () => {
+  test('set a password and report why one is rejected', async () => {
     const email = newEmail()
     await accounts.register(email)
     await accounts.inbox.take(email)
@@ -92,12 +92,12 @@ describe.runIf(chromium !== undefined)('the pages behind mailed links', () => {
     const config = { 'server.data_dir': directory.path, 'auth.magic_link_enabled': 'true' }
     await using server = await startServer({ config })
     const email = newEmail()
-    const asked = await fetch(`${server.url}/api/auth/magic-link`, {
+    const requested = await fetch(`${server.url}/api/auth/magic-link`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ email }),
     })
-    expect(asked.status).toBe(200)
+    expect(requested.status).toBe(200)
     const logged = () => /https?:\/\/[^\s"\\]+magic-link\?token=[\w-]+/.exec(server.output())?.[0]
     const link = await waitFor('the link in the log', logged)
     await browser.open(link)
@@ -113,7 +113,7 @@ describe.runIf(chromium !== undefined)('the pages behind mailed links', () => {
     await expect.poll(say).toContain('This link does not work any more')
   })
 
-  test('say so when the link is not whole', async () => {
+  test('report an incomplete link', async () => {
     await browser.open(`${accounts.app.url}/auth/verify`)
     expect(await say()).toContain('This link is not complete.')
     expect(await browser.evaluate(`document.getElementById('form')`)).toBe(null)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { newEmail } from './accounts.ts'
-import { ask } from './ask.ts'
 import { openReceiver, type Received } from './mail-receiver.ts'
+import { sendRequest } from './send-request.ts'
 import {
   createDirectory,
   failToStart,
@@ -17,8 +17,8 @@ import { waitFor } from './wait-for.ts'
 const password = 'tangerine-harbour-42'
 const account = isRoot ? unprivileged : undefined
 
-describe('a server that is killed', () => {
-  test('between an answer and its mail sends the mail after the next start, and every session stays', async () => {
+describe('accounts after a crash', () => {
+  test('sends the mail of an acknowledged request after the restart and keeps every session', async () => {
     await using receiver = await openReceiver({ hangs: true })
     await using directory = createDirectory(account, 'data')
     const options: ProcessOptions = {
@@ -37,15 +37,15 @@ describe('a server that is killed', () => {
 
     const server = await startServer(options)
     const post = (url: string, path: string, body: unknown) =>
-      ask('POST', `${url}/api/auth/${path}`, { body })
+      sendRequest('POST', `${url}/api/auth/${path}`, { body })
     const registered = await post(server.url, 'register', { email: hanging, password })
     expect(registered.status).toBe(201)
     await waitFor('the mail to be in flight', () => arrived(hanging).length === 1)
-    // The next one is killed with the server as soon as it is acknowledged.
+    // The server is killed as soon as it has acknowledged the next mail.
     expect((await post(server.url, 'magic-link', { email: waiting })).status).toBe(200)
     server.signal('SIGKILL')
     await server.ended
-    // Half a minute passes, after which the lease of an abandoned job has run out.
+    // Half a minute passes; then the lease of an abandoned job has expired.
     const pass =
       "update basalt.jobs set leased_until = leased_until - interval '1 minute' where state = 'running'"
     expect(await runCommand(['sql', pass], options)).toMatchObject({ code: 0 })
@@ -55,10 +55,10 @@ describe('a server that is killed', () => {
     const refreshed = await post(next.url, 'refresh', { refreshToken: registered.json.refreshToken })
     expect(refreshed.status).toBe(200)
     for (const token of [registered.json.token, refreshed.json.token]) {
-      expect((await ask('GET', `${next.url}/api/auth/me`, { token })).json.email).toBe(hanging)
+      expect((await sendRequest('GET', `${next.url}/api/auth/me`, { token })).json.email).toBe(hanging)
     }
 
-    // The mail that was in flight comes again when its lease has run out: the same mail under the same id.
+    // The mail in flight is sent again when its lease has expired: the same mail with the same id.
     await waitFor('the mails', () => arrived(hanging).length === 2 && arrived(waiting).length > 0, 90_000)
     const [first, second] = arrived(hanging)
     expect(second).toEqual(first)
@@ -77,7 +77,7 @@ describe('a server that is killed', () => {
   })
 })
 
-describe('a start is refused', () => {
+describe('accounts › startup is refused', () => {
   test.each([
     [
       'without a secret beside an external database',

@@ -1,14 +1,14 @@
 import { type Inbox, openInbox, tokenIn } from './inbox.ts'
 import { createTestApp, type TestApp, type TestAppOptions, type TestResponse } from './test-app.ts'
 
-/** What the server signs with in tests of accounts: mail and text messages go to an inbox, every way in is open. */
+/** Server for tests of accounts: mail and text messages go to an inbox, and every sign-in method is enabled. */
 export interface AccountsApp extends AsyncDisposable {
   readonly app: TestApp
   readonly inbox: Inbox
   post(path: string, body?: unknown, token?: string): Promise<TestResponse>
-  /** Another node on the same database, configured alike. */
+  /** Starts another node on the same database with the same configuration. */
   secondNode(): Promise<TestApp>
-  /** A registered user, signed in. */
+  /** Registers a user and signs in. */
   register(email?: string, password?: string): Promise<SignedIn>
 }
 
@@ -21,7 +21,7 @@ export interface SignedIn {
 export const goodPassword = 'tangerine-harbour-42'
 
 let count = 0
-/** An address not used yet. */
+/** Returns an unused address. */
 export function newEmail(): string {
   count += 1
   return `user${count}@example.com`
@@ -31,7 +31,7 @@ export const everyWayIn = {
   'auth.magic_link_enabled': 'true',
   'auth.anonymous_auth_enabled': 'true',
   'auth.sms_enabled': 'true',
-  // Tests make many requests from one address.
+  // Tests send many requests from one address.
   'auth.limits.anonymous_per_hour': '10000',
   'auth.limits.registrations_per_hour': '10000',
   'auth.limits.mail_requests_per_hour': '10000',
@@ -78,7 +78,7 @@ export async function createAccountsApp(
   }
 }
 
-/** Asks for a sign-in link and answers its token. */
+/** Requests a sign-in link and returns its token. */
 export async function mailedLinkToken({ post, inbox }: AccountsApp, email: string): Promise<string> {
   const response = await post('magic-link', { email })
   if (response.status !== 200) throw new Error(`magic-link: ${response.text}`)
@@ -88,7 +88,7 @@ export async function mailedLinkToken({ post, inbox }: AccountsApp, email: strin
   }
 }
 
-/** The claims of an access token. */
+/** Decodes the claims of an access token. */
 export function claimsOf(token: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'))
 }

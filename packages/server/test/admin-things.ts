@@ -3,21 +3,21 @@ import type { AccountsApp } from './accounts.ts'
 import { createSubscription } from './push-stand-ins.ts'
 import type { TestResponse } from './test-app.ts'
 
-/** Stands in every secret that a write carries, so that it can be looked for where none belongs. */
+/** Marker in every secret of a write, by which tests find leaked secrets. */
 export const secretMark = 'sHhh-5ecret'
 
-/** What a write of administration is sent with. */
+/** Request of a write of administration. */
 export interface AdminWrite {
   readonly path: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Undici takes none that is shorter. */
+/** Multipart boundary; Undici accepts none that is shorter. */
 const boundary = 'x'.repeat(30)
 export const defaultApp = '00000000-0000-0000-0000-000000000000'
 
-/** Makes what an administrator writes to: each call another one. */
+/** Creates objects for administrators' writes, a new one with each call. */
 export function createAdminThings(accounts: AccountsApp) {
   const { app } = accounts
   const call = async (method: string, path: string, body?: unknown): Promise<TestResponse> => {
@@ -34,7 +34,7 @@ export function createAdminThings(accounts: AccountsApp) {
   const newUser = async () =>
     await insert('insert into basalt.users (email) values ($1) returning id', [`${name()}@example.com`])
   const at = (path: string, body?: unknown): AdminWrite => ({ path: `/api/admin${path}`, body })
-  /** The path of something that has just been made, which answers its id. */
+  /** Creates an object and returns its path with the id from the response. */
   const made = async (path: string, body: object, member?: string) => {
     const { json } = await call('POST', `/api/admin${path}`, body)
     return `${path}/${(member === undefined ? json : json[member]).id}`
@@ -155,7 +155,7 @@ export function createAdminThings(accounts: AccountsApp) {
     return `/advisors/${found.id}/dismissal`
   }
   const savedQuery = async () => await made('/sql/saved', { name: name(), query: 'select 1' })
-  const asked = { as: { kind: 'claims', userId: randomUUID() }, table: 'rehearsed' }
+  const rehearsal = { as: { kind: 'claims', userId: randomUUID() }, table: 'rehearsed' }
 
   return {
     app,
@@ -188,6 +188,6 @@ export function createAdminThings(accounts: AccountsApp) {
     newTemplate,
     advice,
     savedQuery,
-    asked,
+    rehearsal,
   }
 }

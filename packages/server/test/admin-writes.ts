@@ -3,7 +3,9 @@ import { type AdminWrite, createAdminThings, defaultApp, secretMark } from './ad
 import { createSubscription } from './push-stand-ins.ts'
 import { totpUser } from './second-factors.ts'
 
-/** Every write of administration by its method and path in the API document, with something of its own to write to. */
+/**
+ * Lists every write of administration by its method and path in the API document, each with an object to write to.
+ */
 export function adminWrites(accounts: AccountsApp): Readonly<Record<string, () => Promise<AdminWrite>>> {
   const make = createAdminThings(accounts)
   return {
@@ -73,17 +75,17 @@ export function adminWrites(accounts: AccountsApp): Readonly<Record<string, () =
     'POST /api/admin/oauth/clients/{clientId}/rotate-secret': async () =>
       make.at(`${await make.clientPath()}/rotate-secret`),
     'DELETE /api/admin/users/{id}/grants/{grantId}': async () => make.at(await make.newGrant()),
-    'POST /api/admin/access/explain': async () => make.at('/access/explain', make.asked),
+    'POST /api/admin/access/explain': async () => make.at('/access/explain', make.rehearsal),
     'POST /api/admin/access/parts': async () =>
-      make.at('/access/parts', { ...make.asked, policy: 'all', stage: 0 }),
+      make.at('/access/parts', { ...make.rehearsal, policy: 'all', stage: 0 }),
     'POST /api/admin/access/compare': async () =>
       make.at('/access/compare', {
         table: 'rehearsed',
-        as: [make.asked.as],
+        as: [make.rehearsal.as],
         policy: { name: 'all', using: 'false' },
       }),
     'POST /api/admin/access/cases': async () =>
-      make.at('/access/cases', { ...make.asked, name: make.name() }),
+      make.at('/access/cases', { ...make.rehearsal, name: make.name() }),
     'POST /api/admin/storage/cdn/purge': async () =>
       make.at('/storage/cdn/purge', { urls: ['https://cdn.example.com/x'] }),
     'POST /api/admin/sites': async () => make.at('/sites', { name: make.name(), slug: make.name() }),

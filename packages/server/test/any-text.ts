@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Any UTF-16 at all: NUL, halves of pairs, unassigned characters. */
+/** Generates any UTF-16: NUL, unpaired surrogates, unassigned characters. */
 export function anyUnits(
   lengths: { readonly minLength?: number; readonly maxLength?: number } = {},
 ): fc.Arbitrary<string> {

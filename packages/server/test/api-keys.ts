@@ -1,12 +1,12 @@
 import type { TestApp } from './test-app.ts'
 
-/** An API key as it was made, with its secret. */
+/** API key as created, with its secret. */
 export interface TestApiKey {
   readonly key: string
   readonly apiKey: { readonly id: string; readonly [field: string]: unknown }
 }
 
-/** Makes an API key as the administrator. */
+/** Creates an API key as the administrator. */
 export async function createApiKey(
   app: TestApp,
   body: { readonly userId: string; readonly [field: string]: unknown },
@@ -19,7 +19,7 @@ export async function createApiKey(
   return response.json
 }
 
-/** Makes an app as the administrator, and answers its id. */
+/** Creates an app as the administrator and returns its id. */
 export async function createApplication(
   app: TestApp,
   body: { readonly ownerUserId: string; readonly [field: string]: unknown },

@@ -1,25 +1,25 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 
 /**
- * An authenticator with its browser, in software: makes and uses passkeys as WebAuthn L3 §5 and §6 say, and breaks any one
- * step on request.
+ * Authenticator with its browser, in software. It creates and uses passkeys according to WebAuthn L3 §5 and §6, and
+ * breaks any one step on request.
  */
 export interface Authenticator {
-  /** What it holds, the newest last. */
+  /** Passkeys that it holds, the newest last. */
   readonly passkeys: HeldPasskey[]
-  /** What `navigator.credentials.create` answers, by `toJSON()`. */
+  /** Creates a passkey as `navigator.credentials.create` does, in the form of `toJSON()`. */
   create(options: CreationOptions, flaws?: CreationFlaws): AttestationJson
-  /** What `navigator.credentials.get` answers, by `toJSON()`. */
+  /** Makes an assertion as `navigator.credentials.get` does, in the form of `toJSON()`. */
   get(options: RequestOptions, flaws?: AssertionFlaws): AssertionJson
 }
 
 export type Algorithm = 'ES256' | 'EdDSA' | 'RS256'
 
 export interface AuthenticatorOptions {
-  /** Where the page is that uses it. */
+  /** Origin of the page that uses the authenticator. */
   readonly origin: string
   readonly algorithm?: Algorithm
-  /** Synced passkeys do not count: their counter stays zero. */
+  /** True if the signature counter grows. The counter of synced passkeys stays zero. */
   readonly counts?: boolean
   readonly isBackupEligible?: boolean
   readonly isBackedUp?: boolean
@@ -27,7 +27,7 @@ export interface AuthenticatorOptions {
   readonly transports?: readonly string[]
 }
 
-/** A passkey with the half of its key that never leaves the authenticator. */
+/** Passkey with its private key, which never leaves an authenticator. */
 export interface HeldPasskey {
   readonly id: Buffer
   readonly rpId: string
@@ -60,14 +60,14 @@ export interface Flags {
 }
 
 interface Flaws {
-  /** Members of the client data in place of the right ones. */
+  /** Members that replace those of the client data. */
   readonly clientData?: Readonly<Record<string, unknown>>
-  /** The whole of it, as it is sent. */
+  /** Whole client data as it is sent. */
   readonly clientDataBytes?: Buffer
   readonly rpId?: string
   readonly flags?: Flags
   readonly signCount?: number
-  /** What to make of the authenticator data. */
+  /** Changes the right authenticator data. */
   readonly authenticatorData?: (right: Buffer) => Buffer
 }
 
@@ -80,7 +80,7 @@ export interface CreationFlaws extends Flaws {
 }
 
 export interface AssertionFlaws extends Flaws {
-  /** Sign with this passkey whatever was asked for. */
+  /** Passkey that signs instead of the requested one. */
   readonly passkey?: HeldPasskey
   readonly id?: Buffer
   readonly userHandle?: string | null
@@ -204,12 +204,12 @@ export function generateKeys(algorithm: Algorithm): { publicKey: KeyObject; priv
   return generateKeyPairSync('rsa', { modulusLength: 2048 })
 }
 
-/** ASN.1 for ES256, as authenticators sign (WebAuthn L3 §6.5.5). */
+/** Signs in the format of authenticators: ASN.1 for ES256 (WebAuthn L3 §6.5.5). */
 export function signWith(key: KeyObject, algorithm: Algorithm, data: Buffer): Buffer {
   return sign(algorithm === 'EdDSA' ? null : 'sha256', data, key)
 }
 
-/** A COSE_Key (RFC 9052 §7). */
+/** Encodes a COSE_Key (RFC 9052 §7). */
 export function coseKey(publicKey: KeyObject, algorithm: Algorithm): Map<number, unknown> {
   const jwk = publicKey.export({ format: 'jwk' })
   const part = (value: unknown) => Buffer.from(String(value), 'base64url')
@@ -245,7 +245,7 @@ interface AuthenticatorData {
   readonly attested?: Buffer
 }
 
-/** WebAuthn L3 §6.1. */
+/** Encodes authenticator data (WebAuthn L3 §6.1). */
 function authenticatorData({ rpId, flags, signCount, attested }: AuthenticatorData): Buffer {
   const { up, uv, be, bs, at, ed } = flags
   const bits = [up, false, uv, be, bs, false, at, ed]
@@ -255,7 +255,7 @@ function authenticatorData({ rpId, flags, signCount, attested }: AuthenticatorDa
   return Buffer.concat([sha256(Buffer.from(rpId)), head, attested ?? Buffer.alloc(0)])
 }
 
-/** WebAuthn L3 §6.5.1. */
+/** Encodes attested credential data (WebAuthn L3 §6.5.1). */
 function attestedData(id: Buffer, publicKey: unknown): Buffer {
   const length = Buffer.alloc(2)
   length.writeUInt16BE(id.length)
@@ -272,7 +272,7 @@ function clientData(
   return Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...others }))
 }
 
-/** RFC 8949, as much of it as is used here. */
+/** Encodes CBOR (RFC 8949), as far as it is used here. */
 export function cbor(value: unknown): Buffer {
   if (typeof value === 'number') return value < 0 ? cborHead(1, -1 - value) : cborHead(0, value)
   if (value instanceof Uint8Array) return Buffer.concat([cborHead(2, value.length), value])

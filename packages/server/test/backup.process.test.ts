@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newEmail } from './accounts.ts'
-import { ask, type Reply } from './ask.ts'
 import { contradictions, loadTable, startLoad } from './load.ts'
 import { enrollTotp, totpCode } from './second-factors.ts'
+import { type Reply, sendRequest } from './send-request.ts'
 import {
   type Account,
   createDirectory,
@@ -28,7 +28,9 @@ const accounts: [string, Account | undefined][] = [
 ]
 const clean = { code: 0, signal: null }
 
-/** Every secret is the generated one, so that a restored server has only what the backup brought. */
+/**
+ * Returns options with generated secrets only, so that a restored server has nothing but the contents of the backup.
+ */
 function optionsOf(data: string, account?: Account, config: Readonly<Record<string, string>> = {}) {
   return {
     account,
@@ -37,10 +39,10 @@ function optionsOf(data: string, account?: Account, config: Readonly<Record<stri
 }
 
 function post(url: string, path: string, body?: unknown, token?: string): Promise<Reply> {
-  return ask('POST', `${url}/api/auth/${path}`, { body, ...(token === undefined ? {} : { token }) })
+  return sendRequest('POST', `${url}/api/auth/${path}`, { body, ...(token === undefined ? {} : { token }) })
 }
 
-/** A user with an authenticator app. */
+/** Registers a user with an authenticator app. */
 async function enrol(url: string): Promise<{ email: string; secret: string; token: string }> {
   const email = newEmail()
   const { token } = (await post(url, 'register', { email, password })).json
@@ -51,7 +53,7 @@ async function enrol(url: string): Promise<{ email: string; secret: string; toke
 async function signIn(url: string, user: { email: string; secret: string }): Promise<Reply> {
   const { mfa_token } = (await post(url, 'login', { email: user.email, password })).json
   const { challenge_id } = (await post(url, 'mfa/totp/challenge', {}, mfa_token)).json
-  // The server accepts the steps beside the present one; that of the enrolment is spent.
+  // The server accepts the steps before and after the current one; the step of the enrolment is already used.
   return await post(url, 'mfa/totp/verify', { challenge_id, code: totpCode(user.secret) }, mfa_token)
 }
 
@@ -67,7 +69,7 @@ function mode(path: string): number {
   return statSync(path).mode & 0o777
 }
 
-/** What is in a folder besides the log and the socket. */
+/** Lists the files of a folder except the log and the socket. */
 function contents(directory: string): string[] {
   return readdirSync(directory)
     .filter((name) => !['postgres.log', 'run', 'servers'].includes(name))
@@ -78,7 +80,7 @@ function failure(message: string): FinishedCommand {
   return { code: 1, signal: null, stdout: '', stderr: `basalt: ${message}\n` }
 }
 
-/** A start says first that this is a development server. */
+/** Returns the expected output of a refused start, which begins with the notice of a development server. */
 function refusedStart(message: string) {
   return { ...failure(message), stdout: expect.stringMatching(/^\{[^\n]*"msg":"development: [^\n]*\}\n$/) }
 }
@@ -92,7 +94,7 @@ const countTriggers = `
   where tgrelid = 'followed'::regclass and tgname like 'basalt_capture_%'`
 
 describe.each(accounts)('backup and restore, as %s', (_, account) => {
-  test('under load bring back every acknowledged row, and sign-in with TOTP, in another folder', async () => {
+  test('under load restore every acknowledged row and sign-in with TOTP in another folder', async () => {
     await using directory = createDirectory(account, 'data')
     const [data, other] = [join(directory.path, 'data'), join(directory.path, 'other')]
     const file = join(directory.path, 'backup.tar.gz')
@@ -138,14 +140,14 @@ describe.each(accounts)('backup and restore, as %s', (_, account) => {
 
     await using again = await startServer(after)
     expect((await signIn(again.url, user)).json).toMatchObject({ user: { email: user.email } })
-    // Signed by the restored secret, the token of before is as good as it was.
-    expect((await ask('GET', `${again.url}/api/auth/me`, { token })).status).toBe(200)
+    // The restored secret still verifies the earlier token.
+    expect((await sendRequest('GET', `${again.url}/api/auth/me`, { token })).status).toBe(200)
     const present = await countKeys(after)
     expect([...early.creates.values()].filter((fate) => fate === 'acknowledged').length).toBeGreaterThan(10)
     expect(contradictions(early, present)).toEqual([])
-    // Of what was written meanwhile some is in it and some is not, each at most once.
+    // Some of the concurrent writes are in the backup, each at most once.
     expect([...present].filter(([, count]) => count > 1)).toEqual([])
-    // Events are logged for every writer, as before.
+    // Events are logged for every writer, as before the backup.
     const logged = `insert into followed values (1); select action, record from basalt.outbox where table_name = 'followed'`
     expect(JSON.parse((await runCommand(['sql', '--json', logged], after)).stdout)).toEqual([
       { action: 'create', record: { id: 1 } },
@@ -155,7 +157,7 @@ describe.each(accounts)('backup and restore, as %s', (_, account) => {
   })
 })
 
-describe.each(accounts.slice(-1))('a backup', (_, account) => {
+describe.each(accounts.slice(-1))('basalt backup', (_, account) => {
   let directory: ReturnType<typeof createDirectory>
   let data: string
   let file: string
@@ -176,7 +178,7 @@ describe.each(accounts.slice(-1))('a backup', (_, account) => {
   const count = async (dataDirectory: string) =>
     JSON.parse((await run(['sql', '--json', 'select count(*)::int from kept'], dataDirectory)).stdout)
 
-  test('is a tar archive that lists what it holds', () => {
+  test('writes a tar archive that lists its contents', () => {
     const { stdout } = spawnSync('tar', ['-tzf', file], { encoding: 'utf8' })
     const names = stdout.trim().split('\n')
     expect([names[0], names.at(-1)]).toEqual(['backup.json', 'manifest.json'])
@@ -193,20 +195,20 @@ describe.each(accounts.slice(-1))('a backup', (_, account) => {
     expect(names).not.toContain('postgres/postmaster.pid')
   })
 
-  test('of a folder without a database is refused, and makes none', async () => {
+  test('rejects a folder without a database and creates no file', async () => {
     const empty = join(directory.path, 'empty')
     expect(await run(['backup', `${file}.2`], empty)).toEqual(failure(`${empty} has no database`))
     expect(existsSync(empty)).toBe(false)
   })
 
-  test('that cannot be written leaves nothing', async () => {
+  test('leaves no file when writing fails', async () => {
     const nowhere = join(directory.path, 'nowhere', 'backup.tar.gz')
     const { code, stderr } = await run(['backup', nowhere])
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^basalt: cannot write .*ENOENT/)])
     expect(postmasterOf(data)).toBeUndefined()
   })
 
-  test('that is killed in the middle leaves no file, and is in no way of the next one', async () => {
+  test('leaves no file when it is killed, and does not hinder the next backup', async () => {
     const target = join(directory.path, 'killed.tar.gz')
     await using server = await startServer(optionsOf(data, account))
     const partials = () => readdirSync(directory.path).filter((name) => name.endsWith('.partial'))
@@ -220,7 +222,7 @@ describe.each(accounts.slice(-1))('a backup', (_, account) => {
     expect(await server.stop()).toEqual(clean)
   })
 
-  test('that is interrupted removes what it wrote', async () => {
+  test('removes its file when it is interrupted', async () => {
     const target = join(directory.path, 'interrupted.tar.gz')
     await using server = await startServer(optionsOf(data, account))
     const partials = () => readdirSync(directory.path).filter((name) => name.endsWith('.partial'))
@@ -231,7 +233,7 @@ describe.each(accounts.slice(-1))('a backup', (_, account) => {
     expect(await server.stop()).toEqual(clean)
   })
 
-  test('of an external database names the tools for it', async () => {
+  test('names the tools for an external database', async () => {
     const config = { 'database.url': 'postgresql://app@127.0.0.1:1/shop' }
     for (const [command, tool] of [
       ['backup', 'pg_dumpall --roles-only'],
@@ -242,7 +244,7 @@ describe.each(accounts.slice(-1))('a backup', (_, account) => {
     }
   })
 
-  test('is restored over another database only with --force, which keeps that one aside', async () => {
+  test('restores over another database only with --force, which keeps the old one aside', async () => {
     const taken = join(directory.path, 'taken')
     expect((await run(['sql', 'create table other (id int)'], taken)).code).toBe(0)
     const refused = await run(['restore', file], taken)
@@ -255,12 +257,12 @@ describe.each(accounts.slice(-1))('a backup', (_, account) => {
     expect(await count(taken)).toEqual([{ count: 1000 }])
   })
 
-  test('is not restored beneath a running server', async () => {
+  test('refuses to restore under a running server', async () => {
     await using server = await startServer(optionsOf(data, account))
     expect(await run(['restore', '--force', file])).toEqual(
       failure(`a server runs at ${server.url} (process ${server.pid}): stop it first`),
     )
-    expect((await ask('GET', `${server.url}/health`)).status).toBe(200)
+    expect((await sendRequest('GET', `${server.url}/health`)).status).toBe(200)
     server.signal('SIGKILL')
     await server.ended
     const { stderr } = await run(['restore', '--force', file])
@@ -301,54 +303,57 @@ describe.each(accounts.slice(-1))('a backup', (_, account) => {
       ],
     ),
   ]
-  test.each(damages)('that is %s is refused, and nothing is made of it', async (name, message, damage) => {
-    const place = join(directory.path, `place-${name.replaceAll(' ', '-')}`)
-    const damaged = `${place}.tar.gz`
-    writeFileSync(damaged, damage(readFileSync(file)), { mode: 0o644 })
-    const { code, stderr } = await run(['restore', damaged], place)
-    expect([code, stderr]).toEqual([1, expect.stringMatching(message)])
-    expect(contents(place)).toEqual([])
-  })
+  test.each(damages)(
+    'rejects a backup that is %s and restores nothing of it',
+    async (name, message, damage) => {
+      const folder = join(directory.path, `folder-${name.replaceAll(' ', '-')}`)
+      const damaged = `${folder}.tar.gz`
+      writeFileSync(damaged, damage(readFileSync(file)), { mode: 0o644 })
+      const { code, stderr } = await run(['restore', damaged], folder)
+      expect([code, stderr]).toEqual([1, expect.stringMatching(message)])
+      expect(contents(folder)).toEqual([])
+    },
+  )
 
-  test('whose restore is killed at any moment is restored whole or not at all', async () => {
+  test('restores the whole database or nothing when the restore is killed at any moment', async () => {
     let [whole, none] = [0, 0]
-    // Killed when the folder has grown to a number of names that comes once in the course of a restore.
+    // Kills the restore when the folder holds this number of names, which occurs once during a restore.
     for (const names of [0, 1, 2]) {
-      const place = join(directory.path, `killed-${names}`)
-      mkdirSync(place)
-      if (account !== undefined) spawnSync('chown', [`${account.uid}:${account.gid}`, place])
-      const killed = launchCommand(['restore', file], optionsOf(place, account))
-      await waitFor('the restore', () => readdirSync(place).length >= names)
+      const folder = join(directory.path, `killed-${names}`)
+      mkdirSync(folder)
+      if (account !== undefined) spawnSync('chown', [`${account.uid}:${account.gid}`, folder])
+      const killed = launchCommand(['restore', file], optionsOf(folder, account))
+      await waitFor('the restore', () => readdirSync(folder).length >= names)
       killed.signal('SIGKILL')
       await killed.ended
-      const { code } = await run(['restore', file], place)
-      // What the killed one did not bring to its end the second one did, or found done.
+      const { code } = await run(['restore', file], folder)
+      // The second restore completed the killed one, or found it complete.
       if (code === 0) none += 1
       else whole += 1
-      expect(await count(place)).toEqual([{ count: 1000 }])
-      expect(contents(place)).toEqual(['postgres', 'secrets'])
-      rmSync(place, { recursive: true, force: true })
+      expect(await count(folder)).toEqual([{ count: 1000 }])
+      expect(contents(folder)).toEqual(['postgres', 'secrets'])
+      rmSync(folder, { recursive: true, force: true })
     }
     expect(whole + none).toBe(3)
   })
 
-  test('whose restore is killed between the renames is brought to its end by the next start', async () => {
-    const place = join(directory.path, 'journal')
-    expect((await run(['restore', file], place)).code).toBe(0)
-    // As it is when the journal is written and nothing else is done.
+  test('completes at the next start when the restore was killed between its renames', async () => {
+    const folder = join(directory.path, 'journal')
+    expect((await run(['restore', file], folder)).code).toBe(0)
+    // State after the journal was written and before anything was renamed.
     const moves = ['postgres', 'secrets'].map((name) => ({
-      from: join(place, `${name}.999999`),
-      to: join(place, name),
+      from: join(folder, `${name}.999999`),
+      to: join(folder, name),
     }))
     for (const { from, to } of moves) spawnSync('mv', [to, from])
-    writeFileSync(join(place, 'restore.json'), JSON.stringify({ asides: [], placements: moves }))
-    expect(await count(place)).toEqual([{ count: 1000 }])
-    expect(contents(place)).toEqual(['postgres', 'secrets'])
+    writeFileSync(join(folder, 'restore.json'), JSON.stringify({ asides: [], placements: moves }))
+    expect(await count(folder)).toEqual([{ count: 1000 }])
+    expect(contents(folder)).toEqual(['postgres', 'secrets'])
   })
 })
 
-describe('a start whose key does not open the stored secrets', () => {
-  test('is refused, with what to do, makes no new key, and succeeds with the key', async () => {
+describe('startup with a key that does not open the stored secrets', () => {
+  test('is refused with advice, creates no new key, and succeeds with the right key', async () => {
     await using directory = createDirectory(undefined, '.')
     const options = optionsOf(directory.path)
     const secrets = join(directory.path, 'secrets')

@@ -1,4 +1,4 @@
-/** A certificate of this machine that is not trusted, valid from 2020 to 2120, and its key: for servers that tests start. */
+/** Self-signed certificate of this machine, valid from 2020 to 2120, with its key, for servers that tests start. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBZzCCAQ2gAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
 c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM

@@ -3,34 +3,34 @@ import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 
-/** A browser without a window, spoken to over the DevTools protocol. */
+/** Headless browser, controlled over the DevTools protocol. */
 export interface Browser extends AsyncDisposable {
   /** Opens the page and waits until it has loaded. */
   open(url: string): Promise<void>
-  /** What an expression in the page comes to, promises awaited. @throws Error that the page throws */
+  /** Returns the value of an expression in the page, promises awaited. @throws Error that the page throws */
   evaluate<Value>(expression: string): Promise<Value>
   /** Calls a method of the protocol for the page. */
   call<Result>(method: string, params?: object): Promise<Result>
-  /** What the next event of this name says. */
+  /** Waits for the next event of this name and returns its parameters. */
   once<Params>(event: string): Promise<Params>
 }
 
-/** The whole browser, if it is installed. */
+/** Path of the whole browser, if it is installed. */
 export const wholeChromium: string | undefined = (process.env.PATH ?? '')
   .split(delimiter)
   .flatMap((folder) => ['chromium', 'chromium-browser', 'google-chrome'].map((name) => join(folder, name)))
   .find(isExecutable)
 
 /**
- * Debian's build without windows, notifications and a push service, for two thirds of the processor time. Its command is a
- * script that would stay its parent, and be killed alone.
+ * Path of Debian's headless build, which takes two thirds of the processor time. It has neither notifications nor a
+ * push service. Its command is a script that would remain the parent process and be killed alone.
  */
 const headlessShell = '/usr/lib/chromium/chromium-headless-shell'
 
-/** The cheapest that is installed. */
+/** Path of the cheapest browser that is installed. */
 export const chromium: string | undefined = isExecutable(headlessShell) ? headlessShell : wholeChromium
 
-const patienceMs = 30_000
+const limitMs = 60_000
 
 export async function startBrowser(program: string): Promise<Browser> {
   const profile = mkdtempSync(join(tmpdir(), 'basalt-browser-'))
@@ -38,7 +38,7 @@ export async function startBrowser(program: string): Promise<Browser> {
     program,
     [
       '--headless=new',
-      // A container has no user namespaces for the sandbox; the only pages are our own.
+      // A container has no user namespaces for the sandbox, and all pages are our own.
       '--no-sandbox',
       '--disable-gpu',
       '--disable-dev-shm-usage',
@@ -53,7 +53,7 @@ export async function startBrowser(program: string): Promise<Browser> {
   const dispose = async () => {
     process.kill('SIGKILL')
     await ended
-    // What it had started may still be closing its files.
+    // Child processes of the browser may still be closing their files.
     rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   }
   try {
@@ -100,11 +100,11 @@ interface Evaluation<Value> {
   }
 }
 
-/** Where it listens: it says so on standard error. */
+/** Reads the address of the DevTools protocol, which the browser prints to standard error. */
 function readEndpoint({ stderr }: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = ''
-    const timer = setTimeout(() => reject(new Error(`the browser does not listen:\n${output}`)), patienceMs)
+    const timer = setTimeout(() => reject(new Error(`the browser does not listen:\n${output}`)), limitMs)
     stderr?.on('data', (chunk) => {
       output += chunk
       const [, endpoint] = /DevTools listening on (ws:\S+)/.exec(output) ?? []
@@ -144,19 +144,19 @@ async function connect(url: string) {
       socket.send(JSON.stringify({ id, method, params }))
       return new Promise((resolve, reject) => {
         const call = `${method} ${JSON.stringify(params)}`
-        const timer = setTimeout(() => reject(new Error(`${call}: no answer`)), patienceMs)
+        const timer = setTimeout(() => reject(new Error(`${call}: no answer`)), limitMs)
         waiting.set(id, ({ result, error }) => {
           clearTimeout(timer)
           waiting.delete(id)
           if (error !== undefined) reject(new Error(`${method}: ${error.message}`))
-          // The shape is that of the method's documentation.
+          // The method's documentation has the shape.
           else resolve(result as Result)
         })
       })
     },
     once: <Params>(method: string) =>
       new Promise<Params>((resolve) => {
-        // The shape is that of the event's documentation.
+        // The event's documentation has the shape.
         events.set(method, (params) => resolve(params as Params))
       }),
     close: () => socket.close(),

@@ -1,19 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** What a test process has started, and what is left of it when the process is killed. */
+/** Resource that a test process has started and that outlives the process when it is killed. */
 export type Resource =
-  /** A directory below which Postgres and servers may run. */
+  /** Directory below which Postgres and servers may run. */
   { readonly directory: string } | { readonly pid: number }
 
 const script = fileURLToPath(new URL('clean-up.ts', import.meta.url))
 let cleaner: ChildProcess | undefined
 
 /**
- * Has the resource stopped and removed when this process ends without doing so, however it ends: a process of its own
- * reads a pipe from this one, and cleans up at the end of file.
+ * Stops and removes the resource when this process ends without doing so. A separate process reads a pipe from this one
+ * and cleans up at the end of file.
  *
- * @returns how to release it, when it has been removed
+ * @returns function that releases the resource, once it has been removed
  */
 export function cleanUpAfterKill(resource: Resource): () => void {
   send({ add: resource })
@@ -26,10 +26,10 @@ function send(message: { readonly add: Resource } | { readonly remove: Resource 
 }
 
 function start(): ChildProcess {
-  // A process group of its own: Ctrl-C reaches all of the terminal's.
+  // A process group of its own, because Ctrl-C reaches the terminal's whole group.
   const child = spawn(process.execPath, [script], { stdio: ['pipe', 'ignore', 'inherit'], detached: true })
   child.unref()
-  // The pipe alone keeps no process running; in Node's types it is any stream.
+  // The pipe alone keeps no process running. Node's types declare any stream.
   const pipe = child.stdin as unknown as { unref?: () => void } | null
   pipe?.unref?.()
   child.stdin?.on('error', () => undefined)

@@ -5,8 +5,8 @@ import type { Resource } from './clean-up-process.ts'
 import { waitFor } from './wait-for.ts'
 
 /**
- * Reads resources, a line each as JSON, up to the end of file, which comes with the end of the process that writes;
- * then ends the processes and removes the directories that are left.
+ * Reads resources, one per line as JSON, until the writing process ends. Then it ends the processes and removes the
+ * directories that remain.
  */
 const left = new Map<string, Resource>()
 for (const line of (await text(process.stdin)).split('\n').filter((line) => line.endsWith('}'))) {
@@ -15,7 +15,7 @@ for (const line of (await text(process.stdin)).split('\n').filter((line) => line
   else left.delete(JSON.stringify(remove))
 }
 const resources = [...left.values()]
-// Servers first: they would start their Postgres again.
+// Servers end first, because they would restart their Postgres.
 for (const resource of resources) {
   if ('pid' in resource) signal(resource.pid, 'SIGKILL')
   else for (const pid of serversOf(resource.directory)) signal(pid, 'SIGKILL')
@@ -34,7 +34,7 @@ async function removeDirectory(directory: string): Promise<void> {
   rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
 }
 
-/** Servers leave a note in their data directory, named by their process id. */
+/** Finds servers by the note in their data directory, named by their process id. */
 function serversOf(directory: string): number[] {
   return dataDirectoriesOf(directory)
     .map((data) => join(data, 'servers'))
@@ -43,7 +43,7 @@ function serversOf(directory: string): number[] {
     .filter((pid) => pid > 0)
 }
 
-/** Tests use the directory itself, or directories in it. */
+/** Lists the data directories of a test: the directory itself and those in it. */
 function dataDirectoriesOf(directory: string): string[] {
   if (!existsSync(directory)) return []
   const below = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory())

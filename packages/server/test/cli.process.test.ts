@@ -28,13 +28,13 @@ function done(stdout: string): CommandResult {
   return { code: 0, stdout, stderr: '' }
 }
 
-/** One line on standard error and nothing else. */
+/** Returns the expected result of a failure: one line on standard error. */
 function failed(code: 1 | 2, message: string): CommandResult {
   return { code, stdout: '', stderr: `basalt: ${message}\n` }
 }
 
-describe('a command as a process', () => {
-  test('answers on standard output, fails on standard error, and ends with 0, 1 or 2', async () => {
+describe('basalt as a process', () => {
+  test('prints results to standard output and failures to standard error, and exits with 0, 1 or 2', async () => {
     const run = (args: string[], input = '') => basalt(args, { directory, env, input })
     writeFileSync(join(directory, 'two.sql'), 'select 1 as one;\nselect 2 as two;\n')
     const results = await Promise.all([
@@ -65,7 +65,7 @@ describe('a command as a process', () => {
     [['sql', '--help']],
     [['config']],
     [['version']],
-  ])('ends quietly with 0 when its output is closed: basalt %j', async (args) => {
+  ])('exits quietly with 0 when its output is closed: basalt %j', async (args) => {
     const child = spawn(process.execPath, [command, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
     let stderr = ''
     child.stderr.on('data', (chunk) => (stderr += chunk))
@@ -75,8 +75,8 @@ describe('a command as a process', () => {
   })
 })
 
-describe('beside an external database', () => {
-  test('commands work with the running server and without it', async () => {
+describe('basalt beside an external database', () => {
+  test('runs commands with and without a running server', async () => {
     await using own = await createTestDatabase()
     const data = join(directory, 'data')
     const config = {
@@ -99,7 +99,7 @@ describe('beside an external database', () => {
         state: 'running',
         servers: [{ pid: server.pid, url: server.url, health: { status: 'ok', database: 'ok' } }],
       })
-      // Another folder's server is another matter, whatever listens on the port.
+      // The server of another folder does not matter, whatever listens on the port.
       expect(
         await basaltHere(['status', '--port', port, '--data-dir', `${data}-other`], { env: ownEnv }),
       ).toEqual({
@@ -159,7 +159,7 @@ describe('beside an external database', () => {
     )
   })
 
-  test('the path of the first password is logged whatever the level of the log', async () => {
+  test('logs the path of the first password at every log level', async () => {
     await using own = await createTestDatabase()
     await using data = createDirectory()
     const config = {
@@ -176,8 +176,8 @@ describe('beside an external database', () => {
   })
 })
 
-describe('the log of a server', () => {
-  test('has no token, password or secret, however much of it is written', async () => {
+describe('server log', () => {
+  test('contains no token, password or secret at any log level', async () => {
     await using own = await createTestDatabase()
     await own.sql('create table note (id int primary key, body text)')
     const config = { 'database.url': own.url, 'logging.level': 'trace', 'logging.requests': 'all' }
@@ -209,7 +209,7 @@ describe('the log of a server', () => {
       await send('/api/admin/auth', token, { password: secret, code: secret }, { cookie: `a=${secret}` })
       await send('/api/admin/auth', token, { code: secret }, { 'x-api-key': secret })
     }
-    // A failure inside is logged with its cause.
+    // An internal error is logged with its cause.
     await own.sql('alter table basalt.admin rename to gone')
     expect(await send('/api/admin/auth', user, { password: secret })).toBe(500)
     await own.sql('alter table basalt.gone rename to admin')
@@ -222,12 +222,12 @@ describe('the log of a server', () => {
   })
 })
 
-describe('the embedded database', () => {
-  test('serves commands whether a server runs or not', async () => {
+describe('embedded database', () => {
+  test('serves commands with and without a running server', async () => {
     await using own = createDirectory(undefined, '.basalt')
     const { path } = own
     const sql = (statement: string) => basalt(['sql', statement], { directory: path })
-    // The role of the callers does not exist before the first start, which opens the table to it.
+    // Callers' role does not exist before the first start, which grants it access to the table.
     expect(await sql('create table kept (a int); insert into kept values (1)')).toEqual({
       ...done('CREATE\nINSERT 1\n'),
       stderr:
@@ -239,7 +239,7 @@ describe('the embedded database', () => {
         config: { 'server.data_dir': join(path, '.basalt'), 'auth.jwt_secret': '' },
       })
       expect(await sql('insert into kept values (2)')).toEqual(done('INSERT 1\n'))
-      // The secret is made by the process that needs it first, and is the same for all.
+      // The first process that needs the secret generates it; all others use the same one.
       const { stdout: token } = await basalt(['admin', 'token', '--user', alice], { directory: path })
       const headers = { authorization: `Bearer ${token.trim()}` }
       const response = await fetch(`${server.url}/api/collections/kept`, { headers })

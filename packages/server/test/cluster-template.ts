@@ -10,7 +10,7 @@ export interface ClusterTemplate extends Disposable {
   readonly directory: string
 }
 
-/** An initialized cluster that is never started: a copy of its files takes a tenth of the time of initdb. */
+/** Creates an initialized cluster that is never started. A copy of its files takes a tenth of the time of initdb. */
 export async function createClusterTemplate(): Promise<ClusterTemplate> {
   const home = makeScratchDirectory('basalt-template-')
   const release = cleanUpAfterKill({ directory: home })
@@ -31,7 +31,7 @@ interface CopyOptions {
   readonly template?: string | undefined
 }
 
-/** Gives a data directory the cluster that a first start would create in it. */
+/** Copies the cluster that a first start would create into a data directory. */
 export function copyClusterTemplate(
   dataDirectory: string,
   { account, template = inject('clusterTemplate') }: CopyOptions = {},
@@ -40,7 +40,7 @@ export function copyClusterTemplate(
   if (account !== undefined) chownSync(dataDirectory, account.uid, account.gid)
   const { user, home } = locateHome(dataDirectory)
   const destination = join(home, 'postgres')
-  // Node's own copy gives directories other modes, which Postgres refuses.
+  // Node's own copy sets other modes for directories, which Postgres rejects.
   execFileSync('cp', ['-Rp', template, destination])
   if (user !== undefined) execFileSync('chown', ['-R', `${user.uid}:${user.gid}`, destination])
 }

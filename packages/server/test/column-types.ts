@@ -1,12 +1,12 @@
-/** Columns of every type that a table can have, each with values at its edges. */
+/** Columns of every type that a table can have, each with its edge values. */
 
 export interface ColumnValues {
   readonly type: string
-  /** The JSON text that a client reads, by the text that Postgres reads. */
+  /** JSON text for clients, by the text for Postgres. */
   readonly values: Readonly<Record<string, string>>
 }
 
-/** Types that the columns below need. */
+/** Statements that create the types of the columns below. */
 export const typesSetup = `
   create type mood as enum ('sad', 'ok', 'it''s "fine", \\ really');
   create type point3 as (x int, y numeric, "odd ""name""" text);
@@ -24,9 +24,9 @@ export const typesSetup = `
 
 const infinity = '"infinity"'
 const quoted = (text: string) => JSON.stringify(text)
-/** Values that are a JSON string of the same text. */
+/** Maps values to a JSON string of the same text. */
 const same = (...texts: string[]) => Object.fromEntries(texts.map((text) => [text, quoted(text)]))
-/** Values that are written in JSON as in SQL. */
+/** Maps values to themselves, for types written in JSON as in SQL. */
 const plain = (...texts: string[]) => Object.fromEntries(texts.map((text) => [text, text]))
 
 const manyDigits = `${'1234567890'.repeat(30)}.${'0987654321'.repeat(30)}`
@@ -331,7 +331,7 @@ export const columnTypes: Readonly<Record<string, ColumnValues>> = {
   },
 }
 
-/** Types of extensions and of builds that have them: how to make sure, and the column. */
+/** Types of extensions and of optional builds, each with its setup and its column. */
 export const optionalTypes: Readonly<Record<string, ColumnValues & { readonly setup: string }>> = {
   xml: { setup: "select '<a/>'::xml", type: 'xml', values: same('<a b="c">d &amp; e</a>', 'text') },
   citext: { setup: 'create extension citext', type: 'citext', values: same('', 'MiXed') },

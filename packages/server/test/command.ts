@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
-/** The executable of the package that the run has installed; without one, that of the checkout. */
+/** Executable of the package that the run has installed, by default that of the checkout. */
 export const command =
   process.env.BASALT_TEST_EXECUTABLE ?? fileURLToPath(new URL('../bin/basalt.js', import.meta.url))
 
 export interface CommandOptions {
   readonly directory?: string
   readonly env?: Readonly<Record<string, string>>
-  /** What standard input has; by default it is empty. */
+  /** Content of standard input, empty by default. */
   readonly input?: string
 }
 
@@ -19,13 +19,15 @@ export interface CommandResult {
   readonly stderr: string
 }
 
-/** What a process gets of the tests' environment: where programs are, and code that others have compiled. */
+/**
+ * Returns the part of the tests' environment that processes inherit: the search path, and the folder of compiled code.
+ */
 export function inheritedEnvironment(): { readonly PATH: string; readonly NODE_COMPILE_CACHE: string } {
   const { PATH = '', NODE_COMPILE_CACHE = '' } = process.env
   return { PATH, NODE_COMPILE_CACHE }
 }
 
-/** Runs `basalt …` as a process of its own, with nothing of the tests' environment. */
+/** Runs `basalt …` as a process without the tests' environment. */
 export function basalt(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   const { directory = tmpdir(), env = {}, input = '' } = options
   return new Promise((resolve, reject) => {
@@ -37,7 +39,7 @@ export function basalt(args: readonly string[], options: CommandOptions = {}): P
     let stderr = ''
     child.stdout.on('data', (chunk) => (stdout += chunk))
     child.stderr.on('data', (chunk) => (stderr += chunk))
-    // A command that does not read its input closes it.
+    // The process closes its input if it does not read it.
     child.stdin.on('error', () => undefined)
     child.stdin.end(input)
     child.on('error', reject)

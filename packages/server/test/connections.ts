@@ -7,7 +7,7 @@ export interface ConnectOptions {
   readonly user?: string
 }
 
-/** A connection as the pools open them. */
+/** Opens a connection as the pools do. */
 export function connectTo(
   { url }: Pick<TestDatabase, 'url'>,
   { prepare = true, user }: ConnectOptions = {},
@@ -23,7 +23,7 @@ export function connectTo(
   })
 }
 
-/** One statement with its values. */
+/** Makes a statement with its values. */
 export function call(text: string, ...values: (string | null)[]): Call {
   return { statement: statement(text), values }
 }

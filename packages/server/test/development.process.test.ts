@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDirectory, type ServerProcess, startServer } from './server-process.ts'
 
-/** The same server on a developer's machine, and reached by others. */
+/** Settings of both servers: the one on a developer's machine and the public one. */
 const common = {
   'auth.limits.registrations_per_hour': '2',
   'auth.limits.anonymous_per_hour': '2',
@@ -27,7 +27,7 @@ describe.each([
     config: { 'server.host': '0.0.0.0' },
     isDevelopment: false,
   },
-])('development › a server $kind', ({ config, isDevelopment }) => {
+])('development mode › a server $kind', ({ config, isDevelopment }) => {
   const directory = createDirectory(undefined, '.')
   let server: ServerProcess
   beforeAll(async () => {
@@ -39,12 +39,12 @@ describe.each([
   })
   const messages = () => server.log().map(({ msg }) => String(msg))
 
-  test('says so in one line', () => {
+  test('reports its mode in one line', () => {
     const lines = messages().filter((message) => message.startsWith('development: '))
     expect(lines).toHaveLength(isDevelopment ? 1 : 0)
   })
 
-  test('takes or refuses a common password', async () => {
+  test('accepts or rejects a common password', async () => {
     const email = 'common@example.com'
     const response = await post(server, 'register', { email, password: commonPassword })
     expect(response.status).toBe(isDevelopment ? 201 : 400)
@@ -53,7 +53,7 @@ describe.each([
     expect(server.output()).not.toContain(commonPassword)
   })
 
-  test('has limits per address a hundred times as wide, but for anonymous sign-ins', async () => {
+  test('allows a hundred times the requests per address, except for anonymous sign-ins', async () => {
     const statuses: number[] = []
     for (let index = 0; index < 5; index += 1) {
       const email = `user${index}@example.com`
@@ -64,7 +64,7 @@ describe.each([
     expect((await Promise.all(anonymous)).sort()).toEqual([201, 201, 429])
   })
 
-  test('writes mailed links to the log, or keeps them out of it', async () => {
+  test('writes mailed links to the log or keeps them out of it', async () => {
     const to = 'link@example.com'
     expect((await post(server, 'magic-link', { email: to })).status).toBe(200)
     const logged = () => server.log().filter((line) => line.to === to)

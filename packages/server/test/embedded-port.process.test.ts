@@ -4,8 +4,8 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
-import { ask } from './ask.ts'
 import { alice } from './fixtures.ts'
+import { sendRequest } from './send-request.ts'
 import {
   type Account,
   createDirectory,
@@ -35,7 +35,7 @@ function passwordFile(data: string): string {
   return join(data, 'secrets', 'postgres_password')
 }
 
-/** Connects over TCP as a GUI client does; answers the rows, or the SQLSTATE or the driver's reason when it is refused. */
+/** Connects over TCP as a GUI client does. Returns the rows, or the SQLSTATE or the driver's reason of a refusal. */
 async function connect(
   port: number,
   options: { password?: string; host?: string; user?: string; replication?: boolean; query?: string } = {},
@@ -43,9 +43,9 @@ async function connect(
   const { password, host = '127.0.0.1', user = 'postgres', replication, query = 'select 1 as one' } = options
   const client = new pg.Client({
     ...{ host, port, user, database: 'basalt' },
-    // None would be looked for in the environment.
+    // Otherwise the driver would read a password from the environment.
     password: password ?? '',
-    // The driver passes it on; its types do not list it.
+    // The driver passes it on, although its types do not list it.
     ...(replication === true ? { replication: 'true' } : {}),
   })
   try {
@@ -61,7 +61,7 @@ async function connect(
 }
 
 describe.each(accounts)('database.embedded_port, as %s', (_, account) => {
-  test('opens TCP on loopback for the generated password alone', async () => {
+  test('opens TCP on loopback for the generated password only', async () => {
     await using directory = createDirectory(account, 'data')
     const data = join(directory.path, 'data')
     const port = await findFreePort()
@@ -82,16 +82,17 @@ describe.each(accounts)('database.embedded_port, as %s', (_, account) => {
       if (address === '::1') expect(await connect(port, { password, host: '::1' })).toEqual([{ one: 1 }])
     }
 
-    // Tables have the owner that those of `basalt sql` have, so each may change the other's.
+    // Tables have the same owner as those of `basalt sql`, so each session may change the other's.
     expect((await runCommand(['sql', 'create table visit (id int primary key)'], options)).code).toBe(0)
     await connect(port, { password, query: 'alter table visit add place text' })
     await connect(port, { password, query: `insert into visit values (1, 'Rome')` })
     await connect(port, { password, query: 'create table trip (id int primary key)' })
     const token = userToken({ sub: alice })
-    const visits = async () => (await ask('GET', `${server.url}/api/collections/visit`, { token })).json
-    // The new column is seen when the catalog is read the next time.
+    const visits = async () =>
+      (await sendRequest('GET', `${server.url}/api/collections/visit`, { token })).json
+    // The next read of the catalog finds the new column.
     await expect.poll(visits).toMatchObject({ items: [{ id: 1, place: 'Rome' }] })
-    expect((await ask('GET', `${server.url}/api/collections/trip`, { token })).status).toBe(200)
+    expect((await sendRequest('GET', `${server.url}/api/collections/trip`, { token })).status).toBe(200)
 
     const { stdout } = await runCommand(['status'], options)
     expect(stdout.split('\n').slice(1, 3)).toEqual([
@@ -109,7 +110,7 @@ describe.each(accounts)('database.embedded_port, as %s', (_, account) => {
 })
 
 describe.each(accounts.slice(-1))('database.embedded_port, as %s', (_, account) => {
-  test('keeps its password over restarts, and sets a new one when the file was removed', async () => {
+  test('keeps its password over restarts and sets a new one when the file was removed', async () => {
     await using directory = createDirectory(account, 'data')
     const data = join(directory.path, 'data')
     const port = await findFreePort()
@@ -131,7 +132,7 @@ describe.each(accounts.slice(-1))('database.embedded_port, as %s', (_, account) 
   )
 
   test.each(['127.0.0.1', ...(hasIPv6 ? ['::1'] : [])])(
-    'refuses the start when another program has it on %s, and leaves no Postgres',
+    'refuses to start when another program has it on %s, and leaves no Postgres',
     async (host) => {
       await using directory = createDirectory(account, 'data')
       const other = createServer()
@@ -148,7 +149,7 @@ describe.each(accounts.slice(-1))('database.embedded_port, as %s', (_, account) 
     },
   )
 
-  test('is opened and closed on a Postgres that a killed server left behind', async () => {
+  test('opens and closes on a Postgres that a killed server left running', async () => {
     await using directory = createDirectory(account, 'data')
     const data = join(directory.path, 'data')
     const port = await findFreePort()
@@ -167,7 +168,7 @@ describe.each(accounts.slice(-1))('database.embedded_port, as %s', (_, account) 
     expect(await closed.stop()).toEqual(clean)
   })
 
-  test('refuses a start while a command uses a Postgres without it, and says which', async () => {
+  test('refuses to start while a command uses a Postgres without it, and names the command', async () => {
     await using directory = createDirectory(account, 'data')
     const data = join(directory.path, 'data')
     const before = optionsOf(data, 0, account)

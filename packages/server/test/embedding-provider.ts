@@ -2,27 +2,27 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A request as it came over the wire. */
+/** Request as received over the wire. */
 export interface EmbeddingRequest {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: { readonly model: string; readonly input: readonly string[]; readonly dimensions?: number }
-  /** Whether the client has disconnected before the answer. */
+  /** True if the client has disconnected before the response. */
   isCanceled: boolean
 }
 
 export type AnswerEmbeddings = (response: ServerResponse, request: EmbeddingRequest) => void
 
-/** A provider of embeddings on a port of its own, which keeps what it is asked. */
+/** Provider of embeddings on a port of its own, which records its requests. */
 export interface EmbeddingProvider extends AsyncDisposable {
   readonly url: string
   readonly requests: EmbeddingRequest[]
-  /** Every text that was asked for. */
+  /** All texts of the requests. */
   readonly texts: readonly string[]
   answer: AnswerEmbeddings
 }
 
-/** Answers with a vector for each text. */
+/** Responds with a vector for each text. */
 export function embeddings(vectorOf: (text: string) => readonly number[]): AnswerEmbeddings {
   return (response, { body, path }) => {
     if (path !== '/v1/embeddings') {
@@ -35,7 +35,7 @@ export function embeddings(vectorOf: (text: string) => readonly number[]): Answe
       embedding: vectorOf(text),
     }))
     response.writeHead(200, { 'content-type': 'application/json' })
-    // In another order than asked: the index counts.
+    // In reverse order, because the index counts.
     response.end(JSON.stringify({ object: 'list', data: data.toReversed(), model: body.model }))
   }
 }
@@ -44,7 +44,7 @@ export function status(code: number, headers: Record<string, string> = {}, body 
   return (response) => response.writeHead(code, headers).end(body)
 }
 
-/** Three dimensions: how often a, b and c occur. */
+/** Counts a, b and c as three dimensions. */
 export function countLetters(text: string): readonly number[] {
   return ['a', 'b', 'c'].map((letter) => text.split(letter).length - 1)
 }
@@ -68,7 +68,7 @@ export async function startEmbeddingProvider(
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server that listens on a port has an address of this form.
+  // A server on a port has an address of this form.
   const { port } = server.address() as AddressInfo
   const provider: EmbeddingProvider = {
     url: `http://127.0.0.1:${port}/v1`,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask } from './ask.ts'
 import { type Browser, chromium, startBrowser } from './chromium.ts'
 import { alice } from './fixtures.ts'
+import { sendRequest } from './send-request.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { userToken } from './test-app.ts'
 import { findFreePort, startThrowAwayCluster, type ThrowAwayCluster } from './throw-away-cluster.ts'
@@ -9,8 +9,8 @@ import { waitFor } from './wait-for.ts'
 
 const token = userToken({ sub: alice })
 
-/** What a browser does by itself: nothing here opens a stream again. */
-describe.runIf(chromium !== undefined)("a browser's EventSource", () => {
+/** Behaviour of the browser itself: no test reopens a stream. */
+describe.runIf(chromium !== undefined)('EventSource of a browser', () => {
   let cluster: ThrowAwayCluster
   let port: number
   let server: ServerProcess
@@ -66,13 +66,14 @@ describe.runIf(chromium !== undefined)("a browser's EventSource", () => {
   const untilConnected = (name: string, count = 1) =>
     waitFor(`${name} to be connected`, async () => {
       const seen = await see(name)
-      // 2: closed for good.
+      // 2 means closed for good.
       if (seen.state === 2) throw new Error('the browser has given up')
       return seen.connected >= count && seen.state === 1
     })
-  const create = (id: number) => ask('POST', `${server.url}/api/collections/item`, { token, body: { id } })
+  const create = (id: number) =>
+    sendRequest('POST', `${server.url}/api/collections/item`, { token, body: { id } })
 
-  test('survives a restart, also one that was opened while the server drained', async () => {
+  test('survives a restart, also when it was opened during the drain', async () => {
     await listen('before')
     await untilConnected('before')
     server.signal('SIGTERM')
@@ -101,7 +102,7 @@ describe.runIf(chromium !== undefined)("a browser's EventSource", () => {
     }
   })
 
-  test('survives that the database is unavailable for a moment', async () => {
+  test('survives a short outage of the database', async () => {
     await listen('open')
     await untilConnected('open')
     await cluster.stop('fast')
@@ -116,7 +117,7 @@ describe.runIf(chromium !== undefined)("a browser's EventSource", () => {
     })
   })
 
-  test('is ended for good by a token that is not valid', async () => {
+  test('closes for good after an invalid token', async () => {
     await browser.evaluate(
       `sources.ended = { source: new EventSource('${server.url}/api/realtime?tables=item&token=x'), ids: [], closes: [], connected: 0 }`,
     )

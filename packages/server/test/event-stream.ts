@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from 'node:http'
 import { waitFor } from './wait-for.ts'
 
-/** One event as a browser dispatches it. */
+/** Event as a browser dispatches it. */
 export interface StreamEvent {
   readonly name: string
   readonly id: string
@@ -9,23 +9,23 @@ export interface StreamEvent {
   readonly data: any
 }
 
-/** A client of server-sent events, written by the HTML Standard's rules. */
+/** Client of server-sent events that follows the rules of the HTML Standard. */
 export interface EventStreamClient extends AsyncDisposable {
   readonly status: number
   readonly headers: IncomingMessage['headers']
-  /** Everything dispatched so far. */
+  /** Events dispatched so far. */
   readonly events: readonly StreamEvent[]
-  /** Why the stream was refused for now, if it was. */
+  /** Reason of a temporary refusal of the stream. */
   readonly refusal: string | undefined
-  /** Changes only. */
+  /** Data of changes only. */
   readonly messages: readonly StreamEvent['data'][]
-  /** What a browser would send as `Last-Event-ID` now. */
+  /** Value that a browser would send as `Last-Event-ID` now. */
   readonly lastEventId: string
   readonly comments: number
   readonly hasEnded: boolean
-  /** Everything that came, as it came. */
+  /** Raw text received so far. */
   readonly text: string
-  /** Waits until so many changes have come. */
+  /** Waits until so many changes have arrived. */
   next(count: number, timeoutMs?: number): Promise<readonly StreamEvent['data'][]>
   /** Waits for an event of this name. */
   named(name: string, timeoutMs?: number): Promise<StreamEvent>
@@ -38,11 +38,13 @@ export interface EventStreamOptions {
   readonly token?: string | undefined
   readonly lastEventId?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
-  /** `/api/realtime` unless given. */
+  /** Path of the stream, `/api/realtime` by default. */
   readonly path?: string
 }
 
-/** Resolves when the head has come, and `connected` or `close` with it unless the stream was refused by its status. */
+/**
+ * Opens a stream. Resolves when the head has arrived, with `connected` or `close` unless the status refused the stream.
+ */
 export async function openEventStream(
   base: string,
   query: string,

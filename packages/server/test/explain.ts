@@ -1,13 +1,13 @@
 import { render, type Sql } from '../src/database/sql.ts'
 import type { Queryable, SystemDatabase } from '../src/database/system-database.ts'
 
-/** What statements read, all together. */
+/** Sum of the reads of several statements. */
 export interface Reads {
-  /** Rows that scans of tables and indexes looked at, those that a filter removed included. */
+  /** Rows that scans of tables and indexes read, before filters. */
   rows: number
-  /** Pages of tables and indexes, read or written; a page counts each time. */
+  /** Pages of tables and indexes read or written; each access counts. */
   pages: number
-  /** Names of tables that were read from their beginning to their end. */
+  /** Names of tables that were read completely. */
   readonly wholeTables: string[]
 }
 
@@ -25,7 +25,7 @@ interface Plan {
 
 type Executor = Queryable & Pick<SystemDatabase, 'transaction'>
 
-/** Runs every statement once more before itself, by EXPLAIN ANALYZE and undone, and adds up what it reads. */
+/** Runs EXPLAIN ANALYZE of every statement before the statement itself, undoes it, and sums up its reads. */
 export function explaining(database: SystemDatabase): { readonly database: Executor; readonly reads: Reads } {
   const reads: Reads = { rows: 0, pages: 0, wholeTables: [] }
   const inside = (transaction: Queryable): Queryable => {
@@ -37,7 +37,7 @@ export function explaining(database: SystemDatabase): { readonly database: Execu
         values,
       })
       await transaction.execute({ text: 'rollback to savepoint explained', values: [] })
-      // As documented for this format.
+      // The documentation of this format has the shape.
       const plan = (rows[0] as { 'QUERY PLAN': [{ Plan: Plan }] })['QUERY PLAN'][0].Plan
       reads.pages += plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
       addUp(plan, reads)

@@ -3,22 +3,25 @@ import pg from 'pg'
 import { extensionSetups, type PgliteExtension, startPgliteServer } from './pglite-server.ts'
 import type { TestDatabase } from './test-app.ts'
 
-/** A database that can have an extension, and what the configuration needs to use it. */
+/** Database that can have an extension, with the configuration for its use. */
 export interface ExtensionDatabase extends TestDatabase {
   readonly config: Readonly<Record<string, string>>
 }
 
-/** Which PostgreSQL gives the results, for the names of tests. */
+/** PostgreSQL of the results, for the names of tests. */
 export const extensionEngine =
   process.env.BASALT_TEST_EXTENSIONS_URL === undefined ? 'PGlite' : 'the server of BASALT_TEST_EXTENSIONS_URL'
 
-/** For hooks that create one: PGlite computes in the process of the test, and takes minutes on a busy machine. */
+/**
+ * Time limit of hooks that create a database. PGlite computes in the process of the test, which takes minutes under
+ * load.
+ */
 export const extensionSetupMs = 300_000
 
 /**
- * A database on the server of BASALT_TEST_EXTENSIONS_URL, a superuser's URL without a database, whose PostgreSQL has the
- * extension; without it one on PGlite, which needs nothing installed. PostGIS is created, in the schema "Ext 1"; vector is
- * left to the test.
+ * Creates a database on the server of BASALT_TEST_EXTENSIONS_URL, a superuser's URL without a database, whose
+ * PostgreSQL has the extension. Without it the database is one of PGlite, which needs no installation. PostGIS is
+ * created in the schema "Ext 1"; the test creates vector.
  */
 export async function createExtensionDatabase(extension: PgliteExtension): Promise<ExtensionDatabase> {
   const server = process.env.BASALT_TEST_EXTENSIONS_URL
@@ -32,9 +35,9 @@ async function createOnPglite(extension: PgliteExtension): Promise<ExtensionData
     ...database,
     config: {
       'database.max_conns': '4',
-      // All wait for one session, whose statements hold up this process, too.
+      // All connections share one session, whose statements also block this process.
       'database.acquire_timeout_ms': '60000',
-      // What a server does by itself would take turns with the requests of the test.
+      // Background work of the server would compete with the requests of the test.
       'jobs.enabled': 'false',
       'webhooks.deliver': 'false',
     },

@@ -1,23 +1,23 @@
 import { createServer, type Socket } from 'node:net'
 import { failure, greeting, int16, int32, message, ready, text } from './postgres-wire.ts'
 
-/** A server that speaks just enough of Postgres' protocol to greet a client and answer its first question. */
+/** Server that speaks enough of the Postgres protocol to greet a client and to respond to its first query. */
 export interface FakePostgres extends AsyncDisposable {
   readonly port: number
-  /** How many clients are connected. */
+  /** Counts the connected clients. */
   connections(): number
-  /** Whether a client has asked something. */
+  /** Returns true if a client has sent a query. */
   isAsked(): boolean
 }
 
 export interface FakePostgresOptions {
-  /** Answered to whatever is asked first: texts by column name. */
+  /** Row of the response to the first query: texts by column name. */
   readonly row?: Readonly<Record<string, string>>
-  /** Refuses every password. */
+  /** True to reject every password. */
   readonly refusesPasswords?: boolean
-  /** Accepts connections and never says a word. */
+  /** True to accept connections and never send anything. */
   readonly isSilent?: boolean
-  /** Greets clients, and answers nothing that they ask. */
+  /** True to greet clients and respond to no query. */
   readonly answersNothing?: boolean
 }
 
@@ -33,7 +33,7 @@ export async function startFakePostgres(options: FakePostgresOptions): Promise<F
       if (options.isSilent === true) return
       if (!isGreeted) {
         isGreeted = true
-        socket.write(options.refusesPasswords === true ? askForPassword() : greeting(1))
+        socket.write(options.refusesPasswords === true ? requestPassword() : greeting(1))
       } else if (options.refusesPasswords === true) {
         socket.end(failure('28P01', 'password authentication failed for user "app"'))
       } else if (chunk[0] === 'Q'.charCodeAt(0)) {
@@ -56,7 +56,7 @@ export async function startFakePostgres(options: FakePostgresOptions): Promise<F
   }
 }
 
-function askForPassword(): Buffer {
+function requestPassword(): Buffer {
   const clearText = 3
   return message('R', int32(clearText))
 }
@@ -77,7 +77,7 @@ function answer(row: Readonly<Record<string, string>>): Buffer {
   ])
 }
 
-/** Object ids of bool, int4 and text. */
+/** Returns the object id of bool, int4 or text. */
 function typeOf(value: string): number {
   if (value === 't' || value === 'f') return 16
   return /^\d+$/.test(value) ? 23 : 25

@@ -1,6 +1,6 @@
 import type { TestApp } from './test-app.ts'
 
-/** What the server logged as a fault of its own: the reason behind each 500. */
+/** Lists the internal errors that the server logged: the reasons of its 500 responses. */
 export function faultsOf(app: TestApp): string[] {
   return app.log
     .map((line) => JSON.parse(line) as { level: number; err?: { message?: string }; msg: string })

@@ -4,12 +4,12 @@ import type { Filter } from '../src/features/data/collections/parse/filter.ts'
 import type { Operator } from '../src/features/data/collections/parse/tokens.ts'
 import { anyUnits } from './any-text.ts'
 
-/** Filters as trees, and the many ways to write one: what the grammar allows, not what the parser happens to do. */
+/** Filters as trees with the many ways to write each, according to the grammar instead of the parser. */
 
-/** A value as text, whichever way it was written; null is none. */
+/** Value as text, however it was written, or null. */
 export type Literal = string | null
 
-/** A filter without the positions that only a text has. */
+/** Filter without positions, which only a text has. */
 export type Tree =
   | { readonly kind: 'and' | 'or'; readonly terms: readonly Tree[] }
   | { readonly kind: 'not'; readonly term: Tree }
@@ -47,13 +47,13 @@ export function withoutPositions(filter: Filter): Tree {
   }
 }
 
-/** Every condition of a tree, in the order they are written. */
+/** Lists the conditions of a tree in the order in which they are written. */
 export function conditionsOf(tree: Tree): Condition[] {
   if ('terms' in tree) return tree.terms.flatMap(conditionsOf)
   return tree.kind === 'not' ? conditionsOf(tree.term) : [tree]
 }
 
-/** Trees over such conditions: up to four levels, two to four terms each. */
+/** Generates trees over such conditions, of up to four levels with two to four terms each. */
 export function treeOf(condition: fc.Arbitrary<Condition>): fc.Arbitrary<Tree> {
   const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
     tree: fc.oneof(
@@ -133,23 +133,23 @@ function anyValue(): fc.Arbitrary<string> {
     fc.string({ maxLength: 30 }),
     anyUnits({ maxLength: 15 }),
   )
-  // Text of PostgreSQL cannot hold it, so the grammar refuses it.
+  // PostgreSQL's text cannot hold NUL, so the grammar rejects it.
   return value.filter((text) => !text.includes('\0'))
 }
 
-/** Decides between ways to write the same: answers a number below the limit. */
+/** Choice between equivalent spellings: returns a number below the limit. */
 type Choose = (limit: number) => number
 
-/** Arbitrary decisions. */
+/** Arbitrary choices. */
 export const choices: fc.Arbitrary<readonly number[]> = fc.array(fc.nat(999), { minLength: 7, maxLength: 40 })
 
 function chooser(numbers: readonly number[]): Choose {
   let index = 0
-  // Without decisions always the first way.
+  // Without choices, the first spelling.
   return (limit) => (numbers[index++ % numbers.length] ?? 0) % limit
 }
 
-/** Writes the tree in the spelling these decisions lead to; plainly without any. */
+/** Writes the tree in the spelling of these choices, by default the plain one. */
 export function printTree(tree: Tree, decisions: readonly number[] = []): string {
   const choose = chooser(decisions)
   return blank(choose) + print(tree, choose) + blank(choose)
@@ -158,7 +158,7 @@ export function printTree(tree: Tree, decisions: readonly number[] = []): string
 function print(tree: Tree, choose: Choose): string {
   if (tree.kind === 'not') {
     const text = print(tree.term, choose)
-    // NOT binds tighter than AND and OR.
+    // NOT binds more tightly than AND and OR.
     const term = 'terms' in tree.term ? group(text, choose) : text
     return `${oneOf(['NOT', 'not', 'nOt'], choose)}${someBlank(choose)}${term}`
   }
@@ -167,7 +167,7 @@ function print(tree: Tree, choose: Choose): string {
   // Words need blanks, symbols do not.
   const space = () => (/\w/.test(connective) ? someBlank(choose) : blank(choose))
   const terms = tree.terms.map((term) => {
-    // An AND may stand beside OR as it is; what is grouped stays a term of its own.
+    // An AND needs no parentheses next to OR. A parenthesized group remains a term of its own.
     const needsGroup = 'terms' in term && !(tree.kind === 'or' && term.kind === 'and')
     const text = print(term, choose)
     return needsGroup ? group(text, choose) : text
@@ -205,7 +205,7 @@ function printNot(isNegated: boolean, choose: Choose): string {
   return isNegated ? `${oneOf(['NOT', 'not'], choose)}${someBlank(choose)}` : ''
 }
 
-/** Never a name; `not` only before a condition of its own column. */
+/** Words that are no names; `not` only before a condition of its own column. */
 const keywords = /^(and|or|in|true|false|null|not)$/i
 
 function printName(name: string, choose: Choose): string {
@@ -253,7 +253,7 @@ function oneOf(options: readonly string[], choose: Choose): string {
   return options[choose(options.length)] ?? ''
 }
 
-/** What a filter is made of, and what has broken parsers before. */
+/** Parts of filters, and texts that have broken parsers before. */
 const fragments = [
   ...["'", "''", "\\'", '\\', '"', '""', '(', ')', ',', '--', '/*', '*/', ';', '$1', '$$', '%', '&', '|'],
   ...['&&', '||', 'AND', 'or', 'NOT', 'IN', 'in (', 'null', 'TRUE', '=', '!=', '<>', '==', '<=', '!~', '~*'],
@@ -275,7 +275,7 @@ const fragments = [
   ],
 ]
 
-/** Texts that hardly are filters. */
+/** Texts that are hardly ever filters. */
 export const anyText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ maxLength: 60 }),
   anyUnits({ maxLength: 30 }),
@@ -284,7 +284,7 @@ export const anyText: fc.Arbitrary<string> = fc.oneof(
   fc.array(fc.constantFrom(...fragments), { maxLength: 12 }).map((parts) => parts.join(' ')),
 )
 
-/** Texts that were filters before something happened to them. */
+/** Mutates texts of filters. */
 export function mutated(text: fc.Arbitrary<string>): fc.Arbitrary<string> {
   const edit = fc.record({
     at: fc.nat(400),

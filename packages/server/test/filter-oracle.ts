@@ -4,20 +4,20 @@ import type { Operator } from '../src/features/data/collections/parse/tokens.ts'
 import type { Condition, Literal, Tree } from './filter-grammar.ts'
 
 /**
- * A table whose values are known by their order, and what a filter means on it by the rules of SQL: `true`,
- * `false`, or `undefined` for unknown.
+ * Table whose values are known by their order, and the result of a filter on it by the rules of SQL: `true`, `false`,
+ * or `undefined` for unknown.
  */
 
 export interface OracleColumn {
   readonly name: string
-  /** SQL, with a collation if need be. */
+  /** SQL type, with a collation if necessary. */
   readonly type: string
-  /** Classes of equal values in ascending order, each with the ways to write it. */
+  /** Classes of equal values in ascending order, each with its spellings. */
   readonly classes: readonly (readonly string[])[]
   readonly operators: readonly Operator[]
 }
 
-/** A row: per column the place of its value's class, or null. */
+/** Row with the index of the value's class per column, or null. */
 export interface OracleRow {
   readonly id: number
   readonly owner: string | null
@@ -28,7 +28,7 @@ const equality: readonly Operator[] = ['=', '!=']
 const ordered: readonly Operator[] = [...equality, '>', '>=', '<', '<=']
 const patterned: readonly Operator[] = [...ordered, '~', '!~', '~*', '!~*']
 
-/** Texts in the order of their bytes, which is what the collation "C" compares. */
+/** Texts in the order of their bytes, by which the collation "C" compares. */
 const texts = ['', ' ', '%', "'", "''", '0', 'A', 'B', '\\', '_', 'a', "a'b", 'ab', 'b', 'null', 'é', '😀']
 
 export const oracleColumns: readonly OracleColumn[] = [
@@ -165,7 +165,7 @@ export const oracleColumns: readonly OracleColumn[] = [
 
 const byName = new Map(oracleColumns.map((column) => [column.name, column]))
 
-/** Rows that hold every value of every column, and NULLs, in no order; the same each time. */
+/** Makes rows that hold every value of every column, and NULLs, unordered; the same rows each time. */
 export function oracleRows(count: number, owners: readonly (string | null)[]): OracleRow[] {
   const random = pseudoRandom(20_260_102)
   return Array.from({ length: count }, (_, index) => ({
@@ -184,7 +184,7 @@ export function oracleRows(count: number, owners: readonly (string | null)[]): O
   }))
 }
 
-/** The table with these rows; callers see their own. */
+/** Creates the table with these rows. Callers see their own. */
 export function oracleTable(table: string, rows: readonly OracleRow[]): string {
   const columns = oracleColumns.map(({ name, type }) => `, ${quoteIdentifier(name)} ${type}`).join('')
   const tuples = rows.map(({ id, owner, values }) => {
@@ -198,17 +198,17 @@ export function oracleTable(table: string, rows: readonly OracleRow[]): string {
     create policy own on ${table} using (owner = current_setting('basalt.user_id', true));`
 }
 
-/** Types the table needs. */
+/** Statements that create the types of the table. */
 export const oracleTypes = `
   create type mood as enum ('sad', 'ok', 'it''s', 'happy');
   create type pair as (a int, b text collate "C");`
 
-/** Conditions that the table can be asked for. */
+/** Conditions that the columns of the table support. */
 export const oracleCondition: fc.Arbitrary<Condition> = fc.constantFrom(...oracleColumns).chain((column) =>
   fc.oneof(
     { weight: 4, arbitrary: comparison(column) },
     { weight: 1, arbitrary: membership(column) },
-    // What has no order lies between nothing.
+    // Unordered values have no interval.
     { weight: column.operators.includes('<') ? 1 : 0, arbitrary: interval(column) },
   ),
 )
@@ -257,11 +257,11 @@ function compare(column: string, operator: Operator, value: Literal): Condition 
 
 export type Truth = boolean | undefined
 
-/** What the tree is of this row. */
+/** Evaluates the tree on this row. */
 export function evaluate(tree: Tree, row: OracleRow): Truth {
   if ('terms' in tree) {
     const truths = tree.terms.map((term) => evaluate(term, row))
-    // One false decides an AND, one true an OR; else one unknown makes it unknown.
+    // One false decides an AND, one true an OR. Otherwise one unknown makes the result unknown.
     const decisive = tree.kind === 'or'
     if (truths.includes(decisive)) return decisive
     return truths.includes(undefined) ? undefined : !decisive
@@ -326,7 +326,7 @@ function rankOf(column: string, literal: string): number {
   return rank
 }
 
-/** LIKE: `%` any text, `_` any character, a backslash takes what follows as it is. */
+/** Evaluates LIKE: `%` matches any text, `_` any character, and a backslash escapes the next one. */
 export function isLike(text: string, patternText: string): boolean {
   const source = Array.from(patternText.matchAll(/\\([\s\S])|%|_|[\s\S]/gu), ([part, escaped]) => {
     if (escaped !== undefined) return escapePattern(escaped)
@@ -340,7 +340,7 @@ function escapePattern(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 }
 
-/** The opposite, by De Morgan's laws: without NOT where the grammar has another way to say it. */
+/** Negates a tree by De Morgan's laws, without NOT where the grammar has another way to write it. */
 export function negate(tree: Tree): Tree {
   if ('terms' in tree) return { kind: tree.kind === 'and' ? 'or' : 'and', terms: tree.terms.map(negate) }
   switch (tree.kind) {
@@ -367,7 +367,7 @@ const opposites: Readonly<Record<Operator, Operator>> = {
   '!~*': '~*',
 }
 
-/** A linear congruential generator: numbers below a limit, the same sequence for the same seed. */
+/** Makes a linear congruential generator of numbers below a limit; the seed determines the sequence. */
 function pseudoRandom(seed: number): (limit: number) => number {
   let state = seed
   return (limit) => {

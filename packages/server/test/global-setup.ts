@@ -12,16 +12,16 @@ import { startThrowAwayCluster } from './throw-away-cluster.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A superuser's URL of the test cluster, without a database. */
+    /** Superuser's URL of the test cluster, without a database. */
     clusterUrl: string
     /** Files of an initialized cluster, to be copied. */
     clusterTemplate: string
-    /** Where the first PGlite of the run leaves its files. */
+    /** Directory for the files of the first PGlite of the run. */
     pgliteTemplate: string
   }
 }
 
-/** Name of the migrated database that every test file gets a copy of. */
+/** Name of the migrated database, of which every test file gets a copy. */
 export const templateDatabase = 'basalt_template'
 
 interface Provided {
@@ -50,8 +50,8 @@ export default async function setUp(project: TestProject): Promise<() => Promise
 }
 
 /**
- * Starts a throw-away Postgres without durability, or takes the server of BASALT_TEST_DATABASE_URL, and migrates
- * one template.
+ * Starts a temporary Postgres without durability, or uses the server of BASALT_TEST_DATABASE_URL, and migrates one
+ * template.
  */
 async function open(): Promise<Provided> {
   const external = process.env.BASALT_TEST_DATABASE_URL
@@ -66,7 +66,7 @@ async function open(): Promise<Provided> {
       : undefined
   const clusterUrl = cluster?.url ?? external ?? ''
   await createTemplate(clusterUrl)
-  // Workers begin with what this start has compiled.
+  // Workers begin with the code that this start has compiled.
   module.flushCompileCache()
   return {
     clusterUrl,
@@ -82,8 +82,8 @@ async function open(): Promise<Provided> {
 }
 
 /**
- * Has the code that one process of the run compiles used by all, whatever account they run as: half of the processor
- * time of a start. Node's own folder in the temporary directory is closed to all but the first account that needs it.
+ * Creates a folder of compiled code for all processes of the run under any account. It saves half of the processor time of a start. Node's own folder in the temporary directory is open only to the first account that needs
+ * it.
  */
 function createCompileCache(): { readonly directory: string } & Disposable {
   const directory = makeScratchDirectory('basalt-compiled-')
@@ -101,7 +101,7 @@ function createCompileCache(): { readonly directory: string } & Disposable {
 }
 
 async function createTemplate(clusterUrl: string): Promise<void> {
-  // Imported late, into the cache.
+  // Imported late, so that it enters the cache.
   const { createApp } = await import('../src/app.ts')
   const { sql } = await import('../src/database/sql.ts')
   const { default: pg } = await import('pg')
@@ -111,10 +111,10 @@ async function createTemplate(clusterUrl: string): Promise<void> {
   await client.query(`create database ${templateDatabase}`)
   await client.end()
   const url = `${clusterUrl}/${templateDatabase}`
-  // A first start creates everything, the queue's tables included; the administrator is each test's own.
+  // A first start creates everything, including the tables of the queue. Each test creates its own administrator.
   const app = await createApp({ config: testConfig({ 'database.url': url }), log: pino({ level: 'silent' }) })
   await app.database.system.count(sql`truncate basalt.admin, basalt.audit, basalt.attempts`)
-  // A schedule that comes due while a test runs would do what the test does not expect.
+  // A schedule that becomes due while a test runs would disturb the test.
   await app.database.system.count(
     sql`update basalt.schedules set next_run_at = next_run_at + interval '1 year'`,
   )

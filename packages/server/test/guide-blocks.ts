@@ -1,16 +1,18 @@
-/** A fenced block of a page, and what the comment above it says about how it is run. */
+/** Fenced block of a page, with the comment above it on how to run it. */
 export interface Block {
   readonly language: string
   readonly text: string
-  /** Of its fence in the page. */
+  /** Line of its fence in the page. */
   readonly line: number
   readonly mark: Mark | undefined
 }
 
 /**
- * - `<!-- not run: reason -->`: the block cannot be run by a test
- * - `<!-- terminal: name -->`: of commands, they keep running in a terminal of their own, in place of what ran there;
- *   of output, it is what that terminal shows
+ * Mark above a block:
+ *
+ * - `<!-- not run: reason -->`: a test cannot run the block
+ * - `<!-- terminal: name -->`: commands keep running in a terminal of their own and replace those that ran there;
+ *   output is that of the terminal
  * - `<!-- file: name -->`: a file of that name, in the working directory
  */
 export interface Mark {
@@ -18,7 +20,7 @@ export interface Mark {
   readonly value: string
 }
 
-/** Every fenced block of a page in Markdown, in its order. */
+/** Lists the fenced blocks of a Markdown page in order. */
 export function readBlocks(page: string): Block[] {
   const lines = page.split('\n')
   const blocks: Block[] = []
@@ -38,7 +40,7 @@ export function readBlocks(page: string): Block[] {
   return blocks
 }
 
-/** The comment above a block; an empty line between them is what formatters put there. */
+/** Reads the comment above a block. Formatters put an empty line between them. */
 function readMark(above: readonly string[]): Mark | undefined {
   const nearest = above.findLast((line) => line.trim() !== '') ?? ''
   const comment = /^<!--(.*)-->$/.exec(nearest)?.[1]

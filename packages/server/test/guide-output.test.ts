@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { readBlocks } from './guide-blocks.ts'
 import { compareJson, matchesText } from './guide-output.ts'
 
-describe('the JSON of a guide', () => {
+describe('guides › JSON output', () => {
   test.each([
     ['{"a": 1}', '{"a":1}'],
     ['{"a": "…", "n": …, "l": [1, …]}', '{"a":"x","n":{"deep":[]},"l":[1,2,3]}'],
@@ -11,7 +11,7 @@ describe('the JSON of a guide', () => {
     ['{"b": 2}', '{"a":1}{"b":2}'],
     ['{"a": 1}\n[…]', 'CREATE 1\n{"a":1}\n[5]'],
     ['{"brace": "}{…"}', '{"brace":"}{]["}'],
-  ])('%s describes %s', (shown, printed) => {
+  ])('accepts %s for %s', (shown, printed) => {
     expect(compareJson(shown, printed)).toBe(undefined)
   })
 
@@ -24,7 +24,7 @@ describe('the JSON of a guide', () => {
     ['{"a": "1"}', '{"a":1}', '$.a is 1, shown is "1"'],
     ['{}', '', '1 values shown, 0 printed'],
     ['nothing', '{}', 'the page shows no JSON'],
-  ])('%s does not describe %s', (shown, printed, difference) => {
+  ])('rejects %s for %s', (shown, printed, difference) => {
     expect(compareJson(shown, printed)).toBe(difference)
   })
 })
@@ -37,11 +37,14 @@ test.each([
   ['a', 'a\nb', true, true],
   ['b', 'a\nb', true, false],
   ['a.c', 'abc', false, false],
-])('the text %j of a guide and %j, still running: %s, match: %s', (shown, printed, stillRuns, expected) => {
-  expect(matchesText(shown, printed, stillRuns)).toBe(expected)
-})
+])(
+  'guides › text output %j of a page and %j, still running: %s, match: %s',
+  (shown, printed, stillRuns, expected) => {
+    expect(matchesText(shown, printed, stillRuns)).toBe(expected)
+  },
+)
 
-test('blocks of a page have their language, their line and the mark above them', () => {
+test('guides › blocks of a page have their language, their line and the mark above them', () => {
   const page = [
     'Text',
     '```sh',

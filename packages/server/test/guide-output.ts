@@ -1,9 +1,9 @@
-/** What a page leaves out: any text inside a string or line, any value, further members, further lines. */
+/** Mark of an omission in a page: any text inside a string or line, any value, further members or lines. */
 const ellipsis = '…'
 
 /**
- * Where the JSON a page shows differs from what was printed; undefined when it does not. A page may show the last
- * few of several values.
+ * Returns the difference between the JSON of a page and the printed one, or undefined if there is none. A page may show
+ * only the last of several values.
  */
 export function compareJson(shown: string, printed: string): string | undefined {
   const expected = splitJson(completeJson(shown)).map((text) => JSON.parse(text))
@@ -15,7 +15,7 @@ export function compareJson(shown: string, printed: string): string | undefined 
     .find((difference) => difference !== undefined)
 }
 
-/** Whether a text is what a page shows; of something that still runs it may be the beginning. */
+/** Returns true if a text matches the page. Output of a running command may be the beginning of it. */
 export function matchesText(shown: string, printed: string, stillRuns: boolean): boolean {
   const pattern = shown
     .split('\n')
@@ -46,7 +46,7 @@ function completeJson(text: string): string {
     .join('')
 }
 
-/** The objects and arrays in a text that may hold other words, too. */
+/** Lists the objects and arrays in a text that may hold other words, too. */
 function splitJson(text: string): string[] {
   const values: string[] = []
   let depth = 0

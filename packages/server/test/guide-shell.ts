@@ -7,26 +7,26 @@ import { command, inheritedEnvironment } from './command.ts'
 import { createDirectory, isRoot, unprivileged } from './server-process.ts'
 import { waitFor } from './wait-for.ts'
 
-/** What a block of commands has printed, as a terminal would show it, and which of its commands failed. */
+/** Output of a block of commands as a terminal would show it, with the commands that failed. */
 export interface Printed {
   readonly output: string
   readonly failures: string
 }
 
-/** A reader's shell in a directory of its own, beside a server that is not started yet. */
+/** Reader's shell in a directory of its own, with a server that is not yet started. */
 export interface Shell extends AsyncDisposable {
   readonly directory: string
-  /** Where `npm start` listens. */
+  /** Port on which `npm start` listens. */
   readonly port: number
-  /** Free for a server of the reader's own. */
+  /** Free port for a server of the reader's own. */
   readonly receiverPort: number
-  /** Runs commands; their variables and functions stay. */
+  /** Runs commands; their variables and functions remain. */
   run(script: string): Promise<Printed>
-  /** Runs commands that keep running, in place of those that ran in the terminal before. */
+  /** Runs commands in the background of a terminal, in place of the previous ones. */
   keepRunning(terminal: string, script: string): Promise<void>
-  /** Whether a server was started. */
+  /** Returns true if a server was started. */
   isServing(): boolean
-  /** What a terminal shows so far. */
+  /** Returns the output of a terminal so far. */
   shownIn(terminal: string): string
 }
 
@@ -51,19 +51,19 @@ export async function openShell(): Promise<Shell> {
       PATH: `${inDirectory('.bin')}:${inherited.PATH}`,
       HOME: directory,
       BASALT_SERVER_PORT: String(port),
-      // As on a reader's terminal.
+      // Format of a terminal.
       BASALT_LOGGING_FORMAT: 'pretty',
       FAILURES: inDirectory('.failures'),
     },
     stdio: ['pipe', 'ignore', 'ignore'],
     ...account,
   })
-  // Jobs get process groups of their own, and commands that fail are noted, in functions and pipelines, too.
+  // Jobs get process groups of their own. Failing commands are recorded, in functions and pipelines, too.
   bash.stdin.write(`set -mE -o pipefail; trap 'echo "$BASH_COMMAND" >> "$FAILURES"' ERR\n`)
   const terminals = new Map<string, number>()
   let blocks = 0
 
-  /** Hands a script to bash in a way that leaves its own standard input alone. */
+  /** Passes a script to bash without using its standard input. */
   function send(script: string, inBackground: boolean): string {
     blocks += 1
     const name = inDirectory(`.block-${blocks}`)
@@ -105,7 +105,7 @@ export async function openShell(): Promise<Shell> {
       terminals.set(terminal, pid)
       files.set(terminal, `${name}.out`)
       const show = () => `${script} in the terminal ${terminal}`
-      // What has shown something works.
+      // A command that has printed something is running.
       await waitFor(show(), () => readIfThere(`${name}.out`) !== '', blockTimeoutMs)
       if (terminal === 'server') await waitFor(show(), () => isHealthy(port), blockTimeoutMs)
     },
@@ -119,7 +119,7 @@ export async function openShell(): Promise<Shell> {
   }
 }
 
-/** `npm` and `npx` of a reader's folder, without what they would install. */
+/** Installs `npm` and `npx` of a reader's folder, without downloading anything. */
 function installCommands(folder: string): void {
   mkdirSync(folder)
   const basalt = `exec '${process.execPath}' '${command}'`
@@ -134,12 +134,12 @@ function installCommands(folder: string): void {
   ])
 }
 
-/** A block that has only just begun has no output yet. */
+/** Reads a file, or returns an empty text: a block that has only just started has no output yet. */
 function readIfThere(path: string): string {
   return existsSync(path) ? readFileSync(path, 'utf8') : ''
 }
 
-/** @returns whether the group is there */
+/** @returns true if the group exists */
 function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-pid, signal)

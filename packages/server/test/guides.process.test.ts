@@ -12,13 +12,13 @@ import { readFirstSignIn } from './server-process.ts'
 import { waitFor } from './wait-for.ts'
 
 /**
- * Every fenced block of the README and the guides, as a reader would run it: from top to bottom, on a fresh server,
- * in one shell per page. The output shown must be the output. What cannot be run says so in a comment above it.
+ * Every fenced block of the README and the guides is run as a reader would run it: from top to bottom, on a fresh
+ * server, in one shell per page. Its output must match the page. A comment above a block says if it cannot be run.
  */
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** Pages that build upon each other, in the order in which a reader would take them; every other page is by itself. */
+/** Pages that build upon each other, in reading order. Every other page is independent. */
 const series = [
   [
     'README.md',
@@ -35,15 +35,15 @@ const series = [
 const pages = ['README.md', ...readdirSync(join(root, 'docs/guides')).map((name) => `docs/guides/${name}`)]
 const alone = pages.filter((page) => page.endsWith('.md') && !series.flat().includes(page))
 
-/** A series is some fifty commands, each a process that opens the database. */
+/** Time limit of a series of some fifty commands, each a process that opens the database. */
 const seriesTimeoutMs = 400_000
 
-/** What commands have done before that cannot be run here. */
+/** Commands that replace blocks of other pages that cannot be run here. */
 const beforehand: Readonly<Record<string, string>> = {
   'docs/guides/tutorial.md': 'npx basalt init',
 }
 
-/** What a reader puts in the place of a word, given all that the page has printed so far. */
+/** Text that a reader puts in place of a word, given the output of the page so far. */
 type Input = (shell: Shell, printed: string) => string | Promise<string>
 
 const inputs: Readonly<Record<string, Readonly<Record<string, Input>>>> = {
@@ -51,7 +51,7 @@ const inputs: Readonly<Record<string, Readonly<Record<string, Input>>>> = {
     'THE-PRINTED-PASSWORD': ({ directory }) => readFirstSignIn(join(directory, '.basalt')).password,
   },
   'docs/guides/mfa.md': {
-    // The longer name first. The app's code of the last half minute is still good, which leaves that of this one.
+    // The longer name first. The app's previous code is still valid, so the current one remains unused.
     'NEXT-CODE-OF-THE-APP': (_, printed) => totpCode(find(printed, /"secret":"(\w+)"/)),
     'CODE-OF-THE-APP': async (_, printed) => {
       await waitFor('a half minute that does not end at once', () => Date.now() % 30_000 < 25_000)
@@ -75,7 +75,7 @@ function find(text: string, pattern: RegExp): string {
 
 const taken = new WeakMap<Shell, Set<string>>()
 
-/** The code that was sent last, as the terminal of the server shows it; each once. */
+/** Returns the last code that was sent, as the terminal of the server shows it; each code once. */
 function takeCode(shell: Shell, pattern: RegExp): Promise<string> {
   const used = taken.get(shell) ?? new Set()
   taken.set(shell, used)
@@ -86,9 +86,9 @@ function takeCode(shell: Shell, pattern: RegExp): Promise<string> {
 }
 
 describe('guides', () => {
-  // Each has a server of its own, and its commands take one core at most.
+  // Each page has a server of its own, and its commands use one core at most.
   test.concurrent.each([...series, ...alone.map((page) => [page])])(
-    '%s and what follows on it › every block runs and prints what is shown',
+    '%s and the pages after it › every block runs and prints its output',
     async (...group) => {
       await using shell = await openShell()
       for (const page of group) await readAlong(shell, page)
@@ -97,7 +97,7 @@ describe('guides', () => {
   )
 })
 
-/** Does what a page says, and compares. @throws Error with every difference */
+/** Runs the blocks of a page and compares their output. @throws Error with every difference */
 async function readAlong(shell: Shell, page: string): Promise<void> {
   const placeholders = Object.entries(inputs[page] ?? {})
   const unused = new Set(placeholders.map(([placeholder]) => placeholder))
@@ -132,7 +132,7 @@ async function readAlong(shell: Shell, page: string): Promise<void> {
   expect([...unused], `inputs that ${page} does not ask for`).toEqual([])
 }
 
-/** @returns what it printed, to be compared with the block that shows it */
+/** @returns the output, to be compared with the block that shows it */
 async function runBlock(
   shell: Shell,
   block: Block,
@@ -171,7 +171,7 @@ async function runBlock(
 async function runCommands(shell: Shell, commands: string): Promise<string> {
   const { output, failures } = await shell.run(commands)
   if (failures !== '') throw new Error(`failed: ${failures}${output}`)
-  // curl ends well whatever the answer is; no page shows an error by the way.
+  // curl exits with 0 whatever the response is, and no page shows an unrelated error.
   if (output.includes('"doc_url"')) throw new Error(`an answer is an error: ${output}`)
   return output
 }

@@ -2,7 +2,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 
-/** What `fetch` sends of its own accord. */
+/** Headers that `fetch` adds. */
 const fetchHeaders = {
   accept: '*/*',
   'accept-language': '*',
@@ -25,10 +25,7 @@ export interface HttpAnswer {
   readonly text: string
 }
 
-/**
- * Sends what `fetch` would send, over HTTP without TLS, for less of the processor's time. A redirect is an answer like
- * any other: it is not followed.
- */
+/** Sends the same request as `fetch`, over HTTP without TLS, for less processor time. A redirect is not followed. */
 export async function sendOverHttp(
   url: string,
   method: string,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 
 const source = join(import.meta.dirname, '..', 'src')
 
-/** Who may import whom: a part only what stands in an earlier row, and itself. */
+/** Layers of imports: a part may import only parts of an earlier row, and itself. */
 const layers: readonly (readonly string[])[] = [
   ['lib', 'package.ts'],
   ['config'],
@@ -23,10 +23,10 @@ const layers: readonly (readonly string[])[] = [
   ['main.ts'],
 ]
 
-/** Areas of features: each may import those before it. */
+/** Areas of features: each may import earlier ones. */
 const areas: readonly string[] = ['operations', 'data', 'events', 'messaging', 'identity', 'files']
 
-/** Which feature may use which other; kept small and without cycles. */
+/** Features that a feature may use; kept small and without cycles. */
 const featurePairs: Readonly<Record<string, readonly string[]>> = {
   accounts: ['api-keys', 'audit', 'auth-settings', 'mail', 'passwords', 'sms', 'throttle'],
   admin: ['audit', 'throttle'],
@@ -76,7 +76,7 @@ const confined: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['lib', 'http'],
   'smol-toml': ['config', 'features/*', 'project'],
   'prom-client': ['http'],
-  // Its factories bring modules that a command takes a third of its time to load: `lib/type.ts` has those in use.
+  // Its factories load modules that take a third of a command's startup; `lib/type.ts` has those in use.
   typebox: ['lib'],
   nodemailer: ['features/*'],
   '@fastify/busboy': ['features/*'],
@@ -113,8 +113,8 @@ function isPackage(target: string): boolean {
 }
 
 /**
- * `features/operations/admin/errors.ts` → `features/*`; `features/operations/index.ts`, which wires an area, → `areas`;
- * `lib/lru.ts` → `lib`.
+ * Returns the part of a file: `features/operations/admin/errors.ts` → `features/*`; `features/operations/index.ts`,
+ * which wires an area, → `areas`; `lib/lru.ts` → `lib`.
  */
 function partOf(file: string): string {
   const [first = '', , feature = '', ...rest] = file.replace('.test.ts', '.ts').split('/')
@@ -207,7 +207,7 @@ describe('imports', () => {
     expect(files.flatMap((file) => findCycle(file, []) ?? [])).toEqual([])
   })
 
-  test('of a confined package come from the part that wraps it', () => {
+  test('name a confined package only in the part that wraps it', () => {
     const strays = imports.filter(({ file, target }) => {
       const parts = confined[target]
       return parts !== undefined && !parts.includes(partOf(file))
@@ -216,7 +216,7 @@ describe('imports', () => {
   })
 })
 
-describe('the collections', () => {
+describe('collections', () => {
   test('reach Postgres only as the caller', () => {
     const strays = local.filter(
       ({ file, target }) => featureOf(file) === 'collections' && target === 'database/system-database.ts',
@@ -235,20 +235,20 @@ describe('the collections', () => {
   })
 })
 
-describe('the sources', () => {
-  test('do not find files by their own path, which is another one in a bundle', () => {
+describe('sources', () => {
+  test('do not find files by their own path, which differs in a bundle', () => {
     const finding = files.filter(
       (file) =>
         !/\.test\.ts$|\/tests\//.test(file) &&
         /(?<!createRequire\()import\.meta\b/.test(readFileSync(join(source, file), 'utf8')),
     )
-    // The second one starts its neighbour as a process, which is beside it in a bundle, too.
+    // The second one starts its neighbour as a process; both are in the same folder of a bundle, too.
     expect(finding.toSorted()).toEqual(['features/files/storage/images/transformer.ts', 'package.ts'])
   })
 })
 
 describe('tests', () => {
-  test('replace none of our own code', () => {
+  test('replace no code of the project', () => {
     const tests = files.filter((file) => file.endsWith('.test.ts'))
     const mocking = tests.filter((file) =>
       /\bvi\.(mock|spyOn|stub)/.test(readFileSync(join(source, file), 'utf8')),

@@ -1,28 +1,28 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What the webhook backends post: a mail or a text message. */
+/** Request of the webhook backends: a mail or a text message. */
 export interface Delivery {
   readonly to: string
   readonly subject?: string
   readonly text?: string
   readonly html?: string
-  /** Of a text message. */
+  /** Body of a text message. */
   readonly body?: string
 }
 
-/** Receives what the server sends by the webhook backends for mail and text messages. */
+/** Server that receives mail and text messages from the webhook backends. */
 export interface Inbox extends AsyncDisposable {
   readonly url: string
-  /** Everything that arrived, the oldest first. */
+  /** Deliveries that have arrived, the oldest first. */
   readonly all: readonly Delivery[]
-  /** The next delivery to a recipient that is not taken yet; waits for it. */
+  /** Waits for the next unread delivery to a recipient, and removes it. */
   take(to: string): Promise<Delivery>
-  /** Answers further deliveries with this status. */
+  /** Responds to further deliveries with this status. */
   answer(status: number): void
 }
 
-const patienceMs = 15_000
+const limitMs = 60_000
 
 export async function openInbox(): Promise<Inbox> {
   const all: Delivery[] = []
@@ -57,18 +57,18 @@ export async function openInbox(): Promise<Inbox> {
     take: (to) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
-          waiting.delete(look)
+          waiting.delete(check)
           reject(new Error(`nothing arrived for ${to}; others: ${all.map((each) => each.to).join(', ')}`))
-        }, patienceMs)
-        const look = () => {
+        }, limitMs)
+        const check = () => {
           const found = find(to)
           if (found === undefined) return
-          waiting.delete(look)
+          waiting.delete(check)
           clearTimeout(timer)
           resolve(found)
         }
-        waiting.add(look)
-        look()
+        waiting.add(check)
+        check()
       }),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
@@ -77,14 +77,14 @@ export async function openInbox(): Promise<Inbox> {
   }
 }
 
-/** The token of the link in a mail. */
+/** Returns the token of the link in a mail. */
 export function tokenIn({ text = '' }: Delivery): string {
   const token = /[?&]token=([\w-]+)/.exec(text)?.[1]
   if (token === undefined) throw new Error(`no link with a token in: ${text}`)
   return token
 }
 
-/** The code in a text message. */
+/** Returns the code in a text message. */
 export function codeIn({ body = '' }: Delivery): string {
   const code = /\b(\d{4,8})\b/.exec(body)?.[1]
   if (code === undefined) throw new Error(`no code in: ${body}`)

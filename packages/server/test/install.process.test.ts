@@ -15,7 +15,7 @@ import { createDirectory } from './server-process.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** A checkout with a lockfile and the script, and an `npm` that notes how it was called. */
+/** Creates a checkout with a lockfile and the script, and an `npm` that records its calls. */
 function createCheckout(npmExitCode = 0) {
   const directory = createDirectory()
   const { path } = directory
@@ -49,7 +49,7 @@ function createCheckout(npmExitCode = 0) {
   }
 }
 
-test('dependencies that are newer than the lockfile are left alone', async () => {
+test('npm start › leaves dependencies alone that are newer than the lockfile', async () => {
   await using checkout = createCheckout()
   checkout.install(10)
   expect(checkout.run()).toEqual({ status: 0, stderr: '', calls: '' })
@@ -58,7 +58,7 @@ test('dependencies that are newer than the lockfile are left alone', async () =>
 test.each([
   ['missing', undefined],
   ['older than the lockfile', -10],
-])('dependencies that are %s are installed', async (_, secondsNewer) => {
+])('npm start › installs dependencies that are %s', async (_, secondsNewer) => {
   await using checkout = createCheckout()
   if (secondsNewer !== undefined) checkout.install(secondsNewer)
   expect(checkout.run()).toEqual({
@@ -68,7 +68,7 @@ test.each([
   })
 })
 
-test('an installation that fails ends the command with its code', async () => {
+test('npm start › exits with the code of a failed installation', async () => {
   await using checkout = createCheckout(7)
   expect(checkout.run()).toEqual({
     status: 7,
@@ -80,7 +80,7 @@ test('an installation that fails ends the command with its code', async () => {
 test.each([
   [['version'], 0],
   [['no-such-command'], 2],
-])('under an older Node, basalt %s hands over to the one it brings', (args, status) => {
+])('basalt › %s under an older Node hands over to the Node of its dependencies', (args, status) => {
   const pretend = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } })`
   const command = join(root, 'packages/server/bin/basalt.js')
   const result = spawnSync(

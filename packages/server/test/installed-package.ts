@@ -10,9 +10,9 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 const server = join(root, 'packages/server')
 
 /**
- * The package as an installation has it, built from the sources as they stand, beside links to its dependencies: its
- * start takes three quarters of the processor time of the sources'. It has no dashboard, whose tests build their own.
- * Until it is disposed, `BASALT_TEST_EXECUTABLE` names its executable.
+ * Builds the package from the sources as an installation has it, next to links to its dependencies. Its start takes
+ * three quarters of the processor time of the sources'. It has no dashboard, whose tests build their own. Until it is
+ * disposed, `BASALT_TEST_EXECUTABLE` names its executable.
  */
 export async function installPackage(): Promise<Disposable> {
   const directory = makeScratchDirectory('basalt-installed-')
@@ -22,7 +22,7 @@ export async function installPackage(): Promise<Disposable> {
   const installed = join(modules, 'basaltdb')
   mkdirSync(installed, { recursive: true })
   linkDependencies(modules)
-  // Node resolves links before it looks for what is beside a module.
+  // Node resolves links before it searches the folder of a module.
   for (const name of ['bin', 'package.json'])
     cpSync(join(server, name), join(installed, name), { recursive: true })
   symlinkSync(join(server, 'migrations'), join(installed, 'migrations'))
@@ -39,7 +39,7 @@ export async function installPackage(): Promise<Disposable> {
   }
 }
 
-/** Gives a `node_modules` what the repository's has, without the packages of the repository. */
+/** Links the dependencies of the repository into a `node_modules`, without the packages of the repository. */
 export function linkDependencies(modules: string): void {
   for (const name of readdirSync(join(root, 'node_modules'))) {
     if (name.startsWith('.') || name === 'basaltdb' || name === 'create-basaltdb') continue

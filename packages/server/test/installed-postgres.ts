@@ -6,18 +6,18 @@ import { cleanUpAfterKill } from './clean-up-process.ts'
 import { makeScratchDirectory } from './scratch-directory.ts'
 import { findFreePort } from './throw-away-cluster.ts'
 
-/** A server and client programs of one version, which the embedded PostgreSQL does not bring. */
+/** Server and client programs of one version, which the embedded PostgreSQL does not include. */
 export interface InstalledPostgres extends AsyncDisposable {
-  /** A superuser's URL, without a database. */
+  /** Superuser's URL, without a database. */
   readonly url: string
-  /** Runs a client program such as `pg_dump` and returns what it printed. */
+  /** Runs a client program such as `pg_dump` and returns its output. */
   run(program: string, args: readonly string[]): Promise<string>
 }
 
-/** Debian's and Ubuntu's folder of each version. */
+/** Debian's and Ubuntu's folder of versions. */
 const versions = '/usr/lib/postgresql'
 
-/** Folder with a server of PostgreSQL 15 or later and its pg_dump; undefined where none is installed. */
+/** Finds the folder of a server of PostgreSQL 15 or later with its pg_dump; undefined if none is installed. */
 export function findInstalledPostgres(): string | undefined {
   if (!existsSync(versions)) return undefined
   return readdirSync(versions)
@@ -32,7 +32,7 @@ export function findInstalledPostgres(): string | undefined {
 export async function startInstalledPostgres(folder: string): Promise<InstalledPostgres> {
   const directory = makeScratchDirectory('basalt-installed-')
   const release = cleanUpAfterKill({ directory })
-  // Postgres runs as an account of its own, which has to pass.
+  // Postgres runs under an account of its own, which needs access.
   chmodSync(directory, 0o755)
   const data = join(directory, 'data')
   const user = findUnprivilegedUser(directory)

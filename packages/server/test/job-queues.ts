@@ -11,7 +11,7 @@ export interface TestQueueOptions {
   readonly stopTimeout?: number
 }
 
-/** The queue of another node on the app's database, which knows other types of jobs. */
+/** Opens the queue of another node on the app's database, with other types of jobs. */
 export async function openTestQueue(
   app: TestApp,
   types: readonly JobType<object>[],
@@ -38,7 +38,7 @@ export async function openTestQueue(
   return { ...queue, stop, [Symbol.asyncDispose]: stop }
 }
 
-/** A type of job that does what the test says. */
+/** Makes a type of job whose work the test defines. */
 export function jobType(
   name: string,
   handle: JobType<object>['handle'],

@@ -15,7 +15,7 @@ export interface JwtParts {
   readonly hash?: string
 }
 
-/** A JWT with a valid HMAC over whatever header and claims, for forging. */
+/** Forges a JWT with a valid HMAC over any header and claims. */
 export function forgeJwt({ header, payload, secret = testSecret, hash = 'sha256' }: JwtParts): string {
   const signed = `${base64Url(header ?? { alg: 'HS256', typ: 'JWT' })}.${base64Url(payload)}`
   return `${signed}.${createHmac(hash, secret).update(signed).digest('base64url')}`

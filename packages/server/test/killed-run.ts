@@ -1,7 +1,7 @@
 import { createDirectory, postmasterOf, startServer } from './server-process.ts'
 import { startThrowAwayCluster } from './throw-away-cluster.ts'
 
-/** What a test run starts, until it is killed: prints its processes and directories as JSON, and waits. */
+/** Starts the resources of a test run, prints its processes and directories as JSON, and waits to be killed. */
 const [, , template = ''] = process.argv
 const cluster = await startThrowAwayCluster({}, template)
 const directory = createDirectory()

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask } from './ask.ts'
 import { alice } from './fixtures.ts'
 import { contradictions, type History, loadTable, startLoad } from './load.ts'
+import { sendRequest } from './send-request.ts'
 import {
   type Account,
   createDirectory,
@@ -26,12 +26,12 @@ const accounts: [string, Account | undefined][] = [
   ...(isRoot ? [['an ordinary account', unprivileged] as [string, Account]] : []),
 ]
 const token = userToken({ sub: alice })
-/** Five seconds are promised (quality); a busy machine gets some more. */
+/** Time within which requests must succeed again: five seconds, and five more for a loaded machine. */
 const recoveryMs = 10_000
 const clean = { code: 0, signal: null }
 
-describe.each(accounts)('with the embedded Postgres, as %s', (_, account) => {
-  test('a first start prints what a person needs and answers; its stop ends Postgres too', async () => {
+describe.each(accounts)('embedded Postgres, as %s', (_, account) => {
+  test('prints what the operator needs at the first start, serves requests, and ends Postgres when it stops', async () => {
     await using fresh = createDirectory(account)
     const config = { 'server.data_dir': fresh.path, 'auth.jwt_secret': '', 'admin.password': '' }
     await using server = await startServer({ config, account })
@@ -50,13 +50,13 @@ describe.each(accounts)('with the embedded Postgres, as %s', (_, account) => {
       link: expect.stringContaining(`${server.url}/`),
     })
     expect(server.output()).not.toContain(signIn.password)
-    const health = await ask('GET', `${server.url}/health`)
+    const health = await sendRequest('GET', `${server.url}/health`)
     expect({ status: health.status, body: health.json }).toEqual({
       status: 200,
       body: { status: 'ok', database: 'ok' },
     })
     const body = { password: signIn.password }
-    expect((await ask('POST', `${server.url}/api/admin/auth`, { body })).status).toBe(200)
+    expect((await sendRequest('POST', `${server.url}/api/admin/auth`, { body })).status).toBe(200)
 
     const second = await failToStart({ config, account })
     expect(second).toEqual({
@@ -65,7 +65,7 @@ describe.each(accounts)('with the embedded Postgres, as %s', (_, account) => {
       stdout: '',
       stderr: `basalt: ${fresh.path} is already served by basalt start (process ${server.pid})\n`,
     })
-    expect((await ask('GET', `${server.url}/health`)).status).toBe(200)
+    expect((await sendRequest('GET', `${server.url}/health`)).status).toBe(200)
 
     expect(postmasterOf(fresh.path)).toBeDefined()
     expect(await server.stop('SIGINT')).toEqual(clean)
@@ -82,7 +82,7 @@ describe.each(accounts)('with the embedded Postgres, as %s', (_, account) => {
   })
 })
 
-describe.each(accounts.slice(-1))('with the embedded Postgres of one directory, as %s', (_, account) => {
+describe.each(accounts.slice(-1))('embedded Postgres of one directory, as %s', (_, account) => {
   let directory: ReturnType<typeof createDirectory>
   let data: string
   let options: ProcessOptions
@@ -94,7 +94,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres of one directory, 
   })
   afterAll(() => directory[Symbol.asyncDispose]())
 
-  /** Runs SQL beside the server. */
+  /** Runs SQL next to the server. */
   async function sql<Row>(statement: string): Promise<Row[]> {
     const { code, stdout, stderr } = await runCommand(['sql', '--json', statement], options)
     if (code !== 0) throw new Error(stderr)
@@ -106,7 +106,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres of one directory, 
     return new Map(rows.map(({ key, count }) => [key, count]))
   }
 
-  test('a start that is interrupted is given up, and leaves no Postgres', async () => {
+  test('ends an interrupted start and leaves no Postgres', async () => {
     const server = launchServer(options)
     await waitFor('the creation of the cluster', () => existsSync(data) && readdirSync(data).length > 0)
     expect(await server.stop('SIGINT')).toEqual(clean)
@@ -114,7 +114,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres of one directory, 
     expect(postmasterOf(data)).toBeUndefined()
   })
 
-  test('what a killed server acknowledged is there after the next start, which needs no help', async () => {
+  test('keeps every acknowledged write of a killed server; the next start needs no help', async () => {
     await sql(loadTable)
     const histories: History[] = []
     for (const killsPostgres of [false, true]) {
@@ -139,7 +139,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres of one directory, 
     expect(await server.stop()).toEqual(clean)
   })
 
-  test('a lock file whose process id belongs to another program now does not prevent a start', async () => {
+  test('starts although another program now has the process id of a lock file', async () => {
     await using server = await startServer(options)
     const postmaster = postmasterOf(data) ?? 0
     server.signal('SIGKILL')
@@ -162,7 +162,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres of one directory, 
     }
   })
 
-  test('Postgres is started again when it dies under load, and nothing acknowledged is lost', async () => {
+  test('restarts Postgres when it dies under load and loses no acknowledged write', async () => {
     await using server = await startServer(options)
     const load = startLoad({ urls: [server.url], token, clients: 4, prefix: 'postmaster' })
     await waitFor('some load', () => load.answered > 100)
@@ -173,7 +173,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres of one directory, 
     const healed = load.count(201)
     await waitFor('writes to succeed', () => load.count(201) > healed + 20, recoveryMs)
 
-    // A backend that crashes takes all others with it; the postmaster stays.
+    // A backend that crashes ends all others; the postmaster remains.
     const failures = load.count(503)
     const [backend] = await sql<{ pid: number }>(
       `select pid from pg_stat_activity where application_name = 'basalt start' and backend_type = 'client backend'`,
@@ -192,7 +192,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres of one directory, 
     expect(postmasterOf(data)).toBeUndefined()
   })
 
-  test('a first start that is killed does not prevent the next, and concurrent commands create one cluster', async () => {
+  test('starts after a killed first start, and concurrent commands create one cluster', async () => {
     await using fresh = createDirectory(account)
     const beside = { config: { 'server.data_dir': fresh.path }, account }
     const unfinished = () => readdirSync(fresh.path).filter((name) => /^postgres\.\d+$/.test(name))

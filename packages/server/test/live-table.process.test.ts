@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ask } from './ask.ts'
 import { type Browser, chromium, startBrowser } from './chromium.ts'
+import { sendRequest } from './send-request.ts'
 import {
   createDirectory,
   isRoot,
@@ -16,12 +16,12 @@ const page = new URL('../../../examples/live-table/index.html', import.meta.url)
 const account = isRoot ? unprivileged : undefined
 const password = 'tangerine-harbour-42'
 
-/** The example in a browser, opened from its file, beside a server as a user starts it. */
-describe.runIf(chromium !== undefined)('the live table', () => {
+/** The example is opened from its file in a browser, next to a server as a user starts it. */
+describe.runIf(chromium !== undefined)('live table example', () => {
   let directory: ReturnType<typeof createDirectory>
   let options: ProcessOptions
   let server: ServerProcess
-  /** Between the page and the server; the tests themselves write past it. */
+  /** Proxy between the page and the server; the tests themselves bypass it. */
   let proxy: TcpProxy
   let browser: Browser
   let ada: { readonly token: string; readonly refreshToken: string }
@@ -62,7 +62,7 @@ describe.runIf(chromium !== undefined)('the live table', () => {
   }
 
   async function register(email: string): Promise<typeof ada> {
-    const { status, json, text } = await ask('POST', `${server.url}/api/auth/register`, {
+    const { status, json, text } = await sendRequest('POST', `${server.url}/api/auth/register`, {
       body: { email, password },
     })
     if (status !== 201) throw new Error(text)
@@ -70,7 +70,10 @@ describe.runIf(chromium !== undefined)('the live table', () => {
   }
 
   async function write(method: string, path: string, body?: unknown, { token } = ada): Promise<void> {
-    const { status, text } = await ask(method, `${server.url}/api/collections/note${path}`, { token, body })
+    const { status, text } = await sendRequest(method, `${server.url}/api/collections/note${path}`, {
+      token,
+      body,
+    })
     if (status >= 400) throw new Error(text)
   }
 
@@ -83,12 +86,12 @@ describe.runIf(chromium !== undefined)('the live table', () => {
 
   const say = () => browser.evaluate<string>(`document.getElementById('state').textContent`)
 
-  /** What stands in the page, the newest first: `1 first`. */
+  /** Returns the rows of the page, the newest first: `1 first`. */
   const shown = () =>
     browser.evaluate<string[]>(`
       [...document.querySelectorAll('tbody tr')].map(({ cells }) => cells[0].textContent + ' ' + cells[2].textContent)`)
 
-  /** Keeps lists that have been answered from the pages opened from now on, until they call `release()`. */
+  /** Holds responses of lists back from pages opened from now on, until they call `release()`. */
   async function holdLists(): Promise<AsyncDisposable> {
     const source = `
       const answer = window.fetch
@@ -105,10 +108,10 @@ describe.runIf(chromium !== undefined)('the live table', () => {
     }
   }
 
-  /** Lists that the server has answered since it started. */
+  /** Counts the lists that the server has served since it started. */
   const countLists = () => server.log().filter(({ operation }) => operation === 'collections.list').length
 
-  test('shows rows, and every change of them as it happens', async () => {
+  test('shows rows and each change at once', async () => {
     await create('first')
     await create('second')
     await openPage()
@@ -125,7 +128,7 @@ describe.runIf(chromium !== undefined)('the live table', () => {
     expect(await say()).toBe('Live, 2 rows')
   })
 
-  test('never shows a row of another user', async () => {
+  test('shows no row of another user', async () => {
     await create('of eve, before', eve)
     await openPage()
     await expect.poll(say).toBe('Live, 0 rows')
@@ -152,7 +155,7 @@ describe.runIf(chromium !== undefined)('the live table', () => {
     ])
   })
 
-  test('takes rows for different whose keys JavaScript cannot tell apart', async () => {
+  test('distinguishes rows whose keys are equal in JavaScript', async () => {
     await sql(`
       insert into note (id, owner_id, body)
       select 9007199254740992 + place, id, 'neighbour' from basalt.users, generate_series(0, 1) place
@@ -165,7 +168,7 @@ describe.runIf(chromium !== undefined)('the live table', () => {
     await expect.poll(shown).toEqual(['9007199254740992 neighbour'])
   })
 
-  test('misses nothing that happens while it reads', async () => {
+  test('misses no change while it reads', async () => {
     await using _held = await holdLists()
     await create('stays')
     await create('changes')
@@ -181,7 +184,7 @@ describe.runIf(chromium !== undefined)('the live table', () => {
     await expect.poll(shown).toEqual(['4 comes', '2 changed', '1 stays'])
   })
 
-  test('reconnects after a restart of the server and resumes where it was', async () => {
+  test('reconnects after a restart of the server and resumes its position', async () => {
     await create('stays')
     await create('changes')
     await create('goes')
@@ -227,7 +230,7 @@ describe.runIf(chromium !== undefined)('the live table', () => {
   test.each([
     ['a token that is none', 'note', 'x', 'invalid or expired token'],
     ['a table that is not there', 'nothing', undefined, 'unknown table: nothing'],
-  ])('says what the server has against %s', async (_, table, token, message) => {
+  ])('shows the reason of the server for rejecting %s', async (_, table, token, message) => {
     await openPage(table, { ...ada, token: token ?? ada.token })
     await expect.poll(say).toBe(`Stopped: ${message}`)
   })
@@ -236,7 +239,7 @@ describe.runIf(chromium !== undefined)('the live table', () => {
     await openPage()
     await expect.poll(say).toBe('Live, 0 rows')
     const body = { refreshToken: ada.refreshToken }
-    expect((await ask('POST', `${server.url}/api/auth/logout`, { body })).status).toBe(204)
+    expect((await sendRequest('POST', `${server.url}/api/auth/logout`, { body })).status).toBe(204)
     await expect.poll(say).toBe('Stopped: the token has expired or its session has ended')
   })
 })

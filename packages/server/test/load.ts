@@ -1,8 +1,8 @@
 import { Agent } from 'node:http'
 import { codeOf } from '../src/lib/errors.ts'
-import { ask, type Reply } from './ask.ts'
+import { type Reply, sendRequest } from './send-request.ts'
 
-/** Table that {@link startLoad} works on. Nothing keeps a key from coming twice, so that a write done twice shows. */
+/** Table of {@link startLoad}. Keys are not unique, so that a repeated write is noticed. */
 export const loadTable = `
 create table item (
   id bigint generated always as identity primary key,
@@ -14,38 +14,38 @@ insert into item (key) select 'seed-' || n from generate_series(1, 100) n;
 `
 
 export interface LoadOptions {
-  /** Servers; a client that is refused, or whose connection is ending, goes to the next one. */
+  /** URLs of servers. A client that is refused, or whose connection is ending, uses the next one. */
   readonly urls: readonly string[]
   readonly token: string
-  /** Clients, each with one request at a time on a connection that it keeps. */
+  /** Number of clients, each with one request at a time on a connection that it keeps. */
   readonly clients: number
-  /** What the keys of its creates begin with; for several loads on one table. */
+  /** Prefix of the keys of its creates, for several loads on one table. */
   readonly prefix?: string
 }
 
-/** What came of a create. Unknown: it may have happened or not. */
+/** Outcome of a create. Unknown: it may have happened or not. */
 type Fate = 'acknowledged' | 'refused' | 'unknown'
 
 export interface Load {
   readonly answered: number
-  /** Answers with this status so far. */
+  /** Counts the responses of this status so far. */
   count(status: number): number
-  /** Requests without an answer so far; refused connections are none. */
+  /** Number of requests without a response so far, without refused connections. */
   readonly failed: number
   stop(): Promise<History>
 }
 
 export interface History {
-  /** Answers by status. */
+  /** Number of responses by status. */
   readonly statuses: ReadonlyMap<number, number>
-  /** Requests that got no answer, by the code of their error; refused connections are none. */
+  /** Number of requests without a response by the code of their error, without refused connections. */
   readonly failures: ReadonlyMap<string, number>
-  /** Answers from 500 on that do not look as documented. */
+  /** Responses from 500 on that differ from the documentation. */
   readonly malformed: readonly string[]
   readonly creates: ReadonlyMap<string, Fate>
 }
 
-/** Lists, reads, creates and updates until it is stopped, and remembers what came of it. */
+/** Sends lists, reads, creates and updates until it is stopped, and records each outcome. */
 export function startLoad({ urls, token, clients, prefix = 'key' }: LoadOptions): Load {
   const statuses = new Map<number, number>()
   const failures = new Map<string, number>()
@@ -62,7 +62,11 @@ export function startLoad({ urls, token, clients, prefix = 'key' }: LoadOptions)
       const [method, path, body] = requests[(turn + client) % requests.length]?.(key) ?? ['GET', '/health']
       for (;;) {
         try {
-          const answer = await ask(method, `${urls[target % urls.length]}${path}`, { agent, token, body })
+          const answer = await sendRequest(method, `${urls[target % urls.length]}${path}`, {
+            agent,
+            token,
+            body,
+          })
           answered += 1
           statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
           if (answer.status >= 500 && !isAsDocumented(answer)) malformed.push(describe(method, path, answer))
@@ -72,7 +76,7 @@ export function startLoad({ urls, token, clients, prefix = 'key' }: LoadOptions)
         } catch (error) {
           const code = codeOf(error) ?? String(error)
           if (isFailureToConnect(error)) {
-            // Nothing was sent, so trying elsewhere is always right.
+            // Nothing was sent, so the next server may be used.
             target += 1
             if (isStopped) break
             await new Promise((resolve) => setTimeout(resolve, 5))
@@ -122,7 +126,7 @@ function fateOf(status: number): Fate {
   return status < 500 ? 'refused' : 'unknown'
 }
 
-/** 503 and 504 in the envelope, 503 with the time to wait. */
+/** Returns true for 503 and 504 in the envelope, 503 with the time to wait. */
 function isAsDocumented({ status, headers, text }: Reply): boolean {
   if (status !== 503 && status !== 504) return false
   if (status === 503 && !/^\d+$/.test(headers['retry-after'] ?? '')) return false
@@ -139,10 +143,10 @@ function describe(method: string, path: string, { status, headers, text }: Reply
 }
 
 /**
- * Compares what clients received with what is there.
+ * Compares the outcomes that clients observed with the table.
  *
- * @param present how often each key is there
- * @returns what does not fit: an acknowledged create that is missing, a refused one that is there, one done twice
+ * @param present how often each key is in the table
+ * @returns contradictions: an acknowledged create that is missing, a refused one in the table, a repeated one
  */
 export function contradictions(
   { creates }: History,

@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { findServers } from '../src/cli/server-note.ts'
 import { resolveLogging } from '../src/log.ts'
-import { ask } from './ask.ts'
+import { sendRequest } from './send-request.ts'
 import { createDirectory, endOf, spawnServer } from './server-process.ts'
 import { waitFor } from './wait-for.ts'
 
 const log = new URL('../src/log.ts', import.meta.url).href
 
-/** What the statements, which may use `log`, write. */
+/** Runs statements that use `log` and returns their output. */
 function run(statements: string, config = { level: 'info', format: 'auto', requests: 'failed' }): string {
   const script = `
     import { createLogger } from ${JSON.stringify(log)}
@@ -25,7 +25,7 @@ function run(statements: string, config = { level: 'info', format: 'auto', reque
   })
 }
 
-test('a line is JSON with the level in words and the time in UTC', () => {
+test('log › a line is JSON with the name of the level and the time in UTC', () => {
   expect(JSON.parse(run("log.warn({ port: 1 }, 'so it is')"))).toEqual({
     level: 'warn',
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
@@ -34,7 +34,7 @@ test('a line is JSON with the level in words and the time in UTC', () => {
   })
 })
 
-test('secrets do not get into it, whatever carries them', () => {
+test('log › contains no secrets, whatever carries them', () => {
   const output = run(`
     const secrets = { password: 's3cret', token: 's3cret', refreshToken: 's3cret', secret: 's3cret', code: 's3cret', authorization: 's3cret' }
     log.info(secrets, 'by name')
@@ -43,7 +43,7 @@ test('secrets do not get into it, whatever carries them', () => {
   expect(output.match(/\[redacted\]/g)).toHaveLength(12)
 })
 
-test('an error keeps what tells its kind', () => {
+test('log › keeps the members of an error that identify its kind', () => {
   const output = run(`
     log.error({ err: Object.assign(new Error('refused'), { code: 'ECONNREFUSED', syscall: 'connect' }) }, 'failed')
     log.error({ err: new Error('plain') }, 'failed')`)
@@ -60,14 +60,14 @@ test('an error keeps what tells its kind', () => {
   expect(plain).toEqual({ type: 'Error', message: 'plain', stack: expect.stringContaining('Error: plain') })
 })
 
-test('levels below the configured one are left out, and people get lines without JSON', () => {
+test('log › leaves out levels below the configured one and is readable without JSON on a terminal', () => {
   const config = { level: 'warn', format: 'pretty', requests: 'failed' }
   const output = run("log.info('hidden'); log.warn('shown')", config)
   expect(output).toMatch(/WARN.*shown\n$/)
   expect(output).not.toContain('hidden')
 })
 
-test('auto means lines for people and every request on a terminal, elsewhere JSON and failed requests', () => {
+test('log › auto means readable lines with every request on a terminal, and otherwise JSON with failed requests', () => {
   const auto = { level: 'info', format: 'auto', requests: 'auto' } as const
   expect(resolveLogging(auto, true)).toEqual({ level: 'info', format: 'pretty', requests: 'all' })
   expect(resolveLogging(auto, false)).toEqual({ level: 'info', format: 'json', requests: 'failed' })
@@ -79,7 +79,7 @@ test('auto means lines for people and every request on a terminal, elsewhere JSO
 })
 
 test.each(['json', 'pretty'])(
-  '%s lines wait while the disk is full, and those that got lost are counted',
+  'log › %s lines wait while the disk is full, and lost lines are counted',
   (format) => {
     const output = run(
       `
@@ -100,7 +100,7 @@ test.each(['json', 'pretty'])(
   },
 )
 
-/** A server that logs every request to where the test says, until it listens. */
+/** Starts a server that logs every request to the given output, and waits until it listens. */
 async function startLogging(stdout?: number) {
   const data = createDirectory()
   const config = { 'server.data_dir': data.path, 'logging.requests': 'all' }
@@ -126,12 +126,12 @@ async function startLogging(stdout?: number) {
 
 // Only Linux has the device.
 test.runIf(existsSync('/dev/full'))(
-  'a server whose log cannot be written says so once, serves, and stops',
+  'log › a server that cannot write its log reports that once, serves and stops',
   async () => {
     const full = openSync('/dev/full', 'w')
     await using server = await startLogging(full)
     closeSync(full)
-    expect(await ask('GET', `${server.url}/api/nothing`)).toMatchObject({ status: 404 })
+    expect(await sendRequest('GET', `${server.url}/api/nothing`)).toMatchObject({ status: 404 })
     expect(await server.stop()).toEqual({ code: 0, signal: null })
     expect(server.problems()).toBe(
       'basalt: cannot write the log to standard output: ENOSPC: no space left on device, write\n',
@@ -139,12 +139,12 @@ test.runIf(existsSync('/dev/full'))(
   },
 )
 
-test('a reader of the log that stops reading holds nothing up, and misses nothing when it reads on', async () => {
+test('log › a stalled reader delays nothing and misses no line when it resumes', async () => {
   await using server = await startLogging()
   const agent = new Agent({ keepAlive: true })
   const requests = 3000
   for (let count = 0; count < requests; count += 1) {
-    const { status } = await ask('GET', `${server.url}/api/nothing/${count}`, { agent })
+    const { status } = await sendRequest('GET', `${server.url}/api/nothing/${count}`, { agent })
     expect(status).toBe(404)
   }
   agent.destroy()
@@ -162,11 +162,11 @@ test('a reader of the log that stops reading holds nothing up, and misses nothin
   expect(server.problems()).toBe('')
 })
 
-test('a server whose log nothing reads any more keeps serving, and stops', async () => {
+test('log › a server whose log has no reader any more serves and stops', async () => {
   await using server = await startLogging()
   server.stdout?.destroy()
   for (let count = 0; count < 10; count += 1)
-    expect(await ask('GET', `${server.url}/api/nothing`)).toMatchObject({ status: 404 })
+    expect(await sendRequest('GET', `${server.url}/api/nothing`)).toMatchObject({ status: 404 })
   expect(await server.stop()).toEqual({ code: 0, signal: null })
   expect(server.problems()).toBe('')
 })

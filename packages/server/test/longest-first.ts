@@ -1,9 +1,12 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files of a minute and a half each, in which they wait for the servers that they start. */
+/** Files of a minute and a half each, mostly of waiting for servers to start. */
 const longest = ['guides.process.test.ts', 'backup.process.test.ts']
 
-/** Starts the longest files first: others compute while they wait, and none of them is the last to run. */
+/**
+ * Test sequence that starts the longest files first: others compute while they wait, and none of them is the last to
+ * run.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files)

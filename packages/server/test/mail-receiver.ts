@@ -1,30 +1,30 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What arrived, with the id that stays the same when it is sent again. */
+/** Received mail with its id, which is the same for each attempt. */
 export interface Received {
   readonly id: string
   readonly to: string
   readonly text: string
 }
 
-/** How a receiver answers: with a status, after a while, or not at all. */
+/** Behaviour of a receiver: the status of its response, its delay, or no response. */
 export interface Behaviour {
   readonly status?: number
   readonly delayMs?: number
   readonly hangs?: boolean
 }
 
-/** Takes what the webhook backends post, well or badly. */
+/** Receiver of the webhook backend that can fail on purpose. */
 export interface Receiver extends AsyncDisposable {
   readonly url: string
-  /** Everything that was posted, whatever was answered; the oldest first. */
+  /** Posted mails, including rejected ones, the oldest first. */
   readonly received: readonly Received[]
-  /** From now on; answers that are held back already stay so. */
+  /** Changes the behaviour for further requests. Delayed responses remain delayed. */
   behave(behaviour: Behaviour): void
   /** Stops listening and cuts every connection, as a server that died. */
   die(): Promise<void>
-  /** Listens again, at the same address. */
+  /** Listens again at the same address. */
   revive(): Promise<void>
 }
 

@@ -3,16 +3,16 @@ import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { certificate, certificateKey } from './certificate.ts'
 
-/** One mail as the mail server was given it. */
+/** Mail as the mail server received it. */
 export interface ReceivedMail {
   readonly from: string
   readonly to: readonly string[]
   readonly isEncrypted: boolean
-  /** Whether the client asked for addresses beyond ASCII. */
+  /** True if the client requested addresses beyond ASCII. */
   readonly isInternational: boolean
-  /** Who had signed in. */
+  /** Name of the signed-in user. */
   readonly user: string | undefined
-  /** The connection it came by. */
+  /** Connection of the mail. */
   readonly connection: string
   readonly raw: string
   readonly content: Email
@@ -21,13 +21,13 @@ export interface ReceivedMail {
 export interface MailServer extends AsyncDisposable {
   readonly port: number
   readonly mails: readonly ReceivedMail[]
-  /** Connections opened so far, and the most that were open at once. */
+  /** Number of connections opened so far, and of most connections at once. */
   readonly connections: { readonly opened: number; readonly most: number }
-  /** Ends all connections without a word. Not for encrypted ones: under a handshake Node crashes of it. */
+  /** Ends all connections without a reply. Not for encrypted ones: during a handshake Node would crash. */
   drop(): void
 }
 
-/** A reply that refuses. */
+/** Reply that rejects a mail. */
 export class Refusal extends Error {
   readonly responseCode: number
 
@@ -38,11 +38,11 @@ export class Refusal extends Error {
 }
 
 export interface MailServerOptions extends SMTPServerOptions {
-  /** Throws to refuse a mail at its end; what it waits for, the client waits for. */
+  /** Throws to reject a mail at its end. The client waits for its promise. */
   readonly judge?: (mail: ReceivedMail) => void | Promise<void>
 }
 
-/** A real mail server on this machine that keeps what it receives. */
+/** Opens a real mail server on this machine that keeps the mails it receives. */
 export async function openMailServer({ judge, ...options }: MailServerOptions = {}): Promise<MailServer> {
   const mails: ReceivedMail[] = []
   const sockets = new Set<Socket>()
@@ -85,7 +85,7 @@ export async function openMailServer({ judge, ...options }: MailServerOptions = 
     most = Math.max(most, sockets.size)
     socket.on('close', () => sockets.delete(socket))
   })
-  // Clients that hang up in the middle are part of what is tested.
+  // Clients that disconnect in the middle are part of the tests.
   server.on('error', () => undefined)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.server.address() as AddressInfo

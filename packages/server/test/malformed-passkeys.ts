@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { cbor } from './authenticator.ts'
 
-/** Answers of a browser, broken in every way: members of another type, bytes changed, CBOR that is none or something else. */
+/**
+ * Responses of a browser, broken in every way: members of another type, changed bytes, invalid or unexpected CBOR.
+ */
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Anything at all, or the right answer with something in it replaced. */
+/** Generates any value, or the right response with a part of it replaced. */
 export function anyBroken<Answer extends { readonly response: object }>(
   right: Answer,
 ): fc.Arbitrary<unknown> {
@@ -33,14 +35,14 @@ export function anyBroken<Answer extends { readonly response: object }>(
   )
 }
 
-/** The object with one of its members replaced or left out. */
+/** Generates the object with one of its members replaced or left out. */
 function replaced(object: Json, values: fc.Arbitrary<unknown>): fc.Arbitrary<Json> {
   return fc
     .tuple(fc.constantFrom(...Object.keys(object)), fc.option(values, { nil: undefined }))
     .map(([name, value]) => ({ ...object, [name]: value }))
 }
 
-/** The right bytes with a few changed, some cut off, some more; or others. */
+/** Generates the right bytes with a few changed, cut off or added, or other bytes. */
 export function anyBytes(right: Buffer): fc.Arbitrary<Buffer> {
   const at = fc.nat(Math.max(0, right.length - 1))
   return fc.oneof(
@@ -92,7 +94,7 @@ const { anyCbor } = fc.letrec<{ anyCbor: unknown }>((tie) => ({
   ),
 }))
 
-/** Lengths without end, depths without end, what is not allowed. */
+/** CBOR of excessive lengths and depths, and forbidden items. */
 const hostileCbor: readonly Buffer[] = [
   '9bffffffffffffffff',
   'bbffffffffffffffff',

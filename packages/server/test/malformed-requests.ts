@@ -1,6 +1,6 @@
 import { examplePath } from './routes.ts'
 
-/** What a member of the API document is read for here. */
+/** Part of an operation of the API document that is read here. */
 export interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
@@ -19,7 +19,7 @@ interface Schema {
 export interface MalformedRequest {
   readonly method: string
   readonly path: string
-  /** JSON, or what should have been. */
+  /** Body, JSON or malformed JSON. */
   readonly body?: string
 }
 
@@ -35,7 +35,10 @@ const hostileJson = [
 ]
 const hostileBodies = ['', '{', '[]', '{"a":1,"a":2}', `{"a":${deep(6000)}}`, '"x"']
 
-/** Of each place of each operation a value or two that do not belong there, the next ones for each: no operation gets them all. */
+/**
+ * Generates invalid requests: for each parameter of each operation one or two invalid values, and the next ones for the
+ * next parameter. No operation gets all of them.
+ */
 export function* malformedRequests(
   operations: readonly (Operation & { readonly method: string; readonly path: string })[],
 ): Generator<MalformedRequest> {
@@ -73,7 +76,7 @@ export function* malformedRequests(
   }
 }
 
-/** A value that the schema takes, so that the check of one member comes after that of the others. */
+/** Returns a valid value of the schema, so that the check of one member comes after that of the others. */
 function exampleOf({
   type: types = [],
   properties = {},

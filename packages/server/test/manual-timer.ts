@@ -1,9 +1,12 @@
 import type { Timer } from '../src/lib/timer.ts'
 import { waitFor } from './wait-for.ts'
 
-/** Delays that pass when the test says so. */
+/** Timer whose delays pass when the test says so. */
 export interface ManualTimer extends Timer {
-  /** Waits until something is due within so long, passes that time and runs it. @returns whether it was due by the moment given */
+  /**
+   * Waits until an action is due within the time given, passes its delay and runs it. @returns true if it was due in
+   * time
+   */
   runNext(until: number, withinMs?: number): Promise<boolean>
 }
 

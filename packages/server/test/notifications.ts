@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { Notifications, type NotificationsOptions } from '../src/database/notifications/notifications.ts'
 
-/** A loop beside those of the test's apps: it polls, and logs nothing. */
+/** Creates a loop next to those of the test's apps. It polls and logs nothing. */
 export function createTestNotifications(
   database: NotificationsOptions['database'],
 ): Notifications & AsyncDisposable {

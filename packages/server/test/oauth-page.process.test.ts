@@ -9,13 +9,13 @@ import { askToken, askWith, createClient, createProof, type TestClient } from '.
 import { createMfaApp } from './second-factors.ts'
 import { type OpenIdPeer, oidcConfig, startOpenIdPeer } from './social.ts'
 
-/** The page that lets programs in, in a browser that obeys its policies. */
-describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
+/** Authorization page in a browser that enforces its Content-Security-Policy. */
+describe.runIf(chromium !== undefined)('authorization page in a browser', () => {
   let accounts: AccountsApp
   let browser: Browser
   let client: TestClient
   let peer: OpenIdPeer
-  /** Where browsers take this machine for a domain. */
+  /** Origin by which browsers treat this machine as a domain. */
   let origin: string
   const proof = createProof()
   const receiver = createServer((_request, response) =>
@@ -25,7 +25,7 @@ describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
 
   beforeAll(async () => {
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
-    // The address of a listening TCP server.
+    // Address of a TCP server that listens.
     callback = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/callback`
     peer = await startOpenIdPeer()
     accounts = await createMfaApp({
@@ -73,7 +73,7 @@ describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
     await click('form#password button')
   }
 
-  /** Waits for the client's own page, and redeems the code that the browser came with. */
+  /** Waits for the client's own page and redeems the browser's code. */
   async function arrive(): Promise<void> {
     await expect.poll(() => browser.evaluate<string>('document.body.textContent')).toBe('Back at the client.')
     const code = new URL(await browser.evaluate<string>('location.href')).searchParams.get('code') ?? ''
@@ -88,7 +88,7 @@ describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
     expect(response.status).toBe(200)
   }
 
-  /** A user who has added a passkey. */
+  /** Creates a user with a passkey. */
   async function passkeyUser() {
     const signedIn = await accounts.register()
     await browser.evaluate(`(async () => {
@@ -104,7 +104,7 @@ describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
     return signedIn
   }
 
-  test('signs in, asks and leads back, without scripts', async () => {
+  test('signs in, asks for consent and redirects back, without scripts', async () => {
     const { user } = await accounts.register()
     await browser.call('Emulation.setScriptExecutionDisabled', { value: true })
     try {
@@ -119,7 +119,7 @@ describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
     }
   })
 
-  test('takes a second click for the first', async () => {
+  test('ignores a second click', async () => {
     const { user } = await accounts.register()
     await signIn(user.email)
     await expect.poll(() => has('form#consent')).toBe(true)
@@ -131,7 +131,7 @@ describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
     await arrive()
   })
 
-  test('takes a passkey as first factor and as second', async () => {
+  test('accepts a passkey as first factor and as second', async () => {
     const { user } = await passkeyUser()
     await click('form#passkey button')
     await expect.poll(() => has('form#consent')).toBe(true)
@@ -144,9 +144,9 @@ describe.runIf(chromium !== undefined)('the page that lets programs in', () => {
     await arrive()
   })
 
-  test('leads to a sign-in provider and back to the consent, by a cookie that other sites do not bring', async () => {
+  test('redirects to a sign-in provider and back to the consent, by a cookie that other sites do not send', async () => {
     peer.person = { sub: 'grace', email: 'grace@example.com', email_verified: true }
-    // Providers lead back to the address of the server alone.
+    // Providers redirect to the address of the server only.
     await open(accounts.app.url)
     await click('a#with-peer')
     await expect.poll(() => has('form#consent')).toBe(true)

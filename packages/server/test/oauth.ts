@@ -5,7 +5,7 @@ import { createTestApp, type TestApp, type TestAppOptions, type TestResponse } f
 
 export const callback = 'https://client.example.com/callback'
 
-/** A server in provider mode, in which alice has an account. */
+/** Creates a server in provider mode with an account of alice. */
 export async function createOAuthApp(options: TestAppOptions = {}): Promise<TestApp> {
   const app = await createTestApp({
     ...options,
@@ -22,11 +22,11 @@ export async function createOAuthApp(options: TestAppOptions = {}): Promise<Test
 
 export interface TestClient {
   readonly clientId: string
-  /** Absent for public clients. */
+  /** Secret of the client, absent for public clients. */
   readonly clientSecret: string | undefined
 }
 
-/** Registers a client as the administrator, in an app of its own unless one is given. */
+/** Registers a client as the administrator, by default in an app of its own. */
 export async function createClient(app: TestApp, body: Readonly<Record<string, unknown>> = {}) {
   const appId = body.appId ?? (await createApplication(app, { ownerUserId: alice }))
   const response = await app.request('POST', '/api/admin/oauth/clients', {
@@ -48,7 +48,7 @@ export function createProof(): Proof {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') }
 }
 
-/** What a client asks the authorization endpoint with. */
+/** Makes the parameters of a client's authorization request. */
 export function askWith({ clientId }: TestClient, { challenge }: Proof, more: object = {}) {
   return {
     response_type: 'code',
@@ -79,7 +79,7 @@ export function postForm(
 export const askToken = (app: TestApp, form: Readonly<Record<string, string | undefined>>) =>
   postForm(app, '/api/auth/token', form)
 
-/** Approves as the user, and answers the code. */
+/** Approves as the user and returns the code. */
 export async function approveClient(
   app: TestApp,
   token: string,
@@ -115,7 +115,7 @@ export const refresh = (node: TestApp, client: TestClient, refreshToken: string)
     client_secret: client.clientSecret,
   })
 
-/** Tokens of a client for the user. */
+/** Obtains tokens of a client for the user. */
 export async function obtainTokens(app: TestApp, token: string, client: TestClient, more: object = {}) {
   const proof = createProof()
   const response = await redeem(app, client, proof, await approveClient(app, token, client, proof, more))

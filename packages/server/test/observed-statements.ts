@@ -1,7 +1,7 @@
 import { Connection } from '../src/database/connection/connection.ts'
 import { type RenderedSql, render } from '../src/database/sql.ts'
 
-/** Reports every statement that leaves this process, unchanged. */
+/** Reports every statement of this process before it is sent unchanged. */
 export function observeStatements(note: (statement: RenderedSql) => void) {
   const { query, sendEach } = Connection.prototype
   Connection.prototype.query = function (this: Connection, statement) {

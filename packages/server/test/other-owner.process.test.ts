@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask } from './ask.ts'
 import { alice } from './fixtures.ts'
+import { sendRequest } from './send-request.ts'
 import { failToStart, runCommand, type ServerProcess, startServer } from './server-process.ts'
 import { userToken } from './test-app.ts'
 import { testAdminPassword } from './test-config.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
      insert into invoice (total) values (7)`,
     'Sales',
   )
-  // What the login role owns or may read is none of the matter, even when callers may not.
+  // Tables that the login role owns or may read do not matter, even if callers may not read them.
   await cluster.sql('shop', 'create table own (id int primary key)', 'app')
   await cluster.sql(
     'shop',
@@ -41,7 +41,7 @@ function start(schemas: string, others: Readonly<Record<string, string>> = {}): 
   return startServer({ config: { ...config, 'database.schemas': schemas, ...others } })
 }
 
-/** Without the one of every start here: the login may make no role that passes policies. */
+/** Lists warnings except the one of every start here: the login may create no role that bypasses policies. */
 function warnings(server: ServerProcess): readonly Readonly<Record<string, unknown>>[] {
   return server
     .log()
@@ -55,17 +55,19 @@ async function statuses(
 ): Promise<number[]> {
   return await Promise.all(
     collections.map(
-      async (name) => (await ask('GET', `${url}/api/collections/${name}`, { token: as })).status,
+      async (name) => (await sendRequest('GET', `${url}/api/collections/${name}`, { token: as })).status,
     ),
   )
 }
 
-describe('an existing database whose tables belong to another role', () => {
+describe('existing database whose tables belong to another role', () => {
   const collections = ['invoice', 'Line%20item', 'report', 'Sales.lead']
   let admin: string
 
   async function signIn({ url }: ServerProcess): Promise<string> {
-    const response = await ask('POST', `${url}/api/admin/auth`, { body: { password: testAdminPassword } })
+    const response = await sendRequest('POST', `${url}/api/admin/auth`, {
+      body: { password: testAdminPassword },
+    })
     return response.json.token
   }
 
@@ -118,7 +120,7 @@ describe('an existing database whose tables belong to another role', () => {
     ])
     expect(await statuses(server, collections)).toEqual([403, 403, 403, 403])
     admin = await signIn(server)
-    const refused = await ask('GET', `${server.url}/api/collections/invoice`, { token: admin })
+    const refused = await sendRequest('GET', `${server.url}/api/collections/invoice`, { token: admin })
     expect([refused.status, refused.json]).toMatchObject([
       403,
       {
@@ -140,13 +142,16 @@ describe('an existing database whose tables belong to another role', () => {
 
     const invoice = closed?.find(({ table }) => table === 'public.invoice')
     await cluster.sql('shop', invoice?.statement ?? '', 'Sales')
-    const listed = () => ask('GET', `${server.url}/api/collections/invoice`, { token })
+    const listed = () => sendRequest('GET', `${server.url}/api/collections/invoice`, { token })
     await waitFor('the table', async () => (await listed()).status === 200)
-    // Without a policy nothing is open.
+    // Without a policy no row is visible.
     expect((await listed()).json.items).toEqual([])
     await cluster.sql('shop', 'create policy everybody on invoice using (true)', 'Sales')
     expect((await listed()).json.items).toEqual([{ id: 1, total: 7 }])
-    const created = await ask('POST', `${server.url}/api/collections/invoice`, { token, body: { total: 8 } })
+    const created = await sendRequest('POST', `${server.url}/api/collections/invoice`, {
+      token,
+      body: { total: 8 },
+    })
     expect([created.status, created.json]).toMatchObject([201, { id: 2, total: 8 }])
     expect(await statuses(server, collections)).toEqual([200, 403, 403, 403])
 
@@ -154,11 +159,11 @@ describe('an existing database whose tables belong to another role', () => {
     expect(warnings(next)).toEqual([])
   })
 
-  test('names the statement that lifts each refusal of PostgreSQL for administrators', async () => {
+  test('names the statement that grants administrators each refused privilege', async () => {
     await using server = await start('public,Sales')
     const { url } = server
     const membership = 'have a superuser run: grant "Sales" to app;'
-    const runs = await ask('POST', `${url}/api/admin/sql`, {
+    const runs = await sendRequest('POST', `${url}/api/admin/sql`, {
       token: admin,
       body: { query: 'alter table invoice add note text', mode: 'write' },
     })
@@ -171,7 +176,7 @@ describe('an existing database whose tables belong to another role', () => {
       1,
       `basalt: must be owner of table invoice; ${membership}\n`,
     ])
-    const list = await ask('GET', `${url}/api/collections/invoice`, { token: admin })
+    const list = await sendRequest('GET', `${url}/api/collections/invoice`, { token: admin })
     expect([list.status, list.json.message]).toEqual([
       403,
       'insufficient permissions: query would be affected by row-level security policy for table "invoice"; ' +
@@ -179,11 +184,13 @@ describe('an existing database whose tables belong to another role', () => {
     ])
 
     await cluster.sql('shop', list.json.data.statement)
-    expect((await ask('GET', `${url}/api/collections/invoice`, { token: admin })).json.totalItems).toBe(2)
+    expect(
+      (await sendRequest('GET', `${url}/api/collections/invoice`, { token: admin })).json.totalItems,
+    ).toBe(2)
     expect((await runCommand(['sql', 'create index on invoice (total)'], { config })).code).toBe(0)
   })
 
-  test('refuses the start with the statement, where the login may not create its schema', async () => {
+  test('refuses to start and names the statement if the login may not create its schema', async () => {
     await cluster.sql('postgres', 'create database bare')
     const url = `postgresql://app@127.0.0.1:${cluster.port}/bare`
     const refused = await failToStart({ config: { 'database.url': url } })
@@ -192,12 +199,12 @@ describe('an existing database whose tables belong to another role', () => {
     )
   })
 
-  test('closes by default what has no row-level security, and the first start lists it, once', async () => {
+  test('closes tables without row-level security by default, and the first start lists them once', async () => {
     await cluster.sql('shop', 'create table bare (id int primary key)', 'app')
     await using server = await start('public,Sales', { 'database.require_rls': 'auto' })
     const list = warnings(server).filter(({ msg }) => String(msg).startsWith('database.require_rls is on'))
     expect(list).toMatchObject([{ tables: ['bare', 'own'] }])
-    const refused = await ask('GET', `${server.url}/api/collections/bare`, { token })
+    const refused = await sendRequest('GET', `${server.url}/api/collections/bare`, { token })
     expect([refused.status, refused.json]).toMatchObject([
       403,
       {
@@ -211,14 +218,14 @@ describe('an existing database whose tables belong to another role', () => {
     expect(warnings(next)).toEqual([])
   })
 
-  test('is not warned of for a table whose privilege the login role’s operator has revoked', async () => {
+  test('logs no warning for a table whose privilege the login role’s operator has revoked', async () => {
     await cluster.sql('shop', 'revoke all on own from basalt_authenticated', 'app')
     await using server = await start('public')
     expect(warnings(server)).toEqual([])
     expect(await statuses(server, ['own'])).toEqual([403])
   })
 
-  test('opens to the login of administrators, too, where there is one', async () => {
+  test('opens to the login of administrators, too, if there is one', async () => {
     await cluster.sql('postgres', 'create role basalt_administrator login noinherit bypassrls')
     await cluster.sql('postgres', 'revoke "Sales" from app')
     await using server = await start('public,Sales')

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask } from './ask.ts'
 import { linkDependencies } from './installed-package.ts'
+import { sendRequest } from './send-request.ts'
 import { createDirectory, isRoot, runCommand, startServer, unprivileged } from './server-process.ts'
 import { testAdminPassword } from './test-config.ts'
 
@@ -15,7 +15,7 @@ const installed = join(directory.path, 'node_modules', 'basaltdb')
 const creator = join(directory.path, 'node_modules', 'create-basaltdb')
 const executable = join(installed, 'bin', 'basalt.js')
 
-/** Every file below a directory, by its path from there. */
+/** Lists the files below a directory by their relative paths. */
 function listFiles(path: string): string[] {
   const entries = readdirSync(path, { recursive: true, withFileTypes: true })
   return entries
@@ -29,7 +29,7 @@ function run(program: string, args: readonly string[], cwd: string): string {
   return stdout
 }
 
-// `npm pack` as a maintainer runs it, and its tarball where an installation would put it, beside the dependencies.
+// `npm pack` runs as for a maintainer. The tarball is unpacked like an installation, next to the dependencies.
 beforeAll(() => {
   const workspaces = ['--workspace', 'basaltdb', '--workspace', 'create-basaltdb']
   run('npm', ['pack', ...workspaces, '--pack-destination', directory.path], root)
@@ -43,7 +43,7 @@ beforeAll(() => {
 
 afterAll(() => directory[Symbol.asyncDispose]())
 
-test('the package holds what runs, README, licence and documents, and neither sources, tests nor source maps', () => {
+test('package › contains what runs, README, licence and documents, and neither sources, tests nor source maps', () => {
   const files = listFiles(installed)
   expect(files).toEqual(
     expect.arrayContaining([
@@ -68,7 +68,7 @@ test('the package holds what runs, README, licence and documents, and neither so
   expect(readFileSync(join(installed, 'LICENSE'), 'utf8')).toContain('Apache License')
 })
 
-test('the package has the dashboard without what builds it', () => {
+test('package › contains the dashboard without its build', () => {
   const { dependencies, optionalDependencies } = JSON.parse(
     readFileSync(join(installed, 'package.json'), 'utf8'),
   )
@@ -77,7 +77,7 @@ test('the package has the dashboard without what builds it', () => {
   expect(listFiles(join(installed, 'dashboard')).filter((name) => name.endsWith('.js.br'))).not.toEqual([])
 })
 
-test.runIf(isRoot)('an account that may only read the clone finds the dashboard built', () => {
+test.runIf(isRoot)('package › an account that may only read the clone finds the dashboard built', () => {
   const script = join(root, 'scripts', 'build-dashboard.js')
   const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
     encoding: 'utf8',
@@ -86,7 +86,7 @@ test.runIf(isRoot)('an account that may only read the clone finds the dashboard 
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' })
 })
 
-test('packing leaves nothing behind in the checkout', () => {
+test('packing › leaves no file in the checkout', () => {
   const copies = [
     'dashboard',
     'dist',
@@ -103,7 +103,7 @@ test('packing leaves nothing behind in the checkout', () => {
 })
 
 test.each(['build-server.js', 'build-dashboard.js'])(
-  'packing leaves nothing behind in the checkout when %s fails',
+  'packing › leaves no file in the checkout when %s fails',
   async (failing) => {
     await using checkout = createDirectory()
     const pathOf = (...names: string[]) => join(checkout.path, ...names)
@@ -123,7 +123,7 @@ test.each(['build-server.js', 'build-dashboard.js'])(
   },
 )
 
-test('the installed command starts a server with the embedded database, which answers and stops', async () => {
+test('installed package › starts a server with the embedded database, serves requests and stops', async () => {
   await using data = createDirectory()
   const version = await runCommand(['version'], { executable })
   expect(version).toMatchObject({ code: 0, stderr: '' })
@@ -139,17 +139,17 @@ test('the installed command starts a server with the embedded database, which an
   expect(await server.stop()).toEqual({ code: 0, signal: null })
 })
 
-test('the installed command makes images smaller, which a process of its own does', async () => {
+test('installed package › makes images smaller in a separate process', async () => {
   await using data = createDirectory()
   const config = { 'server.data_dir': data.path, 'storage.enabled': 'true' }
   await using server = await startServer({ executable, config })
-  const { json } = await ask('POST', `${server.url}/api/admin/auth`, {
+  const { json } = await sendRequest('POST', `${server.url}/api/admin/auth`, {
     body: { password: testAdminPassword },
   })
   const { token } = json
   const headers = { authorization: `Bearer ${token}` }
   const body = { name: 'pictures', public: true }
-  const bucket = await ask('POST', `${server.url}/api/storage/buckets`, { token, body })
+  const bucket = await sendRequest('POST', `${server.url}/api/storage/buckets`, { token, body })
   expect(bucket.status).toBe(201)
   const picture = await sharp({ create: { width: 40, height: 20, channels: 3, background: 'red' } })
     .png()
@@ -163,7 +163,7 @@ test('the installed command makes images smaller, which a process of its own doe
   expect([width, height]).toEqual([10, 5])
 })
 
-test('the installed create-basaltdb makes a project', () => {
+test('installed package › create-basaltdb makes a project', () => {
   expect(listFiles(creator).toSorted()).toEqual([
     'LICENSE',
     'README.md',

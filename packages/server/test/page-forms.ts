@@ -1,11 +1,11 @@
-/** What a browser sends of the form with this id, before a person fills it in. */
+/** Returns the fields that a browser sends for the form with this id before the user changes it. */
 export function inputsOf(html: string, formId: string): Record<string, string> {
   const form = new RegExp(`<form[^>]* id="${formId}"[\\s\\S]*?</form>`).exec(html)?.[0] ?? ''
   const inputs = [...form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)]
   return Object.fromEntries(inputs.map(([, name = '', value = '']) => [name, decode(value)]))
 }
 
-/** The first attribute of this name. */
+/** Returns the first attribute of this name. */
 export function attributeOf(html: string, name: string): string | undefined {
   return new RegExp(` ${name}="([^"]*)"`).exec(html)?.[1]
 }

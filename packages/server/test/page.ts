@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { runInNewContext } from 'node:vm'
 import type { TestResponse } from './test-app.ts'
 
-/** The directives of a content security policy by name. */
+/** Returns the directives of a content security policy by name. */
 export function policyOf(response: TestResponse): Record<string, string> {
   const policy = response.headers.get('content-security-policy') ?? ''
   return Object.fromEntries(
@@ -13,7 +13,7 @@ export function policyOf(response: TestResponse): Record<string, string> {
   )
 }
 
-/** What stands between `<tag>` and its end, and the source expression that allows it. */
+/** Lists the contents of `<tag>` elements, each with the source expression that allows it. */
 export function inlineParts(html: string, tag: 'script' | 'style'): { content: string; source: string }[] {
   return [...html.matchAll(new RegExp(`<${tag}>(.*?)</${tag}>`, 'gs'))].map(([, content = '']) => ({
     content,
@@ -21,7 +21,7 @@ export function inlineParts(html: string, tag: 'script' | 'style'): { content: s
   }))
 }
 
-/** As much of a page's element as the scripts of our small pages use. */
+/** Part of a page's element that the scripts of our small pages use. */
 export interface PageElement {
   textContent: string
   value: string
@@ -33,15 +33,15 @@ export interface PageElement {
 }
 
 export interface OpenPage {
-  /** The element of this id; the page must have it. */
+  /** Returns the element of this id, which must exist. */
   element(id: string): PageElement
-  /** What the address bar shows. */
+  /** Returns the address of the page. */
   address(): string
-  /** What the tab keeps; hand it to the next page of the same tab. */
+  /** Session storage of the tab, to be passed to the next page of the same tab. */
   readonly storage: Map<string, string>
 }
 
-/** Runs the script of one of our small pages as a browser would, against the server it came from. */
+/** Runs the script of one of our small pages as a browser would, against the server of the page. */
 export function openPage(
   base: string,
   html: string,

@@ -6,12 +6,12 @@ import { type AccountsApp, claimsOf, goodPassword } from './accounts.ts'
 import { type Browser, chromium, startBrowser } from './chromium.ts'
 import { createMfaApp } from './second-factors.ts'
 
-/** The exchange of the guide, in a browser: its code runs as it stands there. */
+/** The code of the guide is run unchanged in a browser. */
 
 const guide = readFileSync(new URL('../../../docs/guides/passkeys.md', import.meta.url), 'utf8')
 const code = [...guide.matchAll(/^```js\n(.*?)^```$/gms)].map(([, block]) => block).join('\n')
 
-/** A site of one page that runs the code of the guide, with the API at the same address, as behind a proxy. */
+/** Serves a site of one page that runs the code of the guide, with the API at the same address, as behind a proxy. */
 async function serveSite() {
   let api = ''
   const server = createServer((request, response) => {
@@ -97,7 +97,7 @@ describe.runIf(chromium !== undefined)('passkeys in a browser', () => {
   /** Calls a function of the guide. */
   const run = <Value>(name: string, ...args: readonly unknown[]) =>
     browser.evaluate<Value>(`${name}(${args.map((arg) => JSON.stringify(arg)).join(', ')})`)
-  /** A user who has added a passkey on the page. */
+  /** Creates a user who has added a passkey on the page. */
   async function passkeyUser() {
     const signedIn = await accounts.register()
     await run('addPasskey', signedIn.token, 'laptop')
@@ -130,11 +130,11 @@ describe.runIf(chromium !== undefined)('passkeys in a browser', () => {
     const lifted = await run<{ token: string }>('passSecondFactor', pending)
     expect(claimsOf(lifted.token)).toMatchObject({ sub: user.id, aal: 'aal2', amr: ['password', 'webauthn'] })
 
-    // The browser itself refuses to make another passkey beside the one that is there.
+    // The browser itself refuses to create another passkey when there is one.
     await expect(run('addPasskey', discovered.token, 'again')).rejects.toThrow('InvalidStateError')
   })
 
-  test('that were copied are found out', async () => {
+  test('are rejected when they were copied', async () => {
     const { user } = await passkeyUser()
     const [copy] = await credentials()
     await run('signInAs', user.email)
@@ -145,7 +145,7 @@ describe.runIf(chromium !== undefined)('passkeys in a browser', () => {
     await expect(run('signIn')).rejects.toThrow('cloned authenticator detected')
   })
 
-  test('of a security key without a PIN are a second factor only', async () => {
+  test('are a second factor only when the security key has no PIN', async () => {
     await browser.call('WebAuthn.removeVirtualAuthenticator', { authenticatorId })
     const plain = {
       transport: 'usb',
@@ -166,7 +166,7 @@ describe.runIf(chromium !== undefined)('passkeys in a browser', () => {
     expect(begun.options.allowCredentials.map((each: { id: string }) => each.id)).not.toContain(id)
   })
 
-  test('are no use on another site', async () => {
+  test('are useless on another site', async () => {
     const { user } = await passkeyUser()
     await browser.open(site.origin.replace('localhost', '127.0.0.1'))
     await expect(run('signInAs', user.email)).rejects.toThrow('SecurityError')

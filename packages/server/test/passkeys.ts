@@ -9,7 +9,7 @@ import {
 import { createMfaApp, pendingToken } from './second-factors.ts'
 import type { TestAppOptions, TestResponse } from './test-app.ts'
 
-/** The same address on every node, as behind a load balancer. */
+/** Address of every node, as behind a load balancer. */
 export const publicOrigin = 'https://app.example.com'
 
 export async function createPasskeysApp(options: TestAppOptions = {}): Promise<AccountsApp> {
@@ -25,11 +25,11 @@ export function newAuthenticator(options: Partial<AuthenticatorOptions> = {}): A
 
 export interface PasskeyUser extends SignedIn {
   readonly authenticator: Authenticator
-  /** Of the passkey made first. */
+  /** Id of the passkey created first. */
   readonly credentialId: string
 }
 
-/** A user with one passkey, signed in by password before it was added. */
+/** Creates a user with one passkey, signed in by password before it was added. */
 export async function passkeyUser(
   accounts: AccountsApp,
   authenticator: Authenticator = newAuthenticator(),
@@ -42,7 +42,7 @@ export async function passkeyUser(
   return { ...signedIn, authenticator, credentialId }
 }
 
-/** Both steps of an enrolment; the answer of the second one. */
+/** Runs both steps of an enrolment and returns the response of the second one. */
 export async function enroll(
   { post }: AccountsApp,
   token: string,
@@ -56,7 +56,7 @@ export async function enroll(
   return await post('mfa/webauthn/enroll/confirm', { display_name: displayName, attestation_response }, token)
 }
 
-/** Both steps of a sign-in by email and passkey. */
+/** Runs both steps of a sign-in by email and passkey. */
 export async function signInByEmail(
   { post }: AccountsApp,
   email: string,
@@ -68,7 +68,7 @@ export async function signInByEmail(
   return await post('webauthn/login/finish', { challenge_id, assertion_response })
 }
 
-/** Both steps of a sign-in where the passkey tells who it is. */
+/** Runs both steps of a sign-in in which the passkey identifies the user. */
 export async function signInDiscoverably(
   { post }: AccountsApp,
   authenticator: Authenticator,
@@ -79,7 +79,7 @@ export async function signInDiscoverably(
   return await post('webauthn/login/discover/finish', { challenge_id, assertion_response })
 }
 
-/** A sign-in by password and passkey; the answer of the last step. */
+/** Signs in by password and passkey and returns the last response. */
 export async function passSecondFactor(
   accounts: AccountsApp,
   email: string,
@@ -92,7 +92,7 @@ export async function passSecondFactor(
   return await accounts.post('mfa/webauthn/verify', { challenge_id, assertion_response }, token)
 }
 
-/** Why the server refused a passkey last, as its log has it. */
+/** Returns the reason in the server's log for the last rejected passkey. */
 export function lastReason({ app }: AccountsApp): string {
   const line = app.log.findLast((each) => each.includes('"passkey refused"'))
   return line === undefined ? '' : JSON.parse(line).reason

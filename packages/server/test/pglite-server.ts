@@ -13,16 +13,16 @@ const extensions = { postgis, vector }
 
 export type PgliteExtension = keyof typeof extensions
 
-/** PostgreSQL with an extension, or one to create, in this process, for many clients. */
+/** PostgreSQL with an extension, installed or available, in this process, for many clients. */
 export interface PgliteServer extends AsyncDisposable {
-  /** A superuser's URL. */
+  /** Superuser's URL. */
   readonly url: string
 }
 
 const user = 'postgres'
 const database = 'postgres'
 
-/** PGlite has one session; a pooler in transaction mode shares it. */
+/** Starts PGlite, whose single session is shared by a pooler in transaction mode. */
 export async function startPgliteServer(extension: PgliteExtension): Promise<PgliteServer> {
   const pglite = await createPglite(extension)
   const session = await serveSession(pglite)
@@ -31,7 +31,7 @@ export async function startPgliteServer(extension: PgliteExtension): Promise<Pgl
     user,
     database,
     sessions: 1,
-    // With a single session every client would receive the right one, and take it for its own.
+    // With a single session, every client would receive the right process id and mistake it for its own.
     processId: 1,
   })
   return {
@@ -45,11 +45,11 @@ export async function startPgliteServer(extension: PgliteExtension): Promise<Pgl
 }
 
 /**
- * What an extension's database has from the start. To create PostGIS takes PGlite five seconds of processor time: it lists
- * all names of the library for each function.
+ * SQL that prepares a database with the extension. Creating PostGIS takes PGlite five seconds of processor time: it
+ * lists all names of the library for each function.
  */
 export const extensionSetups: Readonly<Record<PgliteExtension, string>> = {
-  // Not on the search path, as many keep their extensions.
+  // The schema is not on the search path, as in many databases.
   postgis: 'create schema "Ext 1"; create extension postgis schema "Ext 1"',
   vector: '',
 }
@@ -68,8 +68,7 @@ function createPglite(extension: PgliteExtension): Promise<PGlite> {
 }
 
 /**
- * The first of a run leaves its files to the others, which wait for them: initdb alone takes two seconds of processor
- * time.
+ * Creates the files once per run. The other workers wait for them: initdb alone takes two seconds of processor time.
  */
 async function createOnce(
   files: string,
@@ -87,10 +86,10 @@ async function createOnce(
   return await PGlite.create({ ...options, loadDataDir: new Blob([readFileSync(files)]) })
 }
 
-/** PGlite computes in the process of the test, and takes minutes on a busy machine. */
+/** Time limit of the creation. PGlite computes in the process of the test, which takes minutes under load. */
 const creationMs = 240_000
 
-/** Whether no other worker has asked for this file. */
+/** Returns true if no other worker has created this file. */
 function isFirst(files: string): boolean {
   try {
     mkdirSync(`${files}.taken`)
@@ -101,20 +100,23 @@ function isFirst(files: string): boolean {
   }
 }
 
-/** Startup, Sync, Query and Terminate. */
+/** Types of messages that end a request: Startup, Sync, Query and Terminate. */
 const endings: ReadonlySet<string> = new Set(['', 'S', 'Q', 'X'])
 
-/** CopyDone and CopyFail. */
+/** Types of messages that end a COPY: CopyDone and CopyFail. */
 const copyEndings: ReadonlySet<string> = new Set(['c', 'f'])
 
-/** PGlite wants the rows of a COPY together with the command, so they are asked for on its behalf. */
+/**
+ * Returns true for a COPY from the client. PGlite needs its rows together with the command, so the server requests them
+ * first.
+ */
 function isCopyIn(type: string, frame: Buffer): boolean {
   return type === 'Q' && /^copy\b.*\bfrom stdin/i.test(frame.toString('utf8', 5))
 }
 
 const copyInResponse = message('G', Buffer.from([0, 0, 0]))
 
-/** The session on a port, for one client. */
+/** Serves the session on a port, to one client. */
 async function serveSession(pglite: PGlite) {
   const sockets = new Set<Socket>()
   const listener = createServer({ noDelay: true }, (socket) => {
@@ -130,7 +132,7 @@ async function serveSession(pglite: PGlite) {
         socket.write(copyInResponse)
         return
       }
-      // Up to its Sync a message is run as one: after an error PostgreSQL skips the rest of it.
+      // Messages up to a Sync are run together: after an error PostgreSQL skips the rest.
       if (!(isCopying ? copyEndings : endings).has(type)) return
       isCopying = false
       const whole = Buffer.concat(frames.splice(0))
@@ -150,7 +152,10 @@ async function serveSession(pglite: PGlite) {
   }
 }
 
-/** After an error PGlite says at once that it is ready, and again at the Sync: the pooler would count both. */
+/**
+ * Drops a repeated ReadyForQuery. After an error PGlite sends one at once and another at the Sync, and the pooler would
+ * count both.
+ */
 function withOneReady(answer: Uint8Array): Buffer {
   const frames: { type: string; frame: Buffer }[] = []
   createReader(true, (type, frame) => frames.push({ type, frame }))(Buffer.from(answer))

@@ -4,9 +4,9 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask } from './ask.ts'
 import { alice, bob, notes } from './fixtures.ts'
 import { makeScratchDirectory } from './scratch-directory.ts'
+import { sendRequest } from './send-request.ts'
 import { createDirectory, isRoot, unprivileged } from './server-process.ts'
 import {
   createTestApp,
@@ -83,7 +83,7 @@ function accepts(port: number): Promise<boolean> {
   })
 }
 
-/** PgBouncer as the guide sets it up, before a cluster whose roles log in by passwords. */
+/** Starts PgBouncer as the guide configures it, before a cluster whose roles log in by passwords. */
 async function startListedPgBouncer(target: number) {
   const account = isRoot ? unprivileged : undefined
   const directory = createDirectory(account)
@@ -118,7 +118,7 @@ auth_file = ${list}
   }
   return {
     port,
-    /** Has it know these users, one of whom can log in from then on. */
+    /** Lists these users in the file of PgBouncer and waits until one of them can log in. */
     async list(lines: readonly string[], user: string) {
       writeFileSync(list, lines.join('\n'))
       await waitFor('PgBouncer to know the roles', async () => {
@@ -135,11 +135,11 @@ auth_file = ${list}
 }
 
 test.skipIf(!existsSync(pgbouncer))(
-  `PgBouncer that is set up as the guide says lets requests log in without rights${existsSync(pgbouncer) ? '' : ' (skipped: PgBouncer is not installed)'}`,
+  `pooler › PgBouncer configured by the guide lets requests log in without privileges${existsSync(pgbouncer) ? '' : ' (skipped: PgBouncer is not installed)'}`,
   async () => {
     const owner = 'app:of%20the%20owner'
     const directory = makeScratchDirectory('basalt-hba-')
-    // Postgres runs as an account of its own, which has to pass.
+    // Postgres runs under an account of its own, which needs access.
     chmodSync(directory, 0o755)
     const hba = join(directory, 'hba.conf')
     writeFileSync(
@@ -152,7 +152,7 @@ test.skipIf(!existsSync(pgbouncer))(
     await cluster.sql('postgres', 'create database app owner app')
     await cluster.sql('app', `${notes}; alter table note owner to app`)
     await using pooler = await startListedPgBouncer(cluster.port)
-    // The statement of the guide.
+    // Statement of the guide.
     const lines = async () => {
       const rows = await cluster.sql<{ format: string }>(
         'postgres',
@@ -208,7 +208,7 @@ const poolers: [string, (database: URL) => Promise<Pooler>][] = [
   ...(existsSync(pgbouncer) ? [['PgBouncer', startPgBouncer] as [string, typeof startPgBouncer]] : []),
 ]
 
-describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
+describe.each(poolers)('pooler › %s in transaction mode', (_, startPooler) => {
   let database: TestDatabase
   let pooler: Pooler
   let app: TestApp
@@ -242,11 +242,11 @@ describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
     return url.href
   }
 
-  test('the start notices', () => {
+  test('is detected at startup', () => {
     expect(app.app.database.engine).toMatchObject({ isPooled: true })
   })
 
-  test('records are created, read, changed, listed in batches and deleted', async () => {
+  test('creates, reads, changes, lists in batches and deletes records', async () => {
     const options = { token: token.alice }
     const created = await app.request('POST', '/api/collections/note', { ...options, body: { body: 'one' } })
     expect(created).toMatchObject({ status: 201, json: { owner_id: alice, body: 'one' } })
@@ -266,12 +266,12 @@ describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
     expect((await app.request('GET', path, options)).status).toBe(404)
   })
 
-  test('values look the same as without', async () => {
+  test('returns the same values as a direct connection', async () => {
     const { json } = await app.request('GET', '/api/collections/moment/1', { token: token.alice })
     expect(json).toEqual({ id: 1, at: '2026-03-04T05:06:07+00:00', lasting: 'P1DT2H' })
   })
 
-  test('no caller gets the claims of another on a shared session', async () => {
+  test('gives no caller the claims of another on a shared session', async () => {
     await database.sql('truncate note')
     const work = Array.from({ length: 60 }, async (_, turn) => {
       const [owner, theirs] = turn % 2 === 0 ? ([alice, token.alice] as const) : ([bob, token.bob] as const)
@@ -302,7 +302,7 @@ describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
     ['each', 'succeeds', 'begin; set work_mem to 99; commit', 200],
     ['each', 'fails', 'begin; set work_mem to 99; select 1/0', 400],
   ])(
-    'a run of the SQL editor in transaction %s that %s leaves nothing',
+    'leaves no trace of an SQL editor run in transaction %s that %s',
     async (transaction, _, end, status) => {
       const query = `
       select pg_advisory_lock(4711); listen passing; prepare kept as select 1; create temp table hidden ();
@@ -326,7 +326,7 @@ describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
     },
   )
 
-  /** What clients find on the pooler's sessions, which they use all at once. */
+  /** Returns the state that clients find on the pooler's sessions, all used at once. */
   async function statesOfSessions(): Promise<unknown[]> {
     const clients = await Promise.all(
       Array.from({ length: sessions }, async () => {
@@ -349,12 +349,12 @@ describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
       )
       return (await Promise.all(answers)).flatMap(({ rows }) => rows)
     } finally {
-      // Our own pooler does not end the transaction of a client that leaves.
+      // The test pooler does not end the transaction of a client that disconnects.
       await Promise.all(clients.map((client) => client.query('rollback').then(() => client.end())))
     }
   }
 
-  test('the SQL editor runs what cannot be in a transaction', async () => {
+  test('runs statements of the SQL editor that cannot be in a transaction', async () => {
     const query =
       'vacuum basalt.settings; set work_mem to 99; select 1 as one; reindex table concurrently basalt.jobs'
     const run = { token: await app.adminToken(), body: { query, mode: 'write', transaction: 'each' } }
@@ -362,14 +362,14 @@ describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
     expect([status, json]).toMatchObject([200, { command: 'REINDEX', statements: 4 }])
   })
 
-  test('a rollback to a savepoint leaves what the block has set', async () => {
+  test('keeps the settings of the block after a rollback to a savepoint', async () => {
     const query = `begin; set local work_mem to 99; savepoint a; rollback to a; select current_setting('work_mem')`
     const run = { token: await app.adminToken(), body: { query, mode: 'write', transaction: 'each' } }
     const { json } = await app.request('POST', '/api/admin/sql', run)
     expect(json.rows).toEqual([['99kB']])
   })
 
-  test('a statement that takes too long is ended', async () => {
+  test('ends a statement after its timeout', async () => {
     const response = await app.request('GET', '/api/collections/long_nap?skipTotal=true', {
       token: token.alice,
     })
@@ -380,19 +380,19 @@ describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
     })
   })
 
-  test('a client that disconnects has no other statement cancelled', async () => {
+  test('cancels no other statement when a client disconnects', async () => {
     const path = `${app.url}/api/collections`
     for (let round = 0; round < 3; round += 1) {
       const leaving = new AbortController()
       const { signal } = leaving
-      const gone = ask('GET', `${path}/long_nap?skipTotal=true`, { token: token.alice, signal })
+      const gone = sendRequest('GET', `${path}/long_nap?skipTotal=true`, { token: token.alice, signal })
       const end = gone.then(
         () => 'answered',
         () => 'gone',
       )
       await waitFor('the statement', () => app.app.database.user.stats.busy > 0)
       const staying = Array.from({ length: sessions - 1 }, () =>
-        ask('GET', `${path}/nap?skipTotal=true`, { token: token.bob }),
+        sendRequest('GET', `${path}/nap?skipTotal=true`, { token: token.bob }),
       )
       leaving.abort()
       expect(await end).toBe('gone')
@@ -401,7 +401,7 @@ describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
     }
   })
 
-  test('tables that come and go are noticed', async () => {
+  test('notices created and dropped tables', async () => {
     await database.sql('create table passing (id int primary key)')
     const path = '/api/collections/passing'
     expect((await app.request('GET', path, { token: token.bob })).json.totalItems).toBe(0)
@@ -413,7 +413,7 @@ describe.each(poolers)('behind %s in transaction mode', (_, startPooler) => {
 test.each([
   ['behind a pooler with database.listen_url are announced by NOTIFY', true],
   ['behind a pooler without database.listen_url are noticed by polling', false],
-])('changes of another node %s', async (_, isListening) => {
+])('receives changes of another node %s', async (_, isListening) => {
   await using database = await createTestDatabase()
   const url = new URL(database.url)
   await using pooler = await startTransactionPooler({
@@ -421,7 +421,7 @@ test.each([
     user: url.username,
     database: url.pathname.slice(1),
     sessions,
-    // Of none of them: the nodes are to know it for a pooler, whichever session they get.
+    // The id of no session, so that nodes detect the pooler whichever session they get.
     processId: 1,
   })
   url.port = String(pooler.port)

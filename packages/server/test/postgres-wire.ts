@@ -1,10 +1,10 @@
-/** Messages of PostgreSQL's protocol, version 3 (PostgreSQL, Message Formats). */
+/** Encodes a message of PostgreSQL's protocol, version 3 (PostgreSQL, Message Formats). */
 
 export function message(type: string, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(type), int32(body.length + 4), body])
 }
 
-/** What a server says once it lets a client in. */
+/** Encodes the messages of a server that accepts a client. */
 export function greeting(processId: number): Buffer {
   const secretKey = 0
   return Buffer.concat([
@@ -15,18 +15,18 @@ export function greeting(processId: number): Buffer {
   ])
 }
 
-/** A fatal error. */
+/** Encodes a fatal error. */
 export function failure(code: string, reason: string): Buffer {
   const fields = ['SFATAL', `C${code}`, `M${reason}`].map(text)
   return message('E', Buffer.concat([...fields, Buffer.from([0])]))
 }
 
-/** Ready for a query, outside of a transaction. */
+/** Encodes ReadyForQuery outside of a transaction. */
 export function ready(): Buffer {
   return message('Z', Buffer.from('I'))
 }
 
-/** Cuts a stream into messages; the first of a client has no type, which is shown as ''. */
+/** Splits a stream into messages. The first message of a client has no type and gets ''. */
 export function createReader(
   isBackend: boolean,
   receive: (type: string, frame: Buffer) => void,

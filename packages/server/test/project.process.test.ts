@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from './test-app.ts'
 import { waitFor } from './wait-for.ts'
 
 describe('basalt dev', () => {
-  test('in the folder that create-basaltdb makes, applies what changes and tests policies again', async () => {
+  test('applies changes and tests policies again in a folder that create-basaltdb makes', async () => {
     await using directory = createDirectory(undefined, 'data')
     const project = join(directory.path, 'app')
     const create = fileURLToPath(new URL('../../create-basaltdb/bin/create-basaltdb.js', import.meta.url))
@@ -27,7 +27,7 @@ describe('basalt dev', () => {
       'tests',
     ])
     const [migration = ''] = readdirSync(join(project, 'migrations'))
-    // Again, nothing changes, not even what was edited.
+    // A second run changes nothing, not even edited files.
     appendFileSync(
       join(project, 'seed.sql'),
       "insert into basalt.users (email) values ('seed@example.com') on conflict do nothing;",
@@ -49,7 +49,7 @@ describe('basalt dev', () => {
     }
     await using server = launchCommand(['dev'], { config })
     let seen = 0
-    /** The next line of the log that says so. */
+    /** Waits for the next line of the log with this message. */
     const next = async (msg: string) => {
       const find = () => server.log().findIndex((line, at) => at >= seen && line.msg === msg)
       await waitFor(msg, () => find() !== -1, 30_000).catch((error) => {
@@ -74,7 +74,7 @@ describe('basalt dev', () => {
     await next('schema/current.sql applied')
     await next('types written')
     expect(readFileSync(join(project, 'types/database.ts'), 'utf8')).toContain('note: string | null')
-    // The cases now find what the change has done.
+    // The cases now see the effect of the change.
     expect(await next('policy test failed: users see what is theirs')).toMatchObject({
       request: 'list todo as alice',
       actual: 'missing [{"title":"water the plants"}], unexpected []',
@@ -143,7 +143,7 @@ describe('migrations of a project', () => {
     })
   }
 
-  test('killed in the middle leave nothing, and are applied by the next up', async () => {
+  test('killed halfway leave nothing and are applied by the next up', async () => {
     const file = join(folder, '20260101000001_a.sql')
     writeFileSync(file, 'create table a (id int);\nselect pg_sleep(600);')
     await killDuring('select pg_sleep')
@@ -154,7 +154,7 @@ describe('migrations of a project', () => {
     expect(await runCommand(['migrate', 'up'], { config: config() })).toMatchObject({ code: 0, stderr: '' })
   })
 
-  test('without a transaction, killed in the middle, are named with the line, until they are resolved', async () => {
+  test('without a transaction, killed halfway, are reported with the line until they are resolved', async () => {
     const name = '20260101000002_b.sql'
     writeFileSync(
       join(folder, name),
@@ -171,7 +171,7 @@ describe('migrations of a project', () => {
     expect(resolved).toMatchObject({ code: 0, stdout: `${name} counts as applied\n` })
   })
 
-  test('are applied once by two nodes that start at once, and named by one that may not', async () => {
+  test('are applied once by two nodes that start concurrently, and listed by a node without permission to apply them', async () => {
     for (const number of [3, 4, 5, 6]) {
       writeFileSync(join(folder, `2026010100000${number}_t.sql`), `create table t${number} (id int);`)
     }

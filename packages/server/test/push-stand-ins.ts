@@ -11,27 +11,27 @@ import type { AddressInfo, Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A message as it came to a push provider. */
+/** Message as a push provider received it. */
 export interface PushedMessage {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
 }
 
-/** Status, JSON body and headers of an answer. */
+/** Response with status, JSON body and headers. */
 export type PushAnswer = readonly [status: number, body?: unknown, headers?: Readonly<Record<string, string>>]
 
 export interface PushStandIn extends AsyncDisposable {
   readonly url: string
   readonly received: PushedMessage[]
-  /** Answers from now on. */
+  /** Response to further messages. */
   answer: (message: PushedMessage) => PushAnswer | Promise<PushAnswer>
 }
 
 async function listen(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server that listens on a port has an address of this form.
+  // A server on a port has an address of this form.
   const { port } = server.address() as AddressInfo
   return `http://127.0.0.1:${port}`
 }
@@ -42,7 +42,7 @@ async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Plays FCM with its token endpoint at `/token`, or the push service of a browser. */
+/** Starts a stand-in for FCM with its token endpoint at `/token`, or for the push service of a browser. */
 export async function startHttpPush(
   answer: PushStandIn['answer'],
 ): Promise<PushStandIn & { tokens: number }> {
@@ -74,7 +74,7 @@ export async function startHttpPush(
   return standIn
 }
 
-/** Plays APNs: HTTP/2 without TLS. */
+/** Starts a stand-in for APNs: HTTP/2 without TLS. */
 export async function startApns(
   answer: PushStandIn['answer'],
 ): Promise<PushStandIn & { readonly sessions: Set<ServerHttp2Session>; opened: number }> {
@@ -109,7 +109,7 @@ export async function startApns(
   return standIn
 }
 
-/** A service account of Firebase, in a file. */
+/** Writes a service account of Firebase to a file. */
 export function writeServiceAccount(tokenUri: string): string {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   return write('service-account.json', JSON.stringify(serviceAccount(tokenUri, pem(privateKey))))
@@ -126,7 +126,7 @@ function serviceAccount(tokenUri: string, privateKey: string) {
   }
 }
 
-/** A signing key of APNs, in a file. */
+/** Writes a signing key of APNs to a file. */
 export function writeApnsKey(): string {
   return write('key.p8', createApnsKey())
 }
@@ -145,7 +145,7 @@ function write(name: string, content: string): string {
   return path
 }
 
-/** A browser's subscription, which can read what is sent to it (RFC 8291 §3). */
+/** Creates a browser's subscription, which can decrypt its messages (RFC 8291 §3). */
 export function createSubscription() {
   const ecdh = createECDH('prime256v1')
   ecdh.generateKeys()

@@ -1,25 +1,25 @@
 import { connect, type Socket } from 'node:net'
 
-/** One response as it came over the wire. */
+/** Response as received over the wire. */
 export interface RawResponse {
   readonly status: number
-  /** Names in lower case; of a repeated header all values. */
+  /** Headers by lower-case name, with all values of a repeated one. */
   readonly headers: ReadonlyMap<string, readonly string[]>
   readonly body: string
 }
 
 export interface RawExchange {
-  /** Everything the server sent until the connection ended. */
+  /** Text that the server sent until the connection ended. */
   readonly text: string
   /** Milliseconds from connecting to the end. */
   readonly ms: number
 }
 
-/** A connection that bytes are written to by hand. */
+/** Connection for bytes written by hand. */
 export interface RawConnection {
   readonly socket: Socket
   write(text: string | Uint8Array): void
-  /** Resolves when the server has ended the connection, or refuses it. */
+  /** Promise that resolves when the server has ended or refused the connection. */
   readonly ended: Promise<RawExchange>
 }
 
@@ -30,7 +30,7 @@ export function openRaw(url: string): RawConnection {
   const socket = connect({ host: hostname, port: Number(port) })
   const ended = new Promise<RawExchange>((resolve) => {
     socket.on('data', (chunk) => chunks.push(chunk))
-    // A reset ends the connection like any other end; what arrived before counts.
+    // A reset ends the connection like any other end. Bytes that arrived before count.
     socket.on('error', () => undefined)
     socket.on('close', () =>
       resolve({ text: Buffer.concat(chunks).toString('utf8'), ms: performance.now() - startedAt }),
@@ -45,14 +45,14 @@ export function openRaw(url: string): RawConnection {
   }
 }
 
-/** Sends the text and answers what came back; the request must make the server close the connection. */
+/** Sends the text and returns the response. The request must make the server close the connection. */
 export async function exchangeRaw(url: string, text: string | Uint8Array): Promise<RawResponse> {
   const connection = openRaw(url)
   connection.write(text)
   return parseRaw((await connection.ended).text)
 }
 
-/** The first response of the text. */
+/** Parses the first response of the text. */
 export function parseRaw(text: string): RawResponse {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) throw new Error(`no HTTP response: ${JSON.stringify(text)}`)

@@ -1,6 +1,6 @@
 import { compile, type FormatCallback } from 'html-to-text'
 
-/** What a reader of HTML makes of it. */
+/** Content of HTML as a parser reads it. */
 export interface HtmlReading {
   /** Elements in order with their attributes. */
   readonly elements: readonly {
@@ -10,13 +10,13 @@ export interface HtmlReading {
   readonly text: string
 }
 
-/** Every way the converter has to write an element. */
+/** Formats of elements that the converter has. */
 const formats = [
   ...['anchor', 'block', 'blockquote', 'heading', 'horizontalLine', 'image', 'inline', 'lineBreak'],
   ...['orderedList', 'paragraph', 'pre', 'table', 'unorderedList', 'wbr'],
 ]
 
-/** Reads HTML with a real parser: that of the converter to text, whose every step is recorded. */
+/** Reads HTML with a real parser, the converter to text, and records each of its steps. */
 export function readHtml(html: string): HtmlReading {
   const elements: { name: string; attributes: Record<string, string> }[] = []
   const record: FormatCallback = (element, walk, builder) => {
@@ -32,7 +32,7 @@ export function readHtml(html: string): HtmlReading {
   return { elements, text }
 }
 
-/** Names of elements and attributes alone. */
+/** Returns only the names of elements and attributes. */
 export function structureOf({ elements }: HtmlReading): string[] {
   return elements.map(({ name, attributes }) => [name, ...Object.keys(attributes)].join(' '))
 }

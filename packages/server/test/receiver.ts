@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A delivery as it came over the wire. */
+/** Delivery as received over the wire. */
 export interface Received {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** Exactly as sent. */
+  /** Body exactly as sent. */
   readonly raw: Buffer
   // biome-ignore lint/suspicious/noExplicitAny: assertions name what they expect of it
   readonly json: any
@@ -15,7 +15,7 @@ export interface Received {
 
 export type Respond = (response: ServerResponse, received: Received) => void
 
-/** A receiver of webhooks on a port of its own: keeps what comes and answers 204, or as given. */
+/** Receiver of webhooks on a port of its own. It keeps deliveries and responds with 204, or as configured. */
 export interface Receiver extends AsyncDisposable {
   readonly url: string
   readonly received: Received[]
@@ -26,7 +26,7 @@ export interface Receiver extends AsyncDisposable {
 
 export const accept: Respond = (response) => response.writeHead(204).end()
 
-/** An answer with a status, and perhaps headers and a body. */
+/** Makes a response with a status, and optional headers and body. */
 export function answer(status: number, headers: Record<string, string> = {}, body = ''): Respond {
   return (response) => response.writeHead(status, headers).end(body)
 }
@@ -53,7 +53,7 @@ export async function startReceiver(respond: Respond = accept): Promise<Receiver
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server that listens on a port has an address of this form.
+  // A server on a port has an address of this form.
   const { port } = server.address() as AddressInfo
   const receiver: Receiver = {
     url: `http://127.0.0.1:${port}/hook`,

@@ -2,7 +2,7 @@ import { buildCatalog } from '../src/database/catalog/build.ts'
 import type { Relation } from '../src/database/catalog/model.ts'
 import type { TypeName } from '../src/database/sql.ts'
 
-/** A table of text columns as the catalog would describe it, for tests without a database. */
+/** Describes a table of text columns as the catalog would, for tests without a database. */
 export function relationOf(columns: readonly string[], primaryKey: readonly string[]): Relation {
   const relation = {
     oid: '1',

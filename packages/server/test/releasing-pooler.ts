@@ -2,8 +2,8 @@ import { connect, createServer, type Socket } from 'node:net'
 import { createReader, greeting, int32, message, text } from './postgres-wire.ts'
 
 /**
- * A pooler that gives a session back at each Execute outside of a block of `begin` and `commit`, so that the statements of
- * one message are several transactions, on several sessions.
+ * Pooler that releases a session at each Execute outside of a block of `begin` and `commit`. So the statements of one
+ * message are several transactions on several sessions.
  */
 export interface ReleasingPooler extends AsyncDisposable {
   readonly port: number
@@ -28,11 +28,11 @@ interface Session {
 interface Client {
   readonly socket: Socket
   readonly frames: AsyncIterable<readonly [string, Buffer]>
-  /** Where rows of a `copy … from stdin` go. */
+  /** Session that receives the rows of a `copy … from stdin`. */
   copyTo: Session | undefined
 }
 
-/** How a statement ended. */
+/** Outcome of a statement. */
 interface End {
   readonly failed: boolean
   readonly status: string
@@ -60,7 +60,7 @@ export async function startReleasingPooler(options: ReleasingPoolerOptions): Pro
     return session
   }
 
-  /** The session used last is taken last. */
+  /** Takes the least recently used session. */
   function take(): Promise<Session> {
     const session = idle.shift()
     return session === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(session)
@@ -72,7 +72,7 @@ export async function startReleasingPooler(options: ReleasingPoolerOptions): Pro
     else next(session)
   }
 
-  /** Resolves at ReadyForQuery, which is not passed on. */
+  /** Resolves at ReadyForQuery, which is not forwarded. */
   function answered(session: Session, pass: (frame: Buffer) => void = () => undefined): Promise<End> {
     let failed = false
     return new Promise((resolve) => {

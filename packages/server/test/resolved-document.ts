@@ -6,8 +6,8 @@ interface Node {
 }
 
 /**
- * Returns a part of an API document with its references replaced by what they lead to, and objects that extend others
- * as one object. A reference to an object within itself becomes an empty schema.
+ * Returns a part of an API document with its references resolved, and objects that extend others as one object. A
+ * reference to an object within itself becomes an empty schema.
  */
 export function resolveReferences(document: object, part: unknown, open: readonly string[] = []): unknown {
   if (Array.isArray(part)) return part.map((item) => resolveReferences(document, item, open))

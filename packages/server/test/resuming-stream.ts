@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type EventStreamClient, openEventStream, type StreamEvent } from './event-stream.ts'
 
-/** A client that reconnects whenever its stream ends, to any of the nodes, and resumes after the last event it was sent. */
+/** Client that reconnects to any of the nodes whenever its stream ends, and resumes after its last event. */
 export interface ResumingStream extends AsyncDisposable {
-  /** Every event of every connection, in their order. */
+  /** Events of all connections in their order. */
   readonly events: readonly StreamEvent[]
-  /** Connections so far. */
+  /** Number of connections so far. */
   readonly connections: number
 }
 

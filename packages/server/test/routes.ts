@@ -2,11 +2,14 @@ import type { TestApp } from './test-app.ts'
 
 export interface ServedRoute {
   readonly method: string
-  /** As it is declared: `/api/collections/:table`. */
+  /** Path as declared: `/api/collections/:table`. */
   readonly url: string
 }
 
-/** Every route of the running server but OPTIONS, which all paths answer, read from Fastify's own tree so that none can hide. */
+/**
+ * Lists every route of the running server except OPTIONS, which all paths have. The list is read from Fastify's own
+ * tree, so that none is missing.
+ */
 export function listRoutes({ app }: TestApp): ServedRoute[] {
   const parents: string[] = []
   return app.http
@@ -20,7 +23,7 @@ export function listRoutes({ app }: TestApp): ServedRoute[] {
       const url = (parents[depth - 1] ?? '') + part
       parents.length = depth
       parents[depth] = url
-      // The tree leaves the slash before a wildcard out.
+      // The tree leaves out the slash before a wildcard.
       const declared = url.replace(/([^/])\*$/, '$1/*')
       return (methods ?? '')
         .split(', ')
@@ -28,7 +31,7 @@ export function listRoutes({ app }: TestApp): ServedRoute[] {
     })
 }
 
-/** A path the route matches. */
+/** Returns a path that the route matches. */
 export function examplePath(url: string): string {
   return url
     .replace(/:table/g, 'note')
@@ -38,13 +41,15 @@ export function examplePath(url: string): string {
     .replace(/\*$/, '1')
 }
 
-/** The methods of all routes that match the path, sorted: `/api/collections/note/batch` is also a record. */
+/** Returns the sorted methods of all routes that match the path: `/api/collections/note/batch` is also a record. */
 export function methodsOf(routes: readonly ServedRoute[], path: string): string[] {
   const methods = routes.filter(({ url }) => toPattern(url).test(path)).map(({ method }) => method)
   return [...new Set(methods)].sort()
 }
 
-/** Those that `Allow` names: of the routes that match, those whose first segments are named rather than any. */
+/**
+ * Returns the methods of `Allow`. Routes with named first segments take precedence over those with parameters.
+ */
 export function allowedOn(routes: readonly ServedRoute[], path: string): string[] {
   const rank = (url: string) => url.replace(/[^/:*][^/]*/g, 'z').replace(/:\w+/g, 'y')
   const matching = routes.filter(({ url }) => toPattern(url).test(path))

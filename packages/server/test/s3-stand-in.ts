@@ -11,9 +11,9 @@ interface S3Answer {
   readonly status: number
   readonly body?: Buffer | string
   readonly headers?: Readonly<Record<string, string>>
-  /** Bytes of the body after which the connection is cut. */
+  /** Number of bytes of the body after which the connection is cut. */
   readonly cutAfter?: number
-  /** Bytes of the body after which nothing more comes. */
+  /** Number of bytes of the body after which the response stalls. */
   readonly stallAfter?: number
 }
 
@@ -39,13 +39,13 @@ export interface S3StandIn extends AsyncDisposable {
     string,
     { readonly name: string; readonly parts: Map<number, Buffer>; startedAt: Date }
   >
-  /** Answers a call instead of the stand-in; undefined leaves it to it. */
+  /** Responds to a call instead of the stand-in; undefined lets the stand-in respond. */
   fault: (call: S3Call) => Partial<S3Answer> | 'hang up' | undefined
 }
 
 /**
- * The part of the protocol of Amazon S3 that Basalt uses, in memory. Signatures are recomputed from what came over the wire
- * (AWS Signature Version 4), without the library that makes them.
+ * Starts a server with the part of the protocol of Amazon S3 that Basalt uses, in memory. It recomputes signatures from
+ * the bytes on the wire (AWS Signature Version 4), without the library that signs.
  */
 export async function startS3(bucketName = 'files'): Promise<S3StandIn> {
   const objects: S3StandIn['objects'] = new Map()
@@ -98,14 +98,14 @@ export async function startS3(bucketName = 'files'): Promise<S3StandIn> {
     }))
     if (chosen.length === 0 || chosen.some(({ part, tag }) => tagOf(part) !== tag))
       return failure(400, 'InvalidPart')
-    // The rule that makes small parts an error in the real one.
+    // S3 rejects small parts by this rule.
     if (chosen.slice(0, -1).some(({ part }) => part.length < 5 * 1024 * 1024))
       return failure(400, 'EntityTooSmall')
     objects.set(name, Buffer.concat(chosen.map(({ part }) => part)))
     return { status: 200, body: '<CompleteMultipartUploadResult></CompleteMultipartUploadResult>' }
   }
 
-  /** Two a page, so that pages are followed. */
+  /** Lists two objects a page, so that clients read further pages. */
   function list(query: URLSearchParams): S3Answer {
     const names = [...objects.keys()].filter((name) => name.startsWith(query.get('prefix') ?? '')).sort()
     const from = Number(query.get('continuation-token')?.slice(2) ?? 0)
@@ -155,7 +155,7 @@ export async function startS3(bucketName = 'files'): Promise<S3StandIn> {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server that listens on a port has an address of this form.
+  // A server on a port has an address of this form.
   const { port } = server.address() as AddressInfo
   const standIn: S3StandIn = {
     bucket: { endpoint: `http://127.0.0.1:${port}`, name: bucketName, region, accessKey, secretKey },

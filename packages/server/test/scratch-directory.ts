@@ -2,14 +2,14 @@ import { accessSync, constants, mkdtempSync, readFileSync, statfsSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A file system in memory, where Linux has one. */
+/** File system in memory, which Linux has. */
 const inMemory = '/dev/shm'
-/** Several times what a whole run of the suite has in it at once. */
+/** Free bytes that are needed: several times the peak of a whole run. */
 const neededBytes = 4 * 1024 ** 3
 
 /**
- * Makes a directory for a cluster or a server: in memory where there is plenty of it. Each test has a database of its
- * own, a thousand files that are created and removed again: on ext4 a tenth of the processor time of a whole run.
+ * Makes a directory for a cluster or a server, in memory if there is plenty of it. Each test has a database of its own,
+ * whose thousand files cost a tenth of the processor time of a whole run on ext4.
  */
 export function makeScratchDirectory(prefix: string): string {
   return mkdtempSync(join(isMemoryUsable() ? inMemory : tmpdir(), prefix))
@@ -25,7 +25,7 @@ function isMemoryUsable(): boolean {
   }
 }
 
-/** Containers often have it mounted noexec, where the commands of the guides' shell could not run. */
+/** Returns false for a noexec mount, as in many containers: the commands of the guides' shell could not run there. */
 function isExecutable(): boolean {
   const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n')
   const [, , , options = 'noexec'] = mounts.find((line) => line.includes(` ${inMemory} `))?.split(' ') ?? []

@@ -13,7 +13,7 @@ export async function createMfaApp(options: TestAppOptions & Pick<Partial<Accoun
   return await createAccountsApp({ ...options, config: { ...everySecondFactor, ...options.config } })
 }
 
-/** An authenticator app; `steps` of 30 seconds from now. */
+/** Returns the code of an authenticator app, `steps` of 30 seconds from now. */
 export function totpCode(secret: string, steps = 0): string {
   const totp = new TOTP({ secret: Secret.fromBase32(secret) })
   return totp.generate({ timestamp: Date.now() + steps * 30_000 })
@@ -24,17 +24,17 @@ export interface TotpUser extends SignedIn {
   readonly factorId: string
 }
 
-/** What a caller sends to a path of `/api/auth`. */
+/** Request of a caller to a path of `/api/auth`. */
 type Post = (
   path: string,
   body: unknown,
   token: string,
 ) => Promise<Pick<TestResponse, 'status' | 'text' | 'json'>>
 
-/** Enrolls an authenticator app. The code of the present step stays for the test. */
+/** Enrolls an authenticator app. The code of the current step remains unused. */
 export async function enrollTotp(post: Post, token: string): Promise<Pick<TotpUser, 'secret' | 'factorId'>> {
   const { secret, factor_id: factorId } = (await post('mfa/totp/enroll', undefined, token)).json
-  // The step before is within the server's window, unless the present one ends on the way.
+  // The previous step is within the server's window, unless the current one ends meanwhile.
   const confirm = () => post('mfa/totp/enroll/confirm', { code: totpCode(secret, -1) }, token)
   let confirmed = await confirm()
   if (confirmed.status === 401) confirmed = await confirm()
@@ -42,20 +42,20 @@ export async function enrollTotp(post: Post, token: string): Promise<Pick<TotpUs
   return { secret, factorId }
 }
 
-/** A user with a confirmed authenticator app. */
+/** Creates a user with a confirmed authenticator app. */
 export async function totpUser({ register, post }: AccountsApp, email = newEmail()): Promise<TotpUser> {
   const signedIn = await register(email)
   return { ...signedIn, ...(await enrollTotp(post, signedIn.token)) }
 }
 
-/** The token of a sign-in that waits for its second factor. */
+/** Returns the token of a sign-in that waits for its second factor. */
 export async function pendingToken({ post }: AccountsApp, email: string): Promise<string> {
   const { status, json } = await post('login', { email, password: goodPassword })
   if (status !== 200 || json.mfa_pending !== true) throw new Error(`not pending: ${JSON.stringify(json)}`)
   return json.mfa_token
 }
 
-/** A session of the second level, by a step of the app that was not used yet. */
+/** Opens a session of assurance level 2 with an unused step of the app. */
 export async function aal2Session(accounts: AccountsApp, user: TotpUser, steps = 0): Promise<SignedIn> {
   const token = await pendingToken(accounts, user.user.email)
   const { challenge_id } = (await accounts.post('mfa/totp/challenge', undefined, token)).json
@@ -65,7 +65,7 @@ export async function aal2Session(accounts: AccountsApp, user: TotpUser, steps =
   return verified.json
 }
 
-/** The next code that was sent to an address or a phone. */
+/** Returns the next code that was sent to an address or a phone. */
 export async function sentCode({ inbox }: AccountsApp, to: string): Promise<string> {
   for (;;) {
     const delivery = await inbox.take(to)

@@ -17,13 +17,13 @@ function resolve(): string {
   return resolveJwtSecret(testConfig({ 'server.data_dir': directory, 'auth.jwt_secret': '' }))
 }
 
-test('a configured secret is used and not written down', () => {
+test('secrets › uses a configured secret and writes it to no file', () => {
   const config = testConfig({ 'server.data_dir': join(directory, 'unused') })
   expect(resolveJwtSecret(config)).toBe(testSecret)
   expect(() => statSync(join(directory, 'unused'))).toThrow('ENOENT')
 })
 
-test('a secret is made once, long, and for the owner alone', () => {
+test('secrets › generates a long secret once, readable by the owner only', () => {
   const secret = resolve()
   expect(secret).toMatch(/^[\w-]{64}$/)
   expect(resolve()).toBe(secret)
@@ -31,13 +31,13 @@ test('a secret is made once, long, and for the owner alone', () => {
   expect(modes).toEqual([0o700, 0o600])
 })
 
-test('each data directory has a secret of its own', () => {
+test('secrets › generates a secret for each data directory', () => {
   const first = resolve()
   rmSync(join(directory, 'secrets'), { recursive: true })
   expect(resolve()).not.toBe(first)
 })
 
-test('a damaged secret is not used', () => {
+test('secrets › rejects a damaged secret', () => {
   mkdirSync(join(directory, 'secrets'))
   const path = join(directory, 'secrets', 'jwt_secret')
   writeFileSync(path, 'short\n')
@@ -46,7 +46,7 @@ test('a damaged secret is not used', () => {
   )
 })
 
-test('a secret that cannot be kept is refused', () => {
+test('secrets › rejects a secret that cannot be stored', () => {
   writeFileSync(join(directory, 'secrets'), 'a file in the way')
   chmodSync(join(directory, 'secrets'), 0o600)
   expect(resolve).toThrow(/^cannot keep a secret in .*jwt_secret: E(EXIST|NOTDIR)/)

@@ -4,18 +4,18 @@ import { alice, notes } from './fixtures.ts'
 import { createTestApp, type TestApp, userToken } from './test-app.ts'
 import { testAdminPassword } from './test-config.ts'
 
-/** The server's own pages, in a browser that obeys their policies. */
-describe.runIf(chromium !== undefined)("the server's pages", () => {
+/** Server's own pages, in a browser that enforces their Content-Security-Policy. */
+describe.runIf(chromium !== undefined)("server's pages", () => {
   let app: TestApp
   let browser: Browser
   beforeAll(async () => {
     app = await createTestApp({
       setup: `${notes}; create table "odd name" (id int primary key); insert into "odd name" values (1), (2)`,
-      // Another name for the same place: the pages stay on the origin they came from.
+      // A second name of the server. Pages send requests to the origin that they came from.
       config: { 'server.public_base_url': 'https://api.example.com' },
     })
     browser = await startBrowser(chromium ?? '')
-    // Whatever a policy refuses and whatever fails to load, on every page opened below.
+    // Records policy violations and failed loads of every page opened below.
     await browser.call('Page.addScriptToEvaluateOnNewDocument', {
       source: `window.refused = []
         addEventListener('securitypolicyviolation', (event) => refused.push(event.violatedDirective + ' ' + event.blockedURI))
@@ -30,7 +30,7 @@ describe.runIf(chromium !== undefined)("the server's pages", () => {
   const text = (selector: string) =>
     browser.evaluate<string>(`document.querySelector(${JSON.stringify(selector)})?.innerText ?? ''`)
   const refused = () => browser.evaluate('refused')
-  /** Sets a value as typing does, which React listens for. */
+  /** Sets a value as typing does, with the event that React handles. */
   const type = (selector: string, value: string) =>
     browser.evaluate(`(() => {
       const input = document.querySelector(${JSON.stringify(selector)})
@@ -47,16 +47,16 @@ describe.runIf(chromium !== undefined)("the server's pages", () => {
   /** Finds an operation, `note.list`, on the API page, whose ids have a backslash before each dot. */
   const blockOf = (operation: string) => `[id$="-${operation.replace('.', '\\\\.')}"]`
 
-  /** Opens an operation on the API page, sends its request and answers the status. */
+  /** Opens an operation on the API page, sends its request and returns the status. */
   async function tryOut(operation: string): Promise<string> {
     const block = blockOf(operation)
     await expect.poll(() => exists(block), wait).toBe(true)
     await click(`${block} .opblock-summary-control`)
-    // Before the page has resolved the operation it shows no responses, and a click makes the button stop for good.
+    // Before the page has resolved the operation it shows no responses, and a click would disable the button for good.
     await expect.poll(() => exists(`${block} .responses-inner .response`), wait).toBe(true)
     await expect.poll(() => exists(`${block} .execute`), wait).toBe(true)
     const status = `${block} .live-responses-table tbody .response-col_status`
-    // Until the page has resolved the operation the button does nothing; a person clicks it again.
+    // Until the page has resolved the operation the button has no effect, so it is clicked again.
     const send = async () => {
       await click(`${block} .execute`)
       return await text(status)
@@ -75,7 +75,7 @@ describe.runIf(chromium !== undefined)("the server's pages", () => {
     }
   }
 
-  test('the API page lists the tables of a token and sends a request that succeeds', async () => {
+  test('API page › lists the tables of a token and sends a request that succeeds', async () => {
     await browser.open(`${app.url}/api/docs`)
     await expect.poll(() => text('#say'), wait).toContain('Authorize with a token')
     expect(await exists('[data-tag="table note"]')).toBe(false)
@@ -87,7 +87,7 @@ describe.runIf(chromium !== undefined)("the server's pages", () => {
     await click('.btn-done')
     await openTag('table note')
     expect(await tryOut('note.list')).toContain('200')
-    // What a path declares for all its operations, and what is a component of the document.
+    // Parameters that a path declares for all its operations, and components of the document.
     const ofOne = blockOf('note.get')
     await click(`${ofOne} .opblock-summary-control`)
     await expect.poll(() => text(`${ofOne} .responses-inner`), wait).toContain('An error.')
@@ -106,7 +106,7 @@ describe.runIf(chromium !== undefined)("the server's pages", () => {
     expect(await browser.evaluate(`document.body.innerText`)).not.toMatch(/swagger|smartbear/i)
   })
 
-  /** The dashboard's own requests, from one of the server's pages. */
+  /** Sends a request of the dashboard from one of the server's pages. */
   const session = (method: string, body?: object) =>
     browser.evaluate<number>(`fetch('/api/admin/session', {
       method: '${method}',
@@ -114,7 +114,7 @@ describe.runIf(chromium !== undefined)("the server's pages", () => {
       body: ${body === undefined ? 'undefined' : JSON.stringify(JSON.stringify(body))},
     }).then(({ status }) => status)`)
 
-  test("the administrator's session in the dashboard also authorizes the API page", async () => {
+  test("API page › is authorized by the administrator's session in the dashboard", async () => {
     await browser.open(`${app.url}/`)
     expect(await session('POST', { password: testAdminPassword })).toBe(200)
     expect(await browser.evaluate('document.cookie')).toBe('')
@@ -132,7 +132,7 @@ describe.runIf(chromium !== undefined)("the server's pages", () => {
     expect(await session('DELETE')).toBe(204)
     await browser.open(`${app.url}/api/docs`)
     await expect.poll(() => text('#say'), wait).toContain('Authorize with a token')
-    // An ended session, which the browser still sends, is none.
+    // An ended session is none, although the browser still sends it.
     expect(await session('POST', { password: testAdminPassword })).toBe(200)
     await app.sql('delete from basalt.admin_sessions')
     await expect.poll(() => session('GET'), wait).toBe(401)

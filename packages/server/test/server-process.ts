@@ -11,7 +11,7 @@ import { waitFor } from './wait-for.ts'
 
 export const isRoot = process.getuid?.() === 0
 
-/** An account without rights, for tests that run as root. */
+/** Account without privileges, for tests that run as root. */
 export const unprivileged = { uid: 65_534, gid: 65_534 }
 
 export interface Account {
@@ -25,26 +25,26 @@ export interface ProcessOptions {
   /** Further environment variables. */
   readonly env?: Readonly<Record<string, string>>
   readonly account?: Account | undefined
-  /** Another executable than the run's. */
+  /** Executable, by default that of the run. */
   readonly executable?: string
-  /** A file descriptor that standard output goes to; else it can be read. */
+  /** File descriptor of standard output. By default, tests can read it. */
   readonly stdout?: number
 }
 
-/** How a process ended. */
+/** Exit code and signal of a process. */
 export interface Ending {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }
 
-/** `basalt start` in a process of its own. */
+/** Process of `basalt start`. */
 export interface ServerProcess extends AsyncDisposable {
-  /** Empty until it listens. */
+  /** Address of the server, empty until it listens. */
   readonly url: string
   readonly pid: number
-  /** Everything it has written so far. */
+  /** Returns the output so far. */
   output(): string
-  /** What it has logged so far. */
+  /** Returns the lines of the log so far. */
   log(): readonly Readonly<Record<string, unknown>>[]
   signal(signal: NodeJS.Signals): void
   /** Sends the signal and waits for the end. */
@@ -52,13 +52,13 @@ export interface ServerProcess extends AsyncDisposable {
   readonly ended: Promise<Ending>
 }
 
-/** What a command wrote that ended by itself. */
+/** Output of a command that has ended by itself. */
 export interface FinishedCommand extends Ending {
   readonly stdout: string
   readonly stderr: string
 }
 
-/** The first password and its link, as a server without a terminal keeps them in its data directory. */
+/** Reads the first password and its link, which a server without a terminal writes to its data directory. */
 export function readFirstSignIn(dataDirectory: string): { readonly password: string; readonly link: string } {
   const text = readFileSync(join(dataDirectory, 'first-sign-in'), 'utf8')
   const [, password = '', link = ''] = /^password: (\S+)\nor open: +(\S+)$/m.exec(text) ?? []
@@ -66,9 +66,10 @@ export function readFirstSignIn(dataDirectory: string): { readonly password: str
 }
 
 /**
- * A directory for a test, which the given account owns.
+ * Creates a directory for a test, owned by the given account.
  *
- * @param dataDirectory of it, relative; it gets an initialized cluster, so that its first start does not create one
+ * @param dataDirectory relative path of a data directory, which gets an initialized cluster, so that its first start
+ * does not create one
  */
 export function createDirectory(
   account?: Account,
@@ -89,7 +90,7 @@ export function createDirectory(
   }
 }
 
-/** The process id of the embedded Postgres of a data directory, if it runs. */
+/** Returns the process id of the embedded Postgres of a data directory, if it runs. */
 export function postmasterOf(dataDirectory: string): number | undefined {
   try {
     const [line] = readFileSync(join(dataDirectory, 'postgres', 'postmaster.pid'), 'utf8').split('\n')
@@ -101,7 +102,7 @@ export function postmasterOf(dataDirectory: string): number | undefined {
   }
 }
 
-/** Whatever a test that kills servers has left running. */
+/** Stops the Postgres of a killed server. */
 async function stopPostgres(dataDirectory: string): Promise<void> {
   const pid = postmasterOf(dataDirectory)
   if (pid === undefined) return
@@ -109,7 +110,7 @@ async function stopPostgres(dataDirectory: string): Promise<void> {
   await waitFor('Postgres to end', () => postmasterOf(dataDirectory) === undefined)
 }
 
-/** Starts a server and waits until it listens. Its port is free unless configured. */
+/** Starts a server and waits until it listens. By default, its port is a free one. */
 export async function startServer(options: ProcessOptions = {}): Promise<ServerProcess> {
   const server = launchServer(options)
   await Promise.race([
@@ -179,15 +180,15 @@ export async function runCommand(
   return { ...ending, stdout, stderr }
 }
 
-/** Configuration by key as environment variables, with what every process of the tests has. */
+/** Returns the configuration as environment variables, with those of every process of the tests. */
 export function configVariables(config: Readonly<Record<string, string>> = {}): Record<string, string> {
   const settings = {
     'server.port': '0',
     'auth.jwt_secret': testSecret,
     'admin.password': testAdminPassword,
-    // Each start would look whether the dashboard's sources have changed.
+    // Otherwise each start would check if the dashboard's sources have changed.
     'admin.build': 'false',
-    // What an external database closes by default; the tests of that set it to auto.
+    // An external database requires row-level security by default. Tests of that set the key to auto.
     ...(config['database.url'] ? { 'database.require_rls': 'false' } : {}),
     ...config,
   }
@@ -199,7 +200,7 @@ export function configVariables(config: Readonly<Record<string, string>> = {}): 
   )
 }
 
-/** Starts a command whose output nothing reads yet. */
+/** Starts a command whose output is not read yet. */
 export function spawnServer(
   { config, env = {}, account, executable = command, stdout }: ProcessOptions,
   args: readonly string[] = ['start'],
@@ -214,7 +215,7 @@ export function spawnServer(
   return child
 }
 
-/** How a process ends, when all of its output has arrived. */
+/** Resolves when a process has ended and all of its output has arrived. */
 export function endOf(child: ChildProcess): Promise<Ending> {
   return new Promise((resolve, reject) => {
     child.on('error', reject)

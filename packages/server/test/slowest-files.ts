@@ -1,9 +1,9 @@
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** So few are worth a look; a run of a few files shows them all above. */
+/** Number of files in the list. A run of fewer files shows them all anyway. */
 const shown = 10
 
-/** Prints the slowest files before the runner's own summary. */
+/** Reporter that prints the slowest files before the runner's own summary. */
 export class SlowestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     if (modules.length <= shown) return

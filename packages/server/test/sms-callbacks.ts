@@ -1,6 +1,6 @@
 import { createHash, createHmac, createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 
-/** Signs callbacks as the providers of text messages document it. */
+/** Signs callbacks as the documentation of Twilio says. */
 
 export function signTwilio(token: string, url: string, body: string): Record<string, string> {
   const fields = [...new URLSearchParams(body)].sort(([a], [b]) => (a < b ? -1 : 1))
@@ -21,7 +21,7 @@ export function signPlivo(token: string, url: string, body: string): Record<stri
   }
 }
 
-/** A key pair of Telnyx: the public key as its portal shows it. */
+/** Creates a key pair of Telnyx, with the public key in the format of its portal. */
 export function createTelnyxKey(): { readonly publicKey: string; readonly privateKey: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32)

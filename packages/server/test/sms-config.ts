@@ -3,7 +3,7 @@ import { testConfig } from './test-config.ts'
 
 export type SmsProviderName = Config['auth']['sms_provider']
 
-/** Complete keys of every provider; the secret ones have characters that forms, URLs and JSON write differently. */
+/** Complete keys of every provider. The secret ones have characters that forms, URLs and JSON encode differently. */
 const keysOf: Readonly<Record<SmsProviderName, Readonly<Record<string, string>>>> = {
   log: {},
   webhook: { sms_webhook_url: 'http://127.0.0.1:9/hook?tenant=1', sms_webhook_secret: 'wh/sec+ret=&"x' },
@@ -19,7 +19,7 @@ const keysOf: Readonly<Record<SmsProviderName, Readonly<Record<string, string>>>
   vonage: { vonage_api_key: 'abcd1234', vonage_api_secret: 'vo/sec+ret=&"x', vonage_from: 'Basalt' },
 }
 
-/** Keys of the command line for a provider whose address is the one given. */
+/** Returns keys of the command line for a provider with the given address. */
 export function smsSettings(provider: SmsProviderName, url?: string): Record<string, string> {
   const address = provider === 'webhook' ? 'auth.sms_webhook_url' : 'auth.sms_api_base_url'
   const keys = Object.entries(keysOf[provider]).map(([name, value]) => [`auth.${name}`, value] as const)

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { type Logger, pino } from 'pino'
 
-/** A log and the lines written to it, in the order of writing. */
+/** Makes a log that keeps its lines in the order of writing. */
 export function recordingLog(): { readonly log: Logger; readonly lines: string[] } {
   const lines: string[] = []
   const stream = new Writable({

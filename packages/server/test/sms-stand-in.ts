@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A request as it came over the wire. */
+/** Request as received over the wire. */
 export interface ReceivedRequest {
   readonly method: string
-  /** With the query. */
+  /** Path with the query. */
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
@@ -13,13 +13,15 @@ export interface ReceivedRequest {
 
 export type Answer = (response: ServerResponse, request: ReceivedRequest) => void
 
-/** Plays a provider of text messages on a port of its own: keeps every request and answers as given. */
+/**
+ * Stand-in for a provider of text messages on a port of its own. It keeps every request and responds as configured.
+ */
 export interface SmsStandIn extends AsyncDisposable {
   readonly url: string
   readonly requests: readonly ReceivedRequest[]
-  /** How to answer from now on; forgets earlier requests. */
+  /** Sets the response to further requests and forgets earlier ones. */
   answerWith(answer: Answer): void
-  /** The only request since then. */
+  /** Returns the only request since then. */
   onlyRequest(): ReceivedRequest
 }
 
@@ -34,7 +36,7 @@ export async function startSmsStandIn(): Promise<SmsStandIn> {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server that listens on a port has an address of this form.
+  // A server on a port has an address of this form.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
@@ -63,7 +65,7 @@ async function receive(message: IncomingMessage): Promise<ReceivedRequest> {
   return { method, path: url, headers, body: Buffer.concat(chunks).toString('utf8') }
 }
 
-/** A reply with a JSON body. */
+/** Makes a response with a JSON body. */
 export function json(status: number, body: unknown): Answer {
   return text(status, JSON.stringify(body), 'application/json')
 }

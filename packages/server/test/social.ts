@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { OAuth2Server } from 'oauth2-mock-server'
 import type { TestApp } from './test-app.ts'
 
-/** An OpenID provider on a free port. */
+/** OpenID provider on a free port. */
 export interface OpenIdPeer extends AsyncDisposable {
   readonly server: OAuth2Server
   readonly issuer: string
-  /** What it says of the person from now on. */
+  /** Claims about the person in further tokens. */
   person: Record<string, unknown>
 }
 
@@ -36,20 +36,20 @@ export function oidcConfig(issuer: string, more: object = {}): Record<string, st
   return { 'auth.oidc': JSON.stringify({ peer }) }
 }
 
-/** The body as JSON. */
+/** Parses the body as JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: assertions name what they expect of it
 export async function jsonOf(response: Response | Promise<Response>): Promise<any> {
   return await (await response).json()
 }
 
-/** Where the page leads that says what is about to happen. */
+/** Returns the link of a page that announces a sign-in. */
 export function continueLink(page: string): string {
   const [, href] = /id="continue" href="([^"]+)"/.exec(page) ?? []
   if (href === undefined) throw new Error(`no link in ${page}`)
   return href.replaceAll('&#38;', '&')
 }
 
-/** A browser: keeps cookies and follows nothing by itself. */
+/** Browser that keeps cookies and follows no redirect by itself. */
 export class Browser {
   readonly cookies = new Map<string, string>()
 
@@ -76,7 +76,7 @@ export class Browser {
     return new URL(location)
   }
 
-  /** Signs in at an OpenID provider that asks nothing. @returns the address of the callback */
+  /** Signs in at an OpenID provider that needs no consent. @returns the address of the callback */
   async consent(authorization: URL): Promise<URL> {
     const response = await fetch(authorization, { redirect: 'manual' })
     return new URL(response.headers.get('location') ?? '')
@@ -90,7 +90,7 @@ export class Browser {
 
 export interface ProviderRequest {
   readonly method: string
-  /** Host and path, as the provider documents them. */
+  /** Host and path in the provider's documentation. */
   readonly address: string
   readonly query: URLSearchParams
   readonly headers: IncomingMessage['headers']
@@ -102,7 +102,7 @@ type Answer =
   | { status: number; text: string; headers?: Record<string, string> }
   | ((request: ProviderRequest) => unknown)
 
-/** Stands in for providers: answers what they document, by method, host and path. */
+/** Stand-in for providers with documented responses by method, host and path. */
 export interface ProviderStandIn extends AsyncDisposable {
   readonly requests: ProviderRequest[]
   readonly answers: Record<string, Answer>
@@ -143,7 +143,7 @@ export async function startProviderStandIn(): Promise<ProviderStandIn> {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server that listens on a port has an address of this form.
+  // A server on a port has an address of this form.
   const { port } = server.address() as AddressInfo
   return {
     requests,

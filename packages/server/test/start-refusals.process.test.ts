@@ -3,14 +3,14 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask } from './ask.ts'
 import { startFakePostgres } from './fake-postgres.ts'
+import { sendRequest } from './send-request.ts'
 import { createDirectory, failToStart, isRoot, startServer, unprivileged } from './server-process.ts'
 import { createTestDatabase, type TestDatabase } from './test-app.ts'
 
 const password = 'a-password-nobody-may-see'
 
-/** The one line a start that fails writes, and nothing else. */
+/** Returns the only line that a failing start writes. */
 async function refusal(options: Parameters<typeof failToStart>[0], code = 1): Promise<string> {
   const result = await failToStart(options)
   expect(result.stdout + result.stderr).not.toContain(password)
@@ -36,7 +36,7 @@ beforeAll(async () => {
 })
 afterAll(() => database[Symbol.asyncDispose]())
 
-describe('a start is refused in one line and without a password', () => {
+describe('basalt start › refuses in one line and without a password', () => {
   test('when another program has the port', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
@@ -47,7 +47,7 @@ describe('a start is refused in one line and without a password', () => {
     other.close()
   })
 
-  test('when nothing listens at the address of the database', async () => {
+  test('when the address of the database refuses connections', async () => {
     const { port } = await startFakePostgres({}).then(async (server) => {
       await server[Symbol.asyncDispose]()
       return server
@@ -57,7 +57,7 @@ describe('a start is refused in one line and without a password', () => {
     )
   })
 
-  test('when the database never answers', async () => {
+  test('when the database never responds', async () => {
     await using server = await startFakePostgres({ isSilent: true })
     expect(await refusal(withUrl(`postgresql://app:${password}@127.0.0.1:${server.port}/shop`))).toBe(
       `cannot reach the database at 127.0.0.1:${server.port}/shop: timeout expired`,
@@ -148,7 +148,7 @@ describe('a start is refused in one line and without a password', () => {
     )
   })
 
-  test('when the data directory was made by another major version', async () => {
+  test('when a file has the path of the data directory', async () => {
     await using directory = createDirectory()
     mkdirSync(join(directory.path, 'postgres'))
     writeFileSync(join(directory.path, 'postgres', 'PG_VERSION'), '17\n')
@@ -169,7 +169,7 @@ describe('a start is refused in one line and without a password', () => {
   })
 
   describe.runIf(isRoot)('on a file system', () => {
-    test('that does not let it write', async () => {
+    test('without write permission', async () => {
       await using directory = createDirectory()
       const data = join(directory.path, 'data')
       expect(await refusal({ config: { 'server.data_dir': data }, account: unprivileged })).toBe(
@@ -177,7 +177,7 @@ describe('a start is refused in one line and without a password', () => {
       )
     })
 
-    test('that has no space left', async () => {
+    test('without free space', async () => {
       await using directory = createDirectory()
       execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=755', 'tmpfs', directory.path])
       try {
@@ -190,7 +190,7 @@ describe('a start is refused in one line and without a password', () => {
   })
 })
 
-describe('the database is found', () => {
+describe('basalt start › configuration of the database', () => {
   test.each([
     [
       'a socket and a user',
@@ -207,7 +207,7 @@ describe('the database is found', () => {
       (directory: string, port: string, name: string) =>
         `postgresql://postgres@${encodeURIComponent(directory)}:${port}/${name}`,
     ],
-  ])('by %s', async (_, makeUrl) => {
+  ])('accepts %s', async (_, makeUrl) => {
     const [row] = await database.sql<{ directory: string }>(
       `select current_setting('unix_socket_directories') as directory`,
     )
@@ -219,10 +219,10 @@ describe('the database is found', () => {
     expect(server.log().find(({ msg }) => msg === 'listening')).toMatchObject({
       location: `${directory}:${address.port}/${name}`,
     })
-    expect((await ask('GET', `${server.url}/health`)).status).toBe(200)
+    expect((await sendRequest('GET', `${server.url}/health`)).status).toBe(200)
   })
 
-  test('whatever libpq’s own variables say, when it is the embedded one', async () => {
+  test('ignores libpq’s own variables for the embedded database', async () => {
     await using directory = createDirectory(undefined, '.')
     await using server = await startServer({
       config: { 'server.data_dir': directory.path },
@@ -234,6 +234,6 @@ describe('the database is found', () => {
         PGDATABASE: 'somewhere',
       },
     })
-    expect((await ask('GET', `${server.url}/health`)).status).toBe(200)
+    expect((await sendRequest('GET', `${server.url}/health`)).status).toBe(200)
   })
 })

@@ -25,10 +25,10 @@ const accounts: [string, Account | undefined][] = [
   ...(isRoot ? [['an ordinary account', unprivileged] as [string, Account]] : []),
 ]
 const signals = ['SIGTERM', 'SIGINT'] as const
-/** A busy machine takes its time to start a process. */
+/** Time limit of a start; a loaded machine takes long to start a process. */
 const startMs = 60_000
 
-/** The processes whose command line names the path: initdb, Postgres, pg_ctl. */
+/** Lists the processes whose command line has the path: initdb, Postgres, pg_ctl. */
 function processesOf(path: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -37,13 +37,13 @@ function processesOf(path: string): string[] {
         const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
         return line.includes(path) ? [line] : []
       } catch {
-        // It has ended meanwhile.
+        // The process has ended meanwhile.
         return []
       }
     })
 }
 
-/** Given up in order: said so, no process is left, and no cluster that is not whole. */
+/** Checks that a start ended in order: with a message, without processes, and without a partial cluster. */
 async function expectGivenUp(server: ServerProcess, dataDirectory: string): Promise<void> {
   expect(await server.ended, server.output()).toEqual(clean)
   expect(server.log().map(({ msg }) => msg)).toEqual(['stopping', 'stopped'])
@@ -55,7 +55,7 @@ async function expectGivenUp(server: ServerProcess, dataDirectory: string): Prom
   expect(readdirSync(join(dataDirectory, 'servers'))).toEqual([])
 }
 
-/** A session of the embedded Postgres that Basalt knows nothing of, as of psql. */
+/** Opens a session of the embedded Postgres that bypasses Basalt, as psql does. */
 async function connectToSocket(dataDirectory: string): Promise<pg.Client> {
   const client = new pg.Client({
     host: join(dataDirectory, 'run'),
@@ -69,15 +69,15 @@ async function connectToSocket(dataDirectory: string): Promise<pg.Client> {
 }
 
 async function isWaiting(client: pg.Client): Promise<boolean> {
-  // Tests beside this one wait for locks in their databases.
+  // Concurrent tests wait for locks in other databases.
   const { rows } = await client.query(`
     select from pg_locks l join pg_database d on d.oid = l.database
     where d.datname = current_database() and l.locktype = 'advisory' and not l.granted`)
   return rows.length > 0
 }
 
-describe.each(accounts)('with the embedded Postgres, as %s', (_, account) => {
-  test.each(signals)('%s gives up a start that creates the cluster', async (signal) => {
+describe.each(accounts)('startup with the embedded Postgres, as %s', (_, account) => {
+  test.each(signals)('ends on %s while it creates the cluster', async (signal) => {
     await using directory = createDirectory(account)
     const server = launchServer({ config: { 'server.data_dir': directory.path }, account })
     const isCreating = () => readdirSync(directory.path).some((name) => /^postgres\.\d+$/.test(name))
@@ -87,7 +87,7 @@ describe.each(accounts)('with the embedded Postgres, as %s', (_, account) => {
     expect(existsSync(join(directory.path, 'postgres'))).toBe(false)
   })
 
-  test.each(signals)('%s gives up a start that starts Postgres', async (signal) => {
+  test.each(signals)('ends on %s while it starts Postgres', async (signal) => {
     await using directory = createDirectory(account, '.')
     const server = launchServer({ config: { 'server.data_dir': directory.path }, account })
     await waitFor('the start of Postgres', () => postmasterOf(directory.path) !== undefined, startMs)
@@ -96,12 +96,12 @@ describe.each(accounts)('with the embedded Postgres, as %s', (_, account) => {
   })
 })
 
-describe.each(accounts.slice(-1))('with the embedded Postgres, as %s', (_, account) => {
+describe.each(accounts.slice(-1))('startup with an embedded Postgres that runs, as %s', (_, account) => {
   let directory: ReturnType<typeof createDirectory>
   let data: string
   let holder: pg.Client
 
-  /** Leaves a Postgres running whose preparation another session keeps from beginning. */
+  /** Leaves a Postgres running that another session keeps from being prepared. */
   async function holdPreparation(): Promise<void> {
     const config = { 'server.data_dir': data }
     const command = launchCommand(['sql', 'select pg_sleep(60)'], { config, account })
@@ -132,14 +132,14 @@ describe.each(accounts.slice(-1))('with the embedded Postgres, as %s', (_, accou
   })
   afterAll(() => directory[Symbol.asyncDispose]())
 
-  test('a signal gives up a start that waits for the lock of the migrations', async () => {
+  test('ends on a signal while it waits for the lock of the migrations', async () => {
     await holdPreparation()
     const server = await launchIntoPreparation()
     server.signal('SIGTERM')
     await expectGivenUp(server, data)
   })
 
-  test('a second signal leaves no Postgres behind either', async () => {
+  test('leaves no Postgres after a second signal either', async () => {
     await holdPreparation()
     const server = await launchIntoPreparation()
     const postmaster = postmasterOf(data) ?? 0
@@ -159,7 +159,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres, as %s', (_, accou
     expect(processesOf(data)).toEqual([])
   })
 
-  test('the first start waits for a script, and opens the tables that it makes to callers', async () => {
+  test('waits for a script and opens the tables that it creates to callers', async () => {
     const untilReleased = `do $$ begin
       while not exists (select from pg_stat_activity where application_name = 'release') loop
         perform pg_sleep(0.01), pg_stat_clear_snapshot();
@@ -191,7 +191,7 @@ describe.each(accounts.slice(-1))('with the embedded Postgres, as %s', (_, accou
   })
 })
 
-describe('with an external database', () => {
+describe('startup with an external database', () => {
   let database: TestDatabase
 
   beforeAll(async () => {
@@ -199,31 +199,34 @@ describe('with an external database', () => {
   })
   afterAll(() => database[Symbol.asyncDispose]())
 
-  /** A session of another client. */
+  /** Opens a session of another client. */
   async function connectToDatabase(): Promise<pg.Client & AsyncDisposable> {
     const client = new pg.Client({ connectionString: database.url })
     await client.connect()
     return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
   }
 
-  test.each(signals)('%s gives up a start whose database accepts and never answers', async (signal) => {
-    await using directory = createDirectory()
-    for (const options of [{ isSilent: true }, { answersNothing: true }]) {
-      await using silent = await startFakePostgres(options)
-      const server = launchServer({
-        config: {
-          'database.url': `postgresql://app@127.0.0.1:${silent.port}/shop`,
-          'server.data_dir': directory.path,
-        },
-      })
-      const hasReached = () => (options.isSilent === true ? silent.connections() > 0 : silent.isAsked())
-      await waitFor('the server to connect', hasReached, startMs)
-      server.signal(signal)
-      await expectGivenUp(server, directory.path)
-    }
-  })
+  test.each(signals)(
+    'ends on %s while the database accepts connections and never responds',
+    async (signal) => {
+      await using directory = createDirectory()
+      for (const options of [{ isSilent: true }, { answersNothing: true }]) {
+        await using silent = await startFakePostgres(options)
+        const server = launchServer({
+          config: {
+            'database.url': `postgresql://app@127.0.0.1:${silent.port}/shop`,
+            'server.data_dir': directory.path,
+          },
+        })
+        const hasReached = () => (options.isSilent === true ? silent.connections() > 0 : silent.isAsked())
+        await waitFor('the server to connect', hasReached, startMs)
+        server.signal(signal)
+        await expectGivenUp(server, directory.path)
+      }
+    },
+  )
 
-  test.each(signals)('%s gives up a start that waits for the lock of the migrations', async (signal) => {
+  test.each(signals)('ends on %s while it waits for the lock of the migrations', async (signal) => {
     await using directory = createDirectory()
     await using holder = await connectToDatabase()
     await holder.query(`select pg_advisory_lock(${preparationLock})`)
@@ -235,7 +238,7 @@ describe('with an external database', () => {
     await expectGivenUp(server, directory.path)
   })
 
-  test.each(signals)('%s gives up a start whose features wait for a table', async (signal) => {
+  test.each(signals)('ends on %s while features wait for a table', async (signal) => {
     await using directory = createDirectory()
     await using holder = await connectToDatabase()
     await holder.query('begin; lock table basalt.admin in access exclusive mode')
@@ -253,7 +256,7 @@ describe('with an external database', () => {
     await expectGivenUp(server, directory.path)
   })
 
-  test.each(signals)('%s stops a server that has just begun to listen', async (signal) => {
+  test.each(signals)('stops on %s right after the server has begun to listen', async (signal) => {
     await using directory = createDirectory()
     const server = launchServer({
       config: { 'database.url': database.url, 'server.data_dir': directory.path },

@@ -25,7 +25,7 @@ function answer(code: number, stdout: string): CommandResult {
   return { code, stdout, stderr: '' }
 }
 
-/** What `basalt status` and `basalt status --json` answer. */
+/** Runs `basalt status` and `basalt status --json`. */
 async function statusOf(config: Readonly<Record<string, string>>) {
   const env = configVariables(config)
   const [text, { code, stdout }] = await Promise.all([
@@ -36,7 +36,7 @@ async function statusOf(config: Readonly<Record<string, string>>) {
 }
 
 describe('basalt status', () => {
-  test('says stopped and exits 1 where no server runs, and makes nothing there', async () => {
+  test('reports stopped and exits with 1 if no server runs, and creates nothing', async () => {
     await using directory = createDirectory()
     expect(await statusOf({ 'server.data_dir': directory.path })).toEqual({
       text: answer(1, `stopped: no server of ${directory.path} runs\n`),
@@ -45,7 +45,7 @@ describe('basalt status', () => {
     expect(readdirSync(directory.path)).toEqual([])
   })
 
-  test('says starting and exits 1 until the server listens, then running and exits 0', async () => {
+  test('reports starting and exits with 1 until the server listens, then reports running and exits with 0', async () => {
     await using directory = createDirectory()
     const config = { 'server.data_dir': directory.path, 'database.url': database.url }
     const holder = new pg.Client({ connectionString: database.url })
@@ -70,7 +70,7 @@ describe('basalt status', () => {
         ],
       },
     })
-    // It would start an embedded database beside the server's external one.
+    // It would start an embedded database next to the server's external one.
     const env = configVariables({ 'server.data_dir': directory.path })
     expect((await basaltHere(['sql', 'select 1'], { env })).code).toBe(2)
     await holder.end()
@@ -84,7 +84,7 @@ describe('basalt status', () => {
     expect((await statusOf(config)).json).toMatchObject({ code: 1, state: 'stopped', servers: [] })
   })
 
-  test('says unwell and exits 1 while one of two servers does not answer', async () => {
+  test('reports unwell and exits with 1 while one of two servers does not respond', async () => {
     await using directory = createDirectory()
     const config = { 'server.data_dir': directory.path, 'database.url': database.url }
     await using one = await startServer({ config })
@@ -104,7 +104,7 @@ describe('basalt status', () => {
     }
   })
 
-  test('says stale and exits 1 after a server was killed, and names the PostgreSQL it left', async () => {
+  test('reports stale and exits with 1 after a server was killed, and names the PostgreSQL it left', async () => {
     await using directory = createDirectory(undefined, '.')
     const config = { 'server.data_dir': directory.path }
     const killed = await startServer({ config })
@@ -126,7 +126,7 @@ describe('basalt status', () => {
     })
   })
 
-  test('shows the server of an external database, beside which a command without database.url is refused and makes nothing', async () => {
+  test('shows the server of an external database; commands without database.url are refused and create nothing', async () => {
     await using directory = createDirectory()
     const config = { 'server.data_dir': directory.path, 'database.url': database.url }
     await using server = await startServer({ config })
@@ -151,7 +151,7 @@ describe('basalt status', () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining('one')])
   })
 
-  test('exits 2 for an option that it does not know', async () => {
+  test('exits with 2 for an unknown option', async () => {
     const { code, stdout, stderr } = await basaltHere(['status', '--bogus'])
     expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining("unknown option '--bogus'")])
   })

@@ -1,8 +1,8 @@
 import { Agent } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask, type Reply } from './ask.ts'
 import { alice } from './fixtures.ts'
+import { type Reply, sendRequest } from './send-request.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { createTestDatabase, type TestDatabase, userToken } from './test-app.ts'
 import { waitFor } from './wait-for.ts'
@@ -22,9 +22,11 @@ function start(config: Readonly<Record<string, string>> = {}): Promise<ServerPro
   return startServer({ config: { 'database.url': database.url, ...config } })
 }
 
-/** Asks for a view that takes its time; answers the code of the error when there is no reply. */
-function askSlowly({ url }: ServerProcess, view: string): Promise<Reply | string> {
-  return ask('GET', `${url}/api/collections/${view}?skipTotal=true`, { token }).catch((error) => error.code)
+/** Requests a slow view; returns the code of the error if there is no reply. */
+function requestSlowly({ url }: ServerProcess, view: string): Promise<Reply | string> {
+  return sendRequest('GET', `${url}/api/collections/${view}?skipTotal=true`, { token }).catch(
+    (error) => error.code,
+  )
 }
 
 async function running(view: string): Promise<number> {
@@ -44,18 +46,18 @@ async function sessions(): Promise<number> {
   return row?.count ?? 0
 }
 
-test('a stop answers requests in flight, fails the readiness check, is logged, and leaves no session', async () => {
+test('shutdown › completes requests in flight, fails the readiness check, is logged, and leaves no session', async () => {
   await using server = await start()
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  expect((await ask('GET', `${server.url}/health`, { agent })).headers.connection).toBe('keep-alive')
-  const slow = askSlowly(server, 'nap')
+  expect((await sendRequest('GET', `${server.url}/health`, { agent })).headers.connection).toBe('keep-alive')
+  const slow = requestSlowly(server, 'nap')
   await waitFor('the query', async () => (await running('nap')) === 1)
 
-  // As a terminal and npm do it together.
+  // A terminal and npm send both signals together.
   server.signal('SIGINT')
   server.signal('SIGINT')
   await waitFor('the stop to begin', () => server.log().some(({ msg }) => msg === 'stopping'))
-  const health = await ask('GET', `${server.url}/health`, { agent })
+  const health = await sendRequest('GET', `${server.url}/health`, { agent })
   expect({ status: health.status, body: health.json, connection: health.headers.connection }).toEqual({
     status: 503,
     body: { status: 'stopping', database: 'ok' },
@@ -71,7 +73,7 @@ test('a stop answers requests in flight, fails the readiness check, is logged, a
   expect(stored.map(({ message }) => message)).toEqual(expect.arrayContaining(['listening', 'stopping']))
 })
 
-test('a stop does not wait for connections without a whole request', async () => {
+test('shutdown › does not wait for connections without a whole request', async () => {
   await using server = await start()
   const { hostname, port } = new URL(server.url)
   const sockets = ['', 'GET /health HTTP/1.1\r\nHost:'].map((text) => {
@@ -93,18 +95,18 @@ test('a stop does not wait for connections without a whole request', async () =>
   expect(await server.ended).toEqual({ code: 0, signal: null })
 })
 
-test('a stop cuts off what takes longer than server.shutdown_timeout, also in Postgres', async () => {
+test('shutdown › cuts off requests that take longer than server.shutdown_timeout, also in Postgres', async () => {
   await using server = await start({ 'server.shutdown_timeout': '1' })
-  const slow = askSlowly(server, 'hibernation')
+  const slow = requestSlowly(server, 'hibernation')
   await waitFor('the query', async () => (await running('hibernation')) === 1)
   expect(await server.stop('SIGTERM')).toEqual({ code: 0, signal: null })
   expect(await slow).toBe('ECONNRESET')
   expect(await sessions()).toBe(0)
 })
 
-test('asked again, a stop does not wait for requests in flight', async () => {
+test('shutdown › does not wait for requests in flight after a second signal', async () => {
   await using server = await start()
-  const slow = askSlowly(server, 'hibernation')
+  const slow = requestSlowly(server, 'hibernation')
   await waitFor('the query', async () => (await running('hibernation')) === 1)
   let hasEnded = false
   void server.ended.then(() => {

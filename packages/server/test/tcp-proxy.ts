@@ -1,24 +1,26 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A TCP proxy on loopback whose connections tests break. */
+/** TCP proxy on loopback whose connections tests break. */
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number
-  /** Connections that are open. */
+  /** Number of open connections. */
   readonly connections: number
-  /** Stops forwarding, in both directions, with the sockets left open; new connections are accepted and left alone. */
+  /**
+   * Stops forwarding in both directions, with the sockets left open. New connections are accepted and not forwarded.
+   */
   freeze(): void
-  /** Freezes the connections that are open now, for good; new ones work. */
+  /** Freezes the open connections for good; new ones work. */
   freezePresent(): void
   thaw(): void
-  /** Milliseconds every piece is held back in each direction. */
+  /** Sets the milliseconds by which each piece is delayed in each direction. */
   setDelay(ms: number): void
   /** Cuts a connection instead of forwarding the first reply that the test picks; once. */
   cutReply(picks: (reply: Buffer) => boolean): Promise<void>
   /**
-   * Holds the first reply that the test picks, and what follows it on its connection; once.
+   * Holds the first reply that the test picks, with everything after it on its connection; once.
    *
-   * @param picks gets what the connection has sent since, too
+   * @param picks also gets the bytes that the connection has sent since
    */
   holdReply(picks: (reply: Buffer, sent: string) => boolean): HeldReply
   /** Cuts every connection. */
@@ -26,7 +28,7 @@ export interface TcpProxy extends AsyncDisposable {
 }
 
 export interface HeldReply {
-  /** Resolves when there is such a reply. */
+  /** Promise that resolves when a reply is held. */
   readonly held: Promise<void>
   release(): void
 }
@@ -35,7 +37,7 @@ interface Link {
   readonly client: Socket
   readonly server: Socket
   isFrozen: boolean
-  /** Since a reply is to be held. */
+  /** Bytes sent since a reply is to be held. */
   sent: string
 }
 
@@ -51,7 +53,7 @@ export async function createTcpProxy(target: number): Promise<TcpProxy> {
   function forward(link: Link, from: Socket, to: Socket, isReply: boolean): void {
     let last = Promise.resolve()
     let isHeld = false
-    // A goodbye gets lost like anything else.
+    // The end of a connection gets lost like anything else.
     from.on('end', () => {
       if (!link.isFrozen && !isFrozen) void last.then(() => to.end())
     })

@@ -5,7 +5,7 @@ import { main } from '../src/main.ts'
 import type { CommandOptions, CommandResult } from './command.ts'
 
 export interface TestTerminal extends Terminal {
-  /** What was written so far. */
+  /** Output written so far. */
   readonly output: { readonly stdout: string; readonly stderr: string }
 }
 
@@ -18,7 +18,7 @@ export function createTerminal(
   const collect = (name: keyof typeof output) => {
     const stream = Object.assign(new PassThrough(), { isTTY })
     stream.on('data', (chunk) => (output[name] += chunk))
-    // The commands write and ask whether it is a terminal, no more.
+    // Commands only write to it and check if it is a terminal.
     return stream as unknown as NodeJS.WriteStream
   }
   return {
@@ -37,7 +37,7 @@ export function createTerminal(
   }
 }
 
-/** Runs `basalt …` within this process: the same as a process of its own at a tenth of the time. */
+/** Runs `basalt …` within this process: the same as a separate process in a tenth of the time. */
 export async function basaltHere(
   args: readonly string[],
   options: CommandOptions = {},

@@ -14,10 +14,10 @@ import { templateDatabase } from './global-setup.ts'
 import { sendOverHttp } from './http-client.ts'
 import { testAdminPassword, testConfig, testSecret } from './test-config.ts'
 
-/** A database of its own, copied from the migrated template. */
+/** Database of a test, copied from the migrated template. */
 export interface TestDatabase extends AsyncDisposable {
   readonly url: string
-  /** Runs SQL as superuser and answers the rows. */
+  /** Runs SQL as superuser and returns the rows. */
   sql<Row extends pg.QueryResultRow = pg.QueryResultRow>(
     text: string,
     values?: readonly unknown[],
@@ -28,17 +28,17 @@ export interface TestAppOptions {
   readonly config?: Readonly<Record<string, string>>
   readonly clock?: Clock
   readonly changes?: ChangeLog
-  /** Finds the addresses of names that webhooks go to. */
+  /** Resolver of the host names of webhooks. */
   readonly resolve?: Resolve
-  /** Finds the TXT records of custom domains. */
+  /** Resolver of the TXT records of custom domains. */
   readonly resolveTxt?: ResolveTxt
-  /** Where requests to an address of a sign-in provider go instead. */
+  /** Replacement of the addresses of sign-in providers. */
   readonly reachProvider?: (url: string) => string
-  /** The dashboard, from elsewhere than its build. */
+  /** Dashboard files that replace those of its build. */
   readonly dashboardFiles?: DashboardFiles
-  /** Use this database instead of a new one; for several nodes on one. */
+  /** Database that replaces a new one, for several nodes on one. */
   readonly database?: TestDatabase
-  /** Hash passwords at the cost of production, a hundred times that of tests. */
+  /** True to hash passwords at the cost of production, a hundred times that of tests. */
   readonly hashesAtFullCost?: boolean
   /** SQL that runs before the app starts. */
   readonly setup?: string
@@ -48,14 +48,14 @@ export interface TestResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The body as JSON; throws when it is none. */
+  /** Parses the body as JSON; throws if it is none. */
   // biome-ignore lint/suspicious/noExplicitAny: assertions name what they expect of it
   readonly json: any
 }
 
 export interface RequestOptions {
   readonly token?: string | undefined
-  /** A text is sent as it is, anything else as JSON. */
+  /** Body: a text is sent as it is, anything else as JSON. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -65,16 +65,16 @@ export interface TestApp extends AsyncDisposable {
   readonly url: string
   readonly database: TestDatabase
   readonly sql: TestDatabase['sql']
-  /** Lines the server logged. */
+  /** Lines that the server logged. */
   readonly log: readonly string[]
   request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>
   adminToken(): Promise<string>
 }
 
-/** The least that Argon2 accepts: most tests are not about what a guess costs. */
+/** Hasher with the least cost that Argon2 accepts, because most tests are not about the cost of a guess. */
 const cheapHasher = createPasswordHasher({ memoryKib: 8, passes: 1, lanes: 1 })
 
-/** Starts a whole server on a free port, against a database of its own. */
+/** Starts a whole server on a free port with a database of its own. */
 export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const database = options.database ?? (await createTestDatabase())
   if (options.setup !== undefined) await database.sql(options.setup)
@@ -118,7 +118,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
 export async function createTestDatabase(): Promise<TestDatabase> {
   const clusterUrl = inject('clusterUrl')
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  // Files are copied for half of what it costs to write them to the log and to the buffers (PostgreSQL, CREATE DATABASE).
+  // Copying files costs half of writing them to the log and to the buffers (PostgreSQL, CREATE DATABASE).
   await withClient(`${clusterUrl}/postgres`, (client) =>
     client.query(`create database ${name} template ${templateDatabase} strategy file_copy`),
   )
@@ -141,7 +141,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   }
 }
 
-/** An access token as the server itself would sign it. */
+/** Signs an access token as the server itself would. */
 export function userToken(
   claims: Partial<AccessTokenClaims> & { readonly sub: string },
   seconds = 900,
@@ -157,7 +157,7 @@ export function userToken(
   return signAccessToken(whole, seconds, { secret: testSecret, clock: systemClock })
 }
 
-/** The error envelope without the parts that differ between runs. */
+/** Returns the error envelope without the members that differ between runs. */
 export function envelope(response: TestResponse): Record<string, unknown> {
   const { doc_url: docUrl, ...rest } = response.json
   if (typeof docUrl !== 'string' || !docUrl.endsWith(`/api/docs/errors#${rest.error}`)) {

@@ -14,22 +14,22 @@ import { copyClusterTemplate } from './cluster-template.ts'
 import { makeScratchDirectory } from './scratch-directory.ts'
 import { waitFor } from './wait-for.ts'
 
-/** A Postgres on a port of its own, stopped and removed when disposed of or when this process is killed. */
+/** Postgres on a port of its own, stopped and removed when it is disposed or when this process is killed. */
 export interface ThrowAwayCluster extends AsyncDisposable {
   readonly port: number
   readonly directory: string
-  /** Of its postmaster. */
+  /** Process id of its postmaster. */
   readonly pid: number | undefined
-  /** A superuser's URL, without a database. */
+  /** Superuser's URL, without a database. */
   readonly url: string
   start(): Promise<void>
-  /** Fast: ends the sessions in order. Immediate: as in a crash. */
+  /** Stops Postgres. Fast ends the sessions in order, immediate is like a crash. */
   stop(mode: 'fast' | 'immediate'): Promise<void>
-  /** Runs SQL, as superuser unless a user is named, and returns the rows. */
+  /** Runs SQL, as superuser by default, and returns the rows. */
   sql<Row extends pg.QueryResultRow>(database: string, text: string, user?: string): Promise<Row[]>
 }
 
-/** Survives crashes of Postgres, though not of the machine. */
+/** Settings that survive crashes of Postgres, but not of the machine. */
 const withoutFsync = { fsync: 'off', full_page_writes: 'off', autovacuum: 'off' }
 
 export async function startThrowAwayCluster(
@@ -38,7 +38,7 @@ export async function startThrowAwayCluster(
 ): Promise<ThrowAwayCluster> {
   const directory = makeScratchDirectory('basalt-test-')
   const release = cleanUpAfterKill({ directory })
-  // Postgres runs as an account of its own, which has to pass.
+  // Postgres runs under an account of its own, which needs access.
   chmodSync(directory, 0o755)
   copyClusterTemplate(directory, { template })
   const port = await findFreePort()

@@ -2,9 +2,8 @@ import { connect, createServer, type Socket } from 'node:net'
 import { createReader, failure, greeting, int32, text } from './postgres-wire.ts'
 
 /**
- * A pooler in transaction mode, as PgBouncer has it: many clients share few sessions, and each transaction may run
- * on another one. The process id it reports to all clients is that of one session, whichever client uses it, and it refuses
- * what such a pooler cannot keep.
+ * Pooler in transaction mode, like PgBouncer: many clients share few sessions, and each transaction may run on another
+ * one. It reports the process id of one session to all clients, and rejects requests that such a pooler cannot support.
  */
 export interface TransactionPooler extends AsyncDisposable {
   readonly port: number
@@ -16,7 +15,7 @@ export interface PoolerOptions {
   readonly user: string
   readonly database: string
   readonly sessions: number
-  /** What it tells clients as their process id; that of a session unless given. */
+  /** Process id for clients, by default that of a session. */
   readonly processId?: number
 }
 
@@ -30,11 +29,11 @@ interface Client {
   session: Session | undefined
   /** Messages that wait for a session. */
   held: Buffer[]
-  /** Sync and Query messages whose ReadyForQuery has not come. */
+  /** Number of Sync and Query messages without their ReadyForQuery. */
   open: number
 }
 
-/** What a client may say of itself at the start. */
+/** Parameters that a client may send at startup. */
 const knownParameters = new Set(['user', 'database', 'application_name', 'client_encoding'])
 
 export async function startTransactionPooler(options: PoolerOptions): Promise<TransactionPooler> {
@@ -81,10 +80,10 @@ export async function startTransactionPooler(options: PoolerOptions): Promise<Tr
     for (const frame of client.held.splice(0)) session.socket.write(frame)
   }
 
-  /** The session of a client that leaves in the middle of a transaction is replaced by a new one. */
+  /** Replaces the session of a client that disconnects in the middle of a transaction. */
   function forget(client: Client): void {
-    const place = waiting.indexOf(client)
-    if (place !== -1) waiting.splice(place, 1)
+    const index = waiting.indexOf(client)
+    if (index !== -1) waiting.splice(index, 1)
     const { session } = client
     if (session === undefined) return
     session.client = undefined

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { ask } from './ask.ts'
+import { sendRequest } from './send-request.ts'
 import { startServer } from './server-process.ts'
 import { createTestDatabase } from './test-app.ts'
 import { waitFor } from './wait-for.ts'
 
-test('usage › a node that is killed loses only what it has counted since its last batch', async () => {
+test('usage › a killed node loses only what it has counted since its last batch', async () => {
   await using database = await createTestDatabase()
   const start = () => startServer({ config: { 'database.url': database.url } })
   const request = async (url: string, times: number) => {
     for (let count = 0; count < times; count += 1) {
-      expect((await ask('GET', `${url}/api/schema`)).status).toBe(401)
+      expect((await sendRequest('GET', `${url}/api/schema`)).status).toBe(401)
     }
   }
   const stored = async () => {
@@ -28,7 +28,7 @@ test('usage › a node that is killed loses only what it has counted since its l
   const before = await stored()
   await request(survivor.url, 5)
   await waitFor('the batch of the other node', async () => (await stored()) === before + 5)
-  // A node that stops as it should loses nothing.
+  // A node that stops in order loses nothing.
   await request(survivor.url, 2)
   await survivor.stop()
   expect(await stored()).toBe(before + 7)

@@ -3,19 +3,19 @@ import { setTimeout as delay } from 'node:timers/promises'
 const intervalMs = 20
 
 /**
- * Asks again and again until the answer is neither undefined, null nor false.
+ * Polls until the result is neither undefined, null nor false.
  *
- * @throws Error that names what was waited for, when that takes too long
+ * @throws Error that names the condition after the time limit
  */
 export async function waitFor<Value>(
   what: string,
-  ask: () => Value | undefined | null | false | Promise<Value | undefined | null | false>,
+  condition: () => Value | undefined | null | false | Promise<Value | undefined | null | false>,
   timeoutMs = 60_000,
 ): Promise<Value> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
-    const answer = await ask()
-    if (answer !== undefined && answer !== null && answer !== false) return answer
+    const value = await condition()
+    if (value !== undefined && value !== null && value !== false) return value
     if (performance.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain for ${what}`)
     await delay(intervalMs)
   }

@@ -2,17 +2,17 @@ import { type Receiver, type Respond, startReceiver } from './receiver.ts'
 import { createTestApp, type TestApp, type TestAppOptions } from './test-app.ts'
 import { waitFor } from './wait-for.ts'
 
-/** A server with its administrator, and what tests of webhooks do again and again. */
+/** Server with its administrator, for tests of webhooks. */
 export interface WebhooksApp extends AsyncDisposable {
   readonly app: TestApp
   readonly admin: string
-  /** A receiver that goes with the app. */
+  /** Opens a receiver that is disposed with the app. */
   receiver(respond?: Respond): Promise<Receiver>
-  /** Creates a webhook and answers it. */
+  /** Creates a webhook and returns it. */
   webhook(fields: Readonly<Record<string, unknown>>): Promise<{ readonly id: string }>
-  /** As the administrator: `/api/…`. */
+  /** Sends a request as the administrator: `/api/…`. */
   send(method: string, path: string, body?: unknown): ReturnType<TestApp['request']>
-  /** Waits until nothing is left in log and queue. */
+  /** Waits until log and queue are empty. */
   settle(): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export async function createWebhooksApp(options: TestAppOptions): Promise<Webhoo
   }
 }
 
-/** Waits until every event was taken and nothing is to be delivered. */
+/** Waits until every event was read and no delivery is pending. */
 export async function waitForNoWork(sql: TestApp['sql'], timeoutMs?: number): Promise<void> {
   await waitFor(
     'all webhooks to be delivered',
@@ -60,12 +60,12 @@ export async function waitForNoWork(sql: TestApp['sql'], timeoutMs?: number): Pr
   )
 }
 
-/** Attempts that wait for their time are due now. */
+/** Makes attempts due that wait for their time. */
 export async function hurryRetries(sql: TestApp['sql']): Promise<void> {
   await sql('update basalt.webhook_queue set due_at = now() where leased_until is null')
 }
 
-/** Waits until the only waiting delivery has so many attempts behind it, and makes the next one due. */
+/** Waits until the only pending delivery has so many attempts, and makes the next one due. */
 export async function hurryAfter(sql: TestApp['sql'], attempts: number): Promise<void> {
   await waitFor(`attempt ${attempts} to end`, async () => {
     const rows = await sql(

@@ -1,39 +1,39 @@
 import { WebSocket } from 'ws'
 import { waitFor } from './wait-for.ts'
 
-/** A message of the server. */
+/** Message of the server. */
 // biome-ignore lint/suspicious/noExplicitAny: assertions name what they expect of it
 export type ServerMessage = any
 
 export interface WebSocketClient extends AsyncDisposable {
   readonly socket: WebSocket
-  /** Everything that has come, in order. */
+  /** Messages received so far, in order. */
   readonly messages: readonly ServerMessage[]
   /** Code and reason, once closed. */
   readonly closed: { readonly code: number; readonly reason: string } | undefined
   readonly pings: number
-  /** Sends an object as JSON; a text or bytes as they are. */
+  /** Sends an object as JSON, and a text or bytes unchanged. */
   send(message: object | string | Uint8Array): void
-  /** Sends with a `ref` of its own and answers the reply to it. */
+  /** Sends with a `ref` of its own and returns the reply to it. */
   ask(message: object): Promise<ServerMessage>
-  /** Messages of this type. */
+  /** Returns the messages of this type. */
   ofType(type: string): readonly ServerMessage[]
-  /** Waits until so many of this type have come. */
+  /** Waits until so many messages of this type have arrived. */
   next(type: string, count?: number): Promise<readonly ServerMessage[]>
-  /** Waits for the end. */
+  /** Waits until the connection is closed. */
   ended(timeoutMs?: number): Promise<{ readonly code: number; readonly reason: string }>
 }
 
 export interface WebSocketClientOptions {
-  /** Goes into the header. */
+  /** Token for the header. */
   readonly token?: string | undefined
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether to answer pings. */
+  /** True to respond to pings. */
   readonly autoPong?: boolean
 }
 
-/** The answer to a handshake that the server refuses. */
+/** Response to a handshake that the server rejects. */
 export class HandshakeRefused extends Error {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -49,7 +49,7 @@ export class HandshakeRefused extends Error {
 
 let refs = 0
 
-/** Resolves when the handshake is done. @throws HandshakeRefused */
+/** Opens a WebSocket. Resolves after the handshake. @throws HandshakeRefused */
 export async function openWebSocket(
   base: string,
   { token, query = '', headers = {}, autoPong = true }: WebSocketClientOptions = {},

@@ -1,26 +1,26 @@
 import { connect, createServer } from 'node:net'
 
-/** What clients sent to Postgres on connections that work for callers. */
+/** Messages from callers' connections to Postgres. */
 export interface Traffic {
-  /** Times Postgres was spoken to after it had answered: round trips. */
+  /** Number of round trips: requests after a response of Postgres. */
   readonly turns: number
-  /** Sync messages: transactions. */
+  /** Number of Sync messages, thus of transactions. */
   readonly syncs: number
-  /** Statements executed. */
+  /** Number of statements executed. */
   readonly executes: number
   /** Texts of the statements that had to be parsed. */
   readonly parsed: readonly string[]
 }
 
-/** A proxy before Postgres that reads what passes through it. */
+/** Proxy before Postgres that reads the messages. */
 export interface WireProxy extends AsyncDisposable {
   readonly port: number
-  /** The traffic since the last call. */
+  /** Returns the traffic since the last call. */
   takeTraffic(): Traffic
 }
 
 interface Link {
-  /** Whether the connection belongs to the pool of callers, as its first statement tells. */
+  /** True if the connection belongs to the pool of callers, by its first statement. */
   worksForCallers: boolean
   isAnswered: boolean
   turns: number
@@ -29,7 +29,7 @@ interface Link {
   parsed: string[]
 }
 
-/** Every transaction of a caller or the administrator begins by this. */
+/** First statement of every transaction of a caller or the administrator. */
 const context = 'select set_config('
 
 /** @param target port on loopback */
@@ -96,7 +96,7 @@ function note(link: Link, type: string, body: Buffer): void {
   link.worksForCallers ||= text.startsWith(context)
 }
 
-/** Cuts a stream of frontend messages (PostgreSQL, Message Formats); the first one has no type. */
+/** Splits a stream of frontend messages (PostgreSQL, Message Formats). The first one has no type. */
 function createReader(receive: (type: string, body: Buffer) => void): (chunk: Buffer) => void {
   let rest = Buffer.alloc(0)
   let isStarted = false

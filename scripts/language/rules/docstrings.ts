@@ -50,7 +50,7 @@ const eitherWord = new Set(
   notes numbers orders plans queues reads records redirects replies reports requests results rolls samples schedules searches
   stages starts stops stores streams tests tickets tries uploads uses views works writes`.split(/\s+/),
 )
-const afterNoun = /^(?:of|that|which|whose|who|are|were|as|without|per|after|before|until|and)(?:\s|$)/
+const afterNoun = /^(?:of|that|which|whose|who|are|were|as|without|per|after|before|until)(?:\s|$)/
 
 /** Verbs in the third person that end with another letter than s, or that the endings below exclude. */
 const otherVerbs = new Set(['does', 'has', 'is', 'can', 'may', 'must', 'cannot'])
@@ -95,7 +95,11 @@ function isVerb(first: string, rest: string): boolean {
   }
   if (!/^\p{Ll}[\p{Ll}-]*s$/u.test(word) || /(?:ss|us|ous|is|ness)$/.test(word)) return false
   if (plurals.has(word) || (word !== 'disposes' && rest.startsWith('of '))) return false
-  return !(eitherWord.has(word) && (first.endsWith(',') || first.endsWith(':') || afterNoun.test(rest)))
+  if (!eitherWord.has(word)) return true
+  // "Lists, reads and writes" and "Stops and removes" are verbs; "Lists, sets and maps" are not.
+  const next = /^(?:and )?(?<next>\S+)/.exec(rest)?.groups?.next ?? ''
+  if (first.endsWith(',') || rest.startsWith('and ')) return isVerb(next, '')
+  return !first.endsWith(':') && !afterNoun.test(rest)
 }
 
 function plainWord(word: string): string {

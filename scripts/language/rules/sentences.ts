@@ -68,7 +68,7 @@ export function findClauses(bare: string): string[] {
     const before = raw.toLowerCase().replaceAll(/[^\p{L}]/gu, '')
     const next = (words[index + 1] ?? '').toLowerCase().replaceAll(/[^\p{L}]/gu, '')
     if (plain === 'that') {
-      if (/[,;]$/.test(raw) || beforeOtherThat.has(before) || next === '') continue
+      if (/[,;]$/.test(raw) || beforeOtherThat.has(before) || next === '' || next === 'of') continue
       if (before === '' && !/[¤\d]/.test(raw)) continue
       clauses.push('that')
     } else if (pronoun.has(plain)) {
@@ -79,7 +79,7 @@ export function findClauses(bare: string): string[] {
       if (preposition ? beforeQuestion.has(beforeIt) && beforeIt !== 'and' : beforeQuestion.has(before))
         continue
       clauses.push(plain)
-    } else if ((plain === 'what' || plain === 'whatever') && !beforeQuestion.has(before)) {
+    } else if (plain === 'what' && !beforeQuestion.has(before)) {
       clauses.push(plain)
     } else if (plain === 'where' && !beforeQuestion.has(before) && !/^(?:clause|condition|else)/.test(next)) {
       clauses.push(plain)

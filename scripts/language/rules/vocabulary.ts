@@ -71,7 +71,7 @@ export const vocabulary: readonly Term[] = [
   },
   { not: /\bask(?:s|ed|ing)? (?:whether|if)\b/i, but: 'check, validate' },
   {
-    not: /\bask(?:s|ed|ing)?\b(?! (?:whether|if|your|an administrator|the administrator|the user|them to)\b)/i,
+    not: /\bask(?:s|ed|ing)?\b(?! (?:whether|if|your|an administrator|the administrator|the user|them to|for (?:consent|permission|confirmation))\b)/i,
     but: 'request, query, require, prompt',
   },
   { not: /\bquestions?\b(?! mark)(?<!(?:in|indirect) questions?)/i, but: 'query, request, check' },

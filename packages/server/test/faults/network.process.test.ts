@@ -13,9 +13,12 @@ import {
 import { waitFor } from '../wait-for.ts'
 
 const token = userToken({ sub: alice })
-/** A slot that a dead connection holds is free again within this time (quality). */
+/** Time within which the slot of a dead connection must be free again. */
 const freedWithinMs = 10_000
-/** It takes seven, less than `docker stop` grants; a busy machine gets some more. */
+/**
+ * Time within which the server must stop. It takes seven seconds, `docker stop` grants ten, and the rest is for a
+ * loaded machine.
+ */
 const stopsWithinMs = 13_000
 let database: TestDatabase
 
@@ -26,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => database[Symbol.asyncDispose]())
 
-/** A server that reaches its database through a proxy of its own. */
+/** Starts a server that reaches its database through a proxy of its own. */
 async function startBehindProxy(): Promise<{ app: TestApp; proxy: TcpProxy } & AsyncDisposable> {
   const url = new URL(database.url)
   const proxy = await createTcpProxy(Number(url.port))
@@ -72,8 +75,8 @@ function expectUnavailable(response: TestResponse): void {
   expect(response.headers.get('retry-after')).toBe('1')
 }
 
-describe('when the connection breaks before the answer has come', () => {
-  test('a write that was done is not done again, and its answer says that the outcome is unknown', async () => {
+describe('faults › a connection that breaks before the response', () => {
+  test('does not repeat a completed write and reports an unknown outcome', async () => {
     await using behind = await startBehindProxy()
     const { app, proxy } = behind
     const isCut = proxy.cutReply((reply) => reply.includes('lost'))
@@ -84,7 +87,7 @@ describe('when the connection breaks before the answer has come', () => {
     expect((await create(app, 'lost')).status).toBe(409)
   })
 
-  test('a write with an Idempotency-Key that was done is answered when it is sent again', async () => {
+  test('replays the response of a completed write with an Idempotency-Key', async () => {
     await using behind = await startBehindProxy()
     const { app, proxy } = behind
     const headers = { 'idempotency-key': 'once' }
@@ -102,7 +105,7 @@ describe('when the connection breaks before the answer has come', () => {
     expect(await count('keyed')).toBe(1)
   })
 
-  test('a write with an Idempotency-Key that was not done is done when it is sent again', async () => {
+  test('performs an incomplete write with an Idempotency-Key when it is sent again', async () => {
     await using behind = await startBehindProxy()
     const { app, proxy } = behind
     const headers = { 'idempotency-key': 'undone' }
@@ -115,7 +118,7 @@ describe('when the connection breaks before the answer has come', () => {
     expect(await count('undone ticket')).toBe(1)
   })
 
-  test('a read is done again', async () => {
+  test('repeats a read', async () => {
     await using behind = await startBehindProxy()
     const { app, proxy } = behind
     const isCut = proxy.cutReply((reply) => reply.includes('Ursula'))
@@ -125,7 +128,7 @@ describe('when the connection breaks before the answer has come', () => {
     expect(response.json).toMatchObject(oneAuthor)
   })
 
-  test('a read is done again only once', async () => {
+  test('repeats a read only once', async () => {
     await using behind = await startBehindProxy()
     const { app, proxy } = behind
     const isCut = proxy
@@ -137,9 +140,9 @@ describe('when the connection breaks before the answer has come', () => {
   })
 })
 
-// From here on each waits for time limits of its own, on a server and a proxy of its own.
-describe.concurrent('when packets get lost without a word', () => {
-  test('on old connections, reads move to a new one and writes end', async () => {
+// Each test waits for its own time limits, with its own server and proxy.
+describe.concurrent('faults › packets lost without a notice', () => {
+  test('moves reads to a new connection and ends writes when old connections lose packets', async () => {
     await using behind = await startBehindProxy()
     const { app, proxy } = behind
     await Promise.all([list(app), list(app)])
@@ -148,14 +151,14 @@ describe.concurrent('when packets get lost without a word', () => {
     const [read, written] = await Promise.all([list(app), create(app, 'on an old connection')])
     expect(performance.now() - startedAt).toBeLessThan(freedWithinMs)
     expect(read.json).toMatchObject(oneAuthor)
-    // An idle connection cannot be distinguished from a dead one before something is sent.
+    // An idle connection looks like a dead one until something is sent.
     if (written.status === 503) expectUnavailable(written)
     else expect(written.status).toBe(201)
     await waitFor('the slots', () => app.app.database.user.stats.busy === 0)
     expect((await create(app, 'on a new connection')).status).toBe(201)
   })
 
-  test('on all connections, everything is unavailable, and recovers', async () => {
+  test('responds that the service is unavailable when all connections lose packets, and recovers', async () => {
     await using behind = await startBehindProxy()
     const { app, proxy } = behind
     await Promise.all([list(app), list(app)])
@@ -178,7 +181,7 @@ describe.concurrent('when packets get lost without a word', () => {
   })
 })
 
-test.concurrent('a database that is far away is slow and right', async () => {
+test.concurrent('responds slowly and correctly when the database is far away', async () => {
   await using behind = await startBehindProxy()
   const { app, proxy } = behind
   await list(app)
@@ -199,7 +202,7 @@ test.concurrent('a database that is far away is slow and right', async () => {
   expect({ status: batch.status, results: batch.json.length }).toEqual({ status: 200, results: 2 })
 })
 
-test.concurrent('a stop does not wait for a database that is gone', async () => {
+test.concurrent('stops without waiting for an unavailable database', async () => {
   const { app, proxy } = await startBehindProxy()
   await list(app)
   proxy.freeze()

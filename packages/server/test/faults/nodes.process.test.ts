@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, type Reply } from '../ask.ts'
 import { alice } from '../fixtures.ts'
 import { contradictions, loadTable, startLoad } from '../load.ts'
+import { type Reply, sendRequest } from '../send-request.ts'
 import { type ServerProcess, startServer } from '../server-process.ts'
 import { userToken } from '../test-app.ts'
 import { findFreePort, startThrowAwayCluster, type ThrowAwayCluster } from '../throw-away-cluster.ts'
@@ -12,7 +12,7 @@ let cluster: ThrowAwayCluster
 
 beforeAll(async () => {
   cluster = await startThrowAwayCluster()
-  // An ordinary login role that owns its database. Its name is also that of the system schema.
+  // An ordinary login role that owns its database. Its name is also the name of the system schema.
   await cluster.sql('postgres', 'create role basalt login createrole')
   await cluster.sql('postgres', 'create database shop owner basalt')
   await sql(loadTable)
@@ -24,7 +24,7 @@ function start(config: Readonly<Record<string, string>> = {}): Promise<ServerPro
   return startServer({ config: { 'database.url': url, ...config } })
 }
 
-/** SQL of the owner. */
+/** Runs SQL as the owner. */
 async function sql(text: string): Promise<void> {
   await cluster.sql('shop', text, 'basalt')
 }
@@ -35,18 +35,21 @@ async function countKeys(): Promise<ReadonlyMap<string, number>> {
   return new Map(rows.map(({ key, count }) => [key, count]))
 }
 
-/** Two seconds are promised; a busy machine gets some more. */
+/** Time within which a node must notice a change: two seconds, and two more for a loaded machine. */
 const noticedWithinMs = 4000
 
 function list({ url }: ServerProcess, query: string) {
-  return ask('GET', `${url}/api/collections/${query}`, { token })
+  return sendRequest('GET', `${url}/api/collections/${query}`, { token })
 }
 
-/** More of them is a matter of minutes: `BASALT_TEST_START_ROUNDS=50 npx vitest run --project process nodes -t 'four nodes'`. */
+/**
+ * Rounds of starts. More of them take minutes: `BASALT_TEST_START_ROUNDS=50 npx vitest run --project process nodes -t
+ * 'four nodes'`.
+ */
 const startRounds = Number(process.env.BASALT_TEST_START_ROUNDS ?? 2)
 
 test(
-  'four nodes that start at once on an empty database prepare it once, and all are well',
+  'four nodes that start concurrently on an empty database prepare it once, and all are healthy',
   async () => {
     for (let round = 1; round <= startRounds; round += 1) {
       const name = `empty_${round}`
@@ -62,7 +65,10 @@ test(
         throw new Error(`${error.message}\n${JSON.stringify(activity, undefined, 2)}`)
       })
       for (const node of nodes) {
-        expect((await ask('GET', `${node.url}/health`)).json).toEqual({ status: 'ok', database: 'ok' })
+        expect((await sendRequest('GET', `${node.url}/health`)).json).toEqual({
+          status: 'ok',
+          database: 'ok',
+        })
       }
       const migrations = await cluster.sql<{ version: number }>(name, 'select version from basalt.migrations')
       const versions = migrations.map(({ version }) => version).sort((one, other) => one - other)
@@ -71,14 +77,14 @@ test(
       const endings = await Promise.all(nodes.map((node) => node.stop()))
       expect(endings).toEqual(nodes.map(() => ({ code: 0, signal: null })))
       await cluster.sql('postgres', `drop database ${name} with (force)`)
-      // The role is of all databases: the next ones make it anew. Its privileges were those of the database dropped.
+      // The role belongs to all databases, so the next start creates it again. The dropped database had its privileges.
       await cluster.sql('postgres', 'drop role basalt_authenticated')
     }
   },
   60_000 + startRounds * 30_000,
 )
 
-describe('two nodes', () => {
+describe('two nodes on one database', () => {
   let nodes: readonly ServerProcess[]
 
   beforeAll(async () => {
@@ -88,12 +94,12 @@ describe('two nodes', () => {
     await Promise.all(nodes.map((node) => node[Symbol.asyncDispose]()))
   })
 
-  /** Asks every node. */
+  /** Sends the query to every node. */
   function everywhere(query: string): Promise<Reply[]> {
     return Promise.all(nodes.map((node) => list(node, query)))
   }
 
-  test('serve what was just created, and miss what was just dropped, at once', async () => {
+  test('serve a created table and miss a dropped one at once', async () => {
     await sql('create table visit (id int primary key, place text); insert into visit values (1, $$Rome$$)')
     const items = [{ id: 1, place: 'Rome' }]
     for (const { json } of await everywhere('visit')) expect(json).toMatchObject({ items })
@@ -122,7 +128,7 @@ describe('two nodes', () => {
     for (const { status } of await everywhere('journey')) expect(status).toBe(404)
   })
 
-  test('notice what no request stumbles over', async () => {
+  test('notice changes that no request runs into', async () => {
     await sql('create table trip (id int primary key, km int); insert into trip values (1, 7)')
     await everywhere('trip')
     const changes: [ddl: string, shows: (item: Record<string, unknown> | undefined) => boolean][] = [
@@ -145,7 +151,7 @@ describe('two nodes', () => {
     }
   })
 
-  test('answer every request while columns come and go', async () => {
+  test('respond to every request while columns are added and dropped', async () => {
     const load = startLoad({ urls: nodes.map(({ url }) => url), token, clients: 6, prefix: 'ddl' })
     await waitFor('some load', () => load.answered > 100)
     for (let round = 0; round < 12; round += 1) {
@@ -164,14 +170,14 @@ describe('two nodes', () => {
   })
 })
 
-test('when one of two nodes is killed the other answers everything, and nothing acknowledged is lost', async () => {
+test('two nodes on one database › after one is killed, the other serves every request and no acknowledged write is lost', async () => {
   const [victim, survivor] = await Promise.all([start(), start()])
   try {
     const hit = startLoad({ urls: [victim.url, survivor.url], token, clients: 1, prefix: 'hit' })
     const spared = startLoad({ urls: [survivor.url], token, clients: 4, prefix: 'spared' })
     await waitFor('some load', () => hit.count(201) > 20 && spared.count(201) > 20)
     expect(await victim.stop('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' })
-    // The second answer from now on is of a request that was sent after the end of the victim.
+    // The second response from now on belongs to a request that was sent after the end of the victim.
     const answered = hit.answered
     await waitFor('the client to move', () => hit.answered > answered + 1)
     const cut = hit.failed
@@ -184,8 +190,8 @@ test('when one of two nodes is killed the other answers everything, and nothing 
       expect([...history.statuses.keys()].sort()).toEqual([200, 201])
       expect(contradictions(history, present)).toEqual([])
     }
-    // Only requests on connections to the victim are cut. These are one or two: the system closes the connections of
-    // a killed process before or after its listening socket, which may accept one more.
+    // Only requests on connections to the victim fail. These are one or two: the system closes the connections of a killed
+    // process before or after its listening socket, which may accept one more.
     expect(hit.failed).toBe(cut)
     expect(['ECONNRESET', 'EPIPE']).toEqual(
       expect.arrayContaining([...(histories[0]?.failures.keys() ?? [])]),
@@ -196,7 +202,7 @@ test('when one of two nodes is killed the other answers everything, and nothing 
   }
 })
 
-test('a rolling restart under load fails no request', async () => {
+test('nodes › a rolling restart under load fails no request', async () => {
   const ports = [await findFreePort(), await findFreePort()]
   const startOn = (port: number | undefined) => start({ 'server.port': String(port) })
   const nodes = await Promise.all(ports.map(startOn))

@@ -2,8 +2,8 @@ import { Agent } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, type Reply } from '../ask.ts'
 import { alice } from '../fixtures.ts'
+import { type Reply, sendRequest } from '../send-request.ts'
 import { type ServerProcess, startServer } from '../server-process.ts'
 import { createTestApp, type TestApp, userToken } from '../test-app.ts'
 import { waitFor } from '../wait-for.ts'
@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => app[Symbol.asyncDispose]())
 
 function get(path: string, signal?: AbortSignal): Promise<Reply> {
-  return ask('GET', `${app.url}${path}`, { token, ...(signal === undefined ? {} : { signal }) })
+  return sendRequest('GET', `${app.url}${path}`, { token, ...(signal === undefined ? {} : { signal }) })
 }
 
 async function activeOn(view: string): Promise<number> {
@@ -51,7 +51,7 @@ async function expectIdle(): Promise<void> {
   })
 }
 
-/** Statuses of the replies, each with how often it came. */
+/** Counts replies by status. */
 function tally(replies: readonly Reply[]): Record<string, number> {
   return Object.fromEntries(
     [...Map.groupBy(replies, ({ status, json }) => `${status} ${json.error ?? ''}`.trim())].map(
@@ -60,8 +60,8 @@ function tally(replies: readonly Reply[]): Record<string, number> {
   )
 }
 
-describe('more slow requests than connections', () => {
-  test('are answered one after the other, and leave room for others', async () => {
+describe('overload › more slow requests than connections', () => {
+  test('are served one after the other and leave connections for others', async () => {
     const slow = Array.from({ length: 40 }, () => get('/api/collections/short_nap?skipTotal=true'))
     await waitFor('the pool to fill', () => app.app.database.user.stats.busy > 0)
     for (let turn = 0; turn < 5; turn += 1) {
@@ -71,13 +71,16 @@ describe('more slow requests than connections', () => {
     await expectIdle()
   })
 
-  test('are refused in time when the queue does not drain; health and other tables are well', async () => {
+  test('are rejected in time when the queue does not drain, while health and other tables are served', async () => {
     const slow = Array.from({ length: 200 }, () => get('/api/collections/long_nap?skipTotal=true'))
     await waitFor('the queries', async () => (await activeOn('long_nap')) > 0)
     for (let turn = 0; turn < 5; turn += 1) {
       expect((await get('/health')).json).toEqual({ status: 'ok', database: 'ok' })
       expect((await get('/api/collections/item?perPage=1')).status).toBe(200)
-      const written = ask('POST', `${app.url}/api/collections/item`, { token, body: { name: 'meanwhile' } })
+      const written = sendRequest('POST', `${app.url}/api/collections/item`, {
+        token,
+        body: { name: 'meanwhile' },
+      })
       expect((await written).status).toBe(201)
     }
     const counts = tally(await Promise.all(slow))
@@ -88,7 +91,7 @@ describe('more slow requests than connections', () => {
   })
 })
 
-test('a locked table delays no request of another, and answers after its timeout', async () => {
+test('overload › a locked table delays requests for no other table and times out', async () => {
   const locker = new pg.Client({ connectionString: app.database.url })
   await locker.connect()
   await locker.query('begin; lock table item in access exclusive mode')
@@ -96,7 +99,7 @@ test('a locked table delays no request of another, and answers after its timeout
     ...Array.from({ length: 30 }, () => get('/api/collections/item')),
     ...Array.from({ length: 30 }, (_, n) => get(`/api/collections/item/${n}`)),
     ...Array.from({ length: 30 }, () =>
-      ask('POST', `${app.url}/api/collections/item`, { token, body: { name: 'locked out' } }),
+      sendRequest('POST', `${app.url}/api/collections/item`, { token, body: { name: 'locked out' } }),
     ),
   ]
   await waitFor('the table to be waited for', async () => (await activeOn('item')) > 3)
@@ -110,23 +113,26 @@ test('a locked table delays no request of another, and answers after its timeout
   expect((await get('/api/collections/item?filter=name=%27locked out%27')).json.totalItems).toBe(0)
 })
 
-test('queries of disconnected clients are cancelled, and no others', async () => {
-  await using patient = await createTestApp({
+test('overload › queries of disconnected clients are cancelled, and no others', async () => {
+  await using node = await createTestApp({
     database: app.database,
     config: { 'database.max_conns': '10' },
   })
-  const url = patient.url
+  const url = node.url
   let isOver = false
   const bystanders = Array.from({ length: 4 }, async () => {
     const replies: Reply[] = []
-    while (!isOver) replies.push(await ask('GET', `${url}/api/collections/other`, { token }))
+    while (!isOver) replies.push(await sendRequest('GET', `${url}/api/collections/other`, { token }))
     return tally(replies)
   })
   try {
     for (let wave = 0; wave < 6; wave += 1) {
       const leaving = new AbortController()
       const gone = Array.from({ length: 50 }, () =>
-        ask('GET', `${url}/api/collections/long_nap?skipTotal=true`, { token, signal: leaving.signal }).then(
+        sendRequest('GET', `${url}/api/collections/long_nap?skipTotal=true`, {
+          token,
+          signal: leaving.signal,
+        }).then(
           () => 'answered',
           (error) => error.name as string,
         ),
@@ -140,10 +146,10 @@ test('queries of disconnected clients are cancelled, and no others', async () =>
     isOver = true
   }
   for (const counts of await Promise.all(bystanders)) expect(Object.keys(counts)).toEqual(['200'])
-  await waitFor('an idle pool', () => patient.app.database.user.stats.busy === 0)
+  await waitFor('an idle pool', () => node.app.database.user.stats.busy === 0)
 })
 
-describe('connections that do nothing good', () => {
+describe('overload › useless connections', () => {
   let server: ServerProcess
 
   beforeAll(async () => {
@@ -157,7 +163,7 @@ describe('connections that do nothing good', () => {
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  /** Opens sockets; resolves when each has been taken or refused. */
+  /** Opens sockets. Resolves when each has been accepted or refused. */
   async function openSockets(count: number, text: string): Promise<Socket[]> {
     const { hostname, port } = new URL(server.url)
     return await Promise.all(
@@ -177,13 +183,16 @@ describe('connections that do nothing good', () => {
   }
 
   const good = (agent?: Agent) =>
-    ask('GET', `${server.url}/api/collections/other`, { token, ...(agent === undefined ? {} : { agent }) })
+    sendRequest('GET', `${server.url}/api/collections/other`, {
+      token,
+      ...(agent === undefined ? {} : { agent }),
+    })
 
-  test('a flood of idle ones is held off at server.max_connections, and passes', async () => {
+  test('are limited by server.max_connections during a flood of idle ones, and end', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     expect((await good(agent)).status).toBe(200)
     const flood: Socket[] = []
-    // Beyond the backlog of the port a client takes for connected what the server never accepts, and learns of nothing.
+    // Beyond the backlog of the port, a client considers itself connected although the server never accepts the connection.
     while (flood.length < 2000) flood.push(...(await openSockets(200, '')))
     await waitFor('the surplus to be refused', () => flood.filter(({ closed }) => closed).length >= 500)
     expect((await good(agent)).status).toBe(200)
@@ -197,7 +206,7 @@ describe('connections that do nothing good', () => {
     agent.destroy()
   })
 
-  test('those that send a byte now and then are cut off, while others are served', async () => {
+  test('are closed when they send a byte now and then, while others are served', async () => {
     const slow = await openSockets(200, 'GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ')
     const answers = slow.map(
       (socket) => new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data)))),

@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, type Reply } from '../ask.ts'
 import { alice } from '../fixtures.ts'
 import { contradictions, loadTable, startLoad } from '../load.ts'
+import { type Reply, sendRequest } from '../send-request.ts'
 import { type ServerProcess, startServer } from '../server-process.ts'
 import { userToken } from '../test-app.ts'
 import { startThrowAwayCluster, type ThrowAwayCluster } from '../throw-away-cluster.ts'
 import { waitFor } from '../wait-for.ts'
 
 const token = userToken({ sub: alice })
-/** Five seconds after Postgres is back are promised (quality); a busy machine gets some more. */
+/**
+ * Time within which requests must succeed again after Postgres has recovered: five seconds, and five more for a loaded
+ * machine.
+ */
 const recoveryMs = 10_000
 let cluster: ThrowAwayCluster
 let server: ServerProcess
@@ -36,7 +39,7 @@ create trigger run_out before insert on full_item for each row execute function 
 `
 
 function request(method: string, path: string, body?: unknown): Promise<Reply> {
-  return ask(method, server.url + path, { token, body })
+  return sendRequest(method, server.url + path, { token, body })
 }
 
 function sql<Row extends Record<string, unknown>>(text: string): Promise<Row[]> {
@@ -48,7 +51,7 @@ async function countKeys(): Promise<ReadonlyMap<string, number>> {
   return new Map(rows.map(({ key, count }) => [key, count]))
 }
 
-/** The backend that runs a statement on the relation. */
+/** Returns the process id of the backend that runs a statement on the relation. */
 function backendAt(relation: string): Promise<number> {
   return waitFor(`a statement on ${relation}`, async () => {
     const [row] = await sql<{ pid: number }>(
@@ -70,7 +73,7 @@ function expectUnavailable(reply: Reply): void {
 }
 
 test.each(['immediate', 'fast'] as const)(
-  'while Postgres restarts (%s) requests get 503 with Retry-After; then all is as before',
+  'faults › while Postgres restarts (%s), requests get 503 with Retry-After, and then succeed again',
   async (mode) => {
     const load = startLoad({ urls: [server.url], token, clients: 6, prefix: mode })
     await waitFor('some load', () => load.count(201) > 50)
@@ -97,14 +100,14 @@ test.each(['immediate', 'fast'] as const)(
   },
 )
 
-describe('when its backend is terminated', () => {
-  test('a read is done again', async () => {
+describe('faults › a terminated backend', () => {
+  test('repeats a read', async () => {
     const reply = request('GET', '/api/collections/nap?skipTotal=true')
     await sql(`select pg_terminate_backend(${await backendAt('nap')})`)
     expect((await reply).json).toMatchObject({ items: [{ state: 'rested' }] })
   })
 
-  test('a write is not, and says so', async () => {
+  test('does not repeat a write and reports that', async () => {
     const reply = request('POST', '/api/collections/slow_item', { id: 1 })
     await sql(`select pg_terminate_backend(${await backendAt('slow_item')})`)
     expectUnavailable(await reply)
@@ -112,7 +115,7 @@ describe('when its backend is terminated', () => {
     expect((await request('POST', '/api/collections/slow_item', { id: 1 })).status).toBe(201)
   })
 
-  test('again and again under load, nothing is lost or done twice', async () => {
+  test('loses nothing and repeats no write when backends end repeatedly under load', async () => {
     const load = startLoad({ urls: [server.url], token, clients: 6, prefix: 'terminated' })
     for (let round = 0; round < 10; round += 1) {
       const before = load.count(201)
@@ -131,7 +134,7 @@ describe('when its backend is terminated', () => {
   })
 })
 
-test('a database that turned read-only answers reads, and 503 to writes', async () => {
+test('faults › a database that became read-only serves reads and responds to writes with 503', async () => {
   await sql('alter database shop set default_transaction_read_only = on')
   await sql(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'basalt start'`)
   const written = await waitFor('new sessions', async () => {
@@ -153,7 +156,7 @@ test('a database that turned read-only answers reads, and 503 to writes', async 
   })
 })
 
-test('a full disk is no fault of the client, and reads are answered', async () => {
+test('faults › a full disk is no error of the client, and reads are served', async () => {
   const { status, headers, json } = await request('POST', '/api/collections/full_item', { id: 1 })
   expect({ status, retryAfter: headers['retry-after'], error: json.error }).toEqual({
     status: 503,
@@ -163,7 +166,7 @@ test('a full disk is no fault of the client, and reads are answered', async () =
   expect((await request('GET', '/api/collections/full_item')).json.items).toEqual([])
 })
 
-test('through all this the server has run on, and logged no fault of its own', () => {
+test('faults › the server has run throughout and logged no internal error', () => {
   expect(server.log().filter(({ level, kind }) => level === 'error' && kind === 'internal_error')).toEqual([])
   expect(server.output()).not.toMatch(/unhandled|uncaught/i)
 })

@@ -30,7 +30,7 @@ async function show({ url }: ServerProcess, name: string): Promise<WebSocketClie
   return client
 }
 
-/** Names of those who are there, as far as the client knows. */
+/** Returns the names of present users that the client knows. */
 function namesOf(client: WebSocketClient): string {
   const present = new Map<string, string>()
   for (const message of client.ofType('presence')) {
@@ -44,7 +44,7 @@ function namesOf(client: WebSocketClient): string {
   return [...present.values()].sort().join()
 }
 
-test('who is there survives a crash of Postgres, and who was on a killed node leaves', async () => {
+test('presence › survives a crash of Postgres, and members of a killed node leave', async () => {
   const nodes = [await start(), await start()] as const
   await using here = await show(nodes[0], 'here')
   const there = await show(nodes[1], 'there')

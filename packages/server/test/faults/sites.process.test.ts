@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { getRaw } from '../../src/features/files/sites/tests/site-requests.ts'
-import { ask, type Reply } from '../ask.ts'
+import { type Reply, sendRequest } from '../send-request.ts'
 import { type ServerProcess, startServer } from '../server-process.ts'
 import { testAdminPassword } from '../test-config.ts'
 import { findFreePort, startThrowAwayCluster, type ThrowAwayCluster } from '../throw-away-cluster.ts'
@@ -27,7 +27,7 @@ async function start(port: number): Promise<ServerProcess> {
 }
 
 async function admin({ url }: ServerProcess, method: string, path: string, body?: unknown): Promise<Reply> {
-  return await ask(method, `${url}/api/admin/sites${path}`, { token, body })
+  return await sendRequest(method, `${url}/api/admin/sites${path}`, { token, body })
 }
 
 async function upload(
@@ -39,7 +39,7 @@ async function upload(
   const form = new FormData()
   form.append('name', path)
   form.append('file', new Blob([content]), 'file')
-  // In memory: a stream of it breaks the process when the server dies before its end.
+  // In memory, because a stream of it breaks the process when the server dies before its end.
   const encoded = new Response(form)
   const answer = await fetch(`${url}/api/admin/sites/${deploy}/files`, {
     method: 'POST',
@@ -52,7 +52,7 @@ async function upload(
   return answer?.status === 201
 }
 
-/** What visitors get, or what went wrong. */
+/** Requests a page as a visitor; returns the error if that fails. */
 async function visit(node: ServerProcess, path: string): Promise<string> {
   const { status, body } = await getRaw(node, path, { host: 'shop.localhost' })
   return status === 200 ? body.toString() : `${status}`
@@ -61,11 +61,13 @@ async function visit(node: ServerProcess, path: string): Promise<string> {
 const count = 40
 const contentOf = (build: string, index: number) => `${build}, file ${index}`
 
-test('nodes that are killed during uploads and promotions lose no file that was acknowledged, and one deploy is live', async () => {
+test('sites › nodes killed during uploads and promotions lose no acknowledged file, and exactly one deploy is live', async () => {
   const ports = [await findFreePort(), await findFreePort()] as const
   let first = await start(ports[0])
   await using second = await start(ports[1])
-  const signedIn = await ask('POST', `${first.url}/api/admin/auth`, { body: { password: testAdminPassword } })
+  const signedIn = await sendRequest('POST', `${first.url}/api/admin/auth`, {
+    body: { password: testAdminPassword },
+  })
   token = signedIn.json.token
   const { id: site } = (await admin(first, 'POST', '', { name: 'Shop', slug: 'shop' })).json
   const begin = async (node: ServerProcess) => {
@@ -77,7 +79,7 @@ test('nodes that are killed during uploads and promotions lose no file that was 
   await upload(first, old, 'asset.txt', 'old')
   expect((await admin(first, 'POST', `/${old}/promote`)).status).toBe(200)
 
-  // Killed in the middle of the uploads.
+  // The node is killed in the middle of the uploads.
   const next = await begin(first)
   const acknowledged: number[] = []
   const sending = Array.from({ length: count }, async (_, index) => {
@@ -107,7 +109,7 @@ test('nodes that are killed during uploads and promotions lose no file that was 
     ),
   ).toEqual([])
 
-  // Resumed on the other node.
+  // The upload resumes on the other node.
   const build = Array.from({ length: count }, (_, index) => contentOf('next', index))
   const files = build.map((content, index) => ({
     path: `${index}.txt`,
@@ -123,7 +125,7 @@ test('nodes that are killed during uploads and promotions lose no file that was 
   for (const name of ['index.html', 'asset.txt']) await upload(second, next, name, 'next')
   expect((await admin(second, 'GET', `/${next}`)).json.fileCount).toBe(count + 2)
 
-  // Killed in the middle of promotions.
+  // The node is killed in the middle of promotions.
   first = await start(ports[0])
   const promotions = Array.from({ length: 20 }, (_, index) =>
     admin(index % 2 === 0 ? first : second, 'POST', `/${index % 4 < 2 ? next : old}/promote`).catch(

@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask } from '../ask.ts'
 import { basalt } from '../command.ts'
+import { sendRequest } from '../send-request.ts'
 import { createDirectory, type ServerProcess, startServer } from '../server-process.ts'
 import { createTestDatabase, type TestDatabase } from '../test-app.ts'
 import { testAdminPassword, testSecret } from '../test-config.ts'
@@ -28,13 +28,15 @@ afterAll(async () => {
 })
 
 async function signIn({ url }: ServerProcess): Promise<string> {
-  const { json } = await ask('POST', `${url}/api/admin/auth`, { body: { password: testAdminPassword } })
+  const { json } = await sendRequest('POST', `${url}/api/admin/auth`, {
+    body: { password: testAdminPassword },
+  })
   return (json as { token: string }).token
 }
 
 const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-/** Uploads new objects, replaces and deletes others, until the server is gone. What it answers has been done. */
+/** Uploads new objects, and replaces and deletes others, until the server has ended. Records acknowledged changes. */
 async function work(server: ServerProcess, token: string, worker: string, acknowledged: Map<string, string>) {
   const headers = { authorization: `Bearer ${token}` }
   for (let count = 0; ; count += 1) {
@@ -53,19 +55,19 @@ async function work(server: ServerProcess, token: string, worker: string, acknow
   }
 }
 
-test('storage › a server that is killed amid uploads loses nothing it has answered and leaves nothing behind', async () => {
+test('storage › a server killed during uploads loses no acknowledged object and leaves no bytes behind', async () => {
   const acknowledged = new Map<string, string>()
   for (let round = 1; round <= 2; round += 1) {
     await using server = await startServer({ config: settings })
     const token = await signIn(server)
-    await ask('POST', `${server.url}/api/storage/buckets`, { token, body: { name: 'work' } })
+    await sendRequest('POST', `${server.url}/api/storage/buckets`, { token, body: { name: 'work' } })
     const workers = ['a', 'b', 'c', 'd'].map((name) => work(server, token, `${round}${name}`, acknowledged))
     const before = acknowledged.size
     await waitFor('uploads to be answered', () => acknowledged.size >= before + 20)
     await server.stop('SIGKILL')
     await Promise.all(workers)
   }
-  // What was cut off, without the wait for its time to be up.
+  // Expires interrupted uploads at once.
   await database.sql(`update basalt.stored_bytes set expires_at = now() where state = 'staged'`)
 
   await using server = await startServer({ config: settings })
@@ -76,7 +78,7 @@ test('storage › a server that is killed amid uploads loses nothing it has answ
     })
     expect([path, hashOf(new Uint8Array(await response.arrayBuffer()))]).toEqual([path, hash])
   }
-  await ask('POST', `${server.url}/api/admin/jobs`, { token, body: { type: 'storage_reaper' } })
+  await sendRequest('POST', `${server.url}/api/admin/jobs`, { token, body: { type: 'storage_reaper' } })
   await waitFor('the reaper', async () => {
     const rows = await database.sql(`select from basalt.stored_bytes where state <> 'committed'`)
     return rows.length === 0

@@ -33,20 +33,20 @@ function start(port: number): Promise<ServerProcess> {
   })
 }
 
-/** Keys in the order in which the stream received them. */
+/** Returns keys in the order in which the stream received them. */
 function createdKeys({ events }: ResumingStream): readonly string[] {
   return events
     .filter(({ name, data }) => name === 'message' && data.action === 'create')
     .map(({ data }) => data.record.key)
 }
 
-test('with killed nodes and a restarted Postgres every stream that resumes is sent every acknowledged write once', async () => {
+test('realtime › after killed nodes and a restarted Postgres, every resumed stream receives every acknowledged write once', async () => {
   const ports = [await findFreePort(), await findFreePort()] as const
   const nodes = [await start(ports[0]), await start(ports[1])]
   const urls = () => nodes.map(({ url }) => url).filter((url) => url !== '')
   const streams = await Promise.all(
     Array.from({ length: 8 }, (_, n) =>
-      // Every second one as a user of its own, so that not all are decided together.
+      // Every second stream has a user of its own, so that not all are decided together.
       followStream(
         urls,
         'tables=item',

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ask } from '../ask.ts'
 import { alice } from '../fixtures.ts'
 import { startLoad } from '../load.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
+import { sendRequest } from '../send-request.ts'
 import { type ServerProcess, startServer } from '../server-process.ts'
 import { userToken } from '../test-app.ts'
 import { testAdminPassword } from '../test-config.ts'
@@ -42,15 +42,15 @@ async function start(port = 0): Promise<ServerProcess> {
 
 async function createWebhook({ url }: ServerProcess): Promise<void> {
   const body = { password: testAdminPassword }
-  const { json } = await ask('POST', `${url}/api/admin/auth`, { body })
-  const created = await ask('POST', `${url}/api/webhooks`, {
+  const { json } = await sendRequest('POST', `${url}/api/admin/auth`, { body })
+  const created = await sendRequest('POST', `${url}/api/webhooks`, {
     token: (json as { token: string }).token,
     body: { url: receiver.url, secret: 'plain', tables: ['item'], events: ['create'] },
   })
   expect(created.status).toBe(201)
 }
 
-/** Waits until nothing is left to do; a lease of a killed node runs out first. */
+/** Waits until no delivery is pending; the lease of a killed node expires first. */
 async function waitForNoWork(): Promise<void> {
   const done = `
     select not exists (
@@ -64,7 +64,7 @@ async function waitForNoWork(): Promise<void> {
   )
 }
 
-/** How often each key arrived, and under which ids. */
+/** Returns the ids under which each key arrived. */
 function arrivals(): ReadonlyMap<string, ReadonlySet<string>> {
   const byKey = new Map<string, Set<string>>()
   for (const { json, headers } of receiver.received) {
@@ -74,7 +74,7 @@ function arrivals(): ReadonlyMap<string, ReadonlySet<string>> {
   return byKey
 }
 
-test('with nodes that are killed under load every acknowledged write arrives, each under one id', async () => {
+test('webhooks › when nodes are killed under load, every acknowledged write arrives, each under one id', async () => {
   const ports = [await findFreePort(), await findFreePort()] as const
   const nodes = [await start(ports[0]), await start(ports[1])]
   await createWebhook(nodes[0] as ServerProcess)
@@ -96,13 +96,13 @@ test('with nodes that are killed under load every acknowledged write arrives, ea
   const there = new Set(present.map(({ key }) => key))
   expect([...seen.keys()].filter((key) => !there.has(key))).toEqual([])
   expect([...seen].filter(([, ids]) => ids.size !== 1)).toEqual([])
-  // A row without an acknowledged answer was an event all the same.
+  // A row without an acknowledged response was an event, too.
   expect([...there].filter((key) => !seen.has(key))).toEqual([])
   const endings = await Promise.all(nodes.map((node) => node.stop()))
   expect(endings).toEqual(nodes.map(() => ({ code: 0, signal: null })))
 })
 
-describe('two nodes', () => {
+describe('webhooks › two nodes', () => {
   let nodes: readonly [ServerProcess, ServerProcess]
 
   beforeAll(async () => {
@@ -111,16 +111,16 @@ describe('two nodes', () => {
   afterAll(() => Promise.all(nodes.map((node) => node.stop())))
 
   const create = (node: ServerProcess, key: string) =>
-    ask('POST', `${node.url}/api/collections/item`, { token, body: { key } })
+    sendRequest('POST', `${node.url}/api/collections/item`, { token, body: { key } })
 
-  test('a write on the other node right after the answer is delivered', async () => {
+  test('deliver a write on the other node right after the response', async () => {
     await createWebhook(nodes[0])
     expect((await create(nodes[1], 'at once')).status).toBe(201)
     await waitFor('the delivery', () => receiver.received.length > 0)
     expect([...arrivals().keys()]).toEqual(['at once'])
   })
 
-  test('a restart of Postgres loses nothing', async () => {
+  test('lose nothing when Postgres restarts', async () => {
     await createWebhook(nodes[0])
     const load = startLoad({ urls: nodes.map(({ url }) => url), token, clients: 4, prefix: 'restart' })
     await waitFor('deliveries', () => receiver.received.length > 50)

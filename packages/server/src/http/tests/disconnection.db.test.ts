@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ask } from '../../../test/ask.ts'
 import { alice } from '../../../test/fixtures.ts'
+import { sendRequest } from '../../../test/send-request.ts'
 import { createTestApp, userToken } from '../../../test/test-app.ts'
 import { waitFor } from '../../../test/wait-for.ts'
 
@@ -21,7 +21,7 @@ test('a disconnected client › has its request cancelled, without a failure in 
   const list = `${app.url}/api/collections/long_nap?skipTotal=true`
   // There are more than connections: some requests wait for one when their clients disconnect.
   const left = Array.from({ length: 12 }, () =>
-    ask('GET', list, { token, signal: leaving.signal }).then(
+    sendRequest('GET', list, { token, signal: leaving.signal }).then(
       () => 'answered',
       () => 'left',
     ),

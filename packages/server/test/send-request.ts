@@ -4,25 +4,25 @@ export interface Reply {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly text: string
-  /** The body as JSON; throws when it is none. */
+  /** Parses the body as JSON; throws if it is none. */
   // biome-ignore lint/suspicious/noExplicitAny: assertions name what they expect of it
   readonly json: any
 }
 
-export interface AskOptions {
+export interface RequestOptions {
   readonly token?: string
-  /** Sent as JSON. */
+  /** Body, sent as JSON. */
   readonly body?: unknown
-  /** Keeps its connection; without one, each request has a connection of its own that ends with it. */
+  /** Agent that keeps its connection. By default, each request has a connection of its own. */
   readonly agent?: Agent
   readonly signal?: AbortSignal
 }
 
-/** One HTTP request on a connection that tests control, which `fetch` would pick by itself. */
-export function ask(
+/** Sends one HTTP request on a connection that tests control. `fetch` would pick the connection itself. */
+export function sendRequest(
   method: string,
   url: string,
-  { token, body, agent, signal }: AskOptions = {},
+  { token, body, agent, signal }: RequestOptions = {},
 ): Promise<Reply> {
   const content = body === undefined ? undefined : JSON.stringify(body)
   return new Promise((resolve, reject) => {
