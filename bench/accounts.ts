@@ -11,11 +11,11 @@ import { RawConnection, renderRequest } from './raw-connection.ts'
 import { basalt, createDirectory, runScript, startServer } from './server.ts'
 
 /**
- * Sign-ins and refreshes a second over HTTP, and what a token costs to verify. The server and this client share the
- * machine; Argon2 works on all cores but one.
+ * Measures sign-ins and refreshes a second over HTTP, and the cost of verifying a token. The server and this client
+ * share the machine; Argon2 uses all cores but one.
  */
 const users = 8
-/** Connections that refresh, each its own session, and that read. */
+/** Number of refreshing connections, each with a session of its own, and of reading ones. */
 const connections = 32
 const rounds = 3
 const seconds = 2
@@ -63,7 +63,7 @@ try {
   rmSync(directory, { recursive: true, force: true })
 }
 
-/** Repeats the work in so many lanes; how often a second it was done. */
+/** Repeats the work in so many lanes; returns the rate per second. */
 async function measure(lanes: number, work: (lane: number) => Promise<unknown>): Promise<number> {
   const end = performance.now() + seconds * 1000
   let count = 0
@@ -78,7 +78,7 @@ async function measure(lanes: number, work: (lane: number) => Promise<unknown>):
   return count / seconds
 }
 
-/** Refreshes a second over keep-alive connections; leaves the last tokens in the array. */
+/** Returns the refreshes a second over keep-alive connections. The array receives the last tokens. */
 async function measureRefreshes(tokens: string[]): Promise<number> {
   const url = new URL(server.url)
   return await measureConnections((connection, lane, again) => {
@@ -103,7 +103,7 @@ async function measureReads(token: string): Promise<number> {
   )
 }
 
-/** Repeats a request on each of the connections; how often a second it was answered. */
+/** Repeats a request on each of the connections; returns the responses a second. */
 async function measureConnections(
   send: (connection: RawConnection, lane: number, again: () => void) => void,
 ): Promise<number> {

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { RawConnection } from './raw-connection.ts'
 import { basalt, createDirectory, runScript, startServer } from './server.ts'
 
-/** Signed reports of providers over keep-alive connections: how many a second are answered, each changing a row. */
+/** Measures signed reports of providers a second over keep-alive connections. Each changes a row. */
 const connections = 32
 const seconds = 10
 const targetPerSecond = 2000

@@ -1,9 +1,9 @@
-/** What is measured: requests on a table of 10,000 tasks, of which the caller may see half. */
+/** Number of tasks in the table of the requests. The caller may see half of them. */
 
 export const rowCount = 10_000
 export const ownerId = '11111111-1111-4111-8111-111111111111'
 
-/** Tables, policies and rows. Run by `basalt sql` as a user would. */
+/** SQL of tables, policies and rows, run by `basalt sql` as a user would. */
 export const seedScript = `
 create table bench_project (
   id bigint primary key,
@@ -56,19 +56,22 @@ export interface BenchRequest {
 
 export interface BenchCase {
   readonly name: string
-  /** The smallest ratio to the floor that is good enough; undefined where none is set. */
+  /** Minimum ratio to the floor, if there is one. */
   readonly target?: number
-  /** Records that one request handles. */
+  /** Number of records of one request. */
   readonly records: number
-  /** The n-th request. */
+  /** Returns the n-th request. */
   readonly request: (n: number) => BenchRequest
 }
 
-/** Reads: with relations and indexes to use. Writes: a plain table, whose own cost does not hide ours. */
+/**
+ * Path of the tasks. Reads have relations and indexes to use. Writes use a plain table, whose own cost does not hide
+ * that of the server.
+ */
 const tasks = '/api/collections/bench_task'
 const notes = '/api/collections/bench_note'
 
-/** Even ids belong to the caller. */
+/** Returns an even id, which belongs to the caller. */
 function ownId(n: number): number {
   return 2 + 2 * ((n * 7919) % (rowCount / 2))
 }
@@ -148,12 +151,12 @@ export const cases: readonly BenchCase[] = [
   },
 ]
 
-/** Whether a case needs {@link documentScript}. */
+/** Returns true if a case needs {@link documentScript}. */
 export function readsDocuments({ name }: BenchCase): boolean {
   return name.startsWith('search')
 }
 
-/** A larger table for searches, of which the caller may see half; `basalt search enable` indexes it. */
+/** SQL of a larger table for searches, of which the caller may see half. `basalt search enable` indexes it. */
 export const documentScript = `
 create table bench_document (
   id bigint primary key,
@@ -176,7 +179,7 @@ create policy own on bench_document
 analyze bench_document;
 `
 
-/** Reads at half of the peak, with the 99th percentile that is good enough. */
+/** Reads at half of the peak rate, with the maximum 99th percentile. */
 export const openLoopCases = [
   { name: 'one row', p99Ms: 5 },
   { name: 'list of 20, no total', p99Ms: 10 },

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { RawConnection, renderRequest } from './raw-connection.ts'
 
 /**
- * Sends requests over keep-alive connections, one at a time on each, and prints the good answers and the refusals of the
- * time as JSON. A refused connection sends again at once: that is the harder case for the server.
+ * Sends requests over keep-alive connections, one at a time on each, and prints the successful responses and the
+ * rejections of the time as JSON. A rejected connection sends again at once, which is the harder case for the server.
  *
  * argv: URL, token, file of requests as JSON, connections, seconds, seconds of warm-up
  */
@@ -12,7 +12,7 @@ const target = new URL(url)
 const requests = (JSON.parse(readFileSync(file, 'utf8')) as Parameters<typeof renderRequest>[2][]).map(
   (request) => renderRequest(target, token, request),
 )
-/** Connections that are opened at once: fewer than the port's backlog. */
+/** Number of connections opened at once, less than the port's backlog. */
 const openedTogether = 200
 
 const connections: RawConnection[] = []
@@ -21,8 +21,8 @@ while (connections.length < Number(count)) {
     { length: Math.min(openedTogether, Number(count) - connections.length) },
     () => new RawConnection(target, [200, 201, 503]),
   )
-  // A server whose event loop is busy accepts one connection in each turn of it: an answer shows that it has.
-  await Promise.all(some.map((connection) => ask(connection)))
+  // A server under load accepts one connection per iteration of its event loop. A response shows that it has.
+  await Promise.all(some.map((connection) => sendNext(connection)))
   connections.push(...some)
 }
 
@@ -64,7 +64,7 @@ process.stdout.write(
 )
 process.exit(0)
 
-function ask(connection: RawConnection): Promise<void> {
+function sendNext(connection: RawConnection): Promise<void> {
   return new Promise((resolve) => connection.send(requests[0] ?? Buffer.alloc(0), () => resolve()))
 }
 

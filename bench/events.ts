@@ -5,8 +5,9 @@ import { ownerId, seedScript } from './cases.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from './server.ts'
 
 /**
- * What a webhook that listens costs a write: single creates a second with and without one, in turns, medians compared.
- * The server writes the log and does not deliver, so that the receiver and the deliveries do not count as the write's.
+ * Measures the cost of a listening webhook for a write: single creates a second with and without one, in alternation,
+ * with medians compared. The server writes the log and does not deliver, so that the receiver and the deliveries do not
+ * count.
  */
 const rounds = 5
 const connections = '64'

@@ -5,12 +5,12 @@ import { ownerId } from './cases.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from './server.ts'
 
 /**
- * Megabytes a second of an export under row-level security, against the same COPY sent straight to the same PostgreSQL,
- * whose bytes are counted and not looked at. Rounds alternate between the two.
+ * Measures megabytes a second of an export under row-level security, against the same COPY sent directly to the same
+ * PostgreSQL. The bytes of the latter are only counted. Rounds alternate between the two.
  */
 const rowCount = 300_000
 const rounds = 3
-/** Enough for the end of an answer, which may come in pieces. */
+/** Bytes of the end of a response, which may arrive in pieces. */
 const tailBytes = 64
 
 const columns = 'id, owner_id, title, done, priority, estimate, created_at, note'
@@ -82,7 +82,7 @@ async function exportOverHttp({ url }: Server, token: string, format: string): P
   )
 }
 
-/** The caller's role and claims are set by statements before; what they answer is a few bytes. */
+/** Runs the COPY directly. Earlier statements set the caller's role and claims; their responses have a few bytes. */
 async function copyBare({ socketDirectory }: Server, command: string): Promise<Transfer> {
   const socket = connect(join(socketDirectory, '.s.PGSQL.5432'))
   const parameters = Buffer.from('user\0postgres\0database\0basalt\0\0')
@@ -98,7 +98,7 @@ async function copyBare({ socketDirectory }: Server, command: string): Promise<T
   return await count(socket, Buffer.concat([query, text]), isReady)
 }
 
-/** ReadyForQuery, the last message of an answer (PostgreSQL, Message Formats). */
+/** Returns true for ReadyForQuery, the last message of a response (PostgreSQL, Message Formats). */
 function isReady(tail: Buffer): boolean {
   return tail.subarray(-6, -1).equals(Buffer.from('Z\0\0\0\x05'))
 }
@@ -106,12 +106,12 @@ function isReady(tail: Buffer): boolean {
 async function untilReady(socket: Socket, request: Buffer): Promise<void> {
   socket.write(request)
   await new Promise<void>((resolve) => {
-    const look = (chunk: Buffer) => {
+    const receive = (chunk: Buffer) => {
       if (!isReady(chunk)) return
-      socket.off('data', look)
+      socket.off('data', receive)
       resolve()
     }
-    socket.on('data', look)
+    socket.on('data', receive)
   })
 }
 

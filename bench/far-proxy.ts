@@ -2,8 +2,8 @@ import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 
 /**
- * Puts a distance between a server and its Postgres: a TCP port whose bytes reach the socket, and come back, half of the
- * delay later. Prints the port.
+ * Simulates a distance between a server and its Postgres. Bytes of a TCP port reach the socket, and their responses
+ * return, each half of the delay later. Prints the port.
  *
  * argv: socket directory, milliseconds of a round trip
  */

@@ -2,8 +2,8 @@ import type { Connection } from '../packages/server/src/database/connection/conn
 import { openFloor } from './floor.ts'
 
 /**
- * Sends the statements of one case straight to Postgres by a bare client, and prints the rate as JSON: what the
- * machine could do if everything around the statements were free.
+ * Sends the statements of one case directly to Postgres with a bare client, and prints the rate as JSON. It is the
+ * maximum of the machine if everything around the statements were free.
  *
  * argv: socket directory or URL, case, connections, seconds
  */

@@ -3,7 +3,7 @@ import type { Call } from '../packages/server/src/database/connection/message.ts
 import { cases } from './cases.ts'
 import { createPlanner } from './statements.ts'
 
-/** A bare client of the same Postgres, and the statements of one case. */
+/** Bare client of the same Postgres, with the statements of one case. */
 export interface Floor {
   readonly connections: readonly Connection[]
   readonly messages: readonly (readonly Call[])[]

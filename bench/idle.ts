@@ -5,7 +5,7 @@ import { startThrowAwayCluster } from '../packages/server/test/throw-away-cluste
 import { startTransactionPooler } from '../packages/server/test/transaction-pooler.ts'
 import { createDirectory, startServer } from './server.ts'
 
-/** Transactions a second of a node without clients, by how it reaches the database. */
+/** Measures transactions a second of a node without clients, for each kind of connection to the database. */
 const seconds = 15
 
 using template = await createClusterTemplate()
@@ -18,7 +18,7 @@ async function measure(name: string, env: Readonly<Record<string, string>>): Pro
     ...env,
   })
   try {
-    // Past the work of the start, which idle backends report up to ten seconds later.
+    // Idle backends report the work of the start up to ten seconds later.
     await delay(12_000)
     const before = await countTransactions()
     await delay(seconds * 1000)
@@ -32,7 +32,7 @@ async function measure(name: string, env: Readonly<Record<string, string>>): Pro
   }
 }
 
-/** From another database, so that asking counts for nothing. */
+/** Counts transactions from another database, so that the count itself does not matter. */
 async function countTransactions(): Promise<number> {
   const [row] = await cluster.sql<{ count: number }>(
     'template1',

@@ -2,7 +2,10 @@ import { rmSync } from 'node:fs'
 import pg from 'pg'
 import { basalt, createDirectory, runScript, startServer } from './server.ts'
 
-/** A large CSV by the API under row-level security, beside a bare COPY of the same rows into the same table. */
+/**
+ * Measures the import of a large CSV by the API under row-level security, against a bare COPY of the same rows into the
+ * same table.
+ */
 const rows = Number(process.argv[2] ?? 1_000_000)
 const targetSeconds = (rows / 1_000_000) * 60
 

@@ -6,7 +6,7 @@ import { openDatabase } from '../packages/server/src/database/open.ts'
 import { createJobQueue } from '../packages/server/src/features/events/jobs/index.ts'
 import { createDirectory, startServer } from './server.ts'
 
-/** What a job costs beside what it does, and how soon one begins that another node has added. */
+/** Measures the overhead of a job, and the delay until a node begins one that another node has added. */
 const jobs = 5000
 const target = 1000
 const samples = 50
@@ -72,7 +72,7 @@ try {
   for (let sample = 0; sample < samples; sample += 1) {
     left = 1
     begun = Promise.withResolvers()
-    // Not in step with anything that looks at intervals.
+    // A random delay, so that it is not in step with a polling interval.
     await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 200))
     const addedAt = performance.now()
     await adder.queue.enqueue('bench.small', {})

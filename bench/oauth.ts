@@ -7,8 +7,8 @@ import { RawConnection, renderRequest } from './raw-connection.ts'
 import { basalt, createDirectory, runScript, startServer } from './server.ts'
 
 /**
- * Exchanges a second at the token endpoint, and requests for data with the opaque token of a client against those with the
- * token of a session. The server and this client share the machine.
+ * Measures exchanges a second at the token endpoint, and requests for data with the opaque token of a client against
+ * those with the token of a session. The server and this client share the machine.
  */
 const connections = 32
 const rounds = 5
@@ -80,14 +80,14 @@ try {
   rmSync(directory, { recursive: true, force: true })
 }
 
-/** The best of a few rounds: what the machine can do when nothing else runs on it. */
+/** Returns the best of a few rounds: the rate of the machine without other load. */
 async function best(round: () => Promise<number>): Promise<number> {
   const rates: number[] = []
   for (let count = 0; count < 3; count += 1) rates.push(await round())
   return Math.max(...rates)
 }
 
-/** Repeats a request on each of the connections; how often a second it was answered. */
+/** Repeats a request on each of the connections; returns the responses a second. */
 async function measure(
   send: (connection: RawConnection, lane: number, again: () => void) => void,
 ): Promise<number> {
@@ -121,7 +121,7 @@ function renderForm(form: Readonly<Record<string, string>>): Buffer {
   )
 }
 
-/** Tokens of the client for the user. */
+/** Obtains tokens of the client for the user. */
 async function obtain(session: string, credentials: Readonly<Record<string, string>>) {
   const verifier = randomBytes(32).toString('base64url')
   const consent = {

@@ -2,7 +2,7 @@ import { openFloor } from './floor.ts'
 import { runOpenLoop } from './open-loop.ts'
 
 /**
- * Sends the statements of one case straight to Postgres at a fixed rate and prints the latencies as JSON: the tail that
+ * Sends the statements of one case directly to Postgres at a fixed rate and prints the latencies as JSON: the tail that
  * the machine has without the server.
  *
  * argv: socket directory or URL, case, connections, seconds, rate

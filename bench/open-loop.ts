@@ -7,21 +7,21 @@ export interface Latencies {
 }
 
 export interface OpenLoop {
-  /** A second. */
+  /** Requests a second. */
   readonly rate: number
   readonly seconds: number
-  /** One request at a time on each. @param index of the request */
+  /** Functions that send a request, one at a time on each connection. @param index of the request */
   readonly connections: readonly ((index: number, receive: () => void) => void)[]
 }
 
 /**
- * Sends requests at a fixed rate, whether or not earlier ones are answered. A latency counts from the moment at which the
- * request should have been sent: what waits for a connection here waits for the server as well (no coordinated omission).
+ * Sends requests at a fixed rate, independently of responses. A latency counts from the moment when the request was
+ * due: waiting for a connection here is waiting for the server, too (no coordinated omission).
  */
 export function runOpenLoop({ rate, seconds, connections }: OpenLoop): Promise<Latencies> {
   const idle = [...connections]
   const total = Math.floor(rate * seconds)
-  /** Requests before these warm the server up. */
+  /** Number of requests that warm the server up. */
   const warmUp = Math.floor(total / 5)
   const latencies: number[] = []
   const intervalMs = 1000 / rate

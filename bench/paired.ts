@@ -1,16 +1,16 @@
 import { type BenchCase, cases, ownerId } from './cases.ts'
 import { basalt, runScript } from './server.ts'
 
-/** What a request is sent with, and what it is compared to. */
+/** Two ways to authenticate requests, which are compared. */
 export interface PairedCase {
   readonly name: string
-  /** The smallest ratio that is good enough. */
+  /** Minimum ratio. */
   readonly target: number
-  /** Bearer tokens of the two sides. */
+  /** Makes the bearer tokens of the two sides. */
   readonly tokens: (directory: string, token: string) => Promise<{ base: string; changed: string }>
 }
 
-/** A limit that requests of a benchmark do not reach. */
+/** Limit that requests of a benchmark do not reach. */
 const farLimit = '10000000'
 
 async function createKey(directory: string, ...flags: string[]): Promise<string> {
@@ -23,7 +23,7 @@ async function createUser(directory: string): Promise<void> {
   await runScript(directory, basalt, ['sql', insert])
 }
 
-/** Costs of who calls, each measured against the same requests without it. */
+/** Cases of callers, each compared with the same requests without the feature. */
 export const pairedCases: readonly PairedCase[] = [
   {
     name: 'key',
@@ -46,7 +46,7 @@ export const pairedCases: readonly PairedCase[] = [
   },
 ]
 
-/** Lists of 20, which are read most. */
+/** Lists of 20, the most frequent read. */
 export const pairedRequest = requireCase('list of 20, no total')
 
 function requireCase(wanted: string): BenchCase {
@@ -55,7 +55,7 @@ function requireCase(wanted: string): BenchCase {
   return found
 }
 
-/** Measures both sides in turn, so that a machine whose speed drifts does so for both. */
+/** Measures both sides in alternation, so that drift of the machine's speed affects both equally. */
 export async function measurePaired(
   { name, target, tokens }: PairedCase,
   directory: string,

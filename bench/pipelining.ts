@@ -14,7 +14,11 @@ const server = await startServer(directory, { BASALT_AUTH_ENABLED: 'false' })
 const { port } = new URL(server.url)
 const agent = new Agent({ keepAlive: true })
 
-async function askHealth(): Promise<{ readonly ms: number; readonly body: string; readonly status: number }> {
+async function requestHealth(): Promise<{
+  readonly ms: number
+  readonly body: string
+  readonly status: number
+}> {
   const startedAt = performance.now()
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     get(`${server.url}/health`, { agent }, resolve).once('error', reject)
@@ -35,12 +39,12 @@ function flood(): () => void {
 }
 
 try {
-  await askHealth()
+  await requestHealth()
   const ends = Array.from({ length: connections }, flood)
-  const answers: Awaited<ReturnType<typeof askHealth>>[] = []
+  const answers: Awaited<ReturnType<typeof requestHealth>>[] = []
   const until = performance.now() + seconds * 1000
   while (performance.now() < until) {
-    answers.push(await askHealth())
+    answers.push(await requestHealth())
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   for (const end of ends) end()

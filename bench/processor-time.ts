@@ -11,7 +11,7 @@ function processorMicros(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * tickMicros
 }
 
-/** Returns the processor time of a process and its descendants so far, those included that have ended. */
+/** Returns the processor time of a process and its descendants so far, including those that have ended. */
 function treeMicros(pid: number): number {
   const parents = new Map<number, number>()
   for (const entry of readdirSync('/proc').map(Number)) {
@@ -28,7 +28,7 @@ function treeMicros(pid: number): number {
   for (const each of parents.keys()) {
     if (!isDescendant(each)) continue
     const fields = statFields(each)
-    for (const place of [11, 12, 13, 14]) sum += Number(fields[place]) * tickMicros
+    for (const index of [11, 12, 13, 14]) sum += Number(fields[index]) * tickMicros
   }
   return sum
 }
@@ -48,7 +48,7 @@ export function processorTimes({ process: { pid = 0 }, location }: Server): Proc
   }
 }
 
-/** Returns the fields of /proc/PID/stat behind the name of the command, the state first. */
+/** Returns the fields of /proc/PID/stat after the name of the command, the state first. */
 function statFields(pid: number): string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
   return text.slice(text.lastIndexOf(')') + 2).split(' ')

@@ -8,7 +8,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ownerId } from './cases.ts'
 import { basalt, createDirectory, runScript, startServer } from './server.ts'
 
-/** Messages to the devices of one user, through a stand-in for FCM in this process: deliveries per second. */
+/**
+ * Measures deliveries a second of messages to the devices of one user, through a stand-in for FCM in this process.
+ */
 const devices = 10_000
 const targetPerSecond = 1000
 
@@ -26,7 +28,7 @@ const fcm = createServer((request, response) => {
 })
 fcm.listen(0, '127.0.0.1')
 await once(fcm, 'listening')
-// A server that listens on a port has an address of this form.
+// A server on a port has an address of this form.
 const fcmUrl = `http://127.0.0.1:${(fcm.address() as AddressInfo).port}`
 const account = {
   project_id: 'bench',

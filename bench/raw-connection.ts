@@ -4,12 +4,12 @@ import type { BenchRequest } from './cases.ts'
 /** Buffer of all connections of a process: each read is consumed before the next one begins. */
 const readBuffer = Buffer.allocUnsafe(1 << 20)
 
-/** Statuses of a response that a benchmark counts as an answer. */
+/** Statuses of successful responses. */
 const goodStatuses = [200, 201]
 
 /**
- * A keep-alive connection with one request at a time. A full HTTP client would need more of the machine than the
- * server it measures.
+ * Keep-alive connection with one request at a time. A full HTTP client would need more of the machine than the measured
+ * server.
  */
 export class RawConnection {
   readonly #socket: Socket
@@ -17,11 +17,11 @@ export class RawConnection {
   #receive: ((body: string, status: number) => void) | undefined
   #wantsBody = false
   #chunks: Buffer[] = []
-  /** Bytes of the response that are still to come; 0 between responses. */
+  /** Remaining bytes of the response; 0 between responses. */
   #missing = 0
   #status = 0
 
-  /** @param statuses that are expected; any other one throws */
+  /** @param statuses expected statuses; any other one throws */
   constructor({ hostname, port }: URL, statuses: readonly number[] = goodStatuses) {
     this.#statuses = statuses
     this.#socket = connect({
@@ -31,7 +31,7 @@ export class RawConnection {
       onread: {
         buffer: readBuffer,
         callback: (length, buffer) => {
-          // As asked for by `buffer` above.
+          // `buffer` above determines its type.
           this.#read((buffer as Buffer).subarray(0, length))
           return true
         },

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { basalt, createDirectory, runScript, startServer } from './server.ts'
 
 /**
- * 500 streams of 10 users on a table with row-level security, of which each user may read a tenth: messages a second,
- * each authorized, at a given pace and as fast as they come; and how long one takes from writer to reader.
+ * Measures 500 streams of 10 users on a table with row-level security, of which each user may read a tenth. The results
+ * are authorized messages a second at a given pace and at the maximum pace, and the delay from writer to reader.
  */
 const streams = 500
 const users = Array.from({ length: 10 }, (_, index) => `00000000-0000-4000-8000-00000000000${index}`)
@@ -44,19 +44,19 @@ try {
   )
   if (listeners.stdout === null) throw new Error('the listeners have no output')
   const lines = createInterface(listeners.stdout)[Symbol.asyncIterator]()
-  const ask = async (line: string) => {
+  const send = async (line: string) => {
     listeners?.stdin?.write(`${line}\n`)
     return JSON.parse((await lines.next()).value ?? 'null')
   }
-  await ask(tokens.join(' '))
+  await send(tokens.join(' '))
 
   const perEvent = streams / users.length
   await write(tokens, 500)
   await delay(1000)
-  await ask('')
+  await send('')
   await pace(tokens, target / perEvent, paceSeconds)
   await delay(1000)
-  const paced = await ask('')
+  const paced = await send('')
   const expected = (target / perEvent) * paceSeconds * perEvent
   console.log(`at ${target} messages a second: ${paced.messages} of ${expected} came`)
   console.log(
@@ -69,7 +69,7 @@ try {
   let came = 0
   while (came < burstEvents * perEvent) {
     await delay(20)
-    came += (await ask('')).messages
+    came += (await send('')).messages
   }
   const seconds = (performance.now() - begunAt) / 1000
   const rate = (burstEvents * perEvent) / seconds
@@ -84,7 +84,7 @@ try {
   rmSync(directory, { recursive: true, force: true })
 }
 
-/** As many creates as may be, by each user in turn. */
+/** Sends creates as fast as possible, by each user in turn. */
 async function write(tokens: readonly string[], count: number): Promise<void> {
   let next = 0
   const work = async () => {

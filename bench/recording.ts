@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { type BenchCase, cases, ownerId, seedScript } from './cases.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from './server.ts'
 
-/** What a server keeps of its requests, and the requests it is measured with. */
+/** Recording of requests by a server, and the requests that measure it. */
 export interface RecordingCase {
   readonly name: string
-  /** The smallest ratio that is good enough. */
+  /** Minimum ratio. */
   readonly target: number
   readonly request: string
   /** Configuration of the two servers. */
@@ -57,8 +57,8 @@ async function endServer({ process }: Server): Promise<void> {
 type Load = (benchCase: BenchCase, url: string, token: string) => Promise<number>
 
 /**
- * Two servers, measured in turn, so that a machine whose speed drifts does so for both. Each round starts them anew: of
- * processes that do the same, one is up to a twentieth faster than the next for as long as they run.
+ * Measures two servers in alternation, so that drift of the machine's speed affects both equally. Each round starts new
+ * processes: of two processes that do the same, one is up to a twentieth faster than the other for as long as they run.
  */
 export async function measureRecording(
   { name, target, request, base, changed }: RecordingCase,
@@ -82,7 +82,7 @@ export async function measureRecording(
   }
 }
 
-/** The rate with the recording, in rates without it. */
+/** Returns the rate with the recording in proportion to the rate without it. */
 async function compare(benchCase: BenchCase, without: Side, recorded: Side, load: Load): Promise<number> {
   const servers: Server[] = []
   try {
@@ -93,7 +93,7 @@ async function compare(benchCase: BenchCase, without: Side, recorded: Side, load
     const rateRecorded = () => load(benchCase, other.url, recorded.token)
     await rateWithout()
     await rateRecorded()
-    // There and back, so that neither is always the later one.
+    // In both orders, so that neither is always the later one.
     const before = await rateWithout()
     const during = (await rateRecorded()) + (await rateRecorded())
     return during / (before + (await rateWithout()))

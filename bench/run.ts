@@ -18,23 +18,26 @@ import { measureRecording, recordingCases } from './recording.ts'
 import { basalt, createDirectory, runScript, type Server, startFarServer, startServer } from './server.ts'
 
 /**
- * Requests per second over HTTP on loopback, token and row-level security on, against the floor: the same
- * statements sent straight to the same Postgres, from the same distance. Rounds alternate between the two, so that a
- * machine whose speed drifts does so for both. With `--case`, what a way to call costs is measured instead, against the
- * same requests without it; the medians are compared. Ratios can be quoted, rates only together with the machine.
+ * Measures requests per second over HTTP on loopback, with a token and row-level security. The floor is the same
+ * statements sent directly to the same Postgres from the same distance. Rounds alternate between the two, so that drift
+ * of the machine's speed affects both equally. With `--case`, the cost of a kind of call is measured instead: the
+ * medians with and without it are compared. Ratios can be quoted, rates only together with the machine.
  */
 const { values: options } = parseArgs({
   options: {
     connections: { type: 'string', default: '64' },
-    /** By default 2, and 10 of `open-loop`: of two seconds a single stall of 20 ms would be the 99th percentile. */
+    /**
+     * Seconds of a round: 2 by default, and 10 for `open-loop`, because a single stall of 20 ms in two seconds would be
+     * the 99th percentile.
+     */
     seconds: { type: 'string' },
     rounds: { type: 'string', default: '3' },
     only: { type: 'string', default: '' },
-    /** `throughput`, `open-loop`, or the name of a paired case. */
+    /** Case: `throughput`, `open-loop`, or the name of a paired one. */
     case: { type: 'string', default: 'throughput' },
     /** Milliseconds of a round trip between server and database. */
     delay: { type: 'string', default: '0' },
-    /** Of `open-loop`: requests a second. */
+    /** Requests a second of `open-loop`. */
     rate: { type: 'string', default: '' },
     peer: { type: 'string' },
     'peer-token': { type: 'string', default: '' },
@@ -51,7 +54,7 @@ interface Result {
   readonly peer: number | undefined
 }
 
-/** Of both servers where the database is far. */
+/** Secret of both servers if the database is far away. */
 const secret = { BASALT_AUTH_JWT_SECRET: randomBytes(32).toString('hex') }
 const near = await startServer(directory, secret)
 const farDirectory = createDirectory()
@@ -96,7 +99,7 @@ async function measureThroughput(server: Server, token: string): Promise<void> {
   print(results)
 }
 
-/** Costs of who calls and of what is recorded. @param name part of the names of the cases */
+/** Measures the cost of callers and of recording. @param name part of the names of the cases */
 async function measurePairs(name: string, { url }: Server, token: string): Promise<void> {
   const rounds = Number(options.rounds)
   const send = (sent: string) => loadOverHttp(pairedRequest, url, sent)
@@ -109,8 +112,8 @@ async function measurePairs(name: string, { url }: Server, token: string): Promi
 }
 
 /**
- * Latencies in milliseconds at `--rate`, by default half of the rate that the server reaches with all connections in use.
- * The floor gets the same requests at the same rate: its tail is that of the machine.
+ * Measures latencies in milliseconds at `--rate`, by default half of the maximum rate of the server with all
+ * connections. The floor gets the same requests at the same rate: its tail is that of the machine.
  */
 async function measureOpenLoop({ url, database }: Server, token: string): Promise<void> {
   const { connections } = options

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** The command as a user runs it. */
+/** Path of the command for users. */
 export const basalt = fileURLToPath(new URL('../packages/server/bin/basalt.js', import.meta.url))
 
 export interface Server {
@@ -13,20 +13,20 @@ export interface Server {
   readonly url: string
   /** Directory of its Postgres cluster, or a description of its database. */
   readonly location: string
-  /** Where Postgres keeps its socket. */
+  /** Directory of the socket of Postgres. */
   readonly socketDirectory: string
-  /** Where its Postgres is reached as it reaches it: the directory of the socket, or a URL. */
+  /** Address of Postgres for the server: the directory of the socket, or a URL. */
   readonly database: string
 }
 
-/** A directory that whichever account Postgres runs as can pass; removed by the caller. */
+/** Creates a directory that every account of Postgres can access. The caller removes it. */
 export function createDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'basalt-bench-'))
   chmodSync(directory, 0o755)
   return directory
 }
 
-/** As a user would: a new directory, one command. */
+/** Starts a server like a user: a new directory, one command. */
 export function startServer(directory: string, env: Readonly<Record<string, string>> = {}): Promise<Server> {
   const child = spawn(process.execPath, [basalt, 'start', '--port', '0'], {
     cwd: directory,
@@ -44,7 +44,7 @@ export function startServer(directory: string, env: Readonly<Record<string, stri
   })
 }
 
-/** A second server on the database of the first, which is a distance away. */
+/** Starts a second server on the database of the first, through a proxy that adds delay. */
 export async function startFarServer(
   directory: string,
   { socketDirectory }: Server,
@@ -62,7 +62,7 @@ export async function startFarServer(
   const far = await startServer(directory, {
     ...env,
     BASALT_DATABASE_URL: url,
-    // Its tables are those of the near server.
+    // Its tables are those of the first server.
     BASALT_DATABASE_REQUIRE_RLS: 'false',
   })
   return {
@@ -76,7 +76,7 @@ export async function startFarServer(
   }
 }
 
-/** Runs a script of ours in a process of its own and answers what it printed. */
+/** Runs a benchmark script as a process and returns its output. */
 export function runScript(
   directory: string,
   script: string,

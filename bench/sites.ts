@@ -8,8 +8,8 @@ import { RawConnection } from './raw-connection.ts'
 import { basalt, createDirectory, runScript, startServer } from './server.ts'
 
 /**
- * Small files of a site a second, over keep-alive connections, beside the same files from @fastify/static; then how long
- * a deploy of many files takes.
+ * Measures small files of a site a second over keep-alive connections, against the same files from @fastify/static, and
+ * the duration of a deploy of many files.
  */
 const files = 500
 const fileBytes = 2048

@@ -34,7 +34,7 @@ const scope = {
   sessionId: '',
 } as const
 
-/** Tells which message the server sends to Postgres for a request, by asking its own code. */
+/** Finds the message to Postgres for a request, by calling the server's own code. */
 export async function createPlanner(
   connection: Connection,
 ): Promise<(request: BenchRequest) => Promise<readonly Call[]>> {
@@ -96,13 +96,13 @@ export async function createPlanner(
     const { pathname, search } = new URL(path, 'http://localhost')
     const [, , , table = '', id = ''] = pathname.split('/')
     const request = { caller, table, id, body, query: search.slice(1) }
-    const ask = {
+    const handlers = {
       GET: (): Promise<unknown> =>
         id === '' ? listRecords(collections, request) : getRecord(collections, request),
       POST: () => (id === 'batch' ? batchRecords(collections, request) : createRecord(collections, request)),
       PATCH: () => updateRecord(collections, request),
     }
-    await ask[method]().catch((error) => {
+    await handlers[method]().catch((error) => {
       if (!(error instanceof Recorded)) throw error
     })
     return message

@@ -2,7 +2,7 @@ import fastifyStatic from '@fastify/static'
 import createFastify from 'fastify'
 
 /**
- * What sites are compared to: a directory served by @fastify/static. Prints its address.
+ * Serves a directory with @fastify/static, for comparison with sites. Prints its address.
  *
  * argv: directory
  */

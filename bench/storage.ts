@@ -9,8 +9,8 @@ import fastify from 'fastify'
 import { basalt, createDirectory, runScript, startServer } from './server.ts'
 
 /**
- * Files: downloads of 1 MB beside @fastify/static, uploads beside writing the disk, and the memory that ten large uploads and
- * downloads take. `node bench/storage.ts [megabytes of a large file]`
+ * Measures files: downloads of 1 MB against @fastify/static, uploads against writing to the disk, and the memory of ten
+ * large uploads and downloads. `node bench/storage.ts [megabytes of a large file]`
  */
 const largeMegabytes = Number(process.argv[2] ?? 1000)
 const megabyte = 1024 * 1024
@@ -25,7 +25,7 @@ const server = await startServer(directory, {
   BASALT_SERVER_REQUEST_TIMEOUT: '600',
 })
 
-/** Seconds that the work takes when so many clients do it by turns. */
+/** Returns the seconds of the work when so many clients share it. */
 async function timed(count: number, work: (index: number) => Promise<void>): Promise<number> {
   const startedAt = performance.now()
   let next = 0
@@ -44,7 +44,7 @@ async function drain(response: Response): Promise<number> {
   return size
 }
 
-/** Of the server's process, in MB. */
+/** Returns the memory of the server's process in MB. */
 function residentMemory(): number {
   const [, kilobytes = '0'] =
     /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${server.process.pid}/status`, 'utf8')) ?? []
@@ -102,7 +102,7 @@ try {
     `downloads of 1 MB beside @fastify/static: ${ratios.map((ratio) => ratio.toFixed(2)).join(', ')} (target 0.7)`,
   )
 
-  // What any server has to do: receive the bytes, write them, have them on the disk.
+  // Minimum work of any server: it receives the bytes, writes them and syncs them to the disk.
   const writer = createServer(async (request, response) => {
     const file = await open(join(directory, 'bare', (request.url ?? '').slice(1)), 'w')
     for await (const chunk of request) await file.write(chunk as Buffer)

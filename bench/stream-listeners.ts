@@ -2,11 +2,11 @@ import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 
 /**
- * Opens event streams and, once they have all begun, says so; then counts what comes. Raw sockets, because a full
- * client would need more of the machine than the server it measures. Each line on the standard input is answered by
- * one of JSON: messages since the line before, and the milliseconds that some of them took from writer to reader.
+ * Opens event streams, reports when all have begun, and then counts messages. It uses raw sockets, because a full
+ * client would need more of the machine than the measured server. Each line on standard input gets a line of JSON:
+ * messages since the last line, and the milliseconds that some of them took from writer to reader.
  *
- * argv: URL, table, streams; the tokens, separated by blanks, are the first line of the standard input
+ * argv: URL, table, streams. The first line of standard input has the tokens, separated by blanks.
  */
 const [, , url = '', table = '', streams = ''] = process.argv
 const target = new URL(url)
@@ -43,11 +43,11 @@ function read(chunk: Buffer): void {
     begun += 1
     if (begun === Number(streams)) process.stdout.write('"begun"\n')
   }
-  let place = chunk.indexOf(mark)
-  if (place === -1) return
-  const sent = /"sent":(\d+)/.exec(chunk.toString('latin1', place, place + 300))?.[1]
+  let offset = chunk.indexOf(mark)
+  if (offset === -1) return
+  const sent = /"sent":(\d+)/.exec(chunk.toString('latin1', offset, offset + 300))?.[1]
   if (sent !== undefined) latencies.push(Date.now() - Number(sent))
-  for (; place !== -1; place = chunk.indexOf(mark, place + mark.length)) messages += 1
+  for (; offset !== -1; offset = chunk.indexOf(mark, offset + mark.length)) messages += 1
 }
 
 let tokens: readonly string[] | undefined

@@ -10,8 +10,9 @@ import { basalt, createDirectory, runScript, startServer } from './server.ts'
 import { createPlanner } from './statements.ts'
 
 /**
- * The 20 records nearest to a vector, over HTTP with a token and row-level security, against the same statements sent
- * straight to the same PostgreSQL, and against the plain query that a person would write. Rounds alternate.
+ * Measures queries for the 20 records nearest to a vector, over HTTP with a token and row-level security. They are
+ * compared with the same statements sent directly to the same PostgreSQL, and with the plain query that a person would
+ * write. Rounds alternate.
  *
  * BENCH_EXTENSIONS_URL: a superuser's URL, without a database, of a PostgreSQL with pgvector.
  */
@@ -36,7 +37,7 @@ const name = `bench_vectors_${process.pid}`
 const secret = { BASALT_AUTH_JWT_SECRET: randomBytes(32).toString('hex') }
 const directory = createDirectory()
 
-/** As a person would write it. */
+/** Query in the form that a person would write. */
 const plainQuery = statement(`
   select json_agg(r.*) from (
     select id, title, embedding <=> $1::vector as _distance from bench_document
@@ -68,8 +69,8 @@ function open(database: string, prepare = false): Promise<Connection> {
 }
 
 /**
- * Vectors around a thousand centres, as those of texts are: points that are spread evenly have no near ones. Of each
- * centre the caller may see half.
+ * Inserts vectors around a thousand centres, like those of texts: evenly distributed points have no near ones. The
+ * caller may see half of each centre.
  */
 async function seed(): Promise<void> {
   const connection = await open(name)
@@ -118,7 +119,7 @@ async function measure(): Promise<void> {
   })
   const same: (readonly Call[])[] = []
   for (const request of requests) same.push(await plan(request))
-  // With the settings by which the page is full under the policy: without, the index answers with fewer rows.
+  // The settings fill the page under the policy. Without them, the index returns fewer rows.
   const before = same[0]?.slice(0, -1) ?? []
   const plain = vectors.map((vector) => [...before, { statement: plainQuery, values: [vector] }])
 
@@ -132,7 +133,7 @@ async function measure(): Promise<void> {
     plain: () => load((index, sent) => connections[index]?.send(pick(plain, sent))),
   }
   const rates = { http: [] as number[], same: [] as number[], plain: [] as number[] }
-  // A server runs for days, by when its code is compiled.
+  // A server runs for days and has compiled its code, so this one is warmed up.
   for (const beganAt = performance.now(); performance.now() - beganAt < warmUpMs; ) {
     for (const run of Object.values(sides)) await run()
   }
@@ -149,16 +150,16 @@ async function measure(): Promise<void> {
   await Promise.all(connections.map((connection) => connection.close()))
 }
 
-/** As a client would send it: four digits are enough to find the same. */
+/** Shortens a vector to four digits, as a client would: they find the same records. */
 function shorten(vector: string): string {
   return JSON.stringify((JSON.parse(vector) as number[]).map((value) => Math.round(value * 10_000) / 10_000))
 }
 
 function pick<Item>(items: readonly Item[], index: number): Item {
-  return items[index % items.length] as Item // There are some.
+  return items[index % items.length] as Item
 }
 
-/** Requests per second with one request at a time on each connection. */
+/** Returns requests per second with one request at a time on each connection. */
 async function load(
   send: (connection: number, sent: number) => Promise<unknown> | undefined,
 ): Promise<number> {

@@ -8,9 +8,9 @@ import { ownerId, seedScript } from './cases.ts'
 import { basalt, createDirectory, runScript, startServer } from './server.ts'
 
 /**
- * What a healthy receiver notices of a dead one with a long queue. First 3,000 events for a receiver that takes 50 ms;
- * then 100,000 deliveries queued for a receiver that never answers, requests that keep both cores in use, and one event
- * after another for a healthy receiver: the time from the answer of the write to the delivery.
+ * Measures the effect of a dead receiver with a long queue on a healthy one. First 3,000 events go to a receiver that
+ * takes 50 ms. Then 100,000 deliveries are queued for a receiver that never responds, requests keep both cores in use,
+ * and single events go to a healthy receiver. The result is the time from the response to the write until the delivery.
  */
 const burst = 3000
 const burstTargetSeconds = 20
@@ -49,7 +49,7 @@ try {
 
   const dead = await receive(() => undefined)
   const deadId = await createWebhook(admin, dead.url, 'dead')
-  // As the relay does, in one statement.
+  // In one statement, like the relay.
   await sql(`
     insert into basalt.webhook_queue (webhook_id, event_id, event_action, event_table, record_key, body)
     select '${deadId}', gen_random_uuid(), 'create', 'dead', md5('dead [' || n || ']')::uuid,

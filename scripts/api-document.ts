@@ -8,16 +8,16 @@ import { loadConfig } from '../packages/server/src/configuration.ts'
 import type { ApiDocument } from './print-operations.ts'
 
 /**
- * Returns the API document of a server with everything switched on.
+ * Returns the API document of a server with all features enabled.
  *
- * @param tables SQL that makes the tables it describes
+ * @param tables SQL that creates the tables of the document
  */
 export async function readApiDocument(tables?: string): Promise<ApiDocument> {
   const directory = mkdtempSync(join(tmpdir(), 'basalt-document-'))
   const flags = {
     'server.data_dir': directory,
     'server.public_base_url': 'http://127.0.0.1:8090',
-    // Tables are described to every caller.
+    // Tables are in the document of every caller.
     ...(tables === undefined ? {} : { 'auth.enabled': 'false' }),
   }
   const { config } = loadConfig({ directory, env: {}, flags })

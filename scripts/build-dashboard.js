@@ -1,9 +1,9 @@
-// Builds the dashboard when its sources have changed: `npm start` calls it beside the server, tests and packing before.
-// Plain JavaScript, so that it runs under any Node npm runs under.
+// Builds the dashboard when its sources have changed. `npm start` calls it next to the server; tests and packing call it
+// before. Plain JavaScript, so that it runs under any Node that runs npm.
 //
-// `dist` has a folder for each build, named by the hash of its sources, and the file `current`, which names the newest.
-// Both appear by a rename, so that a server finds all of a build or nothing, and two builds at once do not disturb
-// each other. Builds before the newest stay for pages that are open.
+// `dist` has a folder for each build, named by the hash of its sources, and the file `current` with the name of the
+// newest. Both appear by a rename, so that a server finds either all of a build or nothing, and concurrent builds do not
+// disturb each other. Older builds stay for pages that are open.
 import { createHash } from 'node:crypto'
 import {
   cpSync,
@@ -28,11 +28,11 @@ const dashboard = join(root, 'packages', 'dashboard')
 const target = join(dashboard, 'dist')
 const current = join(target, 'current')
 const keptBuilds = 3
-/** A build that takes longer was killed. */
+/** Age of an unfinished build after which it counts as killed. */
 const abandonedMs = 60 * 60 * 1000
 const notPermitted = new Set(['EACCES', 'EPERM', 'EROFS'])
 
-/** Files in the build's sources, sorted: not tests, and not what builds make. */
+/** Lists the source files of the build, sorted, without tests and build outputs. */
 function listSources() {
   const folders = [dashboard, join(root, 'packages', 'client', 'src')]
   const files = folders.flatMap((folder) =>
@@ -53,7 +53,7 @@ function hashSources() {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Where the build of these sources is, if there is one. */
+/** Returns the folder of the build of these sources, if there is one. */
 function findBuild(name) {
   const folder = join(target, name)
   return existsSync(join(folder, 'index.html')) ? folder : undefined
@@ -62,7 +62,7 @@ function findBuild(name) {
 async function build(name) {
   const folder = join(target, `.building-${process.pid}`)
   try {
-    // The configuration is found where the sources are.
+    // The configuration is in the folder of the sources.
     process.chdir(dashboard)
     const vite = await import('vite')
     await vite.build({ root: dashboard, logLevel: 'warn', build: { outDir: folder, emptyOutDir: true } })
@@ -92,7 +92,7 @@ async function compress(folder) {
   )
 }
 
-/** Makes the build the one that is served, and removes what no page needs any more. */
+/** Makes the build the served one and removes builds that no page needs any more. */
 function publish(name) {
   const folder = join(target, name)
   const now = new Date()
@@ -119,22 +119,22 @@ async function ensureBuilt() {
     await build(name)
   }
   try {
-    // Written anew, too, where it named this build: a server whose own build has failed looks for a later one.
+    // The file is renewed even if it names this build: a server whose own build has failed waits for a later one.
     publish(name)
   } catch (error) {
-    // A server may run as an account that only reads the clone.
+    // A server may run under an account that can only read the clone.
     if (!notPermitted.has(error.code) || readFileSync(current, 'utf8') !== name) throw error
   }
   return join(target, name)
 }
 
 const [option, value] = process.argv.slice(2)
-// Tests and development set another one, with which React would be twice as large.
+// Tests and development set another value, with which React would be twice as large.
 process.env.NODE_ENV = 'production'
-// Beside a server that starts: it comes first.
+// The server that starts has priority.
 if (option === '--idle') setPriority(19)
 const folder = await ensureBuilt()
-// The manifest says to tests what is loaded when.
+// Tests read the manifest to learn what is loaded when.
 if (option === '--copy-to') {
   cpSync(folder, value, { recursive: true, filter: (path) => !path.endsWith('.vite') })
 }

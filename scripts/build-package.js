@@ -1,4 +1,4 @@
-/** Builds the package of the current folder into its dist: JavaScript and declarations, each ESM. */
+/** Builds the package of the current folder into its dist: JavaScript and declarations as ESM. */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -12,7 +12,8 @@ execFileSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--outDir
   stdio: 'inherit',
 })
 
-// The compiler rewrites the extensions of imports in JavaScript only; in declarations bundlers look for the files named.
+// The compiler rewrites the extensions of imports in JavaScript only. In declarations, bundlers need the names of
+// existing files.
 for (const name of readdirSync(target, { recursive: true, encoding: 'utf8' })) {
   if (!name.endsWith('.d.ts')) continue
   const path = join(target, name)

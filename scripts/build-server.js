@@ -1,5 +1,6 @@
-// Bundles the modules of the server, which then starts in three quarters of the processor time: `npm pack` publishes the
-// bundle, and tests start their processes from one. Dependencies stay packages, so that an installation can renew them.
+// Bundles the modules of the server, which reduces its startup to three quarters of the processor time. `npm pack`
+// publishes the bundle, and tests start their processes from one. Dependencies stay packages, so that an installation
+// can update them.
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -10,7 +11,7 @@ const target = resolve(process.argv[2] ?? join(server, 'dist'))
 const bundle = await rolldown({
   input: {
     main: join(server, 'src/main.ts'),
-    // A process of its own.
+    // Entry point of a separate process.
     'image-process': join(server, 'src/features/files/storage/images/image-process.ts'),
   },
   platform: 'node',

@@ -1,10 +1,10 @@
 /**
- * Generates clients from the API document with the generators that people use, and fails unless they compile, load, and
- * have the names and list types that the programs of `clients/usage` expect: `npm run check:clients`. One document is
- * that of every server, the other that of a server with tables.
+ * Generates clients from the API document with common generators, `npm run check:clients`. Fails unless they compile,
+ * load, and have the names and list types that the programs of `clients/usage` expect. One document is that of every
+ * server, the other that of a server with tables.
  *
- * The generator for Python runs where `python3` is installed, that for Go where `go`, `java` and the jar that
- * OPENAPI_GENERATOR names are. The generators for TypeScript need Node alone.
+ * The generator for Python runs if `python3` is installed. The one for Go needs `go`, `java` and the jar in
+ * OPENAPI_GENERATOR. The generators for TypeScript need only Node.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readApiDocument } from './api-document.ts'
 
-/** Tables with names and columns that clients cannot use as they are, beside plain ones. */
+/** Tables with names and columns that clients cannot use unchanged, and plain ones. */
 const tables = `
   create table album (album_id int generated always as identity primary key, title text not null);
   create table track (
@@ -85,7 +85,7 @@ function checkGo(folder: string): void {
     ['-jar', jar, 'generate', '-i', 'openapi.json', '-g', 'go', '-o', 'go', ...options, ...names],
     folder,
   )
-  // Not the generated tests, which need a package of their own.
+  // Without the generated tests, which need a package of their own.
   run('go', ['vet', '.', './use'], join(folder, 'go'))
   run('go', ['run', './use'], join(folder, 'go'))
 }
@@ -94,7 +94,7 @@ function isInstalled(command: string, ...args: string[]): boolean {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0
 }
 
-/** @throws Error with what the command wrote, when it fails */
+/** @throws Error with the output of the command when it fails */
 function run(command: string, args: readonly string[], cwd: string): void {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8' })
   if (status !== 0) throw new Error(`${command} ${args.join(' ')}\n${error ?? ''}${stdout}${stderr}`)

@@ -1,6 +1,6 @@
 /**
- * Writes docs/generated, the kinds of errors that the client knows, and the operations that the dashboard calls, from the
- * code: `npm run generate`. With `--check` it only compares, and fails when a file is not what the code says.
+ * Generates docs/generated, the client's kinds of errors and the dashboard's operations: `npm run generate`.
+ * With `--check` it only compares, and fails when a file is out of date.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,6 @@
-// Builds the server and the dashboard, and copies what the published package shares with the repository beside them; or
-// removes all of it again: `npm pack` and `npm publish` call it before and after (docs.npmjs.com, scripts, prepack and
-// postpack). After a failure npm does not call it.
-// Plain JavaScript, so that it runs under any Node npm runs under.
+// Builds the server and the dashboard, and copies the files that the published package shares with the repository; or
+// removes all of it again. `npm pack` and `npm publish` call it before and after (docs.npmjs.com, scripts, prepack and
+// postpack). After a failure npm does not call it. Plain JavaScript, so that it runs under any Node that runs npm.
 import { execFileSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,7 +11,7 @@ const server = join(root, 'packages', 'server')
 
 const shared = ['README.md', 'LICENSE', 'CHANGELOG.md', 'SECURITY.md', 'deploy', 'docs', 'examples']
 
-// What an earlier build left behind would be published, too.
+// Otherwise files of an earlier build would be published, too.
 remove()
 if (process.argv[2] === 'add') {
   try {

@@ -1,6 +1,6 @@
 import { printName, printText } from '../packages/server/src/features/data/types/column-types.ts'
 
-/** Of JSON Schema, what the schemas of the API use. */
+/** Part of JSON Schema that the schemas of the API use. */
 interface Schema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -30,7 +30,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, Content>>
 }
 
-/** Of an OpenAPI document. */
+/** Part of an OpenAPI document that is read here. */
 export interface ApiDocument {
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
@@ -39,10 +39,10 @@ export interface ApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-/** TypeScript types of how operations are called, and of the JSON that they take and answer. */
+/** Prints TypeScript types of the calls of operations, and of the JSON of their requests and responses. */
 export function printOperations({ components, paths }: ApiDocument): string {
   const schemas = Object.entries(components.schemas).map(
-    ([name, schema]) => `${printDescription(schema)}export type ${name} = ${print(schema, 'taken')}`,
+    ([name, schema]) => `${printDescription(schema)}export type ${name} = ${print(schema, 'request')}`,
   )
   const printed = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
@@ -85,13 +85,13 @@ function printOperation(
     `readonly method: '${method.toUpperCase()}'`,
     `readonly path: ${printPath(path)}`,
     `readonly query: ${query.join(' | ') || 'never'}`,
-    `readonly body: ${body === undefined ? 'undefined' : print(body, 'taken')}`,
-    `readonly answer: ${printUnion(answers, 'answered') || 'undefined'}`,
+    `readonly body: ${body === undefined ? 'undefined' : print(body, 'request')}`,
+    `readonly answer: ${printUnion(answers, 'response') || 'undefined'}`,
   ]
   return indent(`${printName(operationId)}: ${printBlock(members)}`)
 }
 
-/** Below `/api/`, where most are; any text is a variable part. */
+/** Prints a path below `/api/`, where most are; any text is a variable part. */
 function printPath(path: string): string {
   const below = path.replace(/^\/api\//, '')
   return below.includes('{') ? `\`${below.replaceAll(/{[^}]+}/g, `\${string}`)}\`` : printText(below)
@@ -99,8 +99,8 @@ function printPath(path: string): string {
 
 const jsonOf = (part: Content | undefined): Schema | undefined => part?.content?.['application/json']?.schema
 
-/** Callers may give undefined for what they leave out: JSON has none. */
-type Direction = 'taken' | 'answered'
+/** Direction of JSON. Callers may give undefined for omitted members, which JSON does not have. */
+type Direction = 'request' | 'response'
 
 function print(schema: Schema, direction: Direction): string {
   if (schema.$ref !== undefined) return schema.$ref.replace('#/components/schemas/', '')
@@ -109,7 +109,7 @@ function print(schema: Schema, direction: Direction): string {
     const { allOf, ...own } = schema
     return [...allOf, own].map((each) => print(each, direction)).join(' & ')
   }
-  // Beside members, alternatives only say which of them belong together.
+  // Next to members, alternatives only say which of them belong together.
   if (schema.anyOf !== undefined && schema.properties === undefined)
     return printUnion(schema.anyOf, direction)
   const { type } = schema
@@ -143,14 +143,14 @@ function printUnion(schemas: readonly Schema[], direction: Direction): string {
 
 function printObject(schema: Schema, direction: Direction): string {
   const { properties = {}, required = [], additionalProperties = false } = schema
-  const absent = direction === 'taken' ? ' | undefined' : ''
+  const absent = direction === 'request' ? ' | undefined' : ''
   const members = Object.entries(properties).map(([name, property]) => {
     const type = print(property, direction)
     const isRequired = required.includes(name)
     return `${printDescription(property)}readonly ${printName(name)}${isRequired ? `: ${type}` : `?: ${type}${absent}`}`
   })
   if (additionalProperties !== false) {
-    // Beside others it has to be of a type that theirs belong to.
+    // Next to other members, it needs a type that includes theirs.
     const isAlone = members.length === 0 && additionalProperties !== true
     members.push(`readonly [name: string]: ${isAlone ? print(additionalProperties, direction) : 'unknown'}`)
   }

@@ -14,10 +14,10 @@ const tableCount = 20
 const rowCount = 10_000
 const seconds = 4
 const warmUpSeconds = 2
-/** Different requests of a case. */
+/** Number of different requests of a case. */
 const requestCount = 1000
 
-/** Hot tables: the caller owns half of the rows of each. */
+/** Returns the SQL of hot tables, of whose rows the caller owns half. */
 function seedOf(table: string): string {
   return `
 create table ${table} (
@@ -69,19 +69,19 @@ const cases: readonly ConnectionCase[] = [
 interface Measurement {
   readonly good: number
   readonly refused: number
-  /** Good answers a second. */
+  /** Successful responses a second. */
   readonly rate: number
-  /** Milliseconds. */
+  /** 99th percentile in milliseconds. */
   readonly p99: number
-  /** Processors that the load generator has used, 1 being all of one. */
+  /** Processors that the load generator has used; 1 is all of one. */
   readonly busy: number
-  /** Microseconds of the server's processor time for each answer, refusals included. */
+  /** Microseconds of the server's processor time for each response, including rejections. */
   readonly serverMicros: number
-  /** Microseconds of the database's processor time for each answer. */
+  /** Microseconds of the database's processor time for each response. */
   readonly databaseMicros: number
 }
 
-/** Measures good answers, refusals and processor time by the number of keep-alive connections. */
+/** Measures successful responses, rejections and processor time by the number of keep-alive connections. */
 export async function measureConnections({ rounds, only }: GrowthOptions): Promise<void> {
   const directory = createDirectory()
   const secret = { BASALT_AUTH_JWT_SECRET: randomBytes(32).toString('hex') }
@@ -116,7 +116,7 @@ interface Setting {
   readonly rounds: number
 }
 
-/** Alternates between the numbers of connections, so that a machine whose speed drifts does so for all. */
+/** Alternates between the numbers of connections, so that drift of the machine's speed affects all equally. */
 async function measureCase(
   name: string,
   requests: readonly BenchRequest[],

@@ -6,7 +6,7 @@ import { processorTimes } from '../processor-time.ts'
 import { basalt, createDirectory, runScript, type Server, startServer } from '../server.ts'
 import type { GrowthOptions } from './section.ts'
 
-/** Callers by what they own: a third of the rows, four of them, none. */
+/** Callers by the rows that they own: a third, four, or none. */
 const users = {
   big: '11111111-1111-4111-8111-111111111111',
   few: '22222222-2222-4222-8222-222222222222',
@@ -15,7 +15,7 @@ const users = {
 type User = keyof typeof users
 
 const collection = '/api/collections/thing'
-/** A number of records per page makes a statement of its own, which no connection has prepared. */
+/** Shapes of requests. The number of records per page makes a new statement, which no connection has prepared. */
 const shapes: Readonly<Record<string, (perPage: number) => string>> = {
   'by primary key': (n) => `${collection}?skipTotal=true&perPage=${n}`,
   'sort=-created_at': (n) => `${collection}?skipTotal=true&sort=-created_at&perPage=${n}`,
@@ -64,9 +64,9 @@ create policy own on thing_note using (owner_id = basalt.user_id());
 analyze thing, thing_note;
 `
 
-/** Client of one server, which sends one request after the other on one connection. */
+/** Client of one server that sends one request after the other on one connection. */
 interface Client {
-  /** Milliseconds until the body has ended. */
+  /** Requests the path and returns the milliseconds until the body has ended. */
   get(user: User, path: string): Promise<number>
 }
 
@@ -81,7 +81,7 @@ export async function plans({ sizes, rounds }: GrowthOptions): Promise<void> {
       await runScript(directory, basalt, ['sql', '--file', 'seed.sql'])
       await runScript(directory, basalt, ['sql', 'vacuum analyze thing, thing_note'])
       const client = await createClient(directory, server, secret)
-      // First: a search has its index built in the background.
+      // The index of a search is built in the background, so it is created first.
       await printProcessorTime(client, server, rows)
       process.stdout.write(
         `\n${rows.toLocaleString('en')} rows, milliseconds of the second to last request\n`,
@@ -110,7 +110,7 @@ async function printLists(client: Client, rounds: number): Promise<void> {
     const first: User[] = ['few', 'big']
     const times: Record<string, number[]> = {}
     let worst = 0
-    const ask = async (label: string, user: User, url: string) => {
+    const send = async (label: string, user: User, url: string) => {
       const answers: number[] = []
       for (let count = 0; count < 2 + rounds; count += 1) answers.push(await client.get(user, url))
       if (user !== 'big') worst = Math.max(worst, ...answers)
@@ -119,9 +119,9 @@ async function printLists(client: Client, rounds: number): Promise<void> {
     for (const before of first) {
       perPage += 1
       const url = path(perPage)
-      await ask(`${before}, alone`, before, url)
+      await send(`${before}, alone`, before, url)
       for (const after of ['few', 'none', 'big'] as const) {
-        if (after !== before) await ask(`${after}, after ${before}`, after, url)
+        if (after !== before) await send(`${after}, after ${before}`, after, url)
       }
     }
     const cells = columns.slice(0, -1).map((column) => median(times[column] ?? []).toFixed(1))
@@ -129,7 +129,7 @@ async function printLists(client: Client, rounds: number): Promise<void> {
   }
 }
 
-/** Processor time of a request, of server and database together, in microseconds. */
+/** Prints the processor time of a request, of server and database together, in microseconds. */
 async function printProcessorTime(client: Client, server: Server, rows: number): Promise<void> {
   const id = rows % 3 === 1 ? rows : rows - ((rows - 1) % 3)
   const paths = { record: `${collection}/${id}`, list: `${collection}?skipTotal=true` }
@@ -137,7 +137,7 @@ async function printProcessorTime(client: Client, server: Server, rows: number):
     for (let count = 0; count < 500; count += 1) await client.get('few', path)
     const requests = 1000
     const costs: number[] = []
-    // The smallest of several: autovacuum may follow the rows that were just written.
+    // The smallest of several, because autovacuum may run after the writes.
     for (let round = 0; round < 7; round += 1) {
       const before = totalMicros(server)
       for (let count = 0; count < requests; count += 1) await client.get('few', path)

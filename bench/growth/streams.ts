@@ -16,13 +16,13 @@ const secret = 'a secret of the benchmark, long enough'
 const peopleCounts = [50, 200, 800]
 const writesPerSecond = 10
 const seconds = 8
-/** Time in which streams that have just begun, and the last events, settle. */
+/** Milliseconds to wait for new streams to settle, and for the last events. */
 const settleMs = 1500
 
 interface Case {
   readonly table: string
   readonly label: string
-  /** Streams that receive an event, of so many people. */
+  /** Number of streams that receive an event, by the number of people. */
   readonly receivers: (people: number) => number
 }
 
@@ -54,9 +54,9 @@ const schema = `
     exists (select from member where member.room_id = room_message.room_id and member.user_id = basalt.user_id()));`
 
 /**
- * Prints the cost of events of tables with one stream a person, at ten writes a second: delays from writer to reader,
- * and the processor time of server and database for each event, and for each event and person. The last row is the
- * floor: a bare write of the same bytes to each socket.
+ * Prints the cost of events of tables with one stream a person, at ten writes a second. It has the delays from writer
+ * to reader, and the processor time of server and database for each event, and for each event and person. The last row
+ * is the floor: a bare write of the same bytes to each socket.
  */
 export const measureStreams: GrowthSection = async ({ rounds, only }) => {
   const directory = createDirectory()
@@ -128,7 +128,7 @@ function tokenOf(sub: string): string {
 }
 
 interface Listeners {
-  /** Returns how many messages came since the report before, and the delays of some. */
+  /** Returns the number of messages since the last report, and the delays of some. */
   readonly report: () => Promise<{ readonly messages: number; readonly latencies: readonly number[] }>
   readonly end: () => void
 }
@@ -141,13 +141,13 @@ async function openListeners(url: string, table: string, tokens: readonly string
   )
   if (child.stdout === null) throw new Error('the listeners have no output')
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
-  const ask = async (line: string) => {
+  const send = async (line: string) => {
     child.stdin?.write(`${line}\n`)
     return JSON.parse((await lines.next()).value ?? 'null')
   }
-  await ask(tokens.join(' '))
+  await send(tokens.join(' '))
   await delay(settleMs)
-  return { report: () => ask(''), end: () => child.kill('SIGKILL') }
+  return { report: () => send(''), end: () => child.kill('SIGKILL') }
 }
 
 /** Writes ten rows a second, each as another person, and waits for the last events. */
@@ -178,7 +178,7 @@ async function create(url: string, table: string, token: string): Promise<void> 
   if (!response.ok) throw new Error(`a create was answered ${response.status}`)
 }
 
-/** Measures a process that does nothing but write the bytes of an event to every socket. */
+/** Measures a process that only writes the bytes of an event to every socket. */
 async function printFloor(): Promise<void> {
   const sockets: Socket[] = []
   const floor = createServer((socket) => {

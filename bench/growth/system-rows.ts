@@ -12,7 +12,7 @@ const userOf = `case when n <= 20 then '${smallUser}' when n % 3 = 0 then '${big
   else '00000000-0000-4000-8000-' || lpad(to_hex(3 + n % 5000), 12, '0') end`
 const recordOf = `case when n <= 20 then '${record}' else md5(n::text)::uuid::text end`
 
-/** Statements that fill the system tables with so many rows each, in the order of their time, and gather statistics. */
+/** Returns statements that fill the system tables with so many rows each, in the order of their time, and gather statistics. */
 export function fillSystemTables(rows: number): readonly string[] {
   const series = `generate_series(1, ${rows}) n`
   const time = `now() - make_interval(secs => (${rows} - n) * 0.5)`

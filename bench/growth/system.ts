@@ -59,7 +59,7 @@ export const requests: Readonly<Record<string, string>> = {
   'runs of SQL: newest': '/admin/sql/runs',
 }
 
-/** Prints what each request costs at each size of the system tables, in milliseconds, one request at a time. */
+/** Prints the milliseconds of each request at each size of the system tables, one request at a time. */
 export async function measureSystem({ sizes, rounds }: GrowthOptions): Promise<void> {
   const columns: Map<string, number>[] = []
   for (const rows of sizes) columns.push(await measureSize(rows, rounds))

@@ -15,7 +15,10 @@ const callers = {
 
 type CallerName = keyof typeof callers | 'admin'
 
-/** Word `common` is in every second row, `tenth` in every tenth, `hundredth` and `rare` in fewer. */
+/**
+ * Returns SQL of rows: the word `common` is in every second one, `tenth` in every tenth, `hundredth` and `rare` in
+ * fewer.
+ */
 function seed(rows: number): string {
   return `
 set maintenance_work_mem = '256MB';
@@ -132,7 +135,7 @@ export async function measureTables({ sizes, rounds }: GrowthOptions): Promise<v
 interface Cost {
   /** Median of sequential requests. */
   readonly ms: number
-  /** Processor time of the server and the database per request, which load of others disturbs less. */
+  /** Processor time of the server and the database per request, less affected by other load. */
   readonly processorMs: number
 }
 

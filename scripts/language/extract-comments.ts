@@ -17,7 +17,8 @@ export function extractComments(file: string, source: string): Extract {
   return { paragraphs, names: [] }
 }
 
-const hashMark = /^\s*#(?!!)\s?(.*)$/
+/** Mark of comments in other files. Further indented lines are code. */
+const hashMark = /^\s*#(?!!| {3})\s?(.*)$/
 
 function lineBlocks(lines: readonly Line[], mark: RegExp): Line[][] {
   const blocks: Line[][] = [[]]

@@ -2,7 +2,7 @@ import { files } from '@basaltdb/client/files'
 import { useClient, useMutation, useUpload } from '@basaltdb/react'
 import type { Row } from '../types/database.ts'
 
-/** A file of a to-do: one to open, or a field to choose one. */
+/** File of a to-do: a link to open it, or a field to choose one. */
 export function Attachment({ todo }: { todo: Row<'todo'> }) {
   const bucket = files(useClient()).bucket('attachments')
   const upload = useUpload('attachments')

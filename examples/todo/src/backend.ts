@@ -8,7 +8,7 @@ declare module '@basaltdb/react' {
   }
 }
 
-// A build takes the server's address from VITE_SERVER; while developing, Vite passes /api on to it.
+// A build reads the server's address from VITE_SERVER. During development, Vite forwards /api to the server.
 const url: string = import.meta.env.VITE_SERVER ?? location.origin
 export const auth = createAuth({ url, storage: localSession() })
 export const client = createClient<Database>({ url, auth })

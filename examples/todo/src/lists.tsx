@@ -4,7 +4,7 @@ import { NewEntry } from './new-entry.tsx'
 import { Search } from './search.tsx'
 import { Todos } from './todos.tsx'
 
-/** The lists of the user, and those that others share with them. */
+/** Lists of the user, and those that others share with them. */
 export function Lists() {
   const { user } = useUser()
   const { signOut } = useAuth()
@@ -36,7 +36,7 @@ export function Lists() {
   )
 }
 
-/** Who opens the link of a list joins it. */
+/** Joins the list of the link that was opened. */
 function useJoin(onJoined: () => void) {
   const client = useClient()
   useEffect(() => {

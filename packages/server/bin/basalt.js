@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript: an older Node must be able to read this far and hand over to the one the package brings.
+// Plain JavaScript: an older Node must be able to read this far and hand over to the Node of the dependencies.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
@@ -10,7 +10,7 @@ const oldestMajor = 24
 
 if (Number(process.versions.node.split('.')[0]) >= oldestMajor) {
   module.enableCompileCache?.()
-  // In a checkout the sources run as they stand; the published package brings only what was built from them.
+  // In a checkout the sources run directly. The published package contains only their build.
   const sources = new URL('../src/main.ts', import.meta.url)
   const { main } = await import(
     existsSync(sources) ? sources.href : new URL('../dist/main.js', import.meta.url).href

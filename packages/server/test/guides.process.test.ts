@@ -38,7 +38,7 @@ const alone = pages.filter((page) => page.endsWith('.md') && !series.flat().incl
 /** Time limit of a series of some fifty commands, each a process that opens the database. */
 const seriesTimeoutMs = 400_000
 
-/** Commands that replace blocks of other pages that cannot be run here. */
+/** Commands that replace blocks of earlier pages. */
 const beforehand: Readonly<Record<string, string>> = {
   'docs/guides/tutorial.md': 'npx basalt init',
 }

@@ -200,7 +200,7 @@ describe.runIf(chromium !== undefined)('live table example', () => {
     await create('written after')
     expect(await shown()).toEqual(['3 goes', '2 changes', '1 stays'])
     proxy.cut()
-    await expect.poll(say).toBe('Connection lost, coming back …')
+    await expect.poll(say).toBe('Connection lost, reconnecting …')
     proxy.thaw()
     await expect.poll(shown).toEqual(['6 written after', '4 written before', '2 changed', '1 stays'])
     expect(await say()).toBe('Live, 4 rows')

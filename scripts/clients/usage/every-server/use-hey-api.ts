@@ -1,6 +1,6 @@
 import { type Webhook, webhooksCreate, webhooksList } from './hey-api'
 
-/** Returns the URLs of all webhooks, by names and types that a person would choose. */
+/** Returns the URLs of all webhooks, with the names and types that a person would choose. */
 export async function listUrls(): Promise<string[]> {
   const { data, error } = await webhooksList()
   if (data === undefined) throw new Error(error?.message)

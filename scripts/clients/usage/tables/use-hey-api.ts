@@ -1,6 +1,6 @@
 import { type Track, trackCreate, trackList, type WebhookRecord } from './hey-api'
 
-/** Returns the names of tracks and of their albums, by names and types that a person would choose. */
+/** Returns the names of tracks and of their albums, with the names and types that a person would choose. */
 export async function listNames(): Promise<string[]> {
   const { data } = await trackList({
     query: { filter: 'unit_price > 1', expand: 'album' },
