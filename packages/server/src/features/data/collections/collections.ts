@@ -17,7 +17,7 @@ export interface CollectionDeps {
   readonly database: Pick<UserDatabase, 'run' | 'begin'>
   readonly viewAs: ViewAs
   readonly writesOnce: WritesOnce
-  /** Connections beside the pools, for exports. */
+  /** Connections outside the pools, for exports. */
   readonly aside: Database['aside']
   readonly changes: ChangeLog
   /** Makes vectors for searches by meaning; undefined when no provider is configured. */
@@ -25,20 +25,20 @@ export interface CollectionDeps {
   readonly searches: SearchDefinitions
   /** True if changes of some tables are recorded with the request that made them. */
   readonly isAudited: boolean
-  /** True if errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
+  /** True if errors caused by the operator's own definitions carry PostgreSQL's text for every caller. */
   readonly isDevelopment: boolean
-  /** Records that one write by filter may change. */
+  /** Maximum number of records that one write by filter may change. */
   readonly bulkLimit: number
   readonly limits: ReadLimits
   readonly exportLimits: ExportLimits
   readonly log: Pick<Logger, 'warn'>
 }
 
-/** Everything that the endpoints of the data API work with. */
+/** Dependencies and state that the endpoints of the data API share. */
 export interface Collections extends CollectionDeps {
   readonly statements: StatementCache
   readonly exports: Exports
-  /** Relations whose creates must not be merged, as PostgreSQL reported; forgotten with their snapshot. */
+  /** Relations whose creates must not be merged, as PostgreSQL reported. They are forgotten with their snapshot. */
   readonly unmergeable: WeakSet<Relation>
 }
 

@@ -1,7 +1,7 @@
 import { flag, integer, text } from '../../../config/keys.ts'
 import { Type } from '../../../lib/type.ts'
 
-/** `api`: the data API. */
+/** Keys of `api`, the data API. */
 export const apiConfig = Type.Object({
   text_search_config: text(
     'english',

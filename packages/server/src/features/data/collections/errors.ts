@@ -12,18 +12,18 @@ export const collectionErrorTable = {
   recordNotFound: {
     status: 404,
     message: (id?: string) => (id === undefined ? 'record not found' : `record not found: ${id}`),
-    help: 'No record has this primary key, or no policy lets the caller see it.',
+    help: 'No record has this primary key, or no policy lets the caller read it.',
   },
   writeNotAllowed: {
     status: 405,
     message: (kind: string) => `write operations not allowed on ${kind}`,
-    help: 'Only tables and partitioned tables can be written.',
+    help: 'Only tables and partitioned tables accept writes.',
   },
   rlsRequired: {
     status: 403,
     message: (collection: string, remedy: string) =>
       `"${collection}" is not protected by row-level security: ${remedy}`,
-    help: 'With `database.require_rls` only administrators reach relations without row-level security; the message has the statement that mends it.',
+    help: 'With `database.require_rls`, only administrators reach relations without row-level security. The message has the statement that fixes it.',
   },
   noPrimaryKey: {
     status: 400,
@@ -33,7 +33,7 @@ export const collectionErrorTable = {
   invalidPrimaryKey: {
     status: 400,
     message: (count: number) => `invalid primary key: expected ${count} ${count === 1 ? 'value' : 'values'}`,
-    help: 'A composite key is written as its values in order, joined by commas; a comma inside a value as `%2C`.',
+    help: 'A composite key is written as its values in order, joined by commas. A comma inside a value is written as `%2C`.',
   },
   invalidParameter: {
     status: 400,
@@ -48,7 +48,7 @@ export const collectionErrorTable = {
   searchNotSupported: {
     status: 400,
     message: (problem: string) => `search not supported: ${problem}`,
-    help: 'Searched are columns of the types text, varchar, char, name and citext that the caller may read.',
+    help: 'Search covers the columns of the types text, varchar, char, name and citext that the caller may read.',
   },
   fuzzySearchUnavailable: {
     status: 400,
@@ -63,12 +63,12 @@ export const collectionErrorTable = {
   unknownFilterColumn: {
     status: 400,
     message: (name: string) => `invalid filter: unknown column: ${name}`,
-    help: 'The collection has no such column. Names are case-sensitive; others than plain ones go in double quotes.',
+    help: 'The collection has no such column. Names are case-sensitive. Names with special characters go in double quotes.',
   },
   filterTooLong: {
     status: 400,
     message: 'filter expression too long',
-    help: 'A filter may have 10000 bytes.',
+    help: 'A filter may have at most 10000 bytes.',
   },
   unknownColumn: {
     status: 400,
@@ -105,12 +105,12 @@ export const collectionErrorTable = {
     status: 400,
     message: (given: number, column: string, expected: number) =>
       `dimension mismatch: query vector has ${given} dimensions, column "${column}" expects ${expected}`,
-    help: 'Send a vector of the same model as those of the column.',
+    help: 'Send a vector made by the same model as the vectors of the column.',
   },
   semanticNotConfigured: {
     status: 400,
     message: 'semantic search is not configured — no embedding provider available',
-    help: 'The operator configures a provider of embeddings with `ai.providers` and `ai.embedding_model`.',
+    help: 'The operator configures an embedding provider with `ai.providers` and `ai.embedding_model`.',
   },
   semanticNeedsPgvector: {
     status: 400,
@@ -120,7 +120,7 @@ export const collectionErrorTable = {
   hybridNotConfigured: {
     status: 501,
     message: 'hybrid search is not configured — no embedding provider available',
-    help: 'The operator configures a provider of embeddings with `ai.providers` and `ai.embedding_model`.',
+    help: 'The operator configures an embedding provider with `ai.providers` and `ai.embedding_model`.',
   },
   hybridNeedsPgvector: {
     status: 400,
@@ -130,24 +130,24 @@ export const collectionErrorTable = {
   semanticMisconfigured: {
     status: 500,
     message: (problem: string) => `semantic search misconfiguration: ${problem}`,
-    help: '`ai.embedding_dimensions` of the model is not the number of dimensions of the column.',
+    help: '`ai.embedding_dimensions` of the model differs from the number of dimensions of the column.',
   },
   embeddingDimensionMismatch: {
     status: 500,
     message: (given: number, column: string, expected: number) =>
       `embedding dimension mismatch: the model has ${given} dimensions, column "${column}" expects ${expected}`,
-    help: 'The vectors of the column come from another model than the configured one.',
+    help: 'The vectors of the column were made by another model than the configured one.',
   },
   unsupportedFacet: {
     status: 400,
     message: (name: string, type: string) => `unsupported facet column "${name}" with type "${type}"`,
-    help: 'Facets are counted over columns of single values that can be compared: no JSON, arrays, vectors or geometries.',
+    help: 'Facets can be counted over columns of single comparable values, so not over JSON, arrays, vectors or geometries.',
   },
   unsupportedFacetSearch: {
     status: 400,
     message: (name: string, type: string) =>
       `facet value search requires a text column, but "${name}" has type "${type}"`,
-    help: 'Only values of columns that hold text can be searched.',
+    help: 'Only values of text columns can be searched.',
   },
   aggregateDisabled: {
     status: 403,
@@ -157,17 +157,17 @@ export const collectionErrorTable = {
   invalidAggregate: {
     status: 400,
     message: (problem: string) => `invalid aggregate: ${problem}`,
-    help: 'Functions are `count`, `count_distinct`, `sum`, `avg`, `min`, `max`, `bbox` and `centroid`, such as `sum(total)`; the message says what is wrong.',
+    help: 'The functions are `count`, `count_distinct`, `sum`, `avg`, `min`, `max`, `bbox` and `centroid`, such as `sum(total)`. The message says what is wrong.',
   },
   unknownAggregateColumn: {
     status: 400,
     message: (name: string) => `invalid aggregate: unknown column "${name}" in aggregate parameter`,
-    help: 'The collection has no such column. Names are case-sensitive; others than plain ones go in double quotes.',
+    help: 'The collection has no such column. Names are case-sensitive. Names with special characters go in double quotes.',
   },
   invalidGroup: {
     status: 400,
     message: (problem: string) => `invalid group: ${problem}`,
-    help: 'Rows can be grouped by columns whose values can be compared; the message says what is wrong.',
+    help: 'Rows can be grouped by columns of comparable values. The message says what is wrong.',
   },
   unknownGroupColumn: {
     status: 400,
@@ -177,12 +177,12 @@ export const collectionErrorTable = {
   exportLimit: {
     status: 429,
     message: 'too many exports at once by this caller',
-    help: 'One caller may use half of `api.max_exports`. Wait for an export to end; `Retry-After` says when to try again.',
+    help: 'One caller may use half of `api.max_exports`. Wait for an export to end. `Retry-After` says when to try again.',
   },
   exportsBusy: {
     status: 503,
     message: 'too many exports at once',
-    help: 'As many exports run as `api.max_exports` allows. `Retry-After` says when to try again.',
+    help: 'The number of running exports has reached `api.max_exports`. `Retry-After` says when to try again.',
   },
   invalidCursor: {
     status: 400,
@@ -192,7 +192,7 @@ export const collectionErrorTable = {
   cursorTooLong: {
     status: 400,
     message: 'cursor too long',
-    help: 'Send `nextCursor` of the previous page unchanged; it has no more than 4096 characters.',
+    help: 'Send `nextCursor` of the previous page unchanged. It has at most 4096 characters.',
   },
   emptyBody: {
     status: 400,
@@ -207,43 +207,43 @@ export const collectionErrorTable = {
   noRecognizedColumns: {
     status: 400,
     message: 'no recognized columns in request body',
-    help: 'The body names no column that can be written.',
+    help: 'The body names no writable column.',
   },
   invalidBatch: {
     status: 400,
     message: (problem: string) => problem,
-    help: 'The batch, or the operation the message names, has the wrong form.',
+    help: 'The batch, or the operation that the message names, has the wrong form.',
   },
   unexpectedCount: {
     status: 409,
     message: (expected: number, found: string) =>
       `expected ${expected} ${expected === 1 ? 'record' : 'records'}, but the filter finds ${found}; nothing was changed`,
-    help: 'A write by filter names as `expect` how many records it is for. `data.found` says how many it would have changed; it is absent where they are more than one request may change.',
+    help: 'A write by filter gives the expected number of records as `expect`. `data.found` has the number of records that it would have changed. The field is absent when that number exceeds what one request may change.',
   },
   recordChanged: {
     status: 409,
     message: (id: string) => `record ${id} has changed since it was read; nothing was written`,
-    help: 'Another request changed or deleted the record after the version that the change was made to. Read it again, and decide what to keep.',
+    help: 'Another request changed or deleted the record after you read it. Read it again and decide which changes to keep.',
   },
   costlyQuery: {
     status: 409,
     message: 'the rows can only be found or sorted by reading much of the table',
-    help: 'The planner expects the statement to cost more than `maxCost`; `data.cost` says how much. Ask without `maxCost` to run it.',
+    help: 'The planner expects the statement to cost more than `maxCost`; `data.cost` has the expected cost. Send the request without `maxCost` to run it.',
   },
   conflictHidden: {
     status: 409,
     message: 'another record has the same key, and the caller may not read it',
-    help: 'With `onConflictAction=ignore` the record that has the key is answered. No policy lets the caller read it, or it was deleted just now.',
+    help: 'With `onConflictAction=ignore` the response is the record that has the key. No policy lets the caller read that record, or it was just deleted.',
   },
   rowDiscarded: {
     status: 409,
     message: 'the database discarded the record: a trigger or rule of the table did not store it',
-    help: 'A trigger or rule of the table turned the insert into nothing.',
+    help: 'A trigger or rule of the table discarded the insert.',
   },
   changeDiscarded: {
     status: 409,
     message: 'the database discarded the change: a trigger of the table kept the record as it was',
-    help: 'The record is there, but a trigger before the update or delete answered NULL; nothing was changed. Where a trigger marks records as deleted instead of deleting them, change the column with `PATCH`. Callers whom policies apply to get 404 `record_not_found`.',
+    help: 'The record exists, but a trigger before the update or delete returned NULL, so nothing was changed. If a trigger marks records as deleted instead of deleting them, change that column with `PATCH`. Callers that policies apply to get 404 `record_not_found`.',
   },
 } as const
 

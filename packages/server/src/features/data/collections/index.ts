@@ -76,7 +76,7 @@ const operations = [
   ...[get, update, remove, batchAcross],
 ]
 
-/** The REST API over every exposed table. */
+/** Creates the REST API over every exposed table. */
 export function collections({
   imports,
   ...deps
@@ -86,13 +86,13 @@ export function collections({
     name: 'collections',
     routes(app) {
       void app.register(async (scope) => {
-        // Bodies stay text, which PostgreSQL reads.
+        // Bodies stay text, because PostgreSQL parses them.
         acceptJsonText(scope)
         checkNothing(scope)
         addOperations(scope, opened, operations)
       })
       void app.register(async (scope) => {
-        // Bodies are read by the handler as they come.
+        // The handlers read the bodies as streams.
         scope.removeAllContentTypeParsers()
         scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
         checkNothing(scope)
@@ -103,7 +103,7 @@ export function collections({
   }
 }
 
-/** Leaves the check of requests to the handlers: what is right depends on the table. */
+/** Turns off request validation by schema: what is valid depends on the table, so the handlers check it. */
 function checkNothing(scope: HttpServer): void {
   scope.setValidatorCompiler(() => (value) => ({ value }))
 }

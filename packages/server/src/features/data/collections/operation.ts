@@ -4,29 +4,32 @@ import { idempotencyHeaders } from '../idempotency/index.ts'
 import { admitWhere, isOpenFor, type Privilege } from './access/public-access.ts'
 import type { Collections } from './collections.ts'
 
-/** Parts of the descriptions of the data API. What is right depends on the table: the handlers check it. */
+/** Shared parts of the data API's descriptions. What is valid depends on the table, so the handlers check it. */
 
 export const collectionPath = '/api/collections/:table'
 export const recordPath = `${collectionPath}/:id`
 
 export const tableParams = Type.Object({
-  table: Type.String({ description: 'A table or view; outside `public` as `schema.table`.' }),
+  table: Type.String({ description: 'A table or view. Outside `public` it is written `schema.table`.' }),
 })
 
 export const recordParams = Type.Object({
   ...tableParams.properties,
-  id: Type.String({ description: 'The primary key; the values of a composite key joined by commas.' }),
+  id: Type.String({ description: 'The primary key. The values of a composite key are joined by commas.' }),
 })
 
 /** Operation that reads a collection. */
 export const reading = { guard: 'data', programs: 'read', tag: 'collections', ...openFor('select') } as const
 
-/** Operation that writes a collection. @param privileges of which a request without a token needs one */
+/**
+ * Returns the options of an operation that writes a collection. @param privileges of which a request without a token
+ * needs one
+ */
 export function writing(...privileges: readonly Privilege[]) {
   return { ...writingAnywhere, ...openFor(...privileges) }
 }
 
-/** Operation that writes. */
+/** Options of an operation that writes several collections. */
 export const writingAnywhere = {
   guard: 'data',
   programs: 'write',

@@ -22,7 +22,7 @@ const filterHelp =
 export const rowsQuery = {
   filter: text(filterHelp, 'filter'),
   search: text(
-    'Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best come first unless `sort` is given. Of more matches than `search.rank_limit` that many are ranked, which `searchExhaustive` says.',
+    'Words in the text columns, all of them; `"a phrase"`, `one or another`, `-excluded`. The best matches come first unless `sort` is given. At most `search.rank_limit` matches are ranked; `searchExhaustive` is false when there are more.',
   ),
   fuzzy: flag('`true` tolerates typos in `search`; needs the extension pg_trgm.'),
   typo_threshold: Type.Optional(
@@ -33,7 +33,7 @@ export const rowsQuery = {
     }),
   ),
   near: text(
-    '`column,lng,lat,distance`: no farther than that, in metres for a geography, else in the units of the column.',
+    '`column,lng,lat,distance`: at most this distance away, in metres for a geography, else in the units of the column.',
     'place',
   ),
   within: text('`column,{…}`: within this polygon or these polygons, as GeoJSON.', 'place'),
@@ -42,58 +42,65 @@ export const rowsQuery = {
 }
 
 export const sort = text(
-  'Comma-separated columns; `-` sorts descending, and the primary key is appended. First perhaps `column.distance(lng,lat)`, nearest first, which adds `_distance` to the records of a list.',
+  'Comma-separated columns; `-` sorts descending, and the primary key is appended. `column.distance(lng,lat)` as the first term sorts the nearest first, and adds `_distance` to the records of a list.',
   'sort',
 )
 
 export const listQuery = Type.Object({
   ...rowsQuery,
-  highlight: flag('`true` adds `_highlight` and `_highlightResult` to what `search` finds.'),
+  highlight: flag('`true` adds `_highlight` and `_highlightResult` to the records that `search` finds.'),
   sort,
   page: Type.Optional(
     Type.Integer({
       default: 1,
       maximum: 2_147_483_647,
-      description: 'From 1; less is 1. Not with `cursor`.',
+      description: 'Page number from 1; lower values mean 1. Not with `cursor`.',
     }),
   ),
   perPage: Type.Optional(
-    Type.Integer({ default: 20, description: 'At most 500; what is out of bounds is brought within them.' }),
+    Type.Integer({ default: 20, description: 'At most 500. Values out of range are clamped.' }),
   ),
   skipTotal: flag('`true` leaves out the count.'),
-  total: Type.Optional(choice(['estimated'], { description: "The planner's estimate in place of a count." })),
+  total: Type.Optional(
+    choice(['estimated'], { description: "Uses the planner's estimate instead of a count." }),
+  ),
   cursor: text('Empty for the first page, then `nextCursor` of the page before.', 'cursor'),
   ...recordQuery,
   facets: text('Comma-separated columns whose values are counted.', 'fields'),
   disjunctiveFacets: text(
-    'Those of them that are counted as if the filter did not choose among their values.',
+    'Facets that are counted as if the filter did not choose among their values.',
     'fields',
   ),
   nearest: text(
     'A vector as a JSON array of numbers: the nearest records come first, with `_distance`.',
     'vector',
   ),
-  semantic_query: text('A text in place of the vector of `nearest`.'),
-  semantic: flag('`true` fuses what `search` finds by words and by meaning.'),
+  semantic_query: text('A text instead of the vector of `nearest`.'),
+  semantic: flag('`true` fuses the matches of `search` by words and by meaning.'),
   vector_column: text('Column to compare, where the table has several vectors.', 'fields'),
-  distance: Type.Optional(choice(['cosine', 'l2', 'inner_product'], { description: 'cosine unless given.' })),
+  distance: Type.Optional(
+    choice(['cosine', 'l2', 'inner_product'], { description: '`cosine` unless given.' }),
+  ),
 })
 
-/** Returns a parameter as a member of a JSON object: the text of the URL, or an array of what it lists. */
+/** Returns a parameter as a member of a JSON object: the text of the URL, or an array of the listed values. */
 function listed(parameter: TSchema) {
   const { description, format } = parameter as Annotations
   const item = Type.String({ format })
   return Type.Optional(Type.Union([item, Type.Array(item)], { description }))
 }
 
-/** Returns a condition on places as a member of a JSON object: the text of the URL, or an array, the column first. */
+/**
+ * Returns a spatial condition as a member of a JSON object: the text of the URL, or an array that begins with the
+ * column.
+ */
 function condition(parameter: TSchema) {
   const { description, format } = parameter as Annotations
   const parts = Type.Array(Type.Unknown(), { format, minItems: 2 })
   return Type.Optional(Type.Union([Type.String({ format }), parts], { description }))
 }
 
-/** Members of the texts above, which their types do not show. */
+/** Members of the texts above that their types do not expose. */
 interface Annotations {
   readonly description: string
   readonly format: string
@@ -120,14 +127,14 @@ export const listBody = Type.Object({
   disjunctiveFacets: listed(asked.disjunctiveFacets),
   nearest: Type.Optional(
     Type.Union([Type.Array(Type.Number()), Type.String({ format: 'vector' })], {
-      description: 'A vector: the nearest records come first, with `_distance`.',
+      description: 'A vector. The nearest records come first, with `_distance`.',
     }),
   ),
 })
 
 const aggregateTerm = Type.String({ format: 'aggregate', minLength: 1 })
 
-/** Aggregate over the rows that filter and search find. */
+/** Aggregate over the rows that match filter and search. */
 export const aggregateBody = Type.Object({
   ...rowsBody,
   aggregate: Type.Union([aggregateTerm, Type.Array(aggregateTerm, { minItems: 1 })], {
@@ -139,7 +146,7 @@ export const aggregateBody = Type.Object({
     text('Columns of the group or keys of results; `-` before one sorts descending.', 'sort'),
   ),
   groupLimit: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'Groups answered at most; needs `group`.' }),
+    Type.Integer({ minimum: 1, description: 'Maximum number of groups returned; needs `group`.' }),
   ),
 })
 
@@ -151,7 +158,7 @@ export const createQuery = Type.Object({
   onConflictAction: Type.Optional(
     choice(['update', 'ignore'], {
       default: 'update',
-      description: 'With `onConflict`: `ignore` answers that record as it is.',
+      description: 'With `onConflict`: `ignore` returns the existing record unchanged.',
     }),
   ),
   ...recordQuery,
@@ -162,19 +169,17 @@ export const bulkQuery = Type.Object({
   expect: Type.Integer({
     minimum: 0,
     description:
-      'Number of records that the filter finds, at most `api.bulk_max_rows`. If it is another, nothing is written.',
+      'Number of records that the filter matches, at most `api.bulk_max_rows`. If the filter matches another number, nothing is written.',
   }),
   return: Type.Optional(
-    choice(['count', 'records'], { default: 'count', description: '`records` answers them as `items`.' }),
+    choice(['count', 'records'], { default: 'count', description: '`records` returns them as `items`.' }),
   ),
   fields: text(`${fieldsHelp} Needs \`return=records\`.`, 'fields'),
   expand: text(`${expandHelp} Needs \`return=records\`.`, 'expand'),
 })
 
 export const facetSearchQuery = Type.Object({
-  q: Type.Optional(
-    Type.String({ maxLength: 1000, description: 'Beginning of the values, whatever the case of letters.' }),
-  ),
+  q: Type.Optional(Type.String({ maxLength: 1000, description: 'Prefix of the values, case-insensitive.' })),
   maxFacetHits: Type.Optional(Type.Integer({ default: 10, minimum: 1, maximum: 100 })),
   ...rowsQuery,
 })

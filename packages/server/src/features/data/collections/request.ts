@@ -6,14 +6,17 @@ import { hasDisconnected, untilDisconnected } from '../../../http/responses/disc
 import { idempotencyKeyOf } from '../idempotency/index.ts'
 import type { Caller } from './access/caller.ts'
 
-/** Request to the data API: texts as they were sent, which the collections read by themselves. */
+/** Request to the data API: texts as sent, which the collections parse by themselves. */
 export interface CollectionRequest {
   readonly caller: Caller
-  /** Name of the collection; empty where the path has none. */
+  /** Collection name; empty where the path has none. */
   readonly table: string
-  /** Record id, percent-encoded: only so can a comma between values be distinguished from one inside a value. */
+  /**
+   * Record id, percent-encoded. Only in this form can a comma between values be distinguished from one inside a
+   * value.
+   */
   readonly id?: string
-  /** Query string. Statements are remembered by it. */
+  /** Query string, by which statements are cached. */
   readonly query?: string
   readonly body?: string
 }
@@ -23,7 +26,7 @@ export function requestOf(http: FastifyRequest, reply: FastifyReply): Required<C
   return new SentRequest(http, reply)
 }
 
-/** Request that is read as far as its handler needs it. */
+/** Request that is parsed only as far as its handler needs. */
 class SentRequest implements CollectionRequest {
   readonly #http: FastifyRequest
   readonly #reply: FastifyReply
@@ -72,7 +75,7 @@ export function callerOf(request: FastifyRequest, reply: FastifyReply): Caller {
   }
 }
 
-/** Returns the actor for the audit: `user`, `admin`, `anonymous`, `open`, or `admin as user`. */
+/** Returns the actor for the audit log: `user`, `admin`, `anonymous`, `open`, or `admin as user`. */
 function actorOf(identity: Identity): string {
   const impersonator = identity.kind === 'user' ? identity.impersonator : undefined
   return impersonator === undefined ? identity.kind : `${impersonator} as ${identity.kind}`

@@ -1,7 +1,10 @@
 import { component } from '../../../http/schemas.ts'
 import { Type } from '../../../lib/type.ts'
 
-/** Shapes for the API document. They describe; the collections themselves check, because what is right depends on the table. */
+/**
+ * Schemas for the API document. They only describe. The collections validate by themselves, because what is valid
+ * depends on the table.
+ */
 
 export const TableRecord = component(
   'TableRecord',
@@ -9,7 +12,7 @@ export const TableRecord = component(
     {},
     {
       additionalProperties: true,
-      description: 'The columns of the table; with `expand`, related records under `expand`.',
+      description: 'The columns of the table. With `expand`, related records are under `expand`.',
     },
   ),
 )
@@ -19,7 +22,7 @@ const FacetCounts = component(
   Type.Record(
     Type.String(),
     Type.Array(component('FacetCount', Type.Object({ value: Type.Unknown(), count: Type.Integer() }))),
-    { description: 'With `facets`: by column its values, most frequent first.' },
+    { description: 'With `facets`: the values of each column, most frequent first.' },
   ),
 )
 
@@ -28,7 +31,7 @@ const FacetRanges = component(
   Type.Record(
     Type.String(),
     component('FacetRange', Type.Object({ min: Type.Number(), max: Type.Number() })),
-    { description: 'Of numeric facets.' },
+    { description: 'Present for numeric facets.' },
   ),
 )
 
@@ -38,22 +41,22 @@ export const RecordPage = component(
     items: Type.Array(TableRecord),
     perPage: Type.Integer(),
     page: Type.Optional(Type.Integer({ description: 'Absent with `cursor`, as are the totals.' })),
-    totalItems: Type.Optional(Type.Integer({ description: '-1 with skipTotal=true.' })),
-    totalPages: Type.Optional(Type.Integer({ description: '-1 with skipTotal=true.' })),
+    totalItems: Type.Optional(Type.Integer({ description: '-1 with `skipTotal=true`.' })),
+    totalPages: Type.Optional(Type.Integer({ description: '-1 with `skipTotal=true`.' })),
     nextCursor: Type.Optional(
-      Type.String({ description: 'With `cursor`, for the next page. Absent on the last page.' }),
+      Type.String({ description: 'Cursor of the next page, with `cursor`. Absent on the last page.' }),
     ),
     searchExhaustive: Type.Optional(
       Type.Literal(false, {
         description:
-          'Number of matches that were ranked, in a search by rank with more matches than `search.rank_limit`; totals and pages are of these.',
+          'Number of matches that were ranked, in a search by rank with more matches than `search.rank_limit`. Totals and pages cover only these.',
       }),
     ),
     facets: Type.Optional(FacetCounts),
     facetStats: Type.Optional(FacetRanges),
     facetsExhaustive: Type.Optional(
       Type.Record(Type.String(), Type.Boolean(), {
-        description: 'The facets that have more values than `api.max_facet_buckets`, each with `false`.',
+        description: 'Facets that have more values than `api.max_facet_buckets`, each with `false`.',
       }),
     ),
   }),

@@ -3,20 +3,20 @@ import { type Call, type Statement, statement } from '../../../database/connecti
 import { render, Slot, type Sql } from '../../../database/sql.ts'
 import { Lru } from '../../../lib/lru.ts'
 
-/** Statements known by version and text, so that hashing one for its name happens once. */
+/** Maximum number of statements cached by version and text, so that each is hashed for its name only once. */
 const statementLimit = 5000
-/** Requests remembered per snapshot of the catalog. */
+/** Maximum number of requests cached per catalog snapshot. */
 const requestLimit = 2000
-/** Longer requests are not worth remembering. */
+/** Maximum length of a request that is cached. */
 const requestLengthLimit = 1000
 
-/** A statement with room for what differs between its calls. */
+/** Statement with slots for the values that differ between its calls. */
 export interface Template {
   readonly statement: Statement
   readonly values: readonly (string | null | Slot)[]
 }
 
-/** What goes into the slots of a template, by their names. */
+/** Values for the slots of a template, by slot name. */
 export type SlotValues = Readonly<Record<string, string>>
 
 export function fill({ statement, values }: Template, slots: SlotValues): Call {
@@ -26,10 +26,12 @@ export function fill({ statement, values }: Template, slots: SlotValues): Call {
   }
 }
 
-/** Turns fragments into calls, and remembers the work done for requests that come again. */
+/** Cache that turns fragments into calls and keeps the plans of repeated requests. */
 export class StatementCache {
   readonly #statements = new Lru<string, Statement>(statementLimit)
-  /** A new snapshot makes everything remembered worthless; the old one is collected with its entries. */
+  /**
+   * Plans per catalog snapshot. A new snapshot makes all of them useless; the old one is collected with its entries.
+   */
   readonly #requests = new WeakMap<Catalog, Lru<string, unknown>>()
 
   call(fragment: Sql): Call {
@@ -44,11 +46,11 @@ export class StatementCache {
       known = statement(text, version, relations)
       this.#statements.set(key, known)
     }
-    // Collections bind nothing but texts and slots.
+    // Collections bind only texts and slots.
     return { statement: known, values: values as Template['values'] }
   }
 
-  /** What `make` returns depends on nothing but the snapshot and the key. */
+  /** Returns the cached result of `make`, which must depend only on the snapshot and the key. */
   remember<Value>(catalog: Catalog, key: string, make: () => Value): Value {
     if (key.length > requestLengthLimit) return make()
     let requests = this.#requests.get(catalog)
@@ -56,7 +58,7 @@ export class StatementCache {
       requests = new Lru(requestLimit)
       this.#requests.set(catalog, requests)
     }
-    // The key says what kind of value it stands for.
+    // The key determines the type of its value.
     const known = requests.get(key) as Value | undefined
     if (known !== undefined) return known
     const made = make()

@@ -5,11 +5,11 @@ import type { IdempotencyKey } from '../../idempotency/index.ts'
 export interface Caller {
   readonly scope: CallerScope
   readonly isAbandoned: () => boolean
-  /** Aborted when the client disconnects. */
+  /** Signal that aborts when the client disconnects. */
   readonly signal?: () => AbortSignal
   readonly isAdministrator: boolean
-  /** What is recorded with changes of audited tables. */
+  /** Origin that is recorded with changes of audited tables. */
   readonly origin?: () => Origin
-  /** Of a write that may be sent again. */
+  /** Idempotency key of a write that may be sent again. */
   readonly key?: IdempotencyKey | undefined
 }

@@ -13,15 +13,16 @@ import { collectionErrors } from '../errors.ts'
 import { privilegesOf, type Reader } from '../plan/reader.ts'
 import { requireRls } from './require-rls.ts'
 
-/** Under constant DDL a new snapshot can be outdated again. */
+/** Maximum number of attempts: while DDL keeps running, a new snapshot can be outdated again. */
 const attemptLimit = 10
 
 /**
- * Runs work planned on the current snapshot. When Postgres contradicts the snapshot (a column was dropped), or the
- * request names what is not in it, the catalog is read again and a new snapshot gives the work another chance. A name is
- * looked for once: what a reading that began after the request does not find did not exist when it was sent.
+ * Runs work that is planned on the current catalog snapshot. When PostgreSQL contradicts the snapshot (a column was
+ * dropped), or the request names an unknown object, the catalog is read again and the work is retried on the new
+ * snapshot. The catalog is read again for an unknown name only once. An object that a read begun after the request
+ * does not find did not exist when the request was sent.
  *
- * @param unknownKinds errors of requests that name what the snapshot does not have
+ * @param unknownKinds errors of requests that name an object the snapshot does not have
  */
 export async function withCatalog<Result>(
   live: LiveCatalog,
@@ -34,12 +35,12 @@ export async function withCatalog<Result>(
     try {
       return await work(catalog)
     } catch (error) {
-      // The next attempt leaves its changes.
+      // The next attempt stashes its changes.
       if (isNotCaptured(error) && attempt < attemptLimit) continue
       const isName = isUnknownName(error, unknownKinds)
       const mayRetry =
         attempt < attemptLimit && mayBeOutdated(error, unknownKinds) && !(isName && hasLookedForNames)
-      // A snapshot that is newer already may have been read before the request was sent.
+      // A newer snapshot may have been read before the request was sent.
       hasLookedForNames ||= isName && live.current === catalog
       if (mayRetry && (await live.refresh(catalog))) continue
       throw error instanceof StatementFailed ? (translateDatabaseFailure(error) ?? error) : error
@@ -47,7 +48,7 @@ export async function withCatalog<Result>(
   }
 }
 
-/** Returns whether the failure can come from a snapshot that is behind the database. Nothing was changed then. */
+/** Returns whether an outdated snapshot can cause the failure. In that case nothing was changed. */
 function mayBeOutdated(error: unknown, unknownKinds: ReadonlySet<string> = outdatedKinds): boolean {
   if (!(error instanceof AppError)) return mayBlameOldDefinitions(error)
   return isUnknownName(error, unknownKinds) || mayBlameOldDefinitions(error.extras.cause)
@@ -57,7 +58,7 @@ function isUnknownName(error: unknown, unknownKinds: ReadonlySet<string>): boole
   return error instanceof AppError && unknownKinds.has(error.kind)
 }
 
-/** The request names what the snapshot does not have. */
+/** Errors of requests that name an object the snapshot does not have. */
 const outdatedKinds: ReadonlySet<string> = new Set([
   'collection_not_found',
   'unknown_column',
@@ -74,13 +75,14 @@ const outdatedKinds: ReadonlySet<string> = new Set([
   // A column or an extension may have been added.
   'search_not_supported',
   'fuzzy_search_unavailable',
-  // Perhaps it has been mended, or granted, just now.
+  // The table may just have been secured or granted.
   'rls_required',
   'insufficient_permissions',
 ])
 
 /**
- * A request without a token does not learn whether there is a relation that it may do nothing with.
+ * Returns the relation that a request names. A request without a token does not learn whether a relation exists that
+ * its role has no privilege on.
  *
  * @throws AppError collection_not_found, missing_authorization, rls_required
  */

@@ -4,8 +4,8 @@ import type { Catalog, Privileges } from '../../../../database/catalog/model.ts'
 import type { AdmitsAnonymous } from '../../../../http/route-config.ts'
 
 /**
- * Admits requests without a token where the catalog holds a grant for them. Before a refusal the catalog is read again, as
- * for an unknown name; requests that arrive meanwhile share that reading.
+ * Admits requests without a token where the catalog holds a grant for them. Before such a request is rejected, the
+ * catalog is read again, as for an unknown name. Concurrent requests share that read.
  */
 export function admitWhere(
   live: LiveCatalog,
@@ -23,17 +23,17 @@ export function admitWhere(
 
 export type Privilege = keyof Privileges
 
-/** Returns whether the collection that the path names is open for one of these privileges. */
+/** Returns whether the collection in the path is open for one of these privileges. */
 export function isOpenFor(...privileges: readonly Privilege[]) {
   return ({ relations }: Catalog, { params }: FastifyRequest): boolean => {
-    // Every path that asks has it.
+    // Every path that uses this check has the parameter.
     const { table } = params as { table: string }
     const relation = relations.get(table)
     return relation !== undefined && privileges.some((privilege) => relation.anonymous[privilege])
   }
 }
 
-/** Returns whether some collection can be written. */
+/** Returns whether at least one collection can be written. */
 export function isAnyWritable({ relations }: Catalog): boolean {
   return [...relations.values()].some(
     ({ anonymous }) => anonymous.insert || anonymous.update || anonymous.delete,

@@ -5,9 +5,9 @@ import { collectionErrors } from '../errors.ts'
 import type { Reader } from '../plan/reader.ts'
 
 /**
- * Keeps what has no row-level security from callers, where `database.require_rls` says so.
+ * Hides relations without row-level security from callers if `database.require_rls` is on.
  *
- * @throws AppError rls_required, with the statement that mends it
+ * @throws AppError rls_required, with the statement that fixes it
  */
 export function requireRls({ collection, rlsGap }: Relation, reader: Reader): void {
   if (reader === 'unrestricted' || rlsGap === undefined) return

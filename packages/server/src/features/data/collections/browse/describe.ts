@@ -21,7 +21,7 @@ const GridColumn = component(
     isGeometry: Type.Boolean(),
     isGeography: Type.Boolean(),
     isRaster: Type.Optional(Type.Boolean()),
-    geometryType: Type.Optional(Type.String({ description: 'Empty where it takes every kind.' })),
+    geometryType: Type.Optional(Type.String({ description: 'Empty where the column accepts every kind.' })),
     srid: Type.Optional(Type.Integer()),
     coordDimension: Type.Optional(Type.Integer()),
     isVector: Type.Boolean(),
@@ -55,14 +55,14 @@ export const GridTable = component(
         }),
       ),
     ),
-    sorted: Type.Array(Type.String(), { description: 'Columns that an index sorts.' }),
+    sorted: Type.Array(Type.String(), { description: 'Columns that an index can sort by.' }),
     isCaptured: Type.Boolean({
-      description: 'Whether streams are sent what plain SQL changes, too (`events.capture`).',
+      description: 'True if streams also receive changes made by plain SQL (`events.capture`).',
     }),
   }),
 )
 
-/** Returns what a grid has to know of a table before it shows rows. */
+/** Returns what a grid needs to know of a table before it shows rows. */
 export function describeTable(relation: Relation) {
   const { collection, schema, name, kind, comment, rlsEnabled, primaryKey } = relation
   return {
@@ -84,7 +84,7 @@ export function describeTable(relation: Relation) {
   }
 }
 
-/** What rows can be sorted by without reading all of them. */
+/** Returns the columns that rows can be sorted by without reading all of them. */
 function sortedColumns({ indexes }: Relation): readonly string[] {
   const first = indexes.flatMap(({ isValid, method, columns }) =>
     isValid && method === 'btree' && columns?.[0] !== undefined ? [columns[0]] : [],
@@ -92,7 +92,10 @@ function sortedColumns({ indexes }: Relation): readonly string[] {
   return [...new Set(first)]
 }
 
-/** Returns whether triggers log what plain SQL changes, while something listens. Only the owner of a table may make them. */
+/**
+ * Returns whether triggers log changes made by plain SQL while a listener is interested. Only the owner of a table
+ * may create such triggers.
+ */
 export function compileIsCaptured({ schema, name }: Relation): Sql {
   const table = sql.literal(`${quoteIdentifier(schema)}.${quoteIdentifier(name)}`)
   return sql`

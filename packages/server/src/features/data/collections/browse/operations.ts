@@ -33,7 +33,7 @@ import { requireWritableBy } from '../write/writes.ts'
 import { compileIsCaptured, describeTable, GridTable } from './describe.ts'
 import { formatPage, GridPage } from './page.ts'
 
-/** Reads and writes of a grid of an administrator. Bodies stay text, as in the data API. */
+/** Reads and writes of the dashboard grid. Bodies stay text, as in the data API. */
 
 const tablePath = '/api/admin/tables/:table'
 const common = {
@@ -47,7 +47,7 @@ const rowsQuery = {
   filter: Type.Optional(Type.String({ description: 'As in a list.' })),
   search: Type.Optional(Type.String({ description: 'As in a list.' })),
   as: Type.Optional(
-    Type.String({ description: 'Id of a user: the rows are read through the policies, as this user.' }),
+    Type.String({ description: 'Id of a user. The rows are read through the policies, as this user.' }),
   ),
 }
 
@@ -78,22 +78,28 @@ const rows = operation({
   id: 'tables.rows',
   method: 'GET',
   path: `${tablePath}/rows`,
-  summary: 'Rows with long values cut',
+  summary: 'List rows with long values cut',
   description:
-    'Cells are texts as PostgreSQL prints them, and of a limited length: `sizes` has the bytes of those that are cut, by the index of the column. The answer has about a megabyte at most. Rows are not counted.',
+    'Cells are texts as PostgreSQL prints them, of limited length. `sizes` has the size in bytes of each cell that was cut, by column index. The response has at most about one megabyte. Rows are not counted.',
   query: Type.Object({
     ...rowsQuery,
-    columns: Type.Optional(Type.String({ description: 'Names, separated by commas; all unless given.' })),
+    columns: Type.Optional(
+      Type.String({ description: 'Column names, separated by commas; all columns unless given.' }),
+    ),
     sort: Type.Optional(Type.String({ description: 'As in a list.' })),
     limit: Type.Optional(Type.Integer({ default: 100, minimum: 1, maximum: 500 })),
-    after: Type.Optional(Type.String({ description: '`after` of another page: the rows that follow.' })),
-    before: Type.Optional(Type.String({ description: '`before` of another page: the rows in front of it.' })),
-    from: Type.Optional(
-      Type.String({ description: 'Value of the first column of the sort, at which the page begins.' }),
+    after: Type.Optional(
+      Type.String({ description: '`after` of another page: returns the rows that follow it.' }),
     ),
-    id: Type.Optional(Type.String({ description: 'Primary key of the only row that is wanted.' })),
+    before: Type.Optional(
+      Type.String({ description: '`before` of another page: returns the rows that precede it.' }),
+    ),
+    from: Type.Optional(
+      Type.String({ description: 'Value of the first sort column at which the page begins.' }),
+    ),
+    id: Type.Optional(Type.String({ description: 'Primary key of the only row to return.' })),
     maxCost: Type.Optional(
-      Type.Integer({ description: 'A statement that the planner expects to cost more is refused with 409.' }),
+      Type.Integer({ description: 'A statement whose planner cost is higher is rejected with 409.' }),
     ),
   }),
   success: asText(ok(GridPage)),
@@ -118,16 +124,20 @@ const count = operation({
   id: 'tables.count',
   method: 'GET',
   path: `${tablePath}/count`,
-  summary: 'Count rows up to a bound',
+  summary: 'Count rows up to a limit',
   query: Type.Object({
     ...rowsQuery,
-    most: Type.Optional(Type.Integer({ description: 'Counting ends after it; all unless given.' })),
+    most: Type.Optional(
+      Type.Integer({
+        description: 'Counting stops after this many rows; all rows are counted unless given.',
+      }),
+    ),
   }),
   success: ok(
     Type.Object({
       count: Type.Integer(),
-      isBounded: Type.Boolean({ description: 'There are more than were counted.' }),
-      estimate: Type.Integer({ description: 'Of the planner.' }),
+      isBounded: Type.Boolean({ description: 'True if there are more rows than were counted.' }),
+      estimate: Type.Integer({ description: 'Estimate of the planner.' }),
     }),
   ),
   async handle(collections: Collections, { http }, reply) {
@@ -160,12 +170,12 @@ const cell = operation({
   id: 'tables.cell',
   method: 'GET',
   path: `${tablePath}/cell`,
-  summary: 'A value in full, as text',
+  summary: 'Read a value in full, as text',
   query: Type.Object({
     id: Type.String({ description: 'Primary key of the row.' }),
     column: Type.String(),
   }),
-  success: ok(Type.Object({ value: nullable(Type.String(), { description: 'Bytes as `\\x…`.' }) })),
+  success: ok(Type.Object({ value: nullable(Type.String(), { description: 'Bytes as `\\\\x…`.' }) })),
   handle(collections: Collections, { http }, reply) {
     const { caller, table, query } = requestOf(http, reply)
     return withCatalog(collections.catalog, async (catalog) => {
@@ -191,13 +201,13 @@ const applyChanges = operation({
   path: `${tablePath}/changes`,
   summary: 'Write changes of rows, all or none',
   description:
-    'As a batch, in one transaction. An update or delete with a `version` is refused with 409 when the row has another one: `operation` says which. Its result has the record as it was, as `before`, and what it or a create without `onConflict` has written has the `version` that it is in now.',
+    'The changes run like a batch, in one transaction. An update or delete with a `version` is rejected with 409 when the row has another version. `operation` names the operation. Its result has the record before the change as `before`. The results of such an operation, and of a create without `onConflict`, have the new `version` of the row.',
   body: Type.Object({
     operations: Type.Array(
       Type.Object({
         method: choice(['create', 'update', 'delete']),
         id: Type.Optional(Type.String({ description: 'As in a batch.' })),
-        version: Type.Optional(Type.String({ description: 'Version of the row as it was read.' })),
+        version: Type.Optional(Type.String({ description: 'Version of the row when it was read.' })),
         body: Type.Optional(TableRecord),
       }),
     ),
@@ -206,7 +216,7 @@ const applyChanges = operation({
     ok(
       Type.Array(
         Type.Object({
-          index: Type.Integer({ description: 'Of the operation.' }),
+          index: Type.Integer({ description: 'Index of the operation.' }),
           status: Type.Integer(),
           body: Type.Optional(TableRecord),
           before: Type.Optional(TableRecord),
@@ -229,7 +239,7 @@ const applyChanges = operation({
 
 export const browseOperations = [get, rows, count, cell, applyChanges]
 
-/** Returns the caller who reads: the administrator, or the user in whose place the rows are shown. */
+/** Returns the caller who reads: the administrator, or the user whose view the grid shows. */
 async function readAs({ viewAs }: Collections, caller: Caller, userId: string | undefined): Promise<Caller> {
   if (userId === undefined) return caller
   const scope = await viewAs.findScope(userId)
@@ -283,7 +293,7 @@ interface PlanNode {
 }
 
 function readPlan(explained: Answer | undefined): PlanNode {
-  // The answer of `explain (format json)` (PostgreSQL, EXPLAIN).
+  // PostgreSQL returns this for `explain (format json)` (PostgreSQL, EXPLAIN).
   const [{ Plan }] = JSON.parse(explained?.rows[0]?.[0] ?? '') as [{ readonly Plan: PlanNode }]
   return Plan
 }

@@ -9,12 +9,15 @@ export const GridPage = component(
   'GridPage',
   Type.Object({
     columns: Type.Array(Type.String()),
-    width: Type.Integer({ description: 'Characters after which cells are cut; they have one more then.' }),
-    paging: choice(['keyset', 'file', 'offset'], {
-      description: '`file`: without a primary key, in the order of the file, forwards only.',
+    width: Type.Integer({
+      description: 'Number of characters after which cells are cut. A cut cell has one character more.',
     }),
-    before: nullable(Type.String(), { description: 'null where nothing is before.' }),
-    after: nullable(Type.String(), { description: 'null at the end.' }),
+    paging: choice(['keyset', 'file', 'offset'], {
+      description:
+        '`file`: the table has no primary key. Its rows come in the order of the file, forwards only.',
+    }),
+    before: nullable(Type.String(), { description: 'null if no row precedes the page.' }),
+    after: nullable(Type.String(), { description: 'null on the last page.' }),
     rows: Type.Array(
       component(
         'GridRow',
@@ -31,10 +34,10 @@ export const GridPage = component(
   }),
 )
 
-/** The cells of a row as JSON, sizes of cut ones, primary key, sort keys, version. */
+/** Cells of a row as JSON, sizes of the cut ones, primary key, sort keys and version. */
 type PageRow = Answer['rows'][number]
 
-/** Cells stay the text that PostgreSQL made of them. */
+/** Formats a page. Cells stay the text that PostgreSQL made of them. */
 export function formatPage(plan: PagePlan, found: readonly PageRow[]): string {
   const isBackwards = plan.position.kind === 'before'
   const hasFurther = found.length > plan.limit
@@ -45,7 +48,7 @@ export function formatPage(plan: PagePlan, found: readonly PageRow[]): string {
     return `{"key":${key ?? 'null'},"version":${JSON.stringify(version ?? null)}${cut},"cells":${cells ?? '[]'}}`
   })
   const hasNext = isBackwards || hasFurther
-  // A page that begins somewhere may have rows before it, whatever comes of asking for them.
+  // A page that begins at a value or cursor may have rows before it, even if reading them finds none.
   const hasPrevious =
     plan.paging === 'keyset' &&
     (isBackwards ? hasFurther : plan.position.kind === 'after' || plan.position.kind === 'from')
@@ -55,9 +58,9 @@ export function formatPage(plan: PagePlan, found: readonly PageRow[]): string {
   ].join()},"rows":[${rows.join()}]}`
 }
 
-/** Values by the index of the column; most rows have none. */
+/** Returns the sizes of cut cells by column index; most rows have none. */
 function cutSizes(sizes: string): string {
-  // Texts or null, as the statement made them.
+  // The statement makes texts or null.
   const values = JSON.parse(sizes) as readonly (string | null)[]
   const cut = values.flatMap((size, index) => (size === null ? [] : [`"${index}":${size}`]))
   return cut.length === 0 ? '' : `,"sizes":{${cut.join()}}`

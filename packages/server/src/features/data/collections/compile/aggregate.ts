@@ -5,10 +5,13 @@ import { compileExtreme } from './extreme.ts'
 import { compileJsonValue } from './json-value.ts'
 import { compileFrom } from './rows.ts'
 
-/** Alias of the collection's rows, and of one group of them. */
+/** Aliases of the collection's rows and of one group. */
 const [row, one] = ['t', 'g']
 
-/** One row: the results as a JSON array, and whether they are all: that there are not more groups than the limit. */
+/**
+ * Compiles an aggregate. Returns one row: the results as a JSON array, and whether they are complete, that is,
+ * whether there are no more groups than the limit.
+ */
 export function compileAggregate(plan: AggregatePlan): Sql {
   const { limit } = plan
   return sql`
@@ -51,8 +54,9 @@ function resultName(index: number): Sql {
 }
 
 /**
- * The results under their names, as the list shows such values. A name such as `count_distinct_…` may be longer than that
- * of a column can be (PostgreSQL, Identifiers and Key Words), so it is none.
+ * Compiles the results under their names, formatted as a list formats such values. A name such as `count_distinct_…`
+ * may be longer than a column name can be (PostgreSQL, Identifiers and Key Words), so it is not used as a column
+ * name.
  */
 function compileShown({ group, results }: AggregatePlan): Sql {
   const show = (type: ColumnType | undefined, name: Sql, key: string) => {
@@ -66,11 +70,11 @@ function compileShown({ group, results }: AggregatePlan): Sql {
   ])})`
 }
 
-/** Undefined for numbers, which are shown as PostgreSQL writes them. */
+/** Returns the type by which a result is formatted. Undefined for numbers, which stay as PostgreSQL writes them. */
 function resultType({ function: name, column }: AggregateResult): ColumnType | undefined {
   if (column === undefined) return undefined
   if (name === 'min' || name === 'max') return column.type
-  // What they compute is flat, whatever the column is.
+  // PostGIS computes these on a plane, whatever the type of the column.
   if (name === 'bbox' || name === 'centroid') return { ...column.type, base: 'geometry' }
   return undefined
 }

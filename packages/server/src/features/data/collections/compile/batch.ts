@@ -12,12 +12,15 @@ const bodiesSlot = 'bodies'
 const firstIndexSlot = 'first index'
 const relationSlot = 'relation'
 
-/** What fills the slots of {@link compileCreates}. @param firstIndex ordinal of the first body in its batch */
+/** Returns the slot values of {@link compileCreates}. @param firstIndex ordinal of the first body in its batch */
 export function createsSlots(bodies: readonly string[], firstIndex: number): SlotValues {
   return { [bodiesSlot]: `[${bodies.join(',')}]`, [firstIndexSlot]: String(firstIndex) }
 }
 
-/** Creates several records in their order. Answers one row: their results as JSON, comma-separated. */
+/**
+ * Compiles a statement that creates several records in order. Returns one row: their results as JSON,
+ * comma-separated.
+ */
 export function compileCreates(record: RecordPlan, columns: readonly Column[], isCaptured: boolean): Sql {
   const source = compileRowSource(sql`json_to_recordset(${new Slot(bodiesSlot)}::json)`, columns)
   return sql`
@@ -33,7 +36,7 @@ export function compileCreates(record: RecordPlan, columns: readonly Column[], i
     from n`
 }
 
-/** What fills the slots of {@link joinCheck}. */
+/** Returns the slot values of {@link mergeCheck}. */
 export function relationSlots({ schema, name }: Relation): SlotValues {
   return { [relationSlot]: `${quoteIdentifier(schema)}.${quoteIdentifier(name)}` }
 }
@@ -43,19 +46,19 @@ const familyOids = sql`(select oids from family)::oid[]`
 const refusedToken = `not joined ${randomBytes(9).toString('base64url')} `
 
 /**
- * Fails when records created by one statement could fare otherwise than by a statement each;
- * {@link isJoinRefused} recognizes that. So it is where
- * - triggers or rules run, some of them once per statement or after all of its rows (those of the audit and of the log
- *   of changes record the same either way),
- * - a foreign key leads back to the table: it is checked after all rows of a statement,
- * - a policy reads a table, or a policy, default or check calls a function that is not volatile: such queries do
- *   not see the earlier rows of the statement they belong to, so a limit on the number of rows would not hold.
+ * Statement that fails when merging creates into one statement could give another result than one statement each.
+ * {@link isMergeRefused} recognizes the failure. Creates cannot be merged where
+ * - triggers or rules run, some of them once per statement or after all of its rows (the triggers of the audit and of
+ *   the change log record the same either way),
+ * - a foreign key leads back to the table, since it is checked after all rows of a statement,
+ * - a policy reads a table, or a policy, default or check calls a function that is not volatile. Such queries do not
+ *   see the earlier rows of their statement, so a limit on the number of rows would not hold.
  *
- * Postgres is asked each time, in the transaction of the rows, as no snapshot would be recent enough.
+ * The check runs in the transaction of the rows each time, as no catalog snapshot would be recent enough.
  */
 export const joinCheck: Sql = sql`
   with target as (select ${new Slot(relationSlot)}::regclass::oid as oid),
-    -- With all partitions it has or is one of. As arrays, so that every look below is by an index.
+    -- With all partitions of its tree. They are arrays, so that every lookup below uses an index.
     family as (
       select oid || array(select relid::oid from pg_partition_tree(pg_partition_root(oid))) as oids from target
     )

@@ -2,32 +2,32 @@ import type { Attribute, ColumnType } from '../../../../database/catalog/model.t
 import { type Sql, sql } from '../../../../database/sql.ts'
 
 /**
- * How values get from a JSON text into columns. `json_to_record` does it, but takes each array in an array for a
- * dimension, even one that is an element: a document, or a value of a domain over arrays. Types with such elements
- * are `json` to it, and are read element by element. So are geographies, which PostGIS reads no GeoJSON for.
+ * Conversion of JSON values into columns. `json_to_record` does it, but treats each array in an array as a dimension,
+ * even when it is an element: a document, or a value of a domain over arrays. Types with such elements are declared
+ * as `json` and read element by element. So are geographies, because PostGIS reads no GeoJSON for them.
  */
 
-/** What `json_to_record` makes of a body, only the columns that are written: `"a" integer, "docs" json`. */
+/** Compiles the column list of `json_to_record` for the written columns: `"a" integer, "docs" json`. */
 export function compileBodyTypes(columns: readonly Member[]): Sql {
-  // A list of columns is never empty; no column of a table has to have this name.
+  // A column list cannot be empty. No column of a table needs to have this name.
   if (columns.length === 0) return sql`"_" text`
   return sql.join(columns.map((column) => compileDefinition(column, column.type.name)))
 }
 
-/** The value of a column, where `alias` is a row of {@link compileBodyTypes}. */
+/** Compiles the value of a column; `alias` is a row of {@link compileBodyTypes}. */
 export function compileBodyValue(column: Member, alias: string): Sql {
   return compileMember(column, alias)
 }
 
-/** A column, an attribute of a row, or a parameter of a function. */
+/** Column, attribute of a row, or function parameter. */
 interface Member {
   readonly name: string
   readonly type: ColumnType
-  /** With what PostGIS and others write behind it. */
+  /** Type name with its modifiers, such as those of PostGIS. */
   readonly typeName: string
 }
 
-/** How many characters or bits a column takes, where more of them are refused. */
+/** Returns how many characters or bits a column accepts, if it rejects longer values. */
 export function lengthLimit(typeName: string): number | undefined {
   const [, limit] = /^(?:character|character varying|bit|bit varying)\((\d+)\)$/.exec(typeName) ?? []
   return limit === undefined ? undefined : Number(limit)
@@ -55,17 +55,20 @@ function elementOf(type: ColumnType, typeName: string): Typed {
   return { type, typeName: typeName.replace(/(\[\])+$/, '') }
 }
 
-/** Whether a value of the type can be an array in JSON. */
+/** Returns whether a value of the type can be an array in JSON. */
 function mayBeArray({ base, element }: ColumnType): boolean {
   return element !== undefined || ['json', 'jsonb', 'vector', 'halfvec'].includes(base)
 }
 
-/** Whether a geometry column names no reference system. Where one does, PostGIS takes GeoJSON to be in that. */
+/**
+ * Returns whether a geometry column names no reference system. If it names one, PostGIS assumes that GeoJSON is in
+ * that system.
+ */
 function takesEverySrid(typeName: string): boolean {
   return /\bgeometry"?(\(\w+\))?$/.test(typeName)
 }
 
-/** A value of the type from a `json`; `alias` is free for its parts. */
+/** Compiles a value of the type from a `json`; `alias` is free for its parts. */
 function compileValue(member: Typed, source: Sql, alias: string): Sql {
   const { type } = member
   const name = sql.type(type.name)
@@ -75,7 +78,7 @@ function compileValue(member: Typed, source: Sql, alias: string): Sql {
   if (spatialSchema !== undefined) {
     return sql`${compileGeometry(spatialSchema, type, source)}::${name}`
   }
-  // What has no such parts, as a text or null, is read or refused as everywhere.
+  // A value without such parts, as text or null, is read or rejected as everywhere else.
   return element === undefined
     ? sql`case json_typeof(${source}) when 'object' then ${compileRow(name, attributes ?? [], source, alias)} else ${whole} end`
     : sql`case when ${compileListTest(element, source)} then ${compileArray(elementOf(element, member.typeName), source, alias)}::${name} else ${whole} end`
@@ -86,12 +89,12 @@ function compileWhole(type: Sql, source: Sql): Sql {
 }
 
 /**
- * GeoJSON, or any other text that PostGIS reads. It reads GeoJSON for geometries only, and without `crs` as one of an
- * unknown reference system; RFC 7946 §4 says it is WGS 84.
+ * Compiles a geometry from GeoJSON, or from any other text that PostGIS reads. PostGIS reads GeoJSON for geometries
+ * only. Without `crs` it assigns an unknown reference system, although RFC 7946 §4 says that it is WGS 84.
  */
 function compileGeometry(schema: string, { base }: ColumnType, source: Sql): Sql {
   const geometry = compileWhole(sql.id(schema, 'geometry'), source)
-  // The cast of a geometry to a geography does that by itself.
+  // The cast of a geometry to a geography sets the system by itself.
   if (base === 'geography') return geometry
   return sql`case when json_typeof(${source}) = 'object' and ${source} -> 'crs' is null
     then ${sql.id(schema, 'st_setsrid')}(${geometry}, 4326) else ${geometry} end`
@@ -105,7 +108,10 @@ function compileArray(element: Typed, source: Sql, alias: string): Sql {
     order by ${entry}.ordinal)`
 }
 
-/** Rows are no arrays in JSON, so arrays in an array of them are dimensions. */
+/**
+ * Compiles the test whether a JSON value is a list of elements. Rows are no arrays in JSON, so arrays in an array of
+ * rows are dimensions.
+ */
 function compileListTest(element: ColumnType, source: Sql): Sql {
   const isArray = sql`json_typeof(${source}) = 'array'`
   return mayBeArray(element)

@@ -8,14 +8,15 @@ import { bind } from './filter.ts'
 import { compileAfter, compileKey, compileOrder } from './keyset.ts'
 import { compileFrom } from './rows.ts'
 
-/** Alias of the rows, and of what is kept of them. */
+/** Alias of the rows, and of the values selected from them. */
 const row = 't'
-/** Names beside those of columns; columns do not have them. */
+/** Names beside those of columns, which columns do not have. */
 const names = { key: 'basalt key', order: 'basalt order', version: 'basalt version' }
 
 /**
- * A row for each row of the page and one more where others follow: the cells and the sizes of those that may be cut as
- * JSON arrays; the primary key, and the sort keys, as JSON arrays of texts; the version.
+ * Compiles a page. It returns one row for each row of the page, and one more where others follow. Its columns are the
+ * cells and the sizes of those that may be cut (JSON arrays), the primary key and the sort keys (JSON arrays of
+ * texts), and the version.
  */
 export function compilePage(plan: PagePlan): Sql {
   const { columns, relation, order, paging, limit, width, hasVersion } = plan
@@ -42,7 +43,7 @@ export function compilePage(plan: PagePlan): Sql {
     ) ${sql.id(row)}`
 }
 
-/** The order in which the rows are read, and where they begin. */
+/** Compiles the order in which the rows are read, and the condition of where they begin. */
 function compilePosition({ order, paging, position, relation }: PagePlan): {
   readonly keys: readonly OrderKey[]
   readonly conditions: readonly Sql[]
@@ -75,6 +76,6 @@ function compileFromValue(first: OrderKey | undefined, value: string): readonly 
   const { column, descending } = first
   const source = sql.id(row, column.name)
   const reached = compileComparison(column.type, source, descending ? '<=' : '>=', bind(column, value))
-  // Without a value: last ascending, so they follow; first descending, so they are passed.
+  // NULLs come last ascending, so they follow. They come first descending, so they have been passed.
   return [column.nullable && !descending ? sql`(${reached} or ${source} is null)` : reached]
 }

@@ -16,15 +16,16 @@ const row = 't'
 
 const expectSlot = new Slot('expect')
 
-/** What fills the slots of {@link compileBulk}. */
+/** Returns the slot values of {@link compileBulk}. */
 export function bulkSlots(json: string, expect: number): SlotValues {
   return { ...writeSlots(json, []), [expectSlot.name]: String(expect) }
 }
 
 /**
- * Writes all records that the conditions find, and fails when they are not as many as expected, which
- * {@link readUnexpectedCount} recognizes: the failure undoes the write. It fails as soon as the limit is passed, not
- * after a whole table. Answers one row: the number of records, and the records as a JSON array if they are wanted.
+ * Compiles a statement that writes all records that match the conditions. It fails when their number is not the
+ * expected one, and the failure undoes the write. {@link readUnexpectedCount} recognizes it. It fails as soon as the
+ * limit is exceeded, not after a whole table. It returns one row: the number of records, and the records as a JSON
+ * array if requested.
  */
 export function compileBulk(plan: BulkPlan, isCaptured: boolean): Sql {
   const { action, record, answer, limit } = plan
@@ -63,7 +64,7 @@ function compileUpdate({ rows, record, columns, limit }: BulkPlan, isCompared: b
     from ${compileRowSource(body, columns)}`
   if (!isCompared) return sql`${update} where ${compileConditions(rows, row)}`
   if (!canFindAgain(record)) {
-    // What looks alike to the caller was alike before, too.
+    // Rows that are the same to the caller now were the same before, too.
     const look = (alias: string) => sql`${compileJson(compileSelectList(record, alias))}::text`
     return sql`${update}, (
         select l.look, l.look::json as ${sql.id(oldRecord)}
@@ -73,9 +74,9 @@ function compileUpdate({ rows, record, columns, limit }: BulkPlan, isCompared: b
       ) o
       where ${look(row)} = o.look and (${compileConditions(rows, row)})`
   }
-  // The lock keeps what is read as the old record the one that is updated.
+  // The lock makes sure that the old record that is read is the one that is updated.
   const key = keyOf(record)
-  // Of rows that share their key only those are written that the conditions find.
+  // Among rows that share their key, only those that match the conditions are written.
   const isShared = rows.relation.hasDescendants && !key.some(({ name: each }) => each === 'ctid')
   const also = isShared ? sql` and (${compileConditions(rows, row)})` : sql.empty
   return sql`${update}, (
@@ -96,15 +97,20 @@ function shown(record: RecordPlan): Sql {
   return compileJson(compileSelectList(record, row))
 }
 
-/** Unknown outside, so that no value sent by a caller can look like it. */
+/** Token that is unknown to clients, so that no value sent by a caller can be mistaken for it. */
 const countToken = `unexpected count ${randomBytes(9).toString('base64url')} `
 
-/** Fails by casting a text of ours to a number, as PostgreSQL has no statement that fails on purpose. */
+/**
+ * Compiles an expression that fails. PostgreSQL has no statement that fails on purpose, so it casts a text of ours to
+ * a number.
+ */
 function failWhen(condition: Sql, count: Sql): Sql {
   return sql`case when ${condition} then (${sql.literal(countToken)} || ${count})::int end`
 }
 
-/** How many records a write found that failed for their number; undefined when it failed for something else. */
+/**
+ * Returns how many records a write matched that failed for their number. Undefined when it failed for another reason.
+ */
 export function readUnexpectedCount({ error }: StatementFailed): number | undefined {
   if (error.code !== '22P02') return undefined
   const start = error.message.indexOf(countToken)

@@ -3,15 +3,19 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import { compileJsonValue } from './json-value.ts'
 
 /**
- * A cell as text. What is long is not read to be cut: a text and bytes are read as far as they are shown (PostgreSQL,
- * Storage: TOAST, slices), and of other types, which have to be read and printed whole, large values are left out.
+ * Cells as text. A long value is not read in full just to be cut. Text and bytes are read only as far as they are
+ * returned (PostgreSQL, Storage: TOAST, slices). Other types have to be read and printed whole, so their large values
+ * are left out.
  */
 
-/** Bytes as stored, from which on a value that cannot be read in part is not printed. */
+/** Size in stored bytes from which a value that cannot be read in part is not printed. */
 const printedBytes = 65_536
 const shownBytes = 32
 
-/** The text of a cell, at most one character longer than `width`; empty where it is too large to be printed. */
+/**
+ * Compiles the text of a cell, at most one character longer than `width`. It is empty where the value is too large to
+ * be printed.
+ */
 export function compileCell({ name, type }: Column, alias: string, width: number): Sql {
   const source = sql.id(alias, name)
   const characters = sql.integer(width + 1)
@@ -26,22 +30,22 @@ export function compileCell({ name, type }: Column, alias: string, width: number
     else left(${compileWhole(type, source)}, ${characters}) end`
 }
 
-/** Bytes of a cell that may be cut, else null. */
+/** Compiles the size in bytes of a cell that may be cut, else null. */
 export function compileSize({ name, type }: Column, alias: string, width: number): Sql {
   const source = sql.id(alias, name)
   if (isShort(type)) return sql`null`
   if (type.base === 'bytea') return sql`octet_length(${source})::text`
   const size = type.isText ? sql`octet_length(${source}::text)` : sql`pg_column_size(${source})`
   if (type.isText) return sql`case when ${size} > ${sql.integer(width)} then (${size})::text end`
-  // As stored it may be compressed, so it says nothing about whether the text is cut.
+  // The stored value may be compressed, so its size does not tell whether the text is cut.
   return sql`case
     when ${size} > ${sql.integer(printedBytes)}
       or length(${compileWhole(type, source)}) > ${sql.integer(width)} then (${size})::text end`
 }
 
-/** The whole value as text. */
+/** Compiles the whole value as text. */
 export function compileWhole(type: ColumnType, source: Sql): Sql {
-  // GeoJSON, which can be read and drawn; PostGIS's own text is its bytes.
+  // GeoJSON can be read and drawn, while PostGIS's own text is its bytes.
   const shown = type.spatialSchema === undefined ? undefined : compileJsonValue(type, source, 'v')
   return sql`(${shown ?? source})::text`
 }

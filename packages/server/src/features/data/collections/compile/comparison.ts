@@ -3,11 +3,12 @@ import { type Sql, sql } from '../../../../database/sql.ts'
 import type { Operator } from '../parse/tokens.ts'
 
 /**
- * Comparisons by the operators that sort the type. Those of pg_catalog are written as they are; others with their
- * schema, as by name alone Postgres would miss them, or take one of a type that the value can be read as.
+ * Comparisons by the operators that sort the type. Those of pg_catalog are written by name alone. Others are written
+ * with their schema: by name alone, PostgreSQL would miss them, or choose one of a type that the value can be
+ * converted to.
  */
 
-/** `left operator right`, where the type is that of one side; undefined for a system column. */
+/** Compiles `left operator right`, where the type is that of one side; undefined for a system column. */
 export function compileComparison(
   type: ColumnType | undefined,
   left: Sql,
@@ -23,9 +24,9 @@ export function compileComparison(
 
 interface Spelling {
   readonly plain: Sql
-  /** Undefined where the operator of the text that the type is read as does: ILIKE. */
+  /** Operator of the type. Undefined where the text operator of its conversion is right: ILIKE. */
   readonly own: OwnOperator | undefined
-  /** Whether it means the opposite of the type's own operator, which need not have a name. */
+  /** True if the condition negates the type's own operator, whose negator need not have a name. */
   readonly isNegated: boolean
 }
 

@@ -5,16 +5,16 @@ import { searchedColumns } from '../plan/search-vector.ts'
 import { compileHighlight, compileHighlightResult } from './highlight.ts'
 import { compileDistance } from './spatial.ts'
 
-/** A value that records show beside their columns; evaluated for the records of the page alone. */
+/** Value that records have beside their columns. It is evaluated only for the records of the page. */
 export interface ComputedValue {
-  /** Its name in the record. */
+  /** Name of the value in the record. */
   readonly name: string
   readonly value: Sql
   /** Columns that the value reads. */
   readonly columns: readonly Column[]
 }
 
-/** The computed values of a list whose rows are those of `alias`. */
+/** Returns the computed values of a list whose rows have this alias. */
 export function computedValues({ distance, highlight }: ListPlan, alias: string): readonly ComputedValue[] {
   return [...distanceValues(distance, alias), ...highlightValues(highlight, alias)]
 }

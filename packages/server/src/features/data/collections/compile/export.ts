@@ -10,12 +10,14 @@ import { compileFrom } from './rows.ts'
 /** Alias of the collection's rows. */
 const row = 't'
 
-/** The rows as a COPY to the client, one more than there may be so that it shows when some are left out. */
+/**
+ * Compiles a COPY of the rows to the client. It has one row more than the limit, which shows that rows are left out.
+ */
 export function compileExport(plan: ExportPlan): Sql {
   return plan.format === 'csv' ? compileCsv(plan) : compileJsonLines(plan)
 }
 
-/** What makes a document of the rows. */
+/** Returns the frame that makes a document of the rows. */
 export function exportFrame({ format, columns, isForSpreadsheet }: ExportPlan): RowFrame {
   switch (format) {
     case 'csv': {
@@ -30,26 +32,28 @@ export function exportFrame({ format, columns, isForSpreadsheet }: ExportPlan): 
   }
 }
 
-/** Without it spreadsheets take the encoding for another one. */
+/** Byte order mark, without which spreadsheets assume another encoding. */
 const byteOrderMark = '\uFEFF'
 
-/** What spreadsheets take for the start of a formula, full-width signs included (OWASP, CSV Injection). */
+/**
+ * Characters that spreadsheets interpret as the start of a formula, full-width signs included (OWASP, CSV Injection).
+ */
 const formulaStart = /^([-=+@\t\r\n＝＋－＠])/
 
-/** RFC 4180 §2. */
+/** Quotes a CSV field (RFC 4180 §2). */
 function quoteCsv(text: string): string {
   return /[",\r\n]/.test(text) || text === '' ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** PostgreSQL quotes by itself; NULL is nothing, and an empty text `""`. */
+/** Compiles the CSV columns. PostgreSQL quotes them by itself; NULL is an empty field, and an empty text is `""`. */
 function compileCsv(plan: ExportPlan): Sql {
   const items = plan.columns.map((column) => compileCsvValue(column, plan.isForSpreadsheet))
   return sql`copy (select ${sql.join(items)} ${compileRows(plan)}) to stdout (format csv)`
 }
 
 /**
- * A line of JSON for each row. It holds no control characters, so with two of them for quote and delimiter CSV is the
- * format that changes nothing of it.
+ * Compiles a line of JSON for each row. A line holds no control characters. With two of them as quote and delimiter,
+ * CSV is the format that leaves the line unchanged.
  */
 function compileJsonLines(plan: ExportPlan): Sql {
   const { rows, columns } = plan
@@ -67,7 +71,7 @@ function compileJsonLines(plan: ExportPlan): Sql {
           ${compileRows(plan)}
         ) n`
   const line = columns.some(({ type }) => holdsJson(type))
-    ? // A json keeps its blanks as they were sent, which outside of strings may be line ends.
+    ? // A json keeps its blanks as sent, and outside strings these may be line ends.
       sql`translate(l.line, E'\\n\\r', '  ')`
     : sql`l.line`
   return sql`
@@ -75,7 +79,7 @@ function compileJsonLines(plan: ExportPlan): Sql {
     to stdout (format csv, quote E'\\x01', delimiter E'\\x02')`
 }
 
-/** Where the record shows null for both. */
+/** Compiles the column's name where its value is a JSON null, since the record has null for both. */
 function nameIfJsonNull({ name, type: { base } }: Column): Sql {
   const typeOf = base === 'json' ? sql`json_typeof` : sql`jsonb_typeof`
   return sql`case when ${typeOf}(${sql.id(row, name)}) = 'null' then ${sql.literal(name)}::text end`
@@ -90,7 +94,7 @@ function holdsJson({ base, element, attributes = [] }: ColumnType): boolean {
   return (element !== undefined && holdsJson(element)) || attributes.some(({ type }) => holdsJson(type))
 }
 
-/** A value as in JSON, but for the quotes of a string. */
+/** Compiles a value as in JSON, but without the quotes of a string. */
 function compileCsvValue({ name, type }: Column, isForSpreadsheet: boolean): Sql {
   const source = sql.id(row, name)
   const value = compileJsonValue(type, source, `${row}v`) ?? compilePlainValue(type, source)
@@ -99,7 +103,7 @@ function compileCsvValue({ name, type }: Column, isForSpreadsheet: boolean): Sql
   return sql`regexp_replace(${value}::text, ${sql.literal(formulaStart.source)}, '''\\1')`
 }
 
-/** Where the text that PostgreSQL writes differs from what JSON has. */
+/** Compiles a value whose PostgreSQL text differs from its JSON form. */
 function compilePlainValue({ base, element, attributes }: ColumnType, source: Sql): Sql {
   if (element !== undefined || attributes !== undefined) return sql`to_json(${source})`
   switch (base) {

@@ -5,7 +5,10 @@ import { compileFrom } from './rows.ts'
 /** Alias of the collection's rows. */
 const row = 't'
 
-/** One row: the most frequent values with the prefix as a JSON array, and whether these are all of them. */
+/**
+ * Compiles a facet search. Returns one row: the most frequent values with the prefix as a JSON array, and whether
+ * these are all.
+ */
 export function compileFacetSearch({ rows, column, prefix, maxHits }: FacetSearchPlan): Sql {
   const value = sql.id(row, column.name)
   const isHit =
@@ -25,7 +28,7 @@ export function compileFacetSearch({ rows, column, prefix, maxHits }: FacetSearc
     ) r`
 }
 
-/** A text that as a pattern of LIKE stands for itself. */
+/** Escapes a text so that LIKE matches it literally. */
 function escapePattern(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&')
 }

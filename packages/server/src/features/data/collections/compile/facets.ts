@@ -3,10 +3,10 @@ import type { Facet, FacetsPlan } from '../plan/facets.ts'
 import { compileJsonValue } from './json-value.ts'
 import { compileFrom } from './rows.ts'
 
-/** Alias of the collection's rows, and of one value with its count. */
+/** Aliases of the collection's rows and of one value with its count. */
 const [row, bucket] = ['t', 'f']
 
-/** Queries for `with`: the counts of each scope, made by reading its rows once for all of its facets. */
+/** Compiles queries for `with`: the counts of each scope, computed by one read of its rows for all of its facets. */
 export function compileFacetScopes(plan: FacetsPlan): readonly Sql[] {
   return plan.scopes.map((rows, scope) => {
     const columns = facetsOf(plan, scope).map(({ column }) => sql.id(row, column.name))
@@ -19,7 +19,9 @@ export function compileFacetScopes(plan: FacetsPlan): readonly Sql[] {
   })
 }
 
-/** Of each facet: its values as a JSON array, whether these are all, and its statistics or NULL. */
+/**
+ * Compiles three columns per facet: its values as a JSON array, whether these are all, and its statistics or NULL.
+ */
 export function compileFacets(plan: FacetsPlan): readonly Sql[] {
   return plan.facets.flatMap((facet) => {
     const index = facetsOf(plan, facet.scope).indexOf(facet)
@@ -44,7 +46,10 @@ function valueName(index: number): Sql {
   return sql.id(`value ${index}`)
 }
 
-/** The counts of one facet among those of its scope: `grouping` has a bit for each column, unset for the one that counts. */
+/**
+ * Compiles the counts of one facet among those of its scope. `grouping` has a bit for each column, unset for the
+ * counted one.
+ */
 function compileCounts(plan: FacetsPlan, { scope }: Facet, index: number): Sql {
   const width = facetsOf(plan, scope).length
   const set = 2 ** width - 1 - 2 ** (width - 1 - index)

@@ -7,21 +7,21 @@ import { compileComparison } from './comparison.ts'
 import { compileReference, relationName } from './record.ts'
 import { searchedCharacters } from './search.ts'
 
-/** Form in which the values that columns are compared with enter a statement. */
+/** Form in which compared values enter a statement. */
 export interface BoundValues {
   one(operand: Operand, value: string | null): Sql
-  /** Returns an array. */
+  /** Compiles the values as an array. */
   list(operand: Operand, values: readonly (string | null)[]): Sql
 }
 
-/** Every value as a parameter, which takes the type of the operator beside it. */
+/** Values as parameters, each of which gets the type of the operator beside it. */
 const parameters: BoundValues = {
   one: ({ column, as }, value) => (as === 'column' ? bind(column, value) : sql`${value}`),
-  // One parameter whatever the number of values, so that the statement stays the same.
+  // The list is one parameter, whatever the number of values, so that the statement stays the same.
   list: (_, values) => sql`${arrayLiteral(values)}`,
 }
 
-/** A filter as a condition on the rows of `alias`. */
+/** Compiles a filter as a condition on the rows of `alias`. */
 export function compileFilter(filter: FilterPlan, alias: string, bound: BoundValues = parameters): Sql {
   switch (filter.kind) {
     case 'and':
@@ -69,7 +69,7 @@ function compileTest(test: TestPlan, alias: string, bound: BoundValues): Sql {
   }
 }
 
-/** Whether the target, of the column's type, is NULL; negated, whether it is not. */
+/** Compiles a test whether the target, of the column's type, is NULL, or is not NULL if negated. */
 export function compileNullTest(target: Sql, column: Column | undefined, isNegated: boolean): Sql {
   // `row(null, null) is null` is true although the value is not NULL.
   if (column?.type.attributes !== undefined) {
@@ -78,7 +78,7 @@ export function compileNullTest(target: Sql, column: Column | undefined, isNegat
   return isNegated ? sql`${target} is not null` : sql`${target} is null`
 }
 
-/** The value that is tested. Keys of JSON are parameters like all that a client writes. */
+/** Compiles the tested value. Keys of JSON are parameters, as is everything that a client writes. */
 function compileOperand({ column, keys, as }: Operand, alias: string): Sql {
   const arrows = keys.map((key, index) => {
     const arrow = as === 'text' && index === keys.length - 1 ? sql`->>` : sql`->`
@@ -136,14 +136,15 @@ function compileMatch(
   return sql`${document} @@ websearch_to_tsquery(${config}, ${words})`
 }
 
-/** A value as a parameter that takes the column's type. */
+/** Binds a value as a parameter that gets the column's type. */
 export function bind(column: Column, value: string | null | Slot): Sql {
   return needsCast(column) ? sql`${value}::${sql.type(column.type.name)}` : sql`${value}`
 }
 
 /**
- * Beside a column a parameter takes the type of the operator: for a row that is the row of no particular type, and
- * for `regclass` and kin a number, neither of which can be read from the text of a value.
+ * Returns whether a parameter needs a cast to the column's type. Beside a column a parameter gets the type of the
+ * operator: for a row that is `record`, and for `regclass` and its kin a number. Neither can be read from the text of
+ * a value.
  */
 function needsCast({ type }: Column): boolean {
   return type.attributes !== undefined || type.base.startsWith('reg')

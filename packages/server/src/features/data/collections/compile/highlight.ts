@@ -4,14 +4,17 @@ import { searchedColumns } from '../plan/search-vector.ts'
 import { compileConfig, compileDocument, compileQuery, compileVector } from './search.ts'
 
 /*
- * ts_headline promises no safe HTML (PostgreSQL, Text Search, Highlighting Results): the text is escaped before it, so
- * that its markup is the only one there is.
+ * Highlighting as safe HTML. ts_headline does not guarantee safe HTML (PostgreSQL, Text Search, Highlighting
+ * Results). The text is therefore escaped before the call, so that the only markup is that of ts_headline.
  */
 
-/** Around what was found. */
+/** Markup around a match. */
 const marks = `StartSel=<b>,StopSel=</b>`
 
-/** An excerpt of the row of `alias`; where nothing matches by its stem, as in a fuzzy search, all of it. */
+/**
+ * Compiles an excerpt of the row of `alias`. It is the whole text where nothing matches by its stem, as in a fuzzy
+ * search.
+ */
 export function compileHighlight(search: SearchPlan, alias: string): Sql {
   const columns = searchedColumns(search.vector)
   const escaped = compileEscaped(compileDocument(columns, alias))
@@ -23,7 +26,9 @@ export function compileHighlight(search: SearchPlan, alias: string): Sql {
     end`
 }
 
-/** `{"title": {"value": "…", "matchLevel": "full"}}`: each column whole, with all that was found in it marked. */
+/**
+ * Compiles `{"title": {"value": "…", "matchLevel": "full"}}`: each column in full, with all of its matches marked.
+ */
 export function compileHighlightResult(search: SearchPlan, alias: string): Sql {
   const query = compileQuery(search)
   const results = searchedColumns(search.vector).map((column) => {
@@ -31,7 +36,7 @@ export function compileHighlightResult(search: SearchPlan, alias: string): Sql {
     const marked = sql`ts_headline(${compileConfig(search.vector)}, ${escaped}, ${query}, ${sql.literal(`${marks},HighlightAll=true`)})`
     return sql`(${sql.literal(column.name)}, ${marked})`
   })
-  // An excluded word stands in no column of a record that was found, unless by similarity.
+  // No column of a matching record has an excluded word, except by similarity.
   return sql`(
     select json_object_agg(h.name, json_build_object(
       'value', h.value, 'matchLevel', case when h.value like '%<b>%' then 'full' else 'none' end))

@@ -11,14 +11,17 @@ import { compileColumns, compileNearestRows, compileQueryVector } from './vector
 /** Alias of the collection's rows. */
 const row = 't'
 
-/** What dampens the first ranks (Cormack, Clarke, Büttcher: Reciprocal Rank Fusion, SIGIR 2009). */
+/** Constant that dampens the first ranks (Cormack, Clarke, Büttcher: Reciprocal Rank Fusion, SIGIR 2009). */
 const damping = 60
 
 const score = sql.id(hybridNames.score)
 const rank = sql.id(hybridNames.rank)
 const distance = sql.id(hybridNames.distance)
 
-/** One row: the page as a JSON array, and how many records the two legs have found together. */
+/**
+ * Compiles a hybrid search. Returns one row: the page as a JSON array, and the number of records that the two legs
+ * have found together.
+ */
 export function compileHybrid(plan: HybridPlan): Sql {
   const { record, found, search, near, vector, keys, legLimit, perPage, page } = plan
   const named = keys.map((key, index) => ({ key, name: sql.id(`k${index}`) }))
@@ -87,7 +90,7 @@ function joinPage(keys: readonly OrderKey[]): Sql {
   )
 }
 
-/** A leg that has not found the record has no value, not a null. */
+/** Compiles the record with its ranks. A leg that has not found the record gives no member, not a null. */
 function compileItem({ record }: HybridPlan): Sql {
   const item = sql`
     select row_to_json(s.*) from (select ${compileSelectList(record, row)}, ${sql.id(row, hybridNames.score)}) s`

@@ -6,7 +6,7 @@ import type { SlotValues } from '../statement-cache.ts'
 import { compileComparison } from './comparison.ts'
 import { bind } from './filter.ts'
 
-/** The values of a primary key, for the slots of {@link compileIdentity}. */
+/** Returns the slot values of {@link compileIdentity}, the values of a primary key. */
 export function identitySlots(id: readonly string[]): SlotValues {
   return Object.fromEntries(id.map((value, index) => [idSlot(index).name, value]))
 }
@@ -15,7 +15,7 @@ function idSlot(index: number): Slot {
   return new Slot(`id ${index}`)
 }
 
-/** The row of `alias` is the one whose key stands in the slots. */
+/** Compiles the condition that the row of `alias` has the key in the slots. */
 export function compileIdentity(relation: Relation, alias: string): Sql {
   return sql.join(
     relation.primaryKey.map((column, index) =>
@@ -25,15 +25,16 @@ export function compileIdentity(relation: Relation, alias: string): Sql {
   )
 }
 
-/** A column that tells rows apart. */
+/** Column that distinguishes rows. */
 interface KeyPart {
   readonly name: string
   readonly type: ColumnType | undefined
 }
 
 /**
- * What finds a row again that the statement has locked: its key, among tables that inherit also the table it is in. By its
- * place only where the caller reads no key: one that was changed meanwhile has another.
+ * Returns the columns that find a row again after the statement has locked it: its key, and among inheriting tables
+ * also its table. The row position (`ctid`) is used only where the caller may not read the key. A row that was
+ * changed concurrently has another position.
  */
 export function keyOf(record: RecordPlan): readonly KeyPart[] {
   const { relation, reader } = record
@@ -48,7 +49,7 @@ function mayReadKey({ relation, reader }: RecordPlan): boolean {
   return rowKey.length > 0 && readableRowKey(relation, reader).length === rowKey.length
 }
 
-/** Whether the caller may read what {@link keyOf} names. */
+/** Returns whether the caller may read the columns of {@link keyOf}. */
 export function canFindAgain(record: RecordPlan): boolean {
   return mayReadKey(record) || mayReadSystemColumns(record.relation, record.reader)
 }

@@ -2,8 +2,8 @@ import type { ColumnType } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 
 /**
- * Member of an exported record that names the columns whose `null` is that of JSON and not NULL. As its name begins with `_`,
- * every other reader passes over it.
+ * Member of an exported record that names the columns whose `null` is a JSON null and not NULL. Its name begins with
+ * `_`, so every other reader ignores it.
  */
 export const jsonNullMember = '_jsonNull'
 
@@ -15,8 +15,8 @@ export function isJson({ type: { base } }: { readonly type: Pick<ColumnType, 'ba
 type ShownType = Pick<ColumnType, 'element' | 'attributes' | 'base' | 'spatialSchema'>
 
 /**
- * A value as JSON shall show it, where that differs from what `row_to_json` makes of it; undefined where it does not.
- * `alias` is free for the value's parts.
+ * Compiles a value in its JSON form, where that differs from the form of `row_to_json`. Returns undefined where it
+ * does not. `alias` is free for the value's parts.
  */
 export function compileJsonValue(type: ShownType, source: Sql, alias: string): Sql | undefined {
   const { element, attributes, base, spatialSchema } = type
@@ -25,18 +25,18 @@ export function compileJsonValue(type: ShownType, source: Sql, alias: string): S
   if (spatialSchema !== undefined) return compileGeoJson(base, spatialSchema, source)
   switch (base) {
     case 'hstore':
-      // It has a cast to JSON but none back; as text it makes the round trip.
+      // The type has a cast to JSON but none back. Its text converts both ways.
       return sql`${source}::text`
     case 'vector':
     case 'halfvec':
-      // `[1,2,3]`, written as a list in JSON is.
+      // The text `[1,2,3]` is written like a JSON list.
       return sql`${source}::text::json`
     default:
       return undefined
   }
 }
 
-/** An array of one dimension: JSON cannot tell more of them from elements that are arrays. */
+/** Compiles an array of one dimension. JSON cannot distinguish further dimensions from elements that are arrays. */
 function compileList(element: ColumnType, source: Sql, alias: string): Sql | undefined {
   const entry = sql.id(alias)
   const shown = compileJsonValue(element, sql.id(alias, 'value'), `${alias}v`)
@@ -59,8 +59,9 @@ function compileRow({ attributes = [] }: ShownType, source: Sql, alias: string):
 }
 
 /**
- * GeoJSON without `crs` (RFC 7946 §4), with as many decimals as PostGIS writes. `ST_AsGeoJSON` refuses what GeoJSON has no form
- * for: curves are shown as lines, surfaces as collections of polygons; and it writes NaN, which JSON does not have.
+ * Compiles GeoJSON without `crs` (RFC 7946 §4), with as many decimals as PostGIS writes. `ST_AsGeoJSON` rejects
+ * shapes that GeoJSON has no form for: curves become lines, surfaces become collections of polygons. It also writes
+ * NaN, which JSON does not have.
  */
 function compileGeoJson(base: string, schema: string, source: Sql): Sql {
   const call = (name: string, ...values: readonly Sql[]) => sql`${sql.id(schema, name)}(${sql.join(values)})`

@@ -5,9 +5,9 @@ import type { OrderKey } from '../plan/order.ts'
 import { compileComparison } from './comparison.ts'
 import { bind, compileNullTest } from './filter.ts'
 
-/** Rows of a sorted list by the values of their sort keys; the rows are those of `alias`. */
+/** Keyset pagination: rows of a sorted list by the values of their sort keys. The rows are those of `alias`. */
 
-/** `order by …`; empty without keys. */
+/** Compiles `order by …`; empty without keys. */
 export function compileOrder(order: readonly OrderKey[], alias: string): Sql {
   const keys = order.map((key) => {
     const value = compileKey(key, alias)
@@ -16,14 +16,14 @@ export function compileOrder(order: readonly OrderKey[], alias: string): Sql {
   return keys.length === 0 ? sql.empty : sql`order by ${sql.join(keys)}`
 }
 
-/** What a key sorts by. */
+/** Compiles the expression that a key sorts by. */
 export function compileKey({ name, computed }: OrderKey, alias: string): Sql {
   return computed === undefined ? sql.id(alias, name) : computed.compile(alias)
 }
 
 /**
- * The rows after those key values in the order of the keys, where NULLs come last ascending and first
- * descending: the first key is after, or equal and the second is after, and so on.
+ * Compiles the condition for the rows after those key values in the order of the keys. NULLs come last ascending and
+ * first descending. The first key is after, or it is equal and the second is after, and so on.
  */
 export function compileAfter(order: readonly OrderKey[], cursor: Cursor, alias: string): Sql {
   const keys = pairKeys(order, cursor, alias)
@@ -38,10 +38,10 @@ export function compileAfter(order: readonly OrderKey[], cursor: Cursor, alias: 
   return bound === undefined ? condition : sql`${bound} and ${condition}`
 }
 
-/** A sort key with the value it had in the last row of the page before. */
+/** Sort key with its value in the last row of the previous page. */
 interface KeyValue extends OrderKey {
   readonly source: Sql
-  /** As a parameter; undefined stands for NULL. */
+  /** Value as a parameter; undefined for NULL. */
   readonly value: Sql | undefined
 }
 
@@ -60,13 +60,18 @@ function bindKey({ column, computed }: OrderKey, value: string): Sql {
   return column === undefined ? sql`${value}` : bind(column, value)
 }
 
-/** Follows from the alternatives, but only as one comparison can it be answered by an index. */
+/**
+ * Compiles a bound on the first key. It follows from the alternatives, but an index can use it only as a single
+ * comparison.
+ */
 function compileBound([first]: readonly KeyValue[]): Sql | undefined {
   if (first?.value === undefined || (first.nullable && !first.descending)) return undefined
   return compare(first, first.descending ? '<=' : '>=', first.value)
 }
 
-/** Undefined when nothing can be after: NULLs come last. */
+/**
+ * Compiles the condition that a key is after its value. Returns undefined when nothing can be after: NULLs come last.
+ */
 function compileKeyAfter(key: KeyValue): Sql | undefined {
   if (key.descending) {
     return key.value === undefined ? nullTest(key, true) : compare(key, '<', key.value)

@@ -14,9 +14,9 @@ import { compileFrom } from './rows.ts'
 const row = 't'
 
 /**
- * One row: the page as a JSON array, and with `counts` the number of records that match. A page that is not full ends
- * the list and says how many they are; only otherwise does PostgreSQL evaluate the subquery that counts them, which
- * depends on nothing outside it.
+ * Compiles a page. Returns one row: the page as a JSON array, and with `counts` the number of matching records. A
+ * page that is not full ends the list and gives the number by itself. Only otherwise does PostgreSQL evaluate the
+ * counting subquery, which depends on nothing outside it.
  */
 export function compileOffsetPage(
   plan: ListPlan,
@@ -40,7 +40,7 @@ export function compileOffsetPage(
     ) r`
 }
 
-/** Past the end no page but the first says how many there are. */
+/** Compiles the total. Past the end, only the first page gives the number by itself. */
 function compileTotal(plan: ListPlan, offset: number): Sql {
   const isLast =
     offset === 0
@@ -54,7 +54,10 @@ function compileCount({ rows, ranking }: ListPlan): Sql {
   return ranking === undefined ? sql`(select count(*) ${compileFrom(rows, row)})` : compileRankedCount()
 }
 
-/** One row: the page as a JSON array, and its end as the JSON of a {@link Cursor} when more records follow. */
+/**
+ * Compiles a page by cursor. Returns one row: the page as a JSON array, and its end as the JSON of a {@link Cursor}
+ * when more records follow.
+ */
 export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sql {
   const cursorName = unusedName(plan.record.relation)
   const keys = plan.order.map(
@@ -80,12 +83,12 @@ export function compileCursorPage(plan: ListPlan, after: Cursor | undefined): Sq
     ) r`
 }
 
-/** The planner's estimate of the number of records that match, as JSON. */
+/** Compiles the planner's estimate of the number of matching records, as JSON. */
 export function compileEstimate({ rows }: ListPlan): Sql {
   return sql`explain (format json) select ${compileFrom(rows, row)}`
 }
 
-/** Queries that the page and {@link compileBeside} read. */
+/** Compiles the queries that the page and {@link compileBeside} read. */
 function compileWith(plan: ListPlan): Sql {
   const { facets, ranking } = plan
   const queries = [
@@ -96,8 +99,8 @@ function compileWith(plan: ListPlan): Sql {
 }
 
 /**
- * Columns of the answer beside its page, each a subquery that depends on nothing outside of it: of a ranked search whether
- * there are more matches than were ranked, then the facets.
+ * Compiles the result columns beside the page, each a subquery that depends on nothing outside it. They are, for a
+ * ranked search, whether there are more matches than were ranked, and then the facets.
  */
 function compileBeside({ facets, ranking }: ListPlan): readonly Sql[] {
   return [
@@ -106,7 +109,7 @@ function compileBeside({ facets, ranking }: ListPlan): readonly Sql[] {
   ]
 }
 
-/** The select list of a record of the page, whose row is that of `alias`. */
+/** Compiles the select list of a record of the page; its row has this alias. */
 export function compileItem(plan: ListPlan, alias: string): Sql {
   const computed = computedValues(plan, alias).map(({ name, value }) => sql`${value} as ${sql.id(name)}`)
   return sql.join([compileSelectList(plan.record, alias), ...computed])
@@ -129,15 +132,15 @@ function compileRows(plan: ListPlan, after: Cursor | undefined, extra: readonly 
     select ${sql.join([...columns, ...extra])}
     ${from}`
   if (!isFenced) return sql`${found} ${compileOrder(order, row)}`
-  // Without OFFSET the planner may walk an index of the order past the rows of others. It takes the caller's for spread
-  // evenly and the values for distinct, which those of an import are not.
+  // Without OFFSET the planner may scan an index of the order past the rows of other users. It assumes that the
+  // caller's rows are spread evenly and that values are distinct, which those of an import are not.
   return sql`
     select ${sql.id(row)}.*
     from (${found} offset 0) ${sql.id(row)}
     ${compileOrder(order, row)}`
 }
 
-/** A name for a column beside those of the relation. */
+/** Returns a column name that the relation does not have. */
 function unusedName(relation: Relation): string {
   let name = 'cursor'
   while (relation.column.has(name)) name += '_'

@@ -8,7 +8,7 @@ import { compileColumns, compileNearestRows, compileQueryVector } from './vector
 /** Alias of the collection's rows. */
 const row = 't'
 
-/** One row: the nearest records as a JSON array, and how many they are. */
+/** Compiles a nearest-neighbour list. Returns one row: the nearest records as a JSON array, and their number. */
 export function compileNearest({ record, rows, vector, limit }: NearestPlan): Sql {
   const key = readableRowKey(record.relation, record.reader)
   const needed = new Set([...neededColumns(record), ...key])

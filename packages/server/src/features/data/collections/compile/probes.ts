@@ -9,14 +9,14 @@ import { compileShape, compileSpatial } from './spatial.ts'
 import { checkedBodySource, compileRowSource } from './write.ts'
 
 /**
- * Statements that do with the values of a request what its own statement does with them, and read no table: what fails in
- * one is a fault of the request.
+ * Statements that do the same with the values of a request as its own statement, without reading a table. A failure
+ * in one is a fault of the request.
  */
 
-/** Alias of the one row that stands in for those of the table. */
+/** Alias of the single row that stands for those of the table. */
 const row = 't'
 
-/** Each test of the conditions, with a value of the request in place of the column. */
+/** Compiles each test of the conditions, with a value of the request in place of the column. */
 export function compileConditionProbes({ conditions }: RowsPlan): readonly Sql[] {
   return conditions.flatMap((condition): readonly Sql[] => {
     if (condition.kind === 'filter') return testsOf(condition.filter).map(compileTestProbe)
@@ -27,7 +27,7 @@ export function compileConditionProbes({ conditions }: RowsPlan): readonly Sql[]
   })
 }
 
-/** Texts of LIKE among the conditions. */
+/** Returns the LIKE patterns among the conditions. */
 export function patternsOf({ conditions }: RowsPlan): readonly string[] {
   return conditions
     .flatMap((condition) => (condition.kind === 'filter' ? testsOf(condition.filter) : []))
@@ -54,7 +54,7 @@ function compileTestProbe(test: TestPlan): Sql {
   return probe(compileFilter(test, row), column, sql`${text ?? null}::${sql.type(column.typeName)}`)
 }
 
-/** A text that the column can be read from. */
+/** Returns a text that the column can be read from. */
 function textOf(test: TestPlan): string | null | undefined {
   switch (test.kind) {
     case 'compare':
@@ -74,13 +74,13 @@ function probe(condition: Sql, { name }: Column, value: Sql): Sql {
   return sql`select ${condition} from (select ${value} as ${sql.id(name)} offset 0) ${sql.id(row)}`
 }
 
-/** A generated column of a table. */
+/** Generated column of a table. */
 export interface GeneratedColumn {
   readonly name: string
   readonly expression: Expression
 }
 
-/** One row: the generated columns of the relation as a JSON array. */
+/** Compiles a query of the generated columns of the relation. Returns one row with a JSON array. */
 export function compileGeneratedColumns({ oid }: Relation): Sql {
   return sql`
     select coalesce(json_agg(json_build_object(
@@ -90,7 +90,10 @@ export function compileGeneratedColumns({ oid }: Relation): Sql {
     where d.adrelid = ${oid}::oid and a.attgenerated <> ''`
 }
 
-/** Computes a generated column from the values of the body that is kept, as far as they say what it is computed from. */
+/**
+ * Compiles a generated column from the values of the stored body, as far as the body has the columns that it is
+ * computed from.
+ */
 export function compileGeneratedProbe(
   { columns, name, version }: Relation,
   written: readonly Column[],

@@ -6,8 +6,8 @@ import { neededColumns, relationName } from './record.ts'
 import { compileConditions, compileFrom, looksUpInChunks } from './rows.ts'
 
 /**
- * The matches of a search that are ranked: as many as the limit says, of those that policies show the caller. A limit where
- * the index is asked, past the policies, would leave out rows of a caller who reads few.
+ * Ranked matches of a search: at most as many as the limit, of those that policies show the caller. A limit on the
+ * index lookup, which bypasses the policies, would leave out rows of a caller who may read few.
  */
 
 const [matches, ranked, own] = ['basalt matches', 'basalt ranked', 'basalt own'].map((name) =>
@@ -15,15 +15,18 @@ const [matches, ranked, own] = ['basalt matches', 'basalt ranked', 'basalt own']
 ) as [Sql, Sql, Sql]
 
 /**
- * Rows of a caller that are compared with the query one by one, before the index is asked. More than these take longer than
- * the index where texts are long.
+ * Number of a caller's rows that are compared with the query one by one, before the index is used. More rows take
+ * longer than the index where texts are long.
  */
 const ownRowLimit = 100
 
-/** The index is asked for this many times the limit first: of a common word it knows half of the table. */
+/**
+ * Factor between the limit and the size of the first index lookup: for a common word the index finds half of the
+ * table.
+ */
 const firstChunkFactor = 10
 
-/** Queries for `with`. PostgreSQL reads their rows only as far as they are needed. */
+/** Compiles queries for `with`. PostgreSQL reads their rows only as far as needed. */
 export function compileRankedQueries(plan: ListPlan, ranking: RankingPlan, alias: string): readonly Sql[] {
   return [
     ...(usesOwnRows(plan, ranking) ? [compileOwnRows(plan)] : []),
@@ -32,18 +35,18 @@ export function compileRankedQueries(plan: ListPlan, ranking: RankingPlan, alias
   ]
 }
 
-/** `from …`: the rows that are ranked, and of them those for which the conditions hold. */
+/** Compiles `from …`: the ranked rows for which the conditions hold. */
 export function compileFromRanked(alias: string, conditions: readonly Sql[]): Sql {
   const where = conditions.length === 0 ? sql.empty : sql`where ${sql.join(conditions, sql` and `)}`
   return sql`from ${ranked} ${sql.id(alias)} ${where}`
 }
 
-/** Number of matches that are ranked. */
+/** Compiles the number of ranked matches. */
 export function compileRankedCount(): Sql {
   return sql`(select count(*) from ${ranked})`
 }
 
-/** Returns whether there are more matches than are ranked. */
+/** Compiles whether there are more matches than are ranked. */
 export function compileIsCut({ limit }: RankingPlan): Sql {
   return sql`exists (select from ${matches} offset ${sql.integer(limit)})`
 }
@@ -52,7 +55,10 @@ function usesOwnRows({ rows }: ListPlan, { hasOwnRows }: RankingPlan): boolean {
   return hasOwnRows && looksUpInChunks(rows)
 }
 
-/** Without a condition of the request: which index finds the rows is for policies alone to say. */
+/**
+ * Compiles the rows of the caller without a condition of the request, so that policies alone decide which index finds
+ * the rows.
+ */
 function compileOwnRows({ rows }: ListPlan): Sql {
   return sql`${own} as materialized (
     select r.tableoid, r.ctid, r.xmin, r.* from ${relationName(rows.relation)} r limit ${sql.integer(ownRowLimit + 1)})`
@@ -79,8 +85,8 @@ function compileMatches(plan: ListPlan, ranking: RankingPlan, alias: string): Sq
 }
 
 /**
- * All that match, in the order in which they are stored. Scans of large tables begin where others are, and workers return
- * rows in any order, unless they are kept from it; then the next page would rank other rows.
+ * Compiles all matching rows in the order in which they are stored. Otherwise scans of large tables begin where
+ * concurrent scans are, and workers return rows in any order; the next page would then rank other rows.
  */
 function compileWhole(plan: ListPlan, { search }: RankingPlan, alias: string): Sql {
   const { record, rows, order } = plan

@@ -4,7 +4,7 @@ import type { ExpandPlan, RecordPlan } from '../plan/record.ts'
 import { compileComparison } from './comparison.ts'
 import { compileJsonValue } from './json-value.ts'
 
-/** Related records shown per record; more are reached through the related collection itself. */
+/** Maximum number of related records per record. More are read through the related collection itself. */
 const oneToManyLimit = 1000
 
 export function relationName({ oid, schema, name, version, kind, rlsEnabled }: Relation): Sql {
@@ -13,7 +13,7 @@ export function relationName({ oid, schema, name, version, kind, rlsEnabled }: R
   return sql`${sql.version(version)}${sql.reads({ oid, isRestricted })}${sql.id(schema, name)}`
 }
 
-/** The select list of a record whose row is `alias`: its columns, and `expand` when asked for. */
+/** Compiles the select list of a record whose row is `alias`: its columns, and `expand` when requested. */
 export function compileSelectList(
   { columns, expand, relation }: Pick<RecordPlan, 'columns' | 'expand' | 'relation'>,
   alias: string,
@@ -23,20 +23,20 @@ export function compileSelectList(
   return sql.join(items)
 }
 
-/** The columns that `alias` must bring so that {@link compileSelectList} finds them. */
+/** Returns the columns that `alias` must have for {@link compileSelectList}. */
 export function neededColumns({ columns, expand, relation }: RecordPlan): readonly Column[] {
   const names = new Set(expand?.flatMap(({ relationship }) => relationship.pairs.map(({ from }) => from)))
   return relation.columns.filter((column) => columns.includes(column) || names.has(column.name))
 }
 
-/** A column as JSON shall show it. */
+/** Compiles a column in its JSON form. */
 function compileColumn({ name, type }: Column, alias: string): Sql {
   const source = sql.id(alias, name)
   const shown = compileJsonValue(type, source, `${alias}v`)
   return shown === undefined ? source : sql`${shown} as ${sql.id(name)}`
 }
 
-/** `{"album": {…}, "invoice_line": […]}`; a relation without records has no key. */
+/** Compiles `{"album": {…}, "invoice_line": […]}`; a relation without records has no key. */
 function compileExpand(relation: Relation, expand: readonly ExpandPlan[], alias: string): Sql {
   if (expand.length === 0) return sql`'{}'::json`
   const entries = expand.map(
@@ -58,7 +58,7 @@ function compileRelated(
     select ${compileSelectList(record, child)}
     from ${relationName(record.relation)} ${sql.id(child)}
     where ${compileReference(relation, relationship, record.relation, parent, child)}`
-  // A table that others inherit from can hold a key more than once.
+  // A table with inheriting tables can have a key more than once.
   if (relationship.kind === 'many-to-one') return sql`(select row_to_json(r.*) from (${rows} limit 1) r)`
   const keys = order.map((column) => sql.id(child, column.name))
   return sql`(
@@ -70,7 +70,10 @@ function compileRelated(
   )`
 }
 
-/** Whether the row of `parent`, one of `relation`, and the row of `child`, one of the target, are related. */
+/**
+ * Compiles the condition that the row of `parent`, from `relation`, and the row of `child`, from the target, are
+ * related.
+ */
 export function compileReference(
   relation: Relation,
   { kind, pairs }: Relationship,
@@ -80,7 +83,7 @@ export function compileReference(
 ): Sql {
   return sql.join(
     pairs.map(({ from, to }) => {
-      // A foreign key compares as the column it references does.
+      // A foreign key is compared by the operator of the referenced column.
       const referenced = kind === 'many-to-one' ? target.column.get(to) : relation.column.get(from)
       return compileComparison(referenced?.type, sql.id(child, to), '=', sql.id(parent, from))
     }),

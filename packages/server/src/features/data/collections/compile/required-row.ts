@@ -7,14 +7,14 @@ import { compileIdentity } from './identity.ts'
 import { compileRegclass } from './look-up.ts'
 import { relationName } from './record.ts'
 
-/** Random for each process, so no value sent by a caller can look like it. */
+/** Token that is random for each process, so that no value sent by a caller can be mistaken for it. */
 const missingToken = `missing ${randomBytes(9).toString('base64url')} `
 
 /**
- * Fails when there is no record. Postgres has no statement that fails on purpose, so it casts a text of ours to a
- * number; the record in it keeps the planner from doing so beforehand.
+ * Compiles an expression that fails when there is no record. PostgreSQL has no statement that fails on purpose, so it
+ * casts a text of ours to a number. The record in the expression keeps the planner from evaluating it beforehand.
  *
- * @param reason a text that the failure says, too
+ * @param reason a text that the failure includes
  */
 export function failWithout(record: Sql, reason?: Sql): Sql {
   const text =
@@ -22,12 +22,12 @@ export function failWithout(record: Sql, reason?: Sql): Sql {
   return sql`case when ${record} is null then (${text} || coalesce(${record}::text, '0'))::int end`
 }
 
-/** Whether a statement that must touch a row touched none. */
+/** Returns whether a statement that requires a row affected none. */
 export function isRowMissing(failure: StatementFailed): boolean {
   return failure.error.code === '22P02' && failure.error.message.includes(missingToken)
 }
 
-/** Whether the row is there, but was not updated or deleted. */
+/** Returns whether the row exists but was not updated or deleted. */
 export function isChangeDiscarded(failure: StatementFailed): boolean {
   return isRowMissing(failure) && failure.error.message.includes(`${missingToken}${discarded}`)
 }
@@ -35,8 +35,9 @@ export function isChangeDiscarded(failure: StatementFailed): boolean {
 const discarded = 'discarded '
 
 /**
- * The reason for {@link failWithout}, by which {@link isChangeDiscarded} knows it: there is a record of that key, and a
- * trigger that can keep such changes of it from being made. Where policies apply they may have hidden it from the change.
+ * Compiles the reason for {@link failWithout} by which {@link isChangeDiscarded} recognizes it. A record with the key
+ * exists, and a trigger can keep such changes from being made. Where policies apply, they may have hidden the record
+ * from the change.
  */
 export function compileDiscarded(relation: Relation, action: ChangeAction, alias: string): Sql | undefined {
   if (action === 'create') return undefined

@@ -6,7 +6,7 @@ import { relationName } from './record.ts'
 import { compileMatch, compileSearchLookUp, isProvedByLookUp } from './search.ts'
 import { compileSpatial, compileSpatialLookUp } from './spatial.ts'
 
-/** `from relation alias where …`: the rows, and of them those for which the further conditions hold. */
+/** Compiles `from relation alias where …`: the rows of the plan for which the further conditions hold, too. */
 export function compileFrom(
   rows: RowsPlan,
   alias: string,
@@ -24,7 +24,7 @@ export function compileFrom(
   return sql`from ${source} ${where}`
 }
 
-/** Whether all conditions hold for the row of the alias. */
+/** Compiles the condition that all conditions hold for the row of the alias. */
 export function compileConditions({ conditions }: RowsPlan, alias: string): Sql {
   if (conditions.length === 0) return sql`true`
   return sql.join(
@@ -44,7 +44,7 @@ function compileCondition(condition: RowCondition, alias: string): Sql {
   }
 }
 
-/** Returns whether an index is asked for rows, and can be asked for part of them: {@link LookUpChunk}. */
+/** Returns whether an index lookup finds the rows, and can be split into chunks: {@link LookUpChunk}. */
 export function looksUpInChunks({ conditions }: RowsPlan): boolean {
   const asked = conditions.filter((condition) => compileLookUp(condition) !== undefined)
   return asked.length === 1 && asked.every(isProved)
@@ -61,7 +61,7 @@ function compileLookUp(condition: RowCondition, chunk?: LookUpChunk): Sql | unde
   }
 }
 
-/** Whether it holds for all rows of its look-up. */
+/** Returns whether the condition holds for all rows of its lookup. */
 function isProved(condition: RowCondition): boolean {
   return condition.kind === 'search' && isProvedByLookUp(condition.search)
 }

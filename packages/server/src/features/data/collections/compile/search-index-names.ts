@@ -2,14 +2,17 @@ import { createHash } from 'node:crypto'
 import type { Relation } from '../../../../database/catalog/model.ts'
 import { type SearchVector, searchedColumns } from '../plan/search-vector.ts'
 
-/** Raised with every change of the expressions that `compile/search.ts` makes: older indexes then have other names. */
+/**
+ * Version of the index expressions. It is raised with every change of the expressions in `compile/search.ts`, so that
+ * older indexes have other names.
+ */
 const form = 1
 
 export const searchIndexPrefixes = { vector: 'idx_basalt_search_', trigram: 'idx_basalt_trigram_' } as const
 
 /**
- * The names of the indexes on what a search looks at. They change with the expression: an index whose name is known
- * holds what the statement compares with.
+ * Returns the names of the indexes for a search. They change with the expression: an index with an expected name
+ * holds the expression that the statement compares.
  */
 export function searchIndexNames(
   relation: Pick<Relation, 'schema' | 'name'>,
@@ -23,13 +26,13 @@ export function searchIndexNames(
   }
 }
 
-/** The name that the index of a partitioned table has on one of its parts. */
+/** Returns the name that the index of a partitioned table has on one of its partitions. */
 export function partIndexName(index: string, part: Pick<Relation, 'schema' | 'name'>): string {
   const { vector, trigram } = searchIndexPrefixes
   return nameOf(index.startsWith(vector) ? vector : trigram, part, index)
 }
 
-/** PostgreSQL cuts names after 63 bytes; what tells them apart comes last. */
+/** Maximum name length in PostgreSQL. Longer names are cut, so the distinguishing part comes last. */
 const nameBytes = 63
 
 function nameOf(

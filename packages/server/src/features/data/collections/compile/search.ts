@@ -6,12 +6,13 @@ import { type SearchVector, searchedColumns } from '../plan/search-vector.ts'
 import { compileRegclass, compileTids, type LookUpChunk } from './look-up.ts'
 
 /**
- * Characters of a record that are searched and highlighted. PostgreSQL refuses a vector of more than a megabyte, which
- * would fail the search, and with an index on it the write; this many stay below it whatever they are.
+ * Number of characters of a record that are searched and highlighted. PostgreSQL rejects a vector of more than a
+ * megabyte, which would fail the search, and with an index also the write. This many characters stay below the limit,
+ * whatever they are.
  */
 export const searchedCharacters = sql.integer(100_000)
 
-/** The query as PostgreSQL has it: evaluated once per statement, wherever it is used. */
+/** Compiles the tsquery of a search. It is evaluated once per statement, wherever it is used. */
 export function compileQuery({ vector, term, synonyms }: SearchPlan): Sql {
   const config = compileConfig(vector)
   return synonyms.length === 0
@@ -19,19 +20,19 @@ export function compileQuery({ vector, term, synonyms }: SearchPlan): Sql {
     : sql`(select basalt.search_query(${config}, ${term}, ${JSON.stringify(synonyms)}::jsonb))`
 }
 
-/** Whether a row of `alias` is found. */
+/** Compiles the condition that a row of `alias` matches. */
 export function compileMatch(search: SearchPlan, alias: string): Sql {
   const { fuzzy, vector } = search
   const isMatch = sql`${compileVector(vector, alias)} @@ ${compileQuery(search)}`
   return fuzzy === undefined ? isMatch : sql`(${isMatch} or ${compileSimilar({ ...search, fuzzy }, alias)})`
 }
 
-/** Whether all rows of {@link compileSearchLookUp} are found. */
+/** Returns whether all rows of {@link compileSearchLookUp} match. */
 export function isProvedByLookUp({ candidates, fuzzy }: SearchPlan): boolean {
   return candidates?.isExact === true && fuzzy === undefined
 }
 
-/** A query for the tuple identifiers of the rows that the indexes know, each once. */
+/** Compiles a query for the distinct tuple identifiers of the rows that the indexes find. */
 export function compileSearchLookUp(search: SearchPlan, chunk?: LookUpChunk): Sql | undefined {
   const { candidates, fuzzy } = search
   if (candidates === undefined) return undefined
@@ -46,11 +47,11 @@ export function compileSearchLookUp(search: SearchPlan, chunk?: LookUpChunk): Sq
   return compileTids(sql`${found} || ${similar}`, false)
 }
 
-/** How well a row of `alias` is found, as a real; more is better. */
+/** Compiles the rank of a row of `alias` as a real; higher is better. */
 export function compileRank(search: SearchPlan, alias: string): Sql {
   const { vector, fuzzy } = search
   const isWeighted = vector.parts.some(({ label }) => label !== undefined)
-  // Density counts where columns differ in weight, frequency where they are one text.
+  // Cover density applies where columns differ in weight, frequency where they form one text.
   const rank = isWeighted ? sql`ts_rank_cd` : sql`ts_rank`
   const byWords = sql`${rank}(${compileVector(vector, alias)}, ${compileQuery(search)})`
   if (fuzzy === undefined) return byWords
@@ -61,8 +62,8 @@ export function compileRank(search: SearchPlan, alias: string): Sql {
 }
 
 /**
- * What is searched of a row of `alias`; without one, as an index has it. Both are the same expression, which is how the
- * planner knows the index.
+ * Compiles the searched text vector of a row of `alias`, or without one the indexed expression. Both are the same
+ * expression, by which the planner recognizes the index.
  */
 export function compileVector(vector: SearchVector, alias?: string): Sql {
   const config = compileConfig(vector)
@@ -75,7 +76,7 @@ export function compileVector(vector: SearchVector, alias?: string): Sql {
   )
 }
 
-/** The columns as one text, with blanks between them. */
+/** Compiles the columns as one text, with blanks between them. */
 export function compileDocument(columns: readonly Column[], alias?: string): Sql {
   return sql`left(${sql.join(
     columns.map((column) => compileText(column, alias)),
@@ -83,7 +84,7 @@ export function compileDocument(columns: readonly Column[], alias?: string): Sql
   )}, ${searchedCharacters})`
 }
 
-/** The columns one by one, as a trigram index has them. */
+/** Compiles the columns one by one, as a trigram index has them. */
 export function compileTrigramKeys(vector: SearchVector): readonly Sql[] {
   return searchedColumns(vector).map((column) => sql`(${compileDocument([column])})`)
 }
@@ -99,7 +100,10 @@ function compileText({ name }: Column, alias?: string): Sql {
 
 type FuzzyPlan = SearchPlan & { readonly fuzzy: NonNullable<SearchPlan['fuzzy']> }
 
-/** Whether the whole is similar to a column, each of its words to a word, and nothing is there that must not be. */
+/**
+ * Compiles the fuzzy condition. The whole term is similar to a column, or each of its words to a word, and no
+ * excluded word occurs.
+ */
 function compileSimilar(search: FuzzyPlan, alias: string): Sql {
   const { vector, fuzzy } = search
   if (fuzzy.words.length === 0) return sql`false`

@@ -4,26 +4,30 @@ import type { DistancePlan, SpatialColumn, SpatialPlan } from '../plan/spatial.t
 import { compileRegclass, compileTids } from './look-up.ts'
 
 /**
- * Conditions and distances by the functions of PostGIS, which are named with their schema. Values are parameters. Each
- * condition has a form that an index of the column answers (PostGIS manual, Using Spatial Indexes).
+ * Conditions and distances by PostGIS functions, which are named with their schema. Values are parameters. Each
+ * condition has a form that an index of the column supports (PostGIS manual, Using Spatial Indexes).
  */
 
-/** Whether the place of the row is where the filter says. */
+/** Compiles the condition that the geometry of the row matches the filter. */
 export function compileSpatial({ target, filter, indexed }: SpatialPlan, alias: string): Sql {
   const { condition, area } = compileCriterion(target, filter, alias)
-  // Where rows may have different reference systems, only the operator for boxes has an index: it does not look at them.
+  // Where rows may have different reference systems, only the bounding-box operator uses an index, as it ignores the
+  // systems.
   if (target.srid !== undefined || indexed !== undefined || area === undefined) return condition
   const { shape, distance } = area
   const box = distance === 0 ? shape : callsOf(target)('st_expand', shape, number(distance))
   return sql`(${source(target, alias)} ${sql.operator(target.schema, '&&')} ${box} and ${condition})`
 }
 
-/** The shape that places are compared with, as a value of the column's type; undefined for a box of the whole earth. */
+/**
+ * Compiles the shape that geometries are compared with, as a value of the column's type. Undefined for a box of the
+ * whole earth.
+ */
 export function compileShape({ target, filter }: SpatialPlan): Sql | undefined {
   return compileCriterion(target, filter, 't').area?.shape
 }
 
-/** A query for the tuple identifiers of the rows that the index of the column knows to be there, or near. */
+/** Compiles a query for the tuple identifiers of the rows that the column's index finds in the area or near it. */
 export function compileSpatialLookUp({ target, filter, indexed }: SpatialPlan): Sql | undefined {
   if (indexed === undefined) return undefined
   const { area } = compileCriterion(target, filter, 't')
@@ -39,8 +43,8 @@ export function compileSpatialLookUp({ target, filter, indexed }: SpatialPlan): 
 }
 
 /**
- * Where rows may have different reference systems, which functions refuse to compare, all of them are compared as places
- * of one plane.
+ * Compiles the criterion of a filter. Functions refuse to compare different reference systems. Where rows may have
+ * different ones, all of them are compared as if they were on one plane.
  */
 function compileCriterion(target: SpatialColumn, filter: SpatialFilter, alias: string): Criterion {
   const call = callsOf(target)
@@ -63,35 +67,43 @@ function compileCriterion(target: SpatialColumn, filter: SpatialFilter, alias: s
 }
 
 interface Criterion {
-  /** What decides about a row. */
+  /** Condition that decides about a row. */
   readonly condition: Sql
-  /** Where all rows are for which it holds; undefined where one may be anywhere. */
+  /** Area that contains all matching rows; undefined where a match may be anywhere. */
   readonly area: SearchArea | undefined
 }
 
-/** What is no farther from a shape than a distance. */
+/** Area around a shape, up to a distance. */
 interface SearchArea {
   readonly shape: Sql
-  /** In metres for a geography, else in the units of the reference system. */
+  /** Distance in metres for a geography, else in the units of the reference system. */
   readonly distance: number
 }
 
-/** In metres for a geography, else in the units of the column's reference system; null without a place. */
+/**
+ * Compiles the distance in metres for a geography, else in the units of the column's reference system. It is null
+ * without a geometry.
+ */
 export function compileDistance({ target, lng, lat }: DistancePlan, alias: string): Sql {
   return callsOf(target)('st_distance', comparable(target, alias), compilePoint(target, lng, lat))
 }
 
-/** The same to sort by: where the column has one reference system, by the operator that an index sorts by. */
+/**
+ * Compiles the distance to sort by. Where the column has one reference system, it is the operator that an index can
+ * sort by.
+ */
 export function compileDistanceOrder(plan: DistancePlan, alias: string): Sql {
   const { target, lng, lat } = plan
-  // That of geographies is measured on a sphere, unlike their distance.
+  // The operator of geographies measures on a sphere, unlike their distance function.
   if (target.isGeography || target.srid === undefined) return compileDistance(plan, alias)
   return sql`(${source(target, alias)} ${sql.operator(target.schema, '<->')} ${compilePoint(target, lng, lat)})`
 }
 
 type Box = SpatialFilter & { readonly kind: 'bbox' }
 
-/** A box has parallels for edges, on a geography too, whose lines are the shortest ones. */
+/**
+ * Compiles the criterion of a box. Its edges are parallels, on a geography too, whose lines are the shortest ones.
+ */
 function compileBox(target: SpatialColumn, box: Box, alias: string): Criterion {
   const call = callsOf(target)
   const corners = [box.minLng, box.minLat, box.maxLng, box.maxLat].map(number)
@@ -109,8 +121,8 @@ function compileBox(target: SpatialColumn, box: Box, alias: string): Criterion {
 }
 
 /**
- * Metres around the middle of a box that all of it is in: the corners are the farthest, as long as the box spans no more
- * than half of the earth. Undefined for a larger one.
+ * Returns the centre and radius in metres of a circle that contains the box. The corners are the farthest points as
+ * long as the box spans at most half of the earth. Returns undefined for a larger box.
  */
 function circleAround(
   box: Box,
@@ -124,15 +136,15 @@ function circleAround(
   return { lng, lat, radius }
 }
 
-/** The largest radius, and what a sphere can differ from the spheroid. */
+/** Largest radius of the earth, with a margin for the difference between sphere and spheroid. */
 const earthRadius = 6_378_137 * 1.01
 
-/** Between two places on a sphere, in radians. */
+/** Returns the angle between two points on a sphere, in radians. */
 function angle(lat: number, otherLat: number, lngBetween: number): number {
   const [from, to, between] = [lat, otherLat, lngBetween].map((degrees) => (degrees * Math.PI) / 180)
   const cosine =
     Math.sin(from ?? 0) * Math.sin(to ?? 0) + Math.cos(from ?? 0) * Math.cos(to ?? 0) * Math.cos(between ?? 0)
-  // Rounding can lead beyond the range of a cosine, and that of a small angle loses digits.
+  // Rounding can leave the range of a cosine, and the cosine of a small angle loses digits.
   return Math.acos(Math.min(1, Math.max(-1, cosine))) + 1e-6
 }
 
@@ -149,7 +161,7 @@ function compilePoint(target: SpatialColumn, lng: number, lat: number): Sql {
   return inColumnSystem(target, callsOf(target)('st_makepoint', number(lng), number(lat)))
 }
 
-/** Coordinates are those of the column's reference system. */
+/** Assigns the column's reference system to a geometry. */
 function inColumnSystem(target: SpatialColumn, geometry: Sql): Sql {
   const call = callsOf(target)
   const placed = call('st_setsrid', geometry, sql.integer(target.srid ?? 0))

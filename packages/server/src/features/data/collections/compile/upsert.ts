@@ -12,14 +12,16 @@ import { body, compileBoth, compileInsert, compileRowSource } from './write.ts'
 /** Alias of the collection's rows. */
 const row = 't'
 
-/** Where the statement notes that it found a record with the key: what that was, or that it was one. */
+/**
+ * Setting in which the statement notes that it found a record with the key: the old record, or that there was one.
+ */
 const conflictingSetting = sql.literal('basalt.conflicting_row')
 const conflicting = sql`nullif(current_setting(${conflictingSetting}), '')`
 
 export interface UpsertOptions {
   readonly isCaptured: boolean
   /**
-   * Whether a record must come of it: an update fails without one, and a create that ignores leaves a note for
+   * True if a record must result. An update fails without one. A create that ignores conflicts leaves a note for
    * {@link compileGetConflicting}. `isRowMissing` recognizes the failure.
    */
   readonly requiresRow: boolean
@@ -27,12 +29,13 @@ export interface UpsertOptions {
 }
 
 /**
- * Creates a record, or updates the one with its key. Answers one row: the record, and whether it was created; none, or
- * one without a record, when the key was found and is to be ignored, or when a trigger discarded the row.
+ * Compiles a create that updates the record with the same key. Returns one row: the record, and whether it was
+ * created. Returns no row, or a row without a record, when the key was found and is to be ignored, or when a trigger
+ * discarded the row.
  *
- * PostgreSQL evaluates the `where` of `do update` on the row it has found and locked, and then alone. So that is where
- * the row before the update can be seen as it was, whatever other transactions do. (`xmax`, by which some tell an
- * insert from an update, cannot be read from a partitioned table.)
+ * PostgreSQL evaluates the `where` of `do update` only on the row that it has found and locked. There the row before
+ * the update can be read as it was, whatever other transactions do. (`xmax`, by which some distinguish an insert from
+ * an update, cannot be read from a partitioned table.)
  */
 export function compileUpsert(
   record: RecordPlan,
@@ -80,9 +83,9 @@ export function compileUpsert(
 }
 
 /**
- * The record with the key that the body holds: at most one row, whose first column it is.
+ * Compiles a read of the record with the key in the body: at most one row, whose first column is the record.
  *
- * @param requiresRow whether it fails where there is none, unless the upsert before it has created one
+ * @param requiresRow whether it fails when there is none, unless the preceding upsert has created one
  */
 export function compileGetConflicting(
   record: RecordPlan,
@@ -103,10 +106,10 @@ export function compileGetConflicting(
     from (select) one left join (${found}) f on true`
 }
 
-/** Whether the row of the alias has the key that the body holds. */
+/** Compiles the condition that the row of the alias has the key in the body. */
 export function compileSameKey(key: readonly Column[], alias: string): Sql {
   const same = key.map((column) => {
-    // As a value of its own an index can look for it.
+    // As a separate value, an index can search for it.
     const value = sql`(select ${compileBodyValue(column, 'b')} from ${compileRowSource(body, [column])})`
     return compileComparison(column.type, sql.id(alias, column.name), '=', value)
   })

@@ -13,21 +13,21 @@ function settings(iterates: boolean, limit: number): string | undefined {
 const iterative =
   "select set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('ivfflat.iterative_scan', 'relaxed_order', true)"
 
-describe('settings of an index scan', () => {
-  test('are made only where pgvector knows them', () => {
+describe('compileVectorSettings', () => {
+  test('sets an index scan only where pgvector knows the settings', () => {
     expect(settings(false, 20)).toBeUndefined()
     expect(settings(false, 500)).toBeUndefined()
     expect(settings(true, 20)).toBe(iterative)
   })
 
-  test('give a large page as many candidates, and never fewer than the operator', () => {
+  test('gives a large page as many candidates, and never fewer than the operator', () => {
     expect(settings(true, 500)).toBe(
       `${iterative}, set_config('hnsw.ef_search', greatest(nullif(current_setting('hnsw.ef_search', true), '')::int, 500)::text, true)`,
     )
   })
 })
 
-test('rows beyond an index are neither read nor sorted by parallel workers unless the index has found too few', () => {
+test('compileNearestRows › reads and sorts rows beyond an index only if the index has found too few', () => {
   // No other member is read.
   const plan = { column: { name: 'v', vectorSchema: 'public', type: {} }, metric: 'l2', isApproximate: true }
   const expressions = compileNearestRows(plan as Parameters<typeof compileNearestRows>[0], {

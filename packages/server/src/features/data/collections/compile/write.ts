@@ -16,14 +16,14 @@ import { compileDiscarded, failWithout } from './required-row.ts'
 /** Alias of the collection's rows. */
 const row = 't'
 
-/** The slots of the statements below: the body of the request, and the values of the primary key. */
+/** Returns the slot values of the statements below: the body of the request, and the values of the primary key. */
 export function writeSlots(json: string, id: readonly string[]): SlotValues {
   return { json, ...identitySlots(id) }
 }
 
 const jsonSlot = new Slot('json')
 
-/** At most one row with one column: the record as JSON. */
+/** Compiles a read of one record: at most one row with one column, the record as JSON. */
 export function compileGet(record: RecordPlan): Sql {
   return sql`
     select row_to_json(r.*)
@@ -35,20 +35,24 @@ export function compileGet(record: RecordPlan): Sql {
 }
 
 export interface WriteOptions {
-  /** Whether the write leaves its change for a capturing call. */
+  /** True if the write stashes its change for a capturing call. */
   readonly isCaptured: boolean
-  /** What is answered of a create or update; undefined: the record. */
+  /** Form of the record that a create or update returns; undefined for the whole record. */
   readonly answer?: RecordPlan | undefined
 }
 
-/** How the statement of an action leaves its change: where tables inherit, all but an insert can touch several rows. */
+/**
+ * Returns the form in which the statement of an action stashes its change. Where tables inherit, all but an insert
+ * can affect several rows.
+ */
 export function changeForm(action: ChangeAction): ChangeForm {
   return action === 'create' ? 'record' : 'array'
 }
 
 /**
- * The statement of an action; `columns` are those it writes. It fails when it touches no row, which undoes everything it
- * shares its transaction with, and what triggers did; {@link isRowMissing} recognizes that.
+ * Compiles the statement of an action; `columns` are the written ones. The statement fails when it affects no row.
+ * That undoes everything in its transaction, and the effects of triggers. {@link isRowMissing} recognizes the
+ * failure.
  */
 export function compileWrite(
   action: ChangeAction,
@@ -66,7 +70,10 @@ export function compileWrite(
   }
 }
 
-/** Inserts what the JSON text holds for these columns; the rest takes its defaults. Answers the record. */
+/**
+ * Compiles an insert of the JSON text's values for these columns. Other columns get their defaults. Returns the
+ * record.
+ */
 function compileCreate(record: RecordPlan, columns: readonly Column[], options: WriteOptions): Sql {
   const written = { of: record.relation, action: 'create' } as const
   const insert = compileInsert(record.relation, columns, compileRowSource(body, columns))
@@ -79,7 +86,7 @@ function compileCreate(record: RecordPlan, columns: readonly Column[], options: 
   return compileAnswer({ ...written, write, record: sql`w.record`, answer: sql`w.answer` }, options)
 }
 
-/** Changes these columns of one record to what the JSON text holds. Answers the record. */
+/** Compiles an update of these columns of one record from the JSON text. Returns the record. */
 function compileUpdate(record: RecordPlan, columns: readonly Column[], options: WriteOptions): Sql {
   const name = relationName(record.relation)
   const assignments = sql.join(
@@ -98,7 +105,7 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
     return compileAnswer({ ...written, write, record: wholeRow }, options)
   }
   const key = keyOf(record)
-  // The lock keeps what is read as the old record the one that is updated.
+  // The lock makes sure that the old record that is read is the one that is updated.
   const write = sql`
     update ${name} as ${sql.id(row)}
     set ${assignments}
@@ -123,7 +130,7 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
   )
 }
 
-/** Answers the record where it is captured, else nothing of it. */
+/** Compiles a delete. It returns the record where the change is captured, else nothing of it. */
 function compileDelete(record: RecordPlan, options: WriteOptions): Sql {
   const remove = sql`
     delete from ${relationName(record.relation)} as ${sql.id(row)}
@@ -138,25 +145,28 @@ function compileDelete(record: RecordPlan, options: WriteOptions): Sql {
 
 const checkedBody = sql.literal('basalt.checked_body')
 
-/** Keeps the body for the transaction: it can be long, and is checked column by column. */
+/** Statement that stores the body for the transaction: the body can be long, and is checked column by column. */
 export const keepBody: Sql = sql`select set_config(${checkedBody}, ${jsonSlot}, true) is null`
 
-/** The body of {@link keepBody}, for a `from`. */
+/** Body of {@link keepBody}, for a `from`. */
 export const checkedBodySource: Sql = sql`json_to_record(current_setting(${checkedBody})::json)`
 
-/** Converts the value of a column in the body of {@link keepBody} as a write does, and does nothing with it. */
+/**
+ * Compiles the conversion of a column's value in the body of {@link keepBody}, as a write does it. The result is
+ * discarded.
+ */
 export function compileValueCheck({ version }: Relation, column: Column): Sql {
   return sql`${sql.version(version)}
     select ${compileBodyValue(column, 'b')}::${sql.type(column.typeName)}
     from ${compileRowSource(checkedBodySource, [column])}`
 }
 
-/** The body of the request, for a `from`. */
+/** Body of the request, for a `from`. */
 export const body = sql`json_to_record(${jsonSlot}::json)`
 
-/** The insert itself, of the rows `b` in its source, before what it returns. The rows' alias is `t`. */
+/** Compiles the insert of the rows `b` of its source, up to its `returning`. The inserted rows have the alias `t`. */
 export function compileInsert(relation: Relation, columns: readonly Column[], source: Sql): Sql {
-  // A row of defaults for each of the source.
+  // A row of defaults is inserted for each source row.
   if (columns.length === 0) {
     return sql`insert into ${relationName(relation)} as ${sql.id(row)} select from ${source}`
   }
@@ -167,12 +177,12 @@ export function compileInsert(relation: Relation, columns: readonly Column[], so
     from ${source}`
 }
 
-/** Rows of JSON as an insert of these columns reads them. @param rows a function that answers records */
+/** Compiles JSON rows as an insert of these columns reads them. @param rows a function that returns records */
 export function compileRowSource(rows: Sql, columns: readonly Column[]): Sql {
   return sql`${rows} as b (${compileBodyTypes(columns)})`
 }
 
-/** The record as JSON, and what is answered where that is something else. */
+/** Compiles the record as JSON, and the returned record where that differs. */
 export function compileBoth(record: RecordPlan, answer: RecordPlan | undefined): Sql {
   const whole = sql`${compileJson(compileSelectList(record, row))} as record`
   return answer === undefined
@@ -180,37 +190,37 @@ export function compileBoth(record: RecordPlan, answer: RecordPlan | undefined):
     : sql`${whole}, ${compileJson(compileSelectList(answer, row))} as answer`
 }
 
-/** Column beside those of the collection; a name that columns do not have. */
+/** Name of a column beside those of the collection. Columns do not have this name. */
 export const oldRecord = 'basalt old record'
 
 /**
- * `w` as the record, when it holds the columns of the record and nothing else. The star makes it the row even when
- * a column has the name, here as everywhere.
+ * Row `w` as the record, when it holds exactly the columns of the record. The star makes it the row even when a
+ * column has the same name, here as everywhere.
  */
 const wholeRow = sql`row_to_json(w.*)`
 
 interface Written {
   readonly of: Relation
   readonly action: ChangeAction
-  /** The write, which becomes `w`. */
+  /** Write statement, which becomes `w`. */
   readonly write: Sql
-  /** The record as JSON, from `w`. */
+  /** Record as JSON, from `w`. */
   readonly record: Sql
-  /** What is answered, where that is not the record. */
+  /** Returned record, where it differs from the record. */
   readonly answer?: Sql | undefined
-  /** The record before an update. */
+  /** Record before an update. */
   readonly oldRecord?: Sql
 }
 
 /**
- * One row whose first column is the record. Where tables inherit from the collection a write can touch more than one
- * row: the first is answered.
+ * Compiles a statement that returns one row whose first column is the record. Where tables inherit from the
+ * collection, a write can affect more than one row; the first is returned.
  */
 function compileAnswer(
   { of, action, write, record, answer, oldRecord: old }: Written,
   { isCaptured }: WriteOptions,
 ): Sql {
-  // Made once, however often it is named.
+  // The row is made once, however often it is referenced.
   const touched = sql`(
     select ${record} as record, ${answer ?? sql`null`} as answer, ${old ?? sql`null`} as old_record
     from w offset 0) t`
@@ -233,14 +243,15 @@ function compileAnswer(
 
 const versionSlot = new Slot('version')
 
-/** What fills the slots of {@link compileVersionCheck}. */
+/** Returns the slot values of {@link compileVersionCheck}. */
 export function versionSlots(id: readonly string[], version: string): SlotValues {
   return { ...writeSlots('', id), [versionSlot.name]: version }
 }
 
 /**
- * Locks the record and answers it as JSON, or fails when it is not in that version any more; {@link isRowMissing}
- * recognizes that. The version is the transaction that wrote it (PostgreSQL, System Columns).
+ * Compiles a statement that locks the record and returns it as JSON. It fails when the record no longer has that
+ * version. {@link isRowMissing} recognizes the failure. The version is the transaction that wrote the row
+ * (PostgreSQL, System Columns).
  */
 export function compileVersionCheck(record: RecordPlan): Sql {
   const { relation } = record
@@ -255,7 +266,7 @@ export function compileVersionCheck(record: RecordPlan): Sql {
     from (select) one left join v on v.version = ${versionSlot}`
 }
 
-/** A row of the list as JSON. */
+/** Compiles a row of the select list as JSON. */
 export function compileJson(list: Sql): Sql {
   return sql`(select row_to_json(s.*) from (select ${list}) s)`
 }

@@ -17,9 +17,9 @@ import { ExportSlots } from './slots.ts'
 export interface ExportLimits {
   readonly maxRows: number
   readonly timeoutMs: number
-  /** Exports at once. */
+  /** Maximum number of concurrent exports. */
   readonly maxExports: number
-  /** Longest time without a row, while the client takes them. */
+  /** Longest time without a row while the client is reading. */
   readonly silenceMs: number
 }
 
@@ -30,14 +30,14 @@ export interface ExportDeps {
   readonly log: Pick<Logger, 'warn'>
 }
 
-/** Returns the error of a failure before the first row. */
+/** Function that returns the error for a failure before the first row. */
 type Explain = NonNullable<CopiedRowsOptions['explain']>
 
-/** A client that takes nothing for so long gives the connection back. */
+/** Longest time that a client may read nothing before its connection is released. */
 const stallMs = 60_000
 
 /**
- * Exports of this node. They go through COPY, on connections beside the pools: a file takes as long as its reader, and must
+ * Exports of this node. They use COPY on connections outside the pools: a file takes as long as its reader, and must
  * not keep requests waiting.
  */
 export class Exports {
@@ -51,8 +51,8 @@ export class Exports {
   }
 
   /**
-   * Returns the file as a stream, which is for the caller to read or destroy. It fails before the first row, or cuts the
-   * stream.
+   * Returns the file as a stream that the caller reads or destroys. A failure before the first row rejects. A later
+   * one cuts the stream.
    *
    * @throws AppError export_limit, exports_busy, statement_timeout
    */
@@ -91,12 +91,12 @@ export class Exports {
     const connection = await aside.openFor(scope)
     const close = async (isInFlight: boolean) => {
       if (!isInFlight) {
-        // Before its reader has the end, so that this one may begin the next export then.
+        // The slot is freed before the reader has the end, so that the same reader may start its next export then.
         free()
         await connection.close()
         return
       }
-      // Cutting the connection alone would let a statement run on until it has a row to send.
+      // If only the connection were cut, the statement would run on until it has a row to send.
       await aside.cancel(connection)
       connection.destroy()
       free()
@@ -123,7 +123,7 @@ export class Exports {
   }
 }
 
-/** @throws AppError invalid_value for what no text of PostgreSQL can hold */
+/** @throws AppError invalid_value for a value that no PostgreSQL text can hold */
 function renderCopy(command: Sql): string {
   try {
     return renderConstants(sql`${command}`)
@@ -133,7 +133,9 @@ function renderCopy(command: Sql): string {
   }
 }
 
-/** Returns the key of a caller. Administrators share one, and so do all without a token. */
+/**
+ * Returns the key that a caller is counted by. Administrators share one key, and so do all callers without a token.
+ */
 function callerKey(scope: CallerScope): string {
   return scope.kind === 'caller' ? `user ${scope.userId}` : scope.kind
 }

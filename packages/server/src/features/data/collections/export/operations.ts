@@ -14,7 +14,7 @@ import { noteSearch, readerOf, requireTables } from '../read/reading.ts'
 import { requestOf } from '../request.ts'
 import { TableRecord } from '../schemas.ts'
 
-/** Files of a collection. Their names are those of records that cannot be read by a key that equals them. */
+/** Export files of a collection. A record whose key equals such a file name cannot be read by its key. */
 
 const exportQuery = { ...rowsQuery, sort, fields: recordQuery.fields }
 
@@ -25,7 +25,7 @@ export const exportCsv = exportOperation({
   query: Type.Object({
     ...exportQuery,
     spreadsheet: Type.Optional(
-      Type.Boolean({ description: '`true` keeps spreadsheets from taking texts for formulas.' }),
+      Type.Boolean({ description: '`true` keeps spreadsheets from interpreting texts as formulas.' }),
     ),
   }),
   success: content('text/csv', 'RFC 4180, with a header.', Type.String()),
@@ -84,7 +84,7 @@ function exportOperation({ format, ...description }: ExportDescription) {
         .type(`${description.success.type}; charset=utf-8`)
         .header('content-disposition', contentDisposition('attachment', `${table}.${format}`))
       if (http.method === 'HEAD') return rows.destroy()
-      // Known only at the end, when the head has been sent (RFC 9110 §6.5).
+      // The value is known only at the end, after the head has been sent (RFC 9110 §6.5).
       reply.trailer('x-export-truncated', async () => String(rows.isCut))
       return rows
     },

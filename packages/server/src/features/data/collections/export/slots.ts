@@ -1,10 +1,11 @@
 import { collectionErrors } from '../errors.ts'
 
-/** Seconds after which a caller that was refused may try again. */
+/** Seconds after which a rejected caller may try again. */
 const retrySeconds = 5
 
 /**
- * Bounds the exports at once on this node: each has a connection of the database for as long as its reader takes.
+ * Slots that bound the concurrent exports of this node. Each export holds a database connection for as long as its
+ * reader takes.
  */
 export class ExportSlots {
   readonly #size: number
@@ -16,14 +17,14 @@ export class ExportSlots {
   }
 
   /**
-   * Takes a slot, and returns the function that frees it.
+   * Acquires a slot and returns the function that frees it.
    *
    * @throws AppError export_limit, exports_busy
    */
   take(caller: string): () => void {
     if (this.#held.size >= this.#size) throw collectionErrors.exportsBusy().retryAfter(retrySeconds)
     const own = [...this.#held].filter((each) => each.caller === caller).length
-    // One caller who reads slowly does not keep all others out.
+    // A caller who reads slowly must not block all others.
     if (own >= Math.ceil(this.#size / 2)) throw collectionErrors.exportLimit().retryAfter(retrySeconds)
     const slot = { caller }
     this.#held.add(slot)

@@ -11,16 +11,16 @@ import { compileValueCheck, keepBody, writeSlots } from '../compile/write.ts'
 import { fill } from '../statement-cache.ts'
 import { firstFailure, type Probe } from './probe.ts'
 
-/** A body as it is written. */
+/** Columns and JSON text of the body that a statement writes. */
 export interface WrittenBody {
   readonly columns: readonly Column[]
   readonly json: string
 }
 
 /**
- * The error of a value that does not fit its column, or from which a generated column cannot be computed.
+ * Returns the error for a value that does not fit its column, or that a generated column cannot be computed from.
  *
- * @param relation where it is written
+ * @param relation target of the write
  */
 export async function findBodyFault(
   probe: Probe,
@@ -29,7 +29,7 @@ export async function findBodyFault(
   body: WrittenBody,
 ): Promise<AppError | undefined> {
   if (relation === undefined || body.columns.length === 0) return undefined
-  // Such a character spoils the whole body.
+  // Such a character invalidates the whole body.
   if (hasUnstorableCharacter(failure.error) && unstorable.test(body.json)) {
     return translateDatabaseFailure(failure)
   }
@@ -62,22 +62,22 @@ async function findGenerated(
 
 function namingColumn(failure: StatementFailed, column: Column | undefined): AppError | undefined {
   const error = translateDatabaseFailure(failure)
-  // A domain, too, has conditions of the operator's, which may fail by themselves.
+  // A domain has constraints of the operator, too, which may fail by themselves.
   if (error === undefined || error.status >= 500) return undefined
   const isConstraint = failure.error.code?.startsWith('23') === true
   if (column === undefined || isConstraint) return error
-  // Of a geometry PostGIS says more than the error itself.
+  // For a geometry, PostGIS says more than the error itself.
   const detail = error.extras.data?.geometry ?? { code: error.kind, message: error.message }
   return error.with({ data: { [column.name]: detail } })
 }
 
-/** U+0000 or half of a surrogate pair, as JSON writes them. */
+/** Pattern of U+0000 or half of a surrogate pair, as JSON writes them. */
 const unstorable = /\\u(?:0000|d[89a-f])/i
 
-/** Text and bits that are too long for their column: seen only when the value is stored. */
+/** SQLSTATEs of text and bits that are too long for their column. They occur only when the value is stored. */
 const assignmentCodes = new Set(['22001', '22026'])
 
-/** Returns whether it is a text or bits of more than the column takes, which a conversion by itself would cut off. */
+/** Returns whether the value is text or bits longer than the column allows. A plain conversion would truncate it. */
 function isTooLong({ name, typeName }: Column, json: string): boolean {
   const limit = lengthLimit(typeName)
   if (limit === undefined) return false

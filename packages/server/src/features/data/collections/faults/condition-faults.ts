@@ -5,15 +5,17 @@ import { compileConditionProbes, patternsOf } from '../compile/probes.ts'
 import type { RowsPlan } from '../plan/rows.ts'
 import { firstFailure, type Probe } from './probe.ts'
 
-/** A pattern that ends in its escape character, which is seen only in rows that match up to there. */
+/**
+ * SQLSTATE of a pattern that ends in its escape character. It occurs only for rows that match up to that character.
+ */
 const invalidEscape = '22025'
-/** Such as LIKE by a collation that does not tell all texts apart. */
+/** SQLSTATE such as that of LIKE with a nondeterministic collation. */
 const notSupported = '0A000'
 
-/** Times that conditions are evaluated once more, each time without those that are known to be fine. */
+/** Maximum number of evaluations. Each one leaves out the conditions that are known to be fine. */
 const attempts = 20
 
-/** The error of a condition of the request that fails as the statement did, whatever rows it is evaluated on. */
+/** Returns the error of a request condition that fails as the statement did, whatever rows it is evaluated on. */
 export async function findConditionFault(
   probe: Probe,
   failure: StatementFailed,

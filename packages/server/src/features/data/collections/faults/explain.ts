@@ -16,30 +16,35 @@ import { findBodyFault, type WrittenBody } from './body-faults.ts'
 import { findConditionFault } from './condition-faults.ts'
 import type { Probe } from './probe.ts'
 
-/** What a statement of a request worked on. */
+/** Subject of a request's statement. */
 export interface Work {
-  /** The collection first, then what it expands. */
+  /** Relations of the statement: the collection first, then the expanded ones. */
   readonly relations: readonly Relation[]
   readonly action: 'read' | 'write'
-  /** The conditions of a list, or of a write by filter. */
+  /** Conditions of a list or of a write by filter. */
   readonly rows?: RowsPlan | undefined
-  /** What a create or update writes. */
+  /** Body that a create or update writes. */
   readonly body?: WrittenBody | undefined
 }
 
 export interface FailureExplainerDeps {
   readonly database: Pick<UserDatabase, 'run'>
   readonly statements: StatementCache
-  /** True if faults of definitions carry the text of PostgreSQL for everybody, and not for administrators alone. */
+  /**
+   * True if errors of the operator's definitions carry PostgreSQL's text for every caller, not only for
+   * administrators.
+   */
   readonly isDevelopment: boolean
 }
 
 /**
- * Returns the error to throw instead of a failure of which more can be said. It tells a fault of the operator's policies,
- * views, defaults, constraints and functions from a value of the client that does not fit. PostgreSQL says so of functions
- * (CONTEXT) and of parameters. Where it does not, the values of the request are converted and compared once more by
- * themselves. When that fails, its own error is answered, since that of the statement may quote a row that the caller must
- * not see. When it goes well, what the operator defined is at fault.
+ * Returns a more precise error for a failure, or undefined. It distinguishes a fault in the operator's policies,
+ * views, defaults, constraints and functions from a client value that does not fit. PostgreSQL says which for
+ * functions (CONTEXT) and for parameters.
+ *
+ * Where PostgreSQL does not say, the values of the request are converted and compared once more by themselves. If
+ * that fails, its error is returned, since the error of the statement may quote a row that is hidden from the caller.
+ * If it succeeds, the operator's definitions are at fault.
  */
 export async function explainFailure(
   { database, statements, isDevelopment }: FailureExplainerDeps,
@@ -50,7 +55,7 @@ export async function explainFailure(
   if (!(failure instanceof StatementFailed) || isRaised(failure.error)) return undefined
   const { error } = failure
   if (isLogin(caller) && error.code === '42501') {
-    // The login role need not own an existing database.
+    // The login role need not be the owner of an existing database.
     return await explainMissingRight(failure, async (query) => {
       const [answer] = await database.run(caller.scope, [statements.call(query)], { isRead: true })
       return (answer?.rows ?? []).map(([statement, runner]) => ({
@@ -64,7 +69,7 @@ export async function explainFailure(
   const origin = originOf(error)
   if (origin === 'definition') return faultOfDefinition()
   if (isDeniedWithin(failure, work)) return faultOfDefinition()
-  // A list violates no constraint, unless an expression has a value of a domain.
+  // A list violates no constraint, unless an expression has a value of a domain type.
   const isOfDomain = error.code?.startsWith('23') === true && error.dataType !== undefined
   if (origin !== 'unplaced' && !isOfDomain) return undefined
   const probe: Probe = { caller, database, statements }
@@ -72,23 +77,26 @@ export async function explainFailure(
     (work.rows && (await findConditionFault(probe, failure, work.rows))) ??
     (work.body && (await findBodyFault(probe, failure, work.relations[0], work.body)))
   if (fault !== undefined) return fault
-  // A domain refuses NULL where the body has no value.
+  // A domain rejects NULL where the body has no value.
   if (error.code === '23502' && work.action === 'write') return undefined
   if (isOfRequest(failure, work)) return undefined
   const isDefined = work.action === 'write' || work.relations.some((each) => hasDefinitions(each, caller))
   return isDefined ? faultOfDefinition() : undefined
 }
 
-/** Returns whether the rights of the login role are at fault, which only an administrator learns. */
+/** Returns whether the privileges of the login role are at fault. Only an administrator learns that. */
 function isLogin({ scope, isAdministrator }: Caller): boolean {
   return isAdministrator && scope.kind === 'unrestricted'
 }
 
-/** Returns whether it is of a request that does nothing wrong by itself: PostgreSQL compares what it cannot, or stores too much. */
+/**
+ * Returns whether the request is the cause although it is valid by itself: PostgreSQL cannot compare its values, or
+ * would store too much.
+ */
 function isOfRequest({ error }: StatementFailed, { action, relations }: Work): boolean {
   const { code, where, routine = '' } = error
   if (code === '54000') return action === 'write' && storingRoutines.test(routine)
-  // Rows, arrays and ranges of what has no order.
+  // Rows, arrays and ranges of types without an order cannot be compared.
   return (
     code === '42883' &&
     where === undefined &&
@@ -98,23 +106,23 @@ function isOfRequest({ error }: StatementFailed, { action, relations }: Work): b
   )
 }
 
-/** Of indexes and of text search vectors, which PostgreSQL makes of what is stored. */
+/** Routines of indexes and of text search vectors, which PostgreSQL computes from stored values. */
 const storingRoutines = /^(?:_?bt|_?hash|brin|gin|gist|spg|index_form|make_tsvector|to_tsvector|tsvector)/i
 
 /**
- * Returns whether a policy reads what the caller may not, which is none of the relations that the request names. PostgreSQL
- * says so in its message alone, which is in English unless it was told otherwise.
+ * Returns whether a policy reads a relation that the caller may not read and that the request does not name.
+ * PostgreSQL says so only in its message, which is in English unless configured otherwise.
  */
 function isDeniedWithin({ error }: StatementFailed, { relations }: Work): boolean {
   const [, denied] = /^permission denied for table (.*)$/.exec(error.message) ?? []
   if (denied === undefined || !isMissingPrivilege(error)) return false
-  // A view may be meant to read with the rights of its caller.
+  // A view may be meant to read with the privileges of its caller.
   return relations.every(
     ({ name, kind }) => name !== denied && (kind === 'table' || kind === 'partitioned_table'),
   )
 }
 
-/** Returns whether reading the relation evaluates what the operator wrote. */
+/** Returns whether reading the relation evaluates the operator's definitions. */
 function hasDefinitions({ kind, rlsEnabled, isBypassed, policies }: Relation, { scope }: Caller): boolean {
   if (kind !== 'table' && kind !== 'partitioned_table') return true
   if (!rlsEnabled) return false

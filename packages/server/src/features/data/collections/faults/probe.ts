@@ -3,14 +3,14 @@ import type { UserDatabase } from '../../../../database/user-database.ts'
 import type { Caller } from '../access/caller.ts'
 import type { StatementCache } from '../statement-cache.ts'
 
-/** What statements that only look for a fault are run with. */
+/** Dependencies of statements that only search for a fault. */
 export interface Probe {
   readonly caller: Caller
   readonly database: Pick<UserDatabase, 'run'>
   readonly statements: StatementCache
 }
 
-/** The failure of the first call that fails, with its index among them; undefined when all go well. */
+/** Returns the failure of the first call that fails, with its index. Returns undefined when all succeed. */
 export async function firstFailure(
   { caller, database }: Probe,
   calls: readonly Call[],

@@ -1,21 +1,24 @@
 import type { Sql } from '../../../../database/sql.ts'
 import type { ImportResult, ImportRun } from './result.ts'
 
-/** Where an import shows how far it is. */
+/** Progress of an import that its client can follow. */
 export interface ImportProgress {
-  /** When the server stops. */
+  /** Signal that aborts when the server stops. */
   readonly signal: AbortSignal
-  /** So many rows more are written, and so many refused in all. */
+  /** Adds to the number of written rows, and sets that of the rejected ones. */
   wrote(rows: number, failed: number): void
-  /** It restarts. */
+  /** Resets the counts, because the import restarts. */
   restart(): void
-  /** Before its end is written. */
+  /** Stops saving, before the end of the import is written. */
   stopSaving(): Promise<void>
-  /** For the transaction of the import, as the login role: answers one row, or none when it was declared lost. */
+  /**
+   * Returns the statement that ends the import in its transaction, as the login role. It returns one row, or none
+   * when the import was declared lost.
+   */
   end(result: ImportResult): Sql
 }
 
-/** A file that was received. */
+/** File that was received and can be written. */
 export interface ReceivedImport extends AsyncDisposable {
   readonly rowsRead: number
   write(progress: ImportProgress): Promise<unknown>
@@ -24,7 +27,7 @@ export interface ReceivedImport extends AsyncDisposable {
 /** Imports whose clients do not wait for them. */
 export interface BackgroundImports {
   /**
-   * Receives the file, and has it written after the answer.
+   * Receives the file and schedules its rows to be written after the response.
    *
    * @throws AppError too_many_imports, shutting_down
    */
@@ -32,10 +35,10 @@ export interface BackgroundImports {
     of: { readonly collection: string; readonly owner: string | null },
     receive: () => Promise<ReceivedImport>,
   ): Promise<ImportRun>
-  /** @param owner null for an administrator, who sees all @throws AppError import_not_found */
+  /** @param owner null for an administrator, who may read all @throws AppError import_not_found */
   find(collection: string, id: string, owner: string | null): Promise<ImportRun>
   /**
-   * Ends it with nothing imported, whichever node writes it.
+   * Ends an import without importing anything, whichever node writes it.
    *
    * @param owner null for an administrator, who may end all @throws AppError import_not_found, import_has_ended
    */

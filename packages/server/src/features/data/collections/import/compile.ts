@@ -9,15 +9,18 @@ import { planWholeRecord } from '../plan/record.ts'
 import type { SlotValues } from '../statement-cache.ts'
 import type { ImportOptions } from './parameters.ts'
 
-/** The rows on their way into the table, for the time of a transaction. */
+/** Temporary table that stages the rows for the time of a transaction. */
 export const staging = sql.id('pg_temp', 'basalt_import')
 
-/** As the login role, which then fills it: callers need no right to make tables, and only read it. */
+/**
+ * Statement that creates the staging table, as the login role, which then fills it. Callers only read it and need no
+ * privilege to create tables.
+ */
 export const createStaging: Sql = sql`select basalt.create_import_staging()`
 
 export const copyCommand = 'copy pg_temp.basalt_import (ordinal, column_set, doc) from stdin'
 
-/** As the login role. */
+/** Statement that analyzes the staging table, as the login role. */
 export const analyzeStaging: Sql = sql`select basalt.analyze_import_staging()`
 
 const rowsSlot = new Slot('rows')
@@ -26,14 +29,16 @@ export function rowsSlots(rows: readonly number[]): SlotValues {
   return { [rowsSlot.name]: `{${rows.join()}}` }
 }
 
-/** As the login role. */
+/** Statement that removes rows from the staging table, as the login role. */
 export const leaveOutRows: Sql = sql`delete from ${staging} where ordinal = any (${rowsSlot}::int[])`
 
 const firstSlot = new Slot('first')
 const lastSlot = new Slot('last')
 const setSlot = new Slot('set')
 
-/** What fills the slots of the statements below. Rows are counted from 1; `first` and `last` belong to the range. */
+/**
+ * Returns the slot values of the statements below. Rows are counted from 1; the range includes `first` and `last`.
+ */
 export function rangeSlots(first: number, last: number, columnSet?: number): SlotValues {
   return {
     first: String(first),
@@ -42,7 +47,7 @@ export function rangeSlots(first: number, last: number, columnSet?: number): Slo
   }
 }
 
-/** The rows of a range and the ordinals of their sets of columns. */
+/** Query of the rows of a range and the ordinals of their column sets. */
 export const rowsOfRange: Sql = sql`
   select ordinal, column_set
   from ${staging}
@@ -52,19 +57,20 @@ export const rowsOfRange: Sql = sql`
 const updatedSetting = 'basalt.import_updated'
 const oldRecordSetting = 'basalt.import_old_record'
 
-/** How many rows were updated rather than inserted, in the transaction so far. */
+/** Query of how many rows the transaction has updated rather than inserted so far. */
 export const countUpdated: Sql = sql`
   select coalesce(nullif(current_setting(${sql.literal(updatedSetting)}, true), ''), '0')`
 
 export interface InsertOptions extends Pick<ImportOptions, 'onConflict'> {
   readonly reader: Reader
-  /** Whether the statement leaves its changes for a capturing call. */
+  /** True if the statement stashes its changes for a capturing call. */
   readonly isCaptured: boolean
 }
 
 /**
- * Inserts the rows of a range that have this set of columns, values converted as in a create. Answers how many were
- * inserted or updated. Like COPY it takes values for identity columns (PostgreSQL, COPY, Notes).
+ * Compiles an insert of those rows of a range that have this column set, with values converted as in a create.
+ * Returns how many were inserted or updated. Like COPY it accepts values for identity columns (PostgreSQL, COPY,
+ * Notes).
  */
 export function compileInsertRange(
   relation: Relation,
@@ -101,7 +107,7 @@ export function compileInsertRange(
     select count(*), ${changes} from n`
 }
 
-/** `null` of a body is NULL; a row says of which columns it is the `null` of JSON. */
+/** Compiles a json column. A `null` of the body is NULL, unless the row names the column as one of JSON nulls. */
 function compileJsonOrNull(column: Column): Sql {
   const isJsonNull = sql`${sql.id('b', jsonNullMember)} ? ${sql.literal(column.name)}`
   return sql`case when ${isJsonNull} then 'null'::${sql.type(column.type.name)} else ${compileBodyValue(column, 'b')} end`
@@ -111,7 +117,10 @@ function compileArray(change: Sql): Sql {
   return sql`coalesce(json_agg(${change} order by n.ordinal), '[]')`
 }
 
-/** Rows that exist are locked: by their key, so that two imports do not wait for each other. */
+/**
+ * Compiles the order of the insert. Existing rows are locked in the order of their key, so that two imports do not
+ * wait for each other.
+ */
 function compileInsertOrder(
   { primaryKey }: Relation,
   columns: readonly Column[],
@@ -122,13 +131,16 @@ function compileInsertOrder(
   return sql.join([...primaryKey.map((column) => compileBodyValue(column, 'b')), sql`i.ordinal`])
 }
 
-/** A row that is returned has to be one that the caller may read, as that of a create. */
+/** Compiles the `returning` clause. A returned row must be one that the caller may read, as that of a create. */
 function compileReturned(relation: Relation, reader: Reader): Sql {
   const [column] = planWholeRecord(relation, reader).columns
   return column === undefined ? sql`1` : sql.id('t', column.name)
 }
 
-/** The condition of an update counts it, and leaves the row as it was. It is evaluated once for each row to update. */
+/**
+ * Compiles the conflict clause. The condition of an update counts it, and leaves the row as it was. PostgreSQL
+ * evaluates it once for each row to update.
+ */
 function compileConflict(
   { primaryKey }: Relation,
   columns: readonly Column[],
@@ -154,20 +166,20 @@ function leaveOldRecord(record: Sql): Sql {
   return sql`set_config(${sql.literal(oldRecordSetting)}, ${record}, true)`
 }
 
-/** One row, for a `from`, as an insert of these columns reads it. */
+/** Compiles one row, for a `from`, as an insert of these columns reads it. */
 export function compileRowSourceOf(columns: readonly Column[]): Sql {
   return sql`(select doc from ${staging} where ordinal = ${firstSlot}::int) i
     cross join lateral json_to_record(i.doc::json) as b (${compileBodyTypes(columns)})`
 }
 
-/** Converts the value of one column of a row, and does nothing with it. */
+/** Compiles the conversion of one column's value in a row. The result is discarded. */
 export function compileValueCheck(column: Column): Sql {
   return sql`
     select ${compileBodyValue(column, 'b')}::${sql.type(column.typeName)}
     from ${compileRowSourceOf([column])}`
 }
 
-/** Whether a text or the bits of a row are more than the column takes, which a cast would cut off. */
+/** Compiles whether a text or the bits of a row are longer than the column accepts. A cast would truncate them. */
 export function compileLengthCheck(column: Column): Sql | undefined {
   const limit = lengthLimit(column.typeName)
   if (limit === undefined) return undefined

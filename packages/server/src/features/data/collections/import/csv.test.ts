@@ -24,8 +24,8 @@ function print(records: readonly (readonly (string | null)[])[], lineEnd: string
     .join('')
 }
 
-describe('a CSV', () => {
-  test('is read as it was printed, wherever it is cut', () => {
+describe('CsvReader', () => {
+  test('reads a CSV as it was printed, wherever it is split into chunks', () => {
     fc.assert(
       fc.property(
         table,
@@ -71,12 +71,12 @@ describe('a CSV', () => {
     ['a"b,c\nd,e\n', ['a quote in a field that does not begin with one', ['d', 'e']]],
     ['"a"b,c\nd,e\n', ['text behind a closing quote', ['d', 'e']]],
     ['a,b\n"c,d\ne', [['a', 'b'], 'a quoted field that is not closed']],
-  ])('%j is read as %j', (text, expected) => {
+  ])('reads %j as %j', (text, expected) => {
     expect(fieldsOf(text)).toEqual(expected)
     expect(fieldsOf(...text)).toEqual(expected)
   })
 
-  test('does not keep a record that is too long, and continues behind it', () => {
+  test('skips a record that is too long, and continues after it', () => {
     for (const long of ['x'.repeat(30), `"${'x,\n'.repeat(10)}"`, ','.repeat(30)]) {
       expect(readAll([`${long}\nb\n`], 20)).toEqual([
         { fields: expect.anything(), fault: 'more than 20 characters' },

@@ -1,7 +1,7 @@
-/** A record of a CSV as written; null stands for a field without anything, not even quotes. */
+/** CSV record as written. null is a field without any characters, not even quotes. */
 export interface CsvRecord {
   readonly fields: readonly (string | null)[]
-  /** What is wrong with how it is written; the fields are then of no use. */
+  /** Fault in the syntax of the record; its fields are then unusable. */
   readonly fault: string | undefined
 }
 
@@ -13,25 +13,25 @@ const newline = 0x0a
 const carriageReturn = 0x0d
 
 /**
- * Reads CSV (RFC 4180) as it comes. Lines end in LF, CRLF or CR, blank ones are passed over. A fault in the quoting is
- * one of its record: reading continues behind it.
+ * Streaming reader of CSV (RFC 4180). Lines end in LF, CRLF or CR; blank lines are skipped. A quoting fault belongs
+ * to its record, and reading continues after it.
  */
 export class CsvReader {
   readonly #sizeLimit: number
   #state: State = 'field begins'
-  /** Of the field that is being read: what earlier chunks and doubled quotes left of it. */
+  /** Part of the current field that earlier chunks and doubled quotes have contributed. */
   #parts = ''
   #fields: (string | null)[] = []
   #fault: string | undefined
   #size = 0
   #mayFollowCarriageReturn = false
 
-  /** @param sizeLimit characters a record may have */
+  /** @param sizeLimit maximum number of characters of a record */
   constructor(sizeLimit: number) {
     this.#sizeLimit = sizeLimit
   }
 
-  /** The records that end in this chunk. */
+  /** Returns the records that end in this chunk. */
   read(chunk: string): CsvRecord[] {
     const records: CsvRecord[] = []
     let start = 0
@@ -50,7 +50,7 @@ export class CsvReader {
         this.#state = 'quote closed'
         start = position + 1
       } else if (code === quote) {
-        // A second quote stands for one, and is the first character of what follows.
+        // A second quote stands for one quote, and is the first character of the following text.
         if (this.#state === 'quote closed') start = position
         else if (this.#state === 'field begins') start = position + 1
         else this.#fault ??= 'a quote in a field that does not begin with one'
@@ -72,7 +72,7 @@ export class CsvReader {
     return records
   }
 
-  /** The last record, when it has no line end. */
+  /** Returns the last record if it has no line end. */
   end(): CsvRecord[] {
     const records: CsvRecord[] = []
     if (this.#state === 'quoted') this.#fault ??= 'a quoted field that is not closed'
@@ -91,7 +91,7 @@ export class CsvReader {
 
   #endField(): void {
     this.#fields.push(this.#state === 'field begins' ? null : this.#parts)
-    // A field takes room even when it is empty.
+    // Each field counts as one character, even when it is empty.
     this.#size += 1
     if (this.#size > this.#sizeLimit) this.#fields = []
     this.#parts = ''

@@ -7,7 +7,10 @@ import { compileComparison } from '../compile/comparison.ts'
 import type { StatementCache } from '../statement-cache.ts'
 import { staging } from './compile.ts'
 
-/** Reads past policies and grants, as the check of a foreign key does: places of keys, and nothing else. */
+/**
+ * Function that reads without policies and grants, as the check of a foreign key does: it returns positions of keys
+ * and nothing else.
+ */
 export type FindCommitted = (query: Sql) => Promise<readonly { readonly ordinal: number }[]>
 
 interface DeferredCheck {
@@ -17,8 +20,8 @@ interface DeferredCheck {
 }
 
 /**
- * Finds the rows at fault for a foreign key that failed when it was checked at the end, for which PostgreSQL names a key
- * and no row: those whose key is neither committed nor a row that this transaction has made. Answers none for every other
+ * Finds the rows at fault when a deferred foreign key check failed, for which PostgreSQL names a key and no row. They
+ * are the rows whose key is neither committed nor a row that this transaction has made. Returns none for every other
  * failure. The transaction must be at a savepoint named `import_range`.
  */
 export async function findBrokenRows(
@@ -35,7 +38,7 @@ export async function findBrokenRows(
       return (await transaction.run([rollback, statements.call(fragment)]))[1]
     } catch (failure) {
       if (!(failure instanceof StatementFailed)) throw failure
-      // Whom the caller may not ask about its own rows, it did not make any of them.
+      // A caller who may not read its own rows did not make any of them.
       await transaction.run([rollback])
       return undefined
     }
@@ -60,13 +63,15 @@ function compileRows(columns: readonly Column[]): Sql {
     where ${sql.join(isGiven, sql` and `)}`
 }
 
-/** As the caller: the rows that have a key, and its values as texts. */
+/** Compiles a query of the rows that have a key, and of its values as texts. It runs as the caller. */
 function compileKeys(columns: readonly Column[]): Sql {
   const values = columns.map((column) => sql`${compileBodyValue(column, 'b')}::text`)
   return sql`select i.ordinal, ${sql.join(values)} ${compileRows(columns)} order by i.ordinal`
 }
 
-/** As the caller: the rows whose key is visible, which those are that the import has made. */
+/**
+ * Compiles a query of the rows whose key is visible, which are those that the import has made. It runs as the caller.
+ */
 function compileMade(key: ForeignKey, columns: readonly Column[]): Sql {
   const isSame = columns.map((column, index) =>
     compileComparison(
@@ -81,10 +86,10 @@ function compileMade(key: ForeignKey, columns: readonly Column[]): Sql {
       select from ${sql.id(key.referencedSchema, key.referencedTable)} p where ${sql.join(isSame, sql` and `)})`
 }
 
-/** Types whose text is read without code of the operator, so that an index finds the key. */
+/** Types whose text is converted without operator-defined code, so that an index finds the key. */
 const plainTypes = new Set(['int2', 'int4', 'int8', 'numeric', 'text', 'varchar', 'uuid', 'date'])
 
-/** Those of the keys that there are. No text of a caller is read as a type that has a condition. */
+/** Compiles a query of the existing keys. No text of a caller is converted to a type that has a condition. */
 function compileCommitted(
   key: ForeignKey,
   columns: readonly Column[],

@@ -13,18 +13,21 @@ import { fill, type StatementCache } from '../statement-cache.ts'
 import { compileLengthCheck, compileRowSourceOf, compileValueCheck, rangeSlots } from './compile.ts'
 import { describeFault } from './records.ts'
 
-/** PostgreSQL refuses a row for a policy in this routine, and says the same of a missing privilege elsewhere. */
+/**
+ * Routine in which PostgreSQL rejects a row because of a policy. For a missing privilege it reports the same code
+ * elsewhere.
+ */
 const policyRoutine = 'ExecWithCheckOptions'
 
-/** Of rows that two of a statement collide, which one by one they do not. */
+/** SQLSTATE of two colliding rows in one statement. One by one they do not collide. */
 const cardinalityViolation = '21000'
 
-/** Whether a row of the statement is to blame, so that others may be fine. */
+/** Returns whether a row of the statement is to blame, so that others may succeed. */
 export function isFaultOfRow(failure: StatementFailed, isUpserting: boolean): boolean {
   const { error } = failure
   const { code = '', routine } = error
   const isClientFault = (translateDatabaseFailure(failure)?.status ?? 500) < 500
-  // Its author chose the code.
+  // The author of the function chose the code.
   if (isRaised(error)) return isClientFault && !conflictCodes.has(code)
   if (code === '42501') return routine === policyRoutine
   if (code === cardinalityViolation) return isUpserting
@@ -33,9 +36,9 @@ export function isFaultOfRow(failure: StatementFailed, isUpserting: boolean): bo
   return origin === 'request' && /^(22|23|44|P0|428C9|54001|XX000)/.test(code) && isClientFault
 }
 
-/** The reason in words, of a row that is not looked at any closer. */
+/** Returns the reason in words for a row that is not examined in detail. */
 export function describeReason(failure: StatementFailed): string {
-  // What PostgreSQL says may be about a row that the caller must not see.
+  // PostgreSQL's message may be about a row that is hidden from the caller.
   const { code = '' } = failure.error
   if (originOf(failure.error) !== 'unplaced') return inWords(failure)
   return `${code.startsWith('22') ? 'invalid value' : 'refused by the database'} (SQLSTATE ${code})`
@@ -46,16 +49,16 @@ function inWords(failure: StatementFailed): string {
   return translated === undefined ? 'refused by the database' : describeFault(translated)
 }
 
-/** A row of an import that was refused. */
+/** Row of an import that was rejected. */
 export interface RefusedRow {
   readonly relation: Relation
   readonly columns: readonly Column[]
-  /** Counted from 1. */
+  /** Number of the row, from 1. */
   readonly row: number
 }
 
 /**
- * The reason with the column where one is to blame, which asks the database twice.
+ * Returns the reason, with the column if one is to blame. It takes two database round trips.
  *
  * @throws the failure, where no value of the row is to blame
  */
@@ -74,7 +77,7 @@ export async function describeRefusal(
   return inWords(failure)
 }
 
-/** The first value that does not fit by itself, or what cannot be computed from those of the row. */
+/** Finds the first value that does not fit by itself, or that a generated column cannot be computed from. */
 async function findMisfit(
   failure: StatementFailed,
   { relation, columns, row }: RefusedRow,
@@ -97,9 +100,9 @@ async function findMisfit(
     }
   }
   const misfit = await attempt(columns.map((column) => call(compileValueCheck(column))))
-  // A domain, too, has conditions of the operator's, which may fail by themselves.
+  // A domain has constraints of the operator, too, which may fail by themselves.
   if (misfit !== undefined && (translateDatabaseFailure(misfit)?.status ?? 500) < 500) {
-    // Such a character spoils the whole row. The savepoint is the first step.
+    // Such a character invalidates the whole row. The savepoint is the first step.
     const column = hasUnstorableCharacter(misfit.error) ? undefined : columns[misfit.index - 1]
     return column === undefined ? inWords(misfit) : `${column.name}: ${inWords(misfit)}`
   }

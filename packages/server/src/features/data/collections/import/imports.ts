@@ -13,7 +13,7 @@ export interface ImportDeps {
   readonly findCommitted: FindCommitted
   readonly writesOnce: WritesOnce
   readonly changes: ChangeLog
-  /** True if errors of the operator's own definitions carry the text of PostgreSQL for everybody. */
+  /** True if errors caused by the operator's own definitions carry PostgreSQL's text for every caller. */
   readonly isDevelopment: boolean
   readonly limits: ImportLimits
   readonly background: BackgroundImports
@@ -22,10 +22,10 @@ export interface ImportDeps {
 export interface ImportLimits {
   readonly maxSizeMb: number
   readonly maxRows: number
-  /** Rows that the database may refuse in the mode `partial`. */
+  /** Maximum number of rows that the database may reject in the mode `partial`. */
   readonly maxRefused: number
   readonly timeoutSeconds: number
-  /** Bytes of one row. */
+  /** Maximum size of one row in bytes. */
   readonly rowBytes: number
 }
 

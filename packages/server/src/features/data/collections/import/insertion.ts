@@ -25,28 +25,28 @@ import type { Spool } from './spool.ts'
 export interface RunPlan {
   readonly relation: Relation
   readonly insert: InsertOptions
-  /** Steps that hand on what an insert has changed; none without a listener. */
+  /** Steps that deliver the changes of an insert; empty without a listener. */
   readonly capture: readonly Step[]
   readonly faults: RowFaults
-  /** True if the rows that are not at fault are to be written. */
+  /** True if the rows without a fault are to be written. */
   readonly isPartial: boolean
-  /** Rows that the database may refuse in the mode `partial`. */
+  /** Maximum number of rows that the database may reject in the mode `partial`. */
   readonly maxRefused: number
   readonly statements: StatementCache
   readonly findCommitted: FindCommitted
-  /** Watcher of the import. */
+  /** Progress that the import reports to. */
   readonly progress?: Pick<ImportProgress, 'wrote' | 'restart'> | undefined
 }
 
 /**
- * Rows that the database refuses before an import that keeps nothing ends. Each is a statement of its own: of a file of
- * 90,000 that a policy refuses, all took minutes.
+ * Number of rows that the database rejects before an import that keeps nothing ends. Each takes a statement of its
+ * own: a file of 90,000 rows that a policy rejects took minutes.
  */
 const countedWhereNothingIsKept = 1000
-/** Parts that rows are split into when one of them is refused. */
+/** Number of parts that rows are split into when one of them is rejected. */
 const parts = 10
 
-/** Ordinals of rows, from the first to the last. */
+/** Range of row ordinals, first and last included. */
 interface Range {
   readonly first: number
   readonly last: number
@@ -61,7 +61,7 @@ export class Insertion {
   readonly #savepoint: Call
   readonly #release: Call
   readonly #rollback: Call
-  /** Rows that the database has refused. */
+  /** Number of rows that the database has rejected. */
   #refused = 0
 
   constructor(transaction: UserTransaction, spool: Spool, plan: RunPlan) {
@@ -74,9 +74,9 @@ export class Insertion {
     this.#rollback = plan.statements.call(sql`rollback to savepoint import_range`)
   }
 
-  /** Returns whether rows of one statement fare as those of one each would. */
+  /** Returns whether merged rows have the same result as one statement each. */
   async mayJoin(): Promise<boolean> {
-    // The later of two rows with one key and other columns has to be written last.
+    // The later of two rows with one key and different columns has to be written last.
     if (this.#isUpserting && this.#spool.columnSets.length > 1) return false
     const check = this.#call(joinCheck, relationSlots(this.#plan.relation))
     try {
@@ -90,8 +90,8 @@ export class Insertion {
   }
 
   /**
-   * Inserts the rows of a range, so many at once. Where one is refused they are split and tried again, down to the single
-   * ones that are at fault.
+   * Inserts the rows of a range in parts of a given size. If a row is rejected, its part is split and retried, down
+   * to the single rows at fault.
    *
    * @returns the number of rows that were written
    * @throws StatementFailed where no row is to blame
@@ -105,7 +105,10 @@ export class Insertion {
     return written
   }
 
-  /** Checks what is deferred while it can still be undone. @throws StatementFailed where no row is to blame */
+  /**
+   * Checks deferred constraints while the insert can still be undone. @throws StatementFailed where no row is to
+   * blame
+   */
   async checkDeferred(): Promise<readonly RowFault[]> {
     const { relation, statements, findCommitted } = this.#plan
     const check = statements.call(sql`set constraints all immediate`)
@@ -114,18 +117,18 @@ export class Insertion {
       return []
     } catch (error) {
       if (!(error instanceof StatementFailed)) throw error
-      // The rows at fault are looked for within the savepoint.
+      // The rows at fault are searched for within the savepoint.
       await this.#transaction.run([this.#rollback])
       const context = { transaction: this.#transaction, statements, findCommitted }
       const broken = await findBrokenRows(context, relation, error)
       if (broken.length === 0) throw error
-      // PostgreSQL tells the key of the first row alone.
+      // PostgreSQL reports only the key of the first row.
       const message = `foreign key violation (${error.error.constraint}: the row referred to is not present)`
       return broken.map((row) => ({ row, message }))
     }
   }
 
-  /** Leaves rows out of what is staged, as the login role. */
+  /** Returns the step that removes rows from the staging table, as the login role. */
   leaveOut(rows: readonly number[]): Step {
     return { ...this.#call(leaveOutRows, rowsSlots(rows)), asLogin: true }
   }
@@ -154,7 +157,7 @@ export class Insertion {
     }
   }
 
-  /** Returns the inserts of a range, in their order. */
+  /** Returns the inserts of a range, in order. */
   async #insertsOf({ first, last }: Range, isJoined: boolean): Promise<readonly Step[]> {
     if (!isJoined) {
       const sets = await this.#setsOf({ first, last })
@@ -195,8 +198,9 @@ export class Insertion {
   }
 
   /**
-   * Undoes what follows the savepoint. A savepoint stays after a rollback to it. Those of refused rows would nest, one in
-   * the other: memory for each, and time for each with every statement.
+   * Undoes everything after the savepoint and renews the savepoint, which a rollback to it keeps. Otherwise the
+   * savepoints of rejected rows would nest, at the cost of memory for each, and of time for each with every
+   * statement.
    */
   async #undo(): Promise<void> {
     await this.#transaction.run([this.#rollback, this.#release])

@@ -1,14 +1,14 @@
 import { importErrors } from './errors.ts'
 
-/** Reads the texts of records as they come; undefined stands for one that is longer than it may be. */
+/** Streaming reader of record texts. undefined stands for a record that is longer than the limit. */
 export interface TextReader {
-  /** The records that end in this chunk. */
+  /** Returns the records that end in this chunk. */
   read(chunk: string): (string | undefined)[]
-  /** What is left. @throws AppError where the body ends too early */
+  /** Returns the rest. @throws AppError where the body ends too early */
   end(): (string | undefined)[]
 }
 
-/** A text that is put together from chunks, as long as it is not too long. */
+/** Text that is assembled from chunks up to a limit. */
 class BoundedText {
   readonly #limit: number
   #parts = ''
@@ -23,7 +23,7 @@ class BoundedText {
     if (this.#size <= this.#limit) this.#parts += chunk.slice(start, end)
   }
 
-  /** What was added since the last time. */
+  /** Returns the text added since the last call. */
   take(): string | undefined {
     const text = this.#size <= this.#limit ? this.#parts : undefined
     this.#parts = ''
@@ -32,7 +32,7 @@ class BoundedText {
   }
 }
 
-/** The elements of a JSON array, which are cut out but not looked into. */
+/** Reader of a JSON array that cuts out its elements without parsing them. */
 export class JsonArrayReader implements TextReader {
   readonly #element: BoundedText
   #place: 'before' | 'first' | 'within' | 'behind' = 'before'
@@ -40,7 +40,7 @@ export class JsonArrayReader implements TextReader {
   #isInString = false
   #isEscaped = false
 
-  /** @param sizeLimit characters an element may have */
+  /** @param sizeLimit maximum number of characters of an element */
   constructor(sizeLimit: number) {
     this.#element = new BoundedText(sizeLimit)
   }
@@ -71,7 +71,7 @@ export class JsonArrayReader implements TextReader {
         this.#element.add(chunk, start, position)
         start = position + 1
         const element = this.#element.take()
-        // `[]` has no element; `[1,]` has an empty one, which is none.
+        // `[]` has no element. `[1,]` has an empty one, which is invalid.
         if (this.#place === 'within' || character === ',' || element?.trim() !== '') elements.push(element)
         this.#place = character === ',' ? 'within' : 'behind'
       }
@@ -86,7 +86,7 @@ export class JsonArrayReader implements TextReader {
   }
 }
 
-/** Lines of NDJSON, without blank ones. */
+/** Reader of NDJSON lines; blank lines are skipped. */
 export class JsonLinesReader implements TextReader {
   readonly #line: BoundedText
 

@@ -21,7 +21,7 @@ const rows = (description: string) => ({ schema: Type.String({ description }) })
 
 const { headers, ...writingRows } = writing('insert')
 
-/** The body is not parsed before the handler, which reads it as it comes. */
+/** Operation whose body is not parsed before the handler, which reads it as a stream. */
 const importRows = operation({
   ...writingRows,
   id: 'collections.import',
@@ -29,22 +29,22 @@ const importRows = operation({
   path: `${collectionPath}/import`,
   summary: 'Import rows from CSV, a JSON array or NDJSON',
   params: Type.Object({
-    table: Type.String({ description: 'A table; outside `public` as `schema.table`.' }),
+    table: Type.String({ description: 'A table. Outside `public` it is written `schema.table`.' }),
   }),
   query: Type.Object({
     mode: Type.Optional(
       choice(['full', 'partial'], {
         description:
-          '`full`, the default: every row or none; counting ends with the 1,000th that the database refuses. `partial`: the rows that are accepted.',
+          '`full`, the default: every row or none. Counting ends with the 1,000th row that the database rejects. `partial`: the accepted rows.',
       }),
     ),
     on_conflict: Type.Optional(
       choice(['skip', 'update'], {
-        description: 'Treatment of a row whose primary key exists; without it, the row is refused.',
+        description: 'Treatment of a row whose primary key exists. Without it, the row is rejected.',
       }),
     ),
     dryRun: Type.Optional(
-      choice(['true', 'false'], { description: '`true` answers what would happen, and changes nothing.' }),
+      choice(['true', 'false'], { description: '`true` returns what would happen, and changes nothing.' }),
     ),
   }),
   headers: Type.Object({
@@ -52,7 +52,7 @@ const importRows = operation({
     prefer: Type.Optional(
       Type.String({
         description:
-          '`respond-async`: answered with 202 when the file is received; `Location` has its status.',
+          '`respond-async`: responds with 202 once the file is received. `Location` has its status.',
       }),
     ),
   }),
@@ -76,7 +76,7 @@ const importRows = operation({
         body: http.raw.iterator({ destroyOnReturn: false }),
         signal: untilDisconnected(reply),
       }
-      // A key stands for the answer, which is not there before the end.
+      // An idempotency key stands for the final response, which does not exist before the import ends.
       if (caller.key !== undefined || !mayAnswerBefore(http, caller)) {
         await using received = await receiveImport(imports, caller, request)
         return await received.write(request)
@@ -86,7 +86,7 @@ const importRows = operation({
       reply.code(202).headers({ location, 'preference-applied': 'respond-async' })
       return run
     } catch (error) {
-      // A body that is not asked for yet is not read to be thrown away.
+      // A body that the client holds back until it is awaited is not read just to be discarded.
       if (!isBodyAwaited(http.raw)) http.raw.resume()
       throw error
     }
@@ -94,7 +94,8 @@ const importRows = operation({
 })
 
 /**
- * Responds when the file is received. It is written afterwards, unless the client disconnects before it has the response.
+ * Responds once the file is received. The rows are written afterwards, unless the client disconnects before it has
+ * the response.
  *
  * @throws AppError too_many_imports
  */
@@ -109,14 +110,15 @@ async function startImport(imports: Imports, caller: Caller, request: ImportRequ
       write: (progress) => received.write({ options, signal: progress.signal, progress }),
     }
   })
-  // A client that leaves before it has the id can neither follow nor cancel it. One that has ended stays so.
+  // A client that disconnects before it has the id can neither follow nor cancel the import. An import that has ended
+  // is unaffected.
   const cancel = () => void background.cancel(collection, run.id, owner).catch(() => undefined)
   if (signal.aborted) cancel()
   else signal.addEventListener('abort', cancel)
   return run
 }
 
-/** Part of the operations on an import that was answered with 202. */
+/** Shared options of the operations on an import that runs in the background. */
 const ofRun = {
   guard: 'data',
   tag: 'collections',
@@ -130,7 +132,7 @@ const getImport = operation({
   programs: 'read',
   id: 'collections.getImport',
   method: 'GET',
-  summary: 'Get the status of an import that was answered with 202',
+  summary: 'Get the status of an import that responded with 202',
   async handle({ background }: Imports, { http, params: { table, id } }, reply) {
     const { caller, query } = requestOf(http, reply)
     readParameters(query, [])
@@ -144,7 +146,7 @@ const cancelImport = operation({
   programs: 'write',
   id: 'collections.cancelImport',
   method: 'DELETE',
-  summary: 'Cancel an import that was answered with 202 and has not ended: nothing of it is imported',
+  summary: 'Cancel an import that responded with 202 and has not ended: nothing of it is imported',
   async handle({ background }: Imports, { http, params: { table, id } }, reply) {
     const request = requestOf(http, reply)
     readParameters(request.query, [])
@@ -162,8 +164,8 @@ function ownerOf({ scope }: Caller): string | null {
 }
 
 /**
- * Returns whether the client prefers not to wait (RFC 7240 §4.1). Without an identity no one could ask for the status: the
- * preference is passed over.
+ * Returns whether the client prefers not to wait (RFC 7240 §4.1). A caller without an identity could not read the
+ * status, so the preference is ignored.
  */
 function mayAnswerBefore({ headers }: FastifyRequest, { scope }: Caller): boolean {
   if (scope.kind === 'anonymous' || (scope.kind === 'caller' && scope.userId === '')) return false

@@ -1,13 +1,13 @@
 import { collectionErrors } from '../errors.ts'
 import { readParameters } from '../parse/parameters.ts'
 
-/** What an import is asked to do. */
+/** Options of an import. */
 export interface ImportOptions {
-  /** Whether the good rows stay when others are refused. */
+  /** True if accepted rows stay when others are rejected. */
   readonly isPartial: boolean
-  /** What happens to rows whose primary key exists; undefined: they are refused. */
+  /** Treatment of rows whose primary key exists. Undefined: they are rejected. */
   readonly onConflict: 'skip' | 'update' | undefined
-  /** Whether everything is undone at the end. */
+  /** True if everything is undone at the end. */
   readonly isDryRun: boolean
 }
 

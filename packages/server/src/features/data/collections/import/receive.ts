@@ -17,20 +17,23 @@ export interface ImportRequest {
   readonly format: ImportFormat
   readonly options: ImportOptions
   readonly body: AsyncIterable<Buffer>
-  /** Aborted when the client disconnects. */
+  /** Signal that aborts when the client disconnects. */
   readonly signal: AbortSignal
 }
 
-/** Imports of this node that receive their body at once; it goes to the disk. */
+/** Maximum number of imports of this node that receive their body concurrently. It goes to the disk. */
 const uploadWidth = 16
-/** Imports of this node that work in the database at once, each on a connection beside the pools. */
+/**
+ * Maximum number of imports of this node that work in the database concurrently, each on a connection outside the
+ * pools.
+ */
 const databaseWidth = 2
 
-/** Receives the rows of the body; the result has what writes them. */
+/** Receives the rows of the body. The result can write them. */
 export async function receiveImport(imports: Imports, caller: Caller, request: ImportRequest) {
   const { catalog: live, limits, slots } = imports
   requireTable(caller.scope, request.collection)
-  // The body can be read once only: there is no second attempt with a newer catalog.
+  // The body can be read only once, so there is no second attempt with a newer catalog.
   await live.refresh()
   const relation = requireWritable(live.current, request.collection, caller.scope.kind)
   if (request.options.onConflict !== undefined) requireConflictKey(relation)

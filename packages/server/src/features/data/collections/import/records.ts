@@ -9,18 +9,18 @@ import { CsvReader, type CsvRecord } from './csv.ts'
 import { importErrors } from './errors.ts'
 import { JsonArrayReader, JsonLinesReader, type TextReader } from './json-elements.ts'
 
-/** A row as an insert reads it. */
+/** Row as an insert reads it. */
 export interface ImportRecord {
-  /** An object of JSON. */
+  /** Text of a JSON object. */
   readonly json: string
-  /** In table order. */
+  /** Columns in table order. */
   readonly columns: readonly Column[]
 }
 
-/** A row, or what is wrong with it. */
+/** Row, or its fault. */
 export type ReadRecord = ImportRecord | { readonly fault: string }
 
-/** Reads the rows of a body as it comes. @throws AppError when the body as a whole is at fault */
+/** Streaming reader of the rows of a body. @throws AppError when the body as a whole is at fault */
 export interface RecordReader {
   read(chunk: string): ReadRecord[]
   end(): ReadRecord[]
@@ -28,7 +28,7 @@ export interface RecordReader {
 
 export type ImportFormat = 'csv' | 'json' | 'ndjson'
 
-/** @param sizeLimit characters a row may have */
+/** @param sizeLimit maximum number of characters of a row */
 export function createRecordReader(
   relation: Relation,
   format: ImportFormat,
@@ -39,7 +39,7 @@ export function createRecordReader(
   return new JsonRecordReader(relation, reader, format === 'ndjson', sizeLimit)
 }
 
-/** Whether a member or header that is no column is passed over, as in the body of a create. */
+/** Returns whether a member or header that is no column is ignored, as in the body of a create. */
 function isIgnored(name: string): boolean {
   return name === 'expand' || name.startsWith('_')
 }
@@ -47,10 +47,10 @@ function isIgnored(name: string): boolean {
 class JsonRecordReader implements RecordReader {
   readonly #relation: Relation
   readonly #reader: TextReader
-  /** Whether a row that is no JSON does not spoil where the next one begins. */
+  /** True if a row that is invalid JSON leaves the start of the next row clear. */
   readonly #isByLine: boolean
   readonly #sizeLimit: number
-  /** Rows mostly have the same members: what was found out about them, by their names. */
+  /** Columns of rows, by their member names: rows mostly have the same members. */
   readonly #known = new Map<string, Members>()
 
   constructor(relation: Relation, reader: TextReader, isByLine: boolean, sizeLimit: number) {
@@ -130,7 +130,7 @@ function findMisfit(columns: readonly Column[], read: (column: Column) => unknow
   return undefined
 }
 
-/** The message, with what `data` says of a column. */
+/** Returns the error message with the detail that `data` has about a column. */
 export function describeFault({ message, extras: { data = {} } }: AppError): string {
   const details = Object.entries(data).flatMap(([name, detail]) =>
     typeof detail === 'object' && detail !== null && 'message' in detail
@@ -143,7 +143,7 @@ export function describeFault({ message, extras: { data = {} } }: AppError): str
 class CsvRecordReader implements RecordReader {
   readonly #relation: Relation
   readonly #reader: CsvReader
-  /** By field; undefined where the field is passed over, and as a whole before the header. */
+  /** Columns by field. An entry is undefined where the field is ignored; the array is undefined before the header. */
   #header: readonly (HeaderColumn | undefined)[] | undefined
   #columns: readonly Column[] = []
 
@@ -200,18 +200,18 @@ class CsvRecordReader implements RecordReader {
 
 interface HeaderColumn {
   readonly column: Column
-  /** `"name":` */
+  /** Member name as JSON: `"name":` */
   readonly member: string
   readonly form: FieldForm
 }
 
-/** How a field becomes JSON: always as it is, as it is when it begins so, or as a text. */
+/** Form in which a field becomes JSON: unchanged, unchanged if it begins so, or as a text. */
 type FieldForm = 'json' | '[' | '{' | 'text'
 
 function readHeader(relation: Relation, { fields, fault }: CsvRecord): (HeaderColumn | undefined)[] {
   if (fault !== undefined) throw importErrors.importHeader(fault)
   const names = fields.map((field, index) => {
-    // A column may itself have blanks around its name.
+    // A column name may itself have blanks around it.
     const name = field != null && relation.column.has(field) ? field : (field?.trim() ?? '')
     if (name === '') throw importErrors.importHeader(`field ${index + 1} has no name`)
     return name
@@ -221,7 +221,7 @@ function readHeader(relation: Relation, { fields, fault }: CsvRecord): (HeaderCo
   const columns = names.map((name) => {
     const column = relation.column.get(name)
     if (column === undefined && !isIgnored(name)) {
-      // As spreadsheets write it where the comma is the decimal sign.
+      // Spreadsheets write this where the comma is the decimal sign.
       const isOtherwiseSeparated = names.length === 1 && /[;\t]/.test(name)
       throw importErrors.importHeader(
         isOtherwiseSeparated

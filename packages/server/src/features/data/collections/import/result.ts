@@ -3,13 +3,13 @@ import { Type } from '../../../../lib/type.ts'
 
 const RowFault = component(
   'ImportRowFault',
-  Type.Object({ row: Type.Integer({ description: 'Counted from 1.' }), message: Type.String() }),
+  Type.Object({ row: Type.Integer({ description: 'Row number, from 1.' }), message: Type.String() }),
 )
 /** Fault of a row. */
 export type RowFault = Answered<typeof RowFault>
 
 const errors = Type.Optional(
-  Type.Array(RowFault, { description: 'The rows that were refused, the first 10,000 of them.' }),
+  Type.Array(RowFault, { description: 'The rejected rows, at most the first 10,000.' }),
 )
 
 export const ImportResult = component(
@@ -26,21 +26,23 @@ export const ImportResult = component(
 )
 export type ImportResult = Answered<typeof ImportResult>
 
-/** Import that is written after it was answered. */
+/** Import that is written after the response. */
 export const ImportRun = component(
   'ImportRun',
   Type.Object({
     id: Type.String({ format: 'uuid' }),
     collection: Type.String(),
     state: choice(['running', 'succeeded', 'failed', 'canceled']),
-    rowsRead: Type.Integer({ description: 'Of the file.' }),
-    rowsWritten: Type.Integer({ description: 'So far; they are there when the state is `succeeded`.' }),
-    failed: Type.Integer({ description: 'Rows that were refused so far.' }),
+    rowsRead: Type.Integer({ description: 'Size of the file in bytes.' }),
+    rowsWritten: Type.Integer({
+      description: 'Rows written so far. They are visible when the state is `succeeded`.',
+    }),
+    failed: Type.Integer({ description: 'Rows rejected so far.' }),
     startedAt: timestamp,
     finishedAt: nullable(timestamp),
     result: nullable(described('As the answer without the preference.', ImportResult)),
     error: nullable(Type.Object({ message: Type.String(), errors }, { additionalProperties: true }), {
-      description: 'As the answer without the preference.',
+      description: 'Result as in the response without the preference.',
     }),
   }),
 )

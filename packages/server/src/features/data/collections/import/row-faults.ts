@@ -1,12 +1,12 @@
 import type { RowFault } from './result.ts'
 
-/** Rows whose faults are answered, some megabytes at most; what is beyond is only counted. */
+/** Maximum number of rows whose faults are listed, some megabytes at most. Further ones are only counted. */
 const listedLimit = 10_000
-/** Of those, rows that the column at fault is looked for: it is two round trips each. */
+/** Maximum number of listed rows whose faulty column is determined, since that takes two round trips each. */
 const examinedLimit = 1000
 const messageLimit = 500
 
-/** The rows that are refused. */
+/** Rows that were rejected. */
 export class RowFaults {
   readonly #listed: RowFault[] = []
   #count = 0
@@ -15,12 +15,12 @@ export class RowFaults {
     return this.#count
   }
 
-  /** Whether the fault of another row is worth a closer look. */
+  /** True if the fault of another row is examined. */
   get isExamining(): boolean {
     return this.#listed.length < examinedLimit
   }
 
-  /** The first ones, in the order of the rows. */
+  /** First rejected rows, in row order. */
   get listed(): readonly RowFault[] {
     return this.#listed.toSorted((a, b) => a.row - b.row)
   }
@@ -35,7 +35,7 @@ export class RowFaults {
     })
   }
 
-  /** Another one that begins with these, for an attempt that can be repeated. */
+  /** Returns a copy that begins with these faults, for an attempt that can be repeated. */
   copy(): RowFaults {
     const copy = new RowFaults()
     copy.restore(this)

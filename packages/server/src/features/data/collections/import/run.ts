@@ -9,16 +9,16 @@ export interface RunCounts {
   readonly updated: number
 }
 
-/** Rows whose changes are handed on at once: they are held in memory. */
+/** Maximum number of rows whose changes are delivered at once, since they are held in memory. */
 const capturedAtOnce = 2000
-/** Rows that are written at once where progress is shown. */
+/** Number of rows that are written at once where progress is reported. */
 const watchedAtOnce = 20_000
-/** Statements of one message, where rows are written one by one. */
+/** Number of statements per message where rows are written one by one. */
 const singlesAtOnce = 200
 
 /**
- * Copies the rows of the spool and inserts them, those of a set of columns by one statement. Rows that a deferred
- * constraint refuses at the end are left out, and the others inserted anew.
+ * Copies the rows of the spool and inserts them, one statement per column set. Rows that a deferred constraint
+ * rejects at the end are left out, and the others are inserted again.
  *
  * @throws StatementFailed where no row is to blame
  */
@@ -45,7 +45,7 @@ export async function insertRows(
     const known = faults.copy()
     const all = { first: 1, last: spool.rowCount }
     const touched = await insertion.insertParts(all, Math.max(1, size), isJoined)
-    // Nothing will be written, and rows may lack one that was refused.
+    // Nothing will be written, and rows may lack one that was rejected.
     if (faults.count > 0 && !isPartial) return { inserted: 0, updated: 0 }
     const broken = await insertion.checkDeferred()
     if (broken.length === 0) {

@@ -11,24 +11,25 @@ import { RowFaults } from './row-faults.ts'
 export interface SpoolLimits {
   readonly bytes: number
   readonly rows: number
-  /** Characters of one row. */
+  /** Maximum number of characters of one row. */
   readonly rowSize: number
 }
 
 /**
- * The rows of a body in a temporary file, as COPY reads them: number, ordinal of the set of columns, JSON. So a slow client
- * costs no connection, and an attempt that collides with another transaction can be repeated.
+ * Rows of a body in a temporary file, in the format that COPY reads: row number, ordinal of the column set, JSON. A
+ * slow client therefore occupies no connection, and an attempt that collides with another transaction can be
+ * repeated.
  */
 export interface Spool extends AsyncDisposable {
-  /** Of the body, refused ones included. */
+  /** Number of rows in the body, rejected ones included. */
   readonly rowCount: number
   readonly columnSets: readonly (readonly Column[])[]
-  /** Of rows that are not in the file. */
+  /** Faults of the rows that are not in the file. */
   readonly faults: RowFaults
   read(): AsyncIterable<Buffer>
 }
 
-/** Rows of one set of columns are inserted by one statement. */
+/** Maximum number of column sets; the rows of one set are inserted by one statement. */
 const columnSetLimit = 200
 const flushSize = 256 * 1024
 
@@ -67,7 +68,7 @@ export async function spoolRows(
   }
 }
 
-/** A file without a name: it ends with the process, however that ends. */
+/** Opens a file without a name. It ends with the process, however that ends. */
 async function openTemporary(): Promise<FileHandle> {
   const path = join(tmpdir(), `basalt-import-${randomUUID()}`)
   const file = await open(path, 'wx+', 0o600)
@@ -133,13 +134,13 @@ class RowWriter {
       if (this.columnSets.length === columnSetLimit) throw importErrors.tooManyColumnSets(columnSetLimit)
       ordinal = this.columnSets.push(columns) - 1
     }
-    // What the reader did not remember comes with a new array each time.
+    // A set that the reader has not cached has a new array each time.
     if (this.#ordinalBySet.size < columnSetLimit) this.#ordinalBySet.set(columns, ordinal)
     return ordinal
   }
 }
 
-/** PostgreSQL, COPY, Text Format. */
+/** Escapes a text for COPY (PostgreSQL, COPY, Text Format). */
 function escapeText(text: string): string {
   return /[\\\n\r\t]/.test(text)
     ? text.replace(/[\\\n\r\t]/g, (character) => escapes[character] ?? character)

@@ -20,7 +20,7 @@ import type { RowFaults } from './row-faults.ts'
 import { insertRows } from './run.ts'
 import type { Spool } from './spool.ts'
 
-/** Rows that were received, from whom and for what. */
+/** Rows that were received, with their caller and options. */
 export interface ReceivedRows {
   readonly caller: Caller
   readonly relation: Relation
@@ -30,17 +30,17 @@ export interface ReceivedRows {
 export interface WriteTerms {
   readonly options: ImportOptions
   readonly signal: AbortSignal
-  /** Where the client does not wait. */
+  /** Progress of the import, where the client does not wait. */
   readonly progress?: ImportProgress
 }
 
-/** Times that an import which collides with other transactions is attempted. */
+/** Maximum number of attempts for an import that collides with other transactions. */
 const attempts = 5
 
 /**
- * Writes the rows of an import in one transaction, on a connection beside the pools.
+ * Writes the rows of an import in one transaction, on a connection outside the pools.
  *
- * @throws AppError import_failed when rows are refused and the mode is full, import_timeout, import_lost
+ * @throws AppError import_failed when rows are rejected and the mode is full, import_timeout, import_lost
  */
 export async function writeRows(
   imports: Imports,
@@ -63,13 +63,13 @@ export async function writeRows(
         continue
       }
       const { code = '' } = error.error
-      // Nothing has happened yet, and the rows are still there.
+      // Nothing was written yet, and the spool still has the rows.
       if (conflictCodes.has(code) && number < attempts && !signal.aborted) {
-        // Transactions that collided must not do so again at once.
+        // Colliding transactions must not retry at the same moment.
         await delay(Math.random() * 50 * number)
         continue
       }
-      // Values were looked at by themselves.
+      // The values were checked by themselves.
       const origin = originOf(error.error)
       throw origin === 'definition' || origin === 'unplaced'
         ? definitionError(error.error, relation.collection, imports.isDevelopment || caller.isAdministrator)
@@ -99,7 +99,7 @@ async function attempt(
   )
 }
 
-/** Does what is done between begin and commit. */
+/** Inserts the spooled rows between begin and commit. */
 async function insertSpooled(
   imports: Imports,
   transaction: UserTransaction,
@@ -112,7 +112,7 @@ async function insertSpooled(
   const { isPartial, onConflict } = options
   const reader = caller.scope.kind
   const faults = spool.faults.copy()
-  // The changes of each insert are handed on in its message.
+  // The changes of each insert are delivered in its message.
   const capture = findCapture(changes, {
     relation,
     reader,

@@ -2,20 +2,20 @@ import { collectionErrors } from '../errors.ts'
 import { parseNames, parsePrefixedNames } from './names.ts'
 import type { Parameters } from './parameters.ts'
 
-/** What is computed over the rows of a list, as written; columns are not resolved yet. */
+/** Aggregate over the rows of a list, as written. Columns are not resolved yet. */
 export interface AggregateQuery {
   readonly terms: readonly AggregateTerm[]
   /** Columns to group by; empty for one result over all rows. */
   readonly group: readonly string[]
-  /** Keys of the results. */
+  /** Keys of the results to sort by. */
   readonly sort: readonly { readonly key: string; readonly descending: boolean }[]
-  /** Undefined: as many as there may be. */
+  /** Maximum number of groups; undefined for the configured limit. */
   readonly limit: number | undefined
 }
 
 export interface AggregateTerm {
   readonly function: AggregateFunction
-  /** Undefined for `count` alone, which counts rows. */
+  /** Column of the function. Undefined for `count` alone, which counts rows. */
   readonly column: string | undefined
 }
 
@@ -31,11 +31,11 @@ export const aggregateParameters = ['aggregate', 'group', 'groupSort', 'groupLim
 const lengthLimit = 1000
 const maxGroupColumns = 10
 
-/** `name`, or `name(column)`; a column in double quotes may hold anything. */
+/** Pattern of `name` or `name(column)`. A column in double quotes may hold any character. */
 const term = /\s*([^\s(),"]+)\s*(?:\((?:\s*"((?:[^"]|"")+)"\s*|([^"()]*))\)\s*)?/y
 
 /**
- * Reads the parameters of an aggregate; undefined when none is asked for.
+ * Parses the parameters of an aggregate. Returns undefined when there are none.
  *
  * @throws AppError invalid_aggregate, invalid_group, invalid_parameter
  */
@@ -61,7 +61,7 @@ export function parseAggregate(parameters: Parameters): AggregateQuery | undefin
   }
 }
 
-/** Parameters of an aggregate ask for one. @throws AppError invalid_parameter */
+/** Rejects parameters of an aggregate without `aggregate`. @throws AppError invalid_parameter */
 export function requireAggregate({ aggregate, group, groupSort, groupLimit }: Parameters): void {
   if (aggregate !== undefined) return
   requireWith('group', group, 'aggregate')

@@ -11,17 +11,17 @@ import { type RecordBody, readRecord } from './record-body.ts'
 import { parseBodyId } from './record-id.ts'
 import { type ConflictQuery, parseConflict } from './write-query.ts'
 
-/** One operation of a batch, resolved. */
+/** Batch operation with its collection resolved. */
 export type BatchOperation = {
   readonly index: number
   readonly relation: Relation
-  /** Of the record as the client has read it: another one must not be written. Undefined: any. */
+  /** Version of the record as the client has read it. Another version is not written. Undefined: any version. */
   readonly version?: string | undefined
 } & (
   | {
       readonly method: 'create'
       readonly body: RecordBody
-      /** Undefined: a record with the same key is an error. */
+      /** Conflict handling. Undefined: a record with the same key is an error. */
       readonly conflict: ConflictQuery | undefined
     }
   | { readonly method: 'update'; readonly id: readonly string[]; readonly body: RecordBody }
@@ -32,14 +32,14 @@ const operationLimit = 1000
 
 const operationMembers = ['method', 'id', 'body', 'table', 'onConflict', 'on_conflict', 'onConflictAction']
 
-/** How an operation finds its collection: by the path, or by its own `table`. */
+/** Function that finds the collection of an operation: by the path, or by the operation's own `table`. */
 export type FindRelation = (table: unknown) => Relation
 
 /**
- * Reads `{operations: [{method, id?, body?, table?, onConflict?, onConflictAction?}]}`.
+ * Parses `{operations: [{method, id?, body?, table?, onConflict?, onConflictAction?}]}`.
  *
- * @param options whether updates and deletes may carry the `version` they are made to
- * @throws AppError with `operation` where one is to blame
+ * @param options whether updates and deletes may carry the `version` they apply to
+ * @throws AppError with `operation` where an operation is to blame
  */
 export function parseBatch(
   json: string,
@@ -67,18 +67,18 @@ export function parseBatch(
   })
 }
 
-/** The error, with the operation that caused it. */
+/** Returns the error with the operation that caused it. */
 export function blameOperation(error: AppError, { index, method }: BlamedOperation): AppError {
   return error.with({ members: { operation: { index, method } } })
 }
 
 interface BlamedOperation {
   readonly index: number
-  /** As sent; empty when it was no text. */
+  /** Method as sent; empty if it was not text. */
   readonly method: string
 }
 
-/** The error of an operation that cannot be run at all. */
+/** Returns the error of an operation that cannot be run at all. */
 export function refuseOperation(error: AppError, operation: BlamedOperation): AppError {
   const message = `operation[${operation.index}]: ${error.message}`
   return blameOperation(new AppError(error.kind, error.status, message, error.extras), operation)
@@ -97,7 +97,7 @@ function parseOperation(
   if (!isObject(operation)) throw collectionErrors.invalidBatch('expected an object')
   const { method, id, body, table } = operation
   if (method !== 'create' && method !== 'update' && method !== 'delete') {
-    // As it was written: it may be nested deeper than there is stack to write it again.
+    // The text is copied as sent, because the value may be nested too deeply to be serialized again.
     const written = (method ?? '') === '' ? '""' : sliceObject(text).get('method')
     throw collectionErrors.invalidBatch(`unknown method ${written} (expected create, update, or delete)`)
   }
@@ -113,7 +113,10 @@ function parseOperation(
   return { index, relation, method, id: values, body: readBody(relation, method, body, texts) }
 }
 
-/** Of a misspelt `onConflict` the operation would be another one. Names starting with `_` are ignored. */
+/**
+ * Rejects unknown members: with a misspelt `onConflict` the operation would mean something else. Names starting with
+ * `_` are ignored.
+ */
 function requireKnownMembers(value: Readonly<Record<string, unknown>>, known: readonly string[]): void {
   const unknown = Object.keys(value).find((name) => !known.includes(name) && !name.startsWith('_'))
   if (unknown === undefined) return
@@ -138,7 +141,7 @@ function readBody(
   return readRecord(relation, texts.get('body') ?? '', body, method)
 }
 
-/** Names of columns as in the URL of a create, or as an array. */
+/** Reads the column names of `onConflict`, written as in the URL of a create or as an array. */
 function readConflict(operation: Readonly<Record<string, unknown>>): ConflictQuery | undefined {
   return parseConflict({
     onConflict: readNames(operation.onConflict),
@@ -159,7 +162,10 @@ function readText(name: string, value: unknown): string | undefined {
   )
 }
 
-/** Numbers are taken as written: an int8 has more digits than a JavaScript number. */
+/**
+ * Reads the id of an operation. Numbers keep their digits as written: an int8 has more digits than a JavaScript
+ * number.
+ */
 function readId(method: ChangeAction, id: unknown, texts: ReadonlyMap<string, string>): string {
   if (typeof id === 'number') return texts.get('id') ?? String(id)
   if (typeof id === 'string' && id !== '') return id
@@ -170,7 +176,7 @@ function readId(method: ChangeAction, id: unknown, texts: ReadonlyMap<string, st
   )
 }
 
-/** In a batch on one collection an operation names that collection or none. */
+/** Returns the lookup of a batch on one collection. An operation names that collection or none. */
 export function tableOf(relation: Relation): FindRelation {
   return (table) => {
     if (table === undefined || table === relation.collection) return relation
@@ -180,7 +186,7 @@ export function tableOf(relation: Relation): FindRelation {
   }
 }
 
-/** In a batch over several collections each operation names its own. */
+/** Returns the lookup of a batch over several collections. Each operation names its own. */
 export function tableOfEach(find: (table: string) => Relation): FindRelation {
   return (table) => {
     if (typeof table === 'string') return find(table)

@@ -5,29 +5,29 @@ import { parseNames } from './names.ts'
 import { type Parameters, parseInteger, readParameters } from './parameters.ts'
 import { type RowsQuery, readRowsQuery, rowsParameters } from './rows.ts'
 
-/** Where a page of rows lies in their order. */
+/** Position of a page in the order of the rows. */
 export type Position =
   | { readonly kind: 'start' }
   | { readonly kind: 'after' | 'before'; readonly cursor: Cursor }
-  /** At the first row whose first sort key is not before this value. */
+  /** Position of the first row whose first sort key is not before this value. */
   | { readonly kind: 'from'; readonly value: string }
-  /** The row with this id alone. */
+  /** Position of the single row with this id. */
   | { readonly kind: 'row'; readonly id: string }
 
 export interface BrowseQuery extends RowsQuery {
-  /** Undefined: every column. */
+  /** Columns to return; undefined for every column. */
   readonly columns: readonly string[] | undefined
   readonly sort: readonly SortTerm[]
   readonly limit: number
   readonly position: Position
-  /** A dearer plan is refused; undefined: any may run. */
+  /** Maximum planner cost. A more expensive plan is rejected. Undefined: no limit. */
   readonly maxCost: number | undefined
-  /** The user as whom the rows are read; undefined: all rows. */
+  /** User as whom the rows are read. Undefined: all rows are read. */
   readonly as: string | undefined
 }
 
 export interface CountQuery extends RowsQuery {
-  /** Counting ends after it; undefined: never. */
+  /** Number of rows after which counting stops; undefined for no limit. */
   readonly most: number | undefined
   readonly as: string | undefined
 }
@@ -72,7 +72,7 @@ export function parseCountQuery(queryString: string): CountQuery {
   }
 }
 
-/** The cell that is read whole. */
+/** Parses the id and column of a cell that is read in full. */
 export function parseCellQuery(queryString: string): { readonly id: string; readonly column: string } {
   const { id = '', column = '' } = readParameters(queryString, ['id', 'column'])
   if (id === '') throw collectionErrors.invalidParameter('id: expected the id of a row')

@@ -2,7 +2,7 @@ import { filterFault } from './filter-fault.ts'
 import { type TokenReader, unexpected } from './token-reader.ts'
 import type { NameToken, Operator, Token } from './tokens.ts'
 
-/** A test of one value. `isNegated` is the NOT between the value and the word. */
+/** Condition on one value. `isNegated` stands for NOT between the value and the word. */
 export type Condition = Subject & Test
 
 type Test =
@@ -18,36 +18,36 @@ type Test =
       readonly kind: 'set'
       readonly operator: SetOperator
       readonly isNegated: boolean
-      /** Several were written as a list. */
+      /** Values of the operand; several were written as a list. */
       readonly values: readonly Value[]
       readonly isList: boolean
     }
   | { readonly kind: 'matches'; readonly isNegated: boolean; readonly words: Value }
 
-/** What a condition tests: a column, one of related records, or a value inside of JSON. */
+/** Subject of a condition: a column, a column of related records, or a value inside JSON. */
 export interface Subject {
-  /** The name as a column of the collection has it. */
+  /** Name, read as a column of the collection. */
   readonly column: string
-  /** Names of relations and then of a column, where the name can be read so. */
+  /** Names of relations followed by that of a column, where the name can be read as a path. */
   readonly path: readonly string[] | undefined
-  /** Whether it can be read only so. */
+  /** True if the name can only be read as a path. */
   readonly isPath: boolean
   readonly json: JsonPath | undefined
   readonly position: number
 }
 
-/** `->'items'->0->>'name'` */
+/** JSON path such as `->'items'->0->>'name'`. */
 export interface JsonPath {
-  /** Keys of objects, and numbers as places in arrays. */
+  /** Keys of objects; numbers are array indexes. */
   readonly keys: readonly (string | number)[]
-  /** Whether it ends in `->>`: the value as a text. */
+  /** True if the path ends in `->>`, which reads the value as text. */
   readonly isText: boolean
 }
 
-/** Operators between sets: arrays, ranges, documents. */
+/** Operators that compare sets: arrays, ranges, documents. */
 export type SetOperator = 'contains' | 'overlaps' | 'adjacent'
 
-/** What to compare with. Its kind matters for JSON alone: beside a column it binds with the column's type. */
+/** Operand of a comparison. Its kind matters for JSON only: for a column it is bound with the column's type. */
 export type Literal = Value | null
 
 export interface Value {
@@ -55,7 +55,7 @@ export interface Value {
   readonly text: string
 }
 
-/** Words that test a value, and may stand behind NOT. */
+/** Words that test a value and may follow NOT. */
 const wordTests = {
   in: 'IN',
   between: 'BETWEEN',
@@ -94,7 +94,7 @@ function parseJsonPath(tokens: TokenReader): JsonPath | undefined {
 
 function parseKey(token: Token, arrow: string): string | number {
   if (token.kind === 'string') return token.value
-  // A place in an array is a four-byte integer to PostgreSQL.
+  // PostgreSQL indexes arrays by four-byte integers.
   if (token.kind === 'number' && /^-?\d{1,9}$/.test(token.value)) return Number(token.value)
   throw filterFault(token.position, `expected a key in quotes or a place in an array after ${arrow}`)
 }
@@ -163,7 +163,7 @@ function parseList<Item>(
   }
 }
 
-/** @param position of the operator, for what does not apply to null */
+/** @param position of the operator, for operators that do not accept null */
 function parseValue(tokens: TokenReader, position: number): Value {
   const value = parseLiteral(tokens)
   if (value === null) throw nullFault(position)

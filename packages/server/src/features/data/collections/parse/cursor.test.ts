@@ -28,8 +28,8 @@ function refusalOf(text: string): string {
   throw new Error('accepted')
 }
 
-describe('a cursor', () => {
-  test('comes back as it was given', () => {
+describe('parseCursor', () => {
+  test('reads back what formatCursor wrote', () => {
     fc.assert(
       fc.property(anyCursor, (cursor) => {
         const text = formatCursor(cursor)
@@ -40,7 +40,7 @@ describe('a cursor', () => {
     )
   })
 
-  test('carries its values under v', () => {
+  test('keeps the values under v', () => {
     const text = formatCursor([
       { key: '-pages', value: '12' },
       { key: 'book_id', value: null },
@@ -51,11 +51,11 @@ describe('a cursor', () => {
     })
   })
 
-  test('of nothing is the first page', () => {
+  test('reads an empty token as the first page', () => {
     expect(parseCursor('')).toBeUndefined()
   })
 
-  test('is as long as it can be sent', () => {
+  test('allows a token of the maximum length', () => {
     const longest = formatCursor([{ key: 'a', value: 'x'.repeat(3052) }])
     expect(longest.length).toBe(4096)
     expect(parseCursor(longest)).toEqual([{ key: 'a', value: 'x'.repeat(3052) }])
@@ -65,8 +65,8 @@ describe('a cursor', () => {
   })
 })
 
-describe('another text', () => {
-  test('is refused, whatever it is', () => {
+describe('parseCursor with another text', () => {
+  test('rejects any text', () => {
     const texts = fc.oneof(
       fc.string({ minLength: 1 }),
       anyUnits({ minLength: 1 }),
@@ -97,11 +97,11 @@ describe('another text', () => {
     ['with a blank behind', `${formatCursor([{ key: 'a', value: 'x' }])} `, 'invalid cursor'],
     ['sent twice over', formatCursor([{ key: 'a', value: 'x' }]).repeat(2), 'invalid cursor'],
     ['no UTF-8', Buffer.from('{"v":["\xff"],"k":["a"]}', 'latin1').toString('base64url'), 'invalid cursor'],
-  ])('is refused when it is %s', (_what, text, message) => {
+  ])('rejects a token that is %s', (_what, text, message) => {
     expect(refusalOf(text)).toBe(message)
   })
 
-  test('is refused when it is too long', () => {
+  test('rejects a token that is too long', () => {
     expect(() => parseCursor('A'.repeat(4097))).toThrow('cursor too long')
   })
 })

@@ -1,13 +1,13 @@
 import { collectionErrors } from '../errors.ts'
 
 /**
- * Where a page ends: of its last row the sort keys, each with its value as Postgres writes it. `undefined` stands
- * for the place before the first page.
+ * End of a page: the sort keys of its last row, each with its value as PostgreSQL writes it. `undefined` is the
+ * position before the first page.
  */
 export type Cursor = readonly CursorKey[]
 
 export interface CursorKey {
-  /** The column, with `-` in front when it sorts descending. */
+  /** Column name, with a `-` prefix when it sorts descending. */
   readonly key: string
   readonly value: string | null
 }
@@ -15,7 +15,7 @@ export interface CursorKey {
 const lengthLimit = 4096
 
 /**
- * Reads the token of {@link formatCursor}; empty means the first page.
+ * Parses a token of {@link formatCursor}. An empty token means the first page.
  *
  * @throws AppError invalid_cursor
  */
@@ -30,9 +30,9 @@ export function parseCursor(token: string): Cursor | undefined {
 }
 
 /**
- * Unpadded base64url of `{"v": […], "k": […]}`: values and keys.
+ * Formats a cursor as unpadded base64url of `{"v": […], "k": […]}`: values and keys.
  *
- * @throws AppError invalid_parameter when the values are too long to travel in a URL
+ * @throws AppError invalid_parameter when the values are too long for a URL
  */
 export function formatCursor(cursor: Cursor): string {
   const token = encode({ v: cursor.map(({ value }) => value), k: cursor.map(({ key }) => key) })
@@ -55,7 +55,7 @@ function decode(token: string): { readonly k?: unknown; readonly v?: unknown } {
   } catch {
     throw collectionErrors.invalidCursor('')
   }
-  // The decoder skips what is no base64url; a token of ours comes out as it went in.
+  // The decoder skips characters outside base64url, so the token must equal its own encoding.
   if (typeof decoded !== 'object' || decoded === null || encode(decoded) !== token) {
     throw collectionErrors.invalidCursor('')
   }

@@ -1,7 +1,7 @@
 import { collectionErrors } from '../errors.ts'
 import { parseNumber } from './numbers.ts'
 
-/** `sort=column.distance(lng,lat)`, as written. */
+/** Sort term `column.distance(lng,lat)`, as written. */
 export interface DistanceSort {
   readonly column: string
   readonly lng: number
@@ -9,7 +9,7 @@ export interface DistanceSort {
 }
 
 /**
- * Takes a distance term from the beginning of a `sort`; the rest are names.
+ * Splits a distance term from the beginning of a `sort`. The rest are names.
  *
  * @throws AppError invalid_parameter
  */
@@ -40,10 +40,13 @@ export function takeDistanceSort(sort: string): {
   return { distance: { column, lng, lat }, rest }
 }
 
-/** Blanks are taken off before: with another place for them, a long row of them would take cubic time. */
+/**
+ * Pattern of the first term. Leading blanks are removed before it is matched: if the pattern could match them in a
+ * second position, a long run of blanks would take cubic time.
+ */
 const firstTerm = /^(?:"((?:[^"]|"")+)"|([^",()]*?))\.distance\s*\(([^()]*)\)\s*(?:,(?=.)|$)/is
 
-/** Outside of names in quotes. */
+/** Returns whether the text mentions a distance outside quoted names. */
 function mentionsDistance(text: string): boolean {
   return /\.distance\s*\(/i.test(text.replace(/"(?:[^"]|"")*"/g, '""'))
 }

@@ -5,12 +5,12 @@ import { type RowsQuery, readRowsQuery, rowsParameters } from './rows.ts'
 
 export type ExportFormat = 'csv' | 'json' | 'ndjson'
 
-/** What an export asks for, as written; names are not resolved yet. */
+/** Export request as written. Names are not resolved yet. */
 export interface ExportQuery extends RowsQuery, Pick<ListQuery, 'distance' | 'sort'> {
   readonly format: ExportFormat
-  /** Undefined: every column. */
+  /** Columns to export; undefined for every column. */
   readonly fields: readonly string[] | undefined
-  /** Whether a spreadsheet will open it, which takes some texts for formulas. */
+  /** True if a spreadsheet will open the file. Spreadsheets interpret some texts as formulas. */
   readonly isForSpreadsheet: boolean
 }
 

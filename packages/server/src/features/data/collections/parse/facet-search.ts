@@ -2,7 +2,7 @@ import { collectionErrors } from '../errors.ts'
 import { parseInteger, readParameters } from './parameters.ts'
 import { type RowsQuery, readRowsQuery, rowsParameters } from './rows.ts'
 
-/** What is looked for among the values of a column. */
+/** Search among the values of a column. */
 export interface FacetSearchQuery extends RowsQuery {
   readonly prefix: string
   readonly maxHits: number

@@ -2,10 +2,10 @@ import { collectionErrors } from '../errors.ts'
 import { parseNames } from './names.ts'
 import type { Parameters } from './parameters.ts'
 
-/** The facets of a list, as written; columns are not resolved yet. */
+/** Facets of a list, as written. Columns are not resolved yet. */
 export interface FacetsQuery {
   readonly columns: readonly string[]
-  /** Those of them that are counted as if the filter did not choose among their values. */
+  /** Facets that are counted as if the filter did not choose among their values. */
   readonly disjunctive: readonly string[]
 }
 

@@ -1,7 +1,10 @@
 import type { AppError } from '../../../../lib/errors.ts'
 import { collectionErrors } from '../errors.ts'
 
-/** A fault of a filter. Its character position is in `data`, and in the message only where nothing else says the place. */
+/**
+ * Returns the error for a faulty filter. Its character position is in `data`. The message has it only where nothing
+ * else shows the position.
+ */
 export function filterFault(position: number, problem: string): AppError {
   return collectionErrors.invalidFilter(problem).with({ data: { position } })
 }

@@ -21,7 +21,7 @@ function positionsOf(filter: Filter): number[] {
   return filter.kind === 'not' ? positionsOf(filter.term) : [filter.position]
 }
 
-/** The refusal of a filter; fails when it is accepted, or fails in any other way. */
+/** Returns the error of a rejected filter. Fails when the filter is accepted or fails in any other way. */
 function refusalOf(text: string): AppError {
   try {
     parseFilter(text)
@@ -32,7 +32,7 @@ function refusalOf(text: string): AppError {
   throw new Error(`accepted: ${text}`)
 }
 
-/** Reads the text, or makes sure that the refusal is one that helps. */
+/** Parses the text, or checks that the error is one that helps. */
 function expectFilterOrRefusal(text: string): void {
   let parsed: Filter
   try {
@@ -48,8 +48,8 @@ function expectFilterOrRefusal(text: string): void {
   for (const position of positionsOf(parsed)) expect(text.charAt(position)).toMatch(/["_\p{L}\ud800-\udfff]/u)
 }
 
-describe('a filter', () => {
-  test('means the same in all its spellings', () => {
+describe('parseFilter', () => {
+  test('reads every spelling of a filter alike', () => {
     fc.assert(
       fc.property(tree, choices, (value, decisions) => {
         expect(withoutPositions(parseFilter(printTree(value, decisions)))).toEqual(value)
@@ -58,7 +58,7 @@ describe('a filter', () => {
     )
   })
 
-  test('remembers where each condition begins', () => {
+  test('keeps the position of each condition', () => {
     fc.assert(
       fc.property(tree, choices, (value, decisions) => {
         const text = printTree(value, decisions)
@@ -84,11 +84,11 @@ describe('a filter', () => {
   })
 })
 
-describe('the words of the grammar', () => {
+describe('words of the filter grammar', () => {
   const parse = (text: string) => withoutPositions(parseFilter(text))
 
   test.each(['not', 'is', 'between', 'contains', 'overlaps', 'adjacent', 'matches'])(
-    '%s is a name, too',
+    '%s is also accepted as a name',
     (word) => {
       const condition = { kind: 'compare', column: word, operator: '=', value: '1' }
       expect(parse(`${word} = 1`)).toEqual(condition)
@@ -108,11 +108,11 @@ describe('the words of the grammar', () => {
     expect(parse('NOT a=1 AND b=2')).not.toEqual(parse('NOT (a=1 AND b=2)'))
   })
 
-  test('the AND of BETWEEN is its own', () => {
+  test('AND after BETWEEN belongs to BETWEEN', () => {
     expect(parse('a BETWEEN 1 AND 2 AND b=3')).toEqual(parse('(a BETWEEN 1 AND 2) AND (b=3)'))
   })
 
-  test('NOT counts as a level', () => {
+  test('NOT counts as a nesting level', () => {
     expect(parse(`${'NOT '.repeat(50)}a=1`)).toMatchObject({ kind: 'not' })
     expect(refusalOf(`${'NOT '.repeat(51)}a=1`).message).toBe(
       'invalid filter: filter expression too deeply nested (max 50 levels)',
@@ -121,7 +121,7 @@ describe('the words of the grammar', () => {
   })
 })
 
-describe('what a condition tests', () => {
+describe('subject of a filter condition', () => {
   test.each([
     [
       "doc->'a'->0->>'b' = 'x'",
@@ -152,7 +152,7 @@ describe('what a condition tests', () => {
     expect(parseFilter(text)).toMatchObject({ kind: 'set', column: 'a', ...test })
   })
 
-  test('MATCHES has words', () => {
+  test('MATCHES requires words', () => {
     expect(parseFilter(`a NOT MATCHES 'x -"y z"'`)).toMatchObject({
       kind: 'matches',
       isNegated: true,
@@ -161,15 +161,15 @@ describe('what a condition tests', () => {
   })
 })
 
-describe('whatever is sent', () => {
+describe('parseFilter with arbitrary text', () => {
   test.each([
     ['any text', anyText],
     ['what was a filter before', mutated(spelledTree)],
-  ])('is read or refused with a position: %s', (_what, text) => {
+  ])('parses or rejects with a position: %s', (_what, text) => {
     fc.assert(fc.property(text, expectFilterOrRefusal), { numRuns: 4000 })
   })
 
-  test.each([1, 2, 49, 50])('nests %i levels', (depth) => {
+  test.each([1, 2, 49, 50])('accepts %i nested levels', (depth) => {
     const text = `${'('.repeat(depth)}a=1${')'.repeat(depth)}`
     expect(withoutPositions(parseFilter(text))).toEqual({
       kind: 'compare',
@@ -179,7 +179,7 @@ describe('whatever is sent', () => {
     })
   })
 
-  test.each([51, 52, 1000, 4990])('does not nest %i levels', (depth) => {
+  test.each([51, 52, 1000, 4990])('rejects %i nested levels', (depth) => {
     for (const text of [`${'('.repeat(depth)}a=1${')'.repeat(depth)}`, '('.repeat(depth)]) {
       const error = refusalOf(text)
       expect(error.message).toBe('invalid filter: filter expression too deeply nested (max 50 levels)')
@@ -187,12 +187,12 @@ describe('whatever is sent', () => {
     }
   })
 
-  test('counts levels, not groups', () => {
+  test('counts nesting levels, not groups', () => {
     const groups = Array.from({ length: 200 }, () => '(a=1)').join(' OR ')
     expect(parseFilter(groups)).toMatchObject({ kind: 'or', terms: { length: 200 } })
   })
 
-  test('may have as many values as fit', () => {
+  test('accepts as many values as fit', () => {
     const filter = parseFilter(`a IN (${Array(4990).fill('1').join()})`)
     expect(filter).toMatchObject({ kind: 'in', values: { length: 4990 } })
   })
@@ -202,7 +202,7 @@ describe('whatever is sent', () => {
     ['10,000 levels', `${'('.repeat(10_000)}a=1${')'.repeat(10_000)}`],
     ['10,001 bytes', `a='${'x'.repeat(9997)}'`],
     ['10,001 bytes in fewer characters', `a='${'ä'.repeat(4998)}x'`],
-  ])('is too long with %s', (_what, text) => {
+  ])('rejects a filter that is too long with %s', (_what, text) => {
     const error = refusalOf(text)
     expect([error.status, error.kind, error.message]).toEqual([
       400,
@@ -211,7 +211,7 @@ describe('whatever is sent', () => {
     ])
   })
 
-  test('may have 10,000 bytes', () => {
+  test('accepts 10,000 bytes', () => {
     for (const value of ['x'.repeat(9996), 'ä'.repeat(4998)]) {
       expect(withoutPositions(parseFilter(`a='${value}'`))).toMatchObject({ value })
     }
@@ -269,7 +269,7 @@ describe('whatever is sent', () => {
     ['two conditions side by side', 'a=1 b=2', 'unexpected token at position 4: b', 4],
     ['two connectives', 'a=1 AND OR b=2', 'unexpected token at position 8: OR', 8],
     ['half a connective', 'a=1 & b=2', "unexpected character '&' at position 4", 4],
-  ])('is refused where it goes wrong: %s', (_what, text, message, position) => {
+  ])('rejects with the position of the fault: %s', (_what, text, message, position) => {
     const { message: found, extras } = refusalOf(text)
     expect([found, extras.data]).toEqual([`invalid filter: ${message}`, { position }])
   })

@@ -5,8 +5,8 @@ import { TokenReader, unexpected } from './token-reader.ts'
 import { tokenize } from './tokens.ts'
 
 /**
- * A filter as written: `unit := condition | NOT unit | ( or )`, `and := unit (AND unit)*`, `or := and (OR and)*`. Frozen
- * by convention; resolved against a relation by plan/filter.ts.
+ * Parsed filter: `unit := condition | NOT unit | ( or )`, `and := unit (AND unit)*`, `or := and (OR and)*`. Frozen by
+ * convention. plan/filter.ts resolves it against a relation.
  */
 export type Filter =
   | { readonly kind: 'and' | 'or'; readonly terms: readonly Filter[] }
@@ -17,7 +17,7 @@ const lengthLimitBytes = 10_000
 const depthLimit = 50
 
 /**
- * Reads a filter expression. Total: any text gives a filter or an error that points at the position.
+ * Parses a filter expression. Any text gives a filter or an error that points at the position.
  *
  * @throws AppError invalid_filter, filter_too_long
  */
@@ -65,7 +65,7 @@ function parseUnit(tokens: TokenReader, depth: number): Filter {
   return parseCondition(tokens, token)
 }
 
-/** What is compared is a column, also one named `not`. */
+/** Consumes a NOT. In front of a comparison `not` is the name of a column. */
 function takeNot(tokens: TokenReader): boolean {
   const { kind } = tokens.peek(1)
   return kind !== 'operator' && kind !== 'keyword' && tokens.takeWord('not')

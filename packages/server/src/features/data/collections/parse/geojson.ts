@@ -1,11 +1,12 @@
 import { isObject } from '../../../../lib/json.ts'
 
 /**
- * Why a JSON object is no geometry (RFC 7946 §3.1), undefined when it is one. PostGIS is lenient: it takes a
- * coordinate that is a text for 0, rings that do not close, and moves what is off the earth back onto it.
+ * Returns why a JSON object is no geometry (RFC 7946 §3.1), or undefined when it is one. PostGIS is lenient: it reads
+ * a coordinate that is a text as 0, accepts rings that do not close, and moves positions that are off the earth back
+ * onto it.
  */
 export function findGeometryFault(value: object, isOnEarth: boolean): string | undefined {
-  // What JSON.parse makes of an object has members of any kind.
+  // JSON.parse may give an object members of any kind.
   const { type, coordinates, geometries, crs } = value as Readonly<Record<string, unknown>>
   if (crs !== undefined && crs !== null && !isNamedCrs(crs)) {
     return 'crs: expected none, or a name such as EPSG:4326 in its properties'
@@ -18,12 +19,15 @@ export function findGeometryFault(value: object, isOnEarth: boolean): string | u
   }
   const read = typeof type === 'string' && Object.hasOwn(shapes, type) ? shapes[type] : undefined
   if (read === undefined) return `type: expected ${[...Object.keys(shapes), 'GeometryCollection'].join(', ')}`
-  // An empty geometry, whatever its kind (RFC 7946 §3.1).
+  // An empty geometry is valid for every type (RFC 7946 §3.1).
   if (Array.isArray(coordinates) && coordinates.length === 0) return undefined
   return read(coordinates, isOnEarth)
 }
 
-/** Of the GeoJSON of 2008, which PostGIS still reads; what it does not know it takes for nothing. */
+/**
+ * Returns whether it is a named CRS of GeoJSON 2008, which PostGIS still reads. PostGIS ignores one that it does not
+ * know.
+ */
 function isNamedCrs(crs: unknown): boolean {
   if (!isObject(crs) || !('properties' in crs) || !isObject(crs.properties)) return false
   const { properties } = crs
@@ -44,7 +48,7 @@ function findPositionFault(position: unknown, isOnEarth: boolean): string | unde
   return undefined
 }
 
-/** @param fewest of the elements */
+/** @param fewest minimum number of elements */
 function arrayOf(findFault: FindFault, fewest = 0): FindFault {
   return (elements, isOnEarth) => {
     if (!Array.isArray(elements)) return 'coordinates: expected an array for this type'
@@ -56,7 +60,7 @@ function arrayOf(findFault: FindFault, fewest = 0): FindFault {
 const findLineFault = arrayOf(findPositionFault, 2)
 const findRingPositionsFault = arrayOf(findPositionFault, 4)
 
-/** RFC 7946 §3.1.6. */
+/** Checks a linear ring (RFC 7946 §3.1.6). */
 const findRingFault: FindFault = (ring, isOnEarth) => {
   const fault = findRingPositionsFault(ring, isOnEarth)
   if (fault !== undefined || !Array.isArray(ring)) return fault

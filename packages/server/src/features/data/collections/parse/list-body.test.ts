@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseListBody } from './list-body.ts'
 
-/** What the body says, as a client would write it in a URL. */
+/** Returns the parameters of the body, as a client would write them in a URL. */
 function read(json: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(parseListBody(json)))
 }
@@ -42,7 +42,7 @@ test.each([
   ],
   ['no names that begin with _', '{"_t": null, "page": 2}', { page: '2' }],
   ['parts of characters as U+FFFD', '{"search": "\\ud800"}', { search: '\ufffd' }],
-])('the body of a list › takes %s', (_, json, parameters) => {
+])('parseListBody › accepts %s', (_, json, parameters) => {
   expect(read(json)).toEqual(parameters)
 })
 
@@ -57,6 +57,6 @@ test.each([
   ['{"sort": [["a"]]}', 'sort: expected an array of strings'],
   ['{"near": [1, 2, 3]}', 'near: expected a column first'],
   ['{', 'invalid JSON body'],
-])('the body of a list › refuses %s', (json, message) => {
+])('parseListBody › rejects %s', (json, message) => {
   expect(() => parseListBody(json)).toThrow(message)
 })

@@ -7,16 +7,16 @@ import { facetParameters } from './facets.ts'
 import { quoteName } from './names.ts'
 import { spatialParameters } from './spatial.ts'
 
-/** Each element of their arrays is one name, whatever characters it holds. */
+/** Parameters whose array elements are names, which may hold any character. */
 const nameLists: readonly string[] = ['fields', 'group', ...facetParameters]
-/** The elements of their arrays are written as in a URL. */
+/** Parameters whose array elements are written as in a URL. */
 const termLists: readonly string[] = ['expand', 'sort', 'aggregate', 'groupSort']
-/** Their arrays begin with a column. */
+/** Parameters whose arrays begin with a column. */
 const columnLists: readonly string[] = spatialParameters
 
 /**
- * Reads the parameters of a list from a JSON object, as the query string that says the same: texts as in a URL, or
- * numbers, booleans and arrays. Numbers stay as they were written.
+ * Converts the parameters of a list from a JSON object to the equivalent query string. Members are texts as in a URL,
+ * or numbers, booleans and arrays. Numbers keep their digits as written.
  *
  * @throws AppError invalid_json, invalid_parameter naming the parameter and what was expected
  */
@@ -30,14 +30,14 @@ export function parseListBody(json: string): string {
   const parameters = Object.entries(value)
     .filter(([name]) => !name.startsWith('_'))
     .map(([name, member]) => [name, writeParameter(name, member, texts.get(name) ?? '')] as const)
-  // Parts of characters have no encoding in a URL.
+  // A lone surrogate has no encoding in a URL.
   return stringify(
     Object.fromEntries(parameters.map(([name, text]) => [name.toWellFormed(), text.toWellFormed()])),
   )
 }
 
 /**
- * Reads the parameters of an aggregate, as {@link parseListBody} does those of a list.
+ * Converts the parameters of an aggregate, as {@link parseListBody} does those of a list.
  *
  * @throws AppError invalid_aggregate without functions
  */

@@ -7,15 +7,15 @@ import { parseNames, parsePaths, parsePrefixedNames } from './names.ts'
 
 const query = (parameters: Readonly<Record<string, string>>) => new URLSearchParams(parameters).toString()
 
-/** A query that asks for records. */
+/** Parses a query that returns records. */
 function parsePage(text: string): ListQuery {
   const parsed = parseListQuery(text)
   if ('aggregate' in parsed) throw new Error('it asks for an aggregate')
   return parsed
 }
 
-describe('a list with several faults', () => {
-  // Each in the order in which they are looked for.
+describe('parseListQuery with several faults', () => {
+  // The faults are in the order in which they are checked.
   const faults = [
     [{ groupSort: 'a' }, 'groupSort parameter requires aggregate parameter'],
     [{ filter: 'id=' }, 'invalid filter: '],
@@ -33,7 +33,7 @@ describe('a list with several faults', () => {
     expect(() => parseListQuery(query(later))).toThrow(message)
   })
 
-  test.each(['nearest', 'semantic_query'])('names what %s does not take before its value', (mode) => {
+  test.each(['nearest', 'semantic_query'])('names what %s does not accept before its value', (mode) => {
     for (const [name, value] of [
       ['fuzzy', 'true'],
       ['typo_threshold', '0.3'],
@@ -48,8 +48,8 @@ describe('a list with several faults', () => {
   })
 })
 
-describe('a list', () => {
-  test('asks by default for the first twenty, counted', () => {
+describe('parseListQuery', () => {
+  test('returns the first twenty, counted, by default', () => {
     expect(parseListQuery('')).toEqual({
       fields: undefined,
       expand: [],
@@ -99,7 +99,7 @@ describe('a list', () => {
     ['constructor=x', 'unknown parameter "constructor"'],
     ['toString=x', 'unknown parameter "toString"'],
     ['hasOwnProperty=x', 'unknown parameter "hasOwnProperty"'],
-  ])('refuses the unknown parameter of %s', (text, message) => {
+  ])('rejects the unknown parameter of %s', (text, message) => {
     expect(() => parseListQuery(text)).toThrow(message)
   })
 
@@ -107,7 +107,7 @@ describe('a list', () => {
     expect(parseListQuery('__proto__=x&_=1')).toEqual(parseListQuery(''))
   })
 
-  test('with a cursor checks the other parameters, too', () => {
+  test('checks the other parameters beside a cursor, too', () => {
     expect(parsePage('cursor=&perPage=5').paging).toEqual({ kind: 'cursor', after: undefined })
     expect(parsePage('cursor=&page=1').paging).toEqual({ kind: 'cursor', after: undefined })
     expect(() => parseListQuery('cursor=&page=2')).toThrow(
@@ -117,7 +117,7 @@ describe('a list', () => {
     expect(() => parseListQuery('cursor=&total=exact')).toThrow('total: expected "estimated"')
   })
 
-  test('is read or refused, whatever is sent', () => {
+  test('parses or rejects any text', () => {
     const parameter = fc.tuple(
       fc.constantFrom(
         'filter',
@@ -156,14 +156,14 @@ describe('a list', () => {
   })
 })
 
-describe('names', () => {
+describe('names in a query string', () => {
   const name = fc.oneof(
     fc.string({ minLength: 1, maxLength: 12 }),
     fc.constantFrom('a', 'a b', 'a"b', ',', '-a', '.'),
   )
   const quote = (text: string) => `"${text.replaceAll('"', '""')}"`
 
-  test('in quotes may hold anything', () => {
+  test('may hold any character in quotes', () => {
     const items = fc.array(fc.record({ prefix: fc.constantFrom('', '+', '-'), name }), {
       minLength: 1,
       maxLength: 5,
@@ -176,7 +176,7 @@ describe('names', () => {
     )
   })
 
-  test('in quotes make paths of anything', () => {
+  test('may hold any character in quoted path segments', () => {
     const paths = fc.array(fc.array(name, { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 })
     fc.assert(
       fc.property(paths, (wanted) => {
@@ -203,7 +203,7 @@ describe('names', () => {
     ['album . artist , genre', [['album', 'artist'], ['genre']]],
     ['"a.b".c', [['a.b', 'c']]],
     ['', []],
-  ])('of a path: %j', (text, paths) => {
+  ])('are read as a path: %j', (text, paths) => {
     expect(parsePaths(text, 'expand')).toEqual(paths)
   })
 
@@ -221,18 +221,18 @@ describe('names', () => {
     expect(() => parseNames(text, 'fields')).toThrow(message)
   })
 
-  test.each(['.a', 'a.', 'a..b', '.', '"a".'])('of a path cannot be %j', (text) => {
+  test.each(['.a', 'a.', 'a..b', '.', '"a".'])('cannot be %j in a path', (text) => {
     expect(() => parsePaths(text, 'expand')).toThrow('expand: expected comma-separated names, at position 0')
   })
 
-  // Patterns that can match the same text in several ways take minutes for such.
+  // Patterns that can match the same text in several ways take minutes for these texts.
   test.each([
     ['blanks before a stray quote', `${' '.repeat(16_000)}"x`],
     ['blanks behind a name', `a${' '.repeat(16_000)}"`],
     ['quotes', '"'.repeat(16_001)],
     ['signs', '-+'.repeat(8000)],
     ['dots', 'a.'.repeat(8000)],
-  ])('are refused at once: %s', (_what, text) => {
+  ])('are rejected in linear time: %s', (_what, text) => {
     for (const parse of [parseNames, parsePaths]) {
       try {
         parse(text, 'fields')
@@ -243,7 +243,7 @@ describe('names', () => {
   })
 })
 
-describe('a record', () => {
+describe('parseRecordQuery', () => {
   test('reads fields and expand', () => {
     expect(parseRecordQuery('fields=a&expand=b.c&_filter=ignored')).toEqual({
       fields: ['a'],
@@ -256,7 +256,7 @@ describe('a record', () => {
     ['expand=a.b.c.d.e', 'expand: expected at most 4 levels'],
     ['fields=a&fields=b', 'parameter "fields" is given more than once'],
     ['filter=a=1', 'unknown parameter "filter"'],
-  ])('refuses %s', (text, message) => {
+  ])('rejects %s', (text, message) => {
     expect(() => parseRecordQuery(text)).toThrow(message)
   })
 })

@@ -9,11 +9,11 @@ import { type RowsQuery, readConditions, rowsParameters } from './rows.ts'
 import { parseSearch } from './search.ts'
 import { parseVector, type VectorQuery, vectorParameters } from './vector.ts'
 
-/** What a list asks for, as written; names are not resolved yet. */
+/** List request as written. Names are not resolved yet. */
 export interface ListQuery extends RecordQuery, RowsQuery {
-  /** Undefined: sorted by columns. */
+  /** Vector to sort by; undefined when columns sort the list. */
   readonly vector: VectorQuery | undefined
-  /** Sorts before the terms of `sort`. */
+  /** Distance that sorts before the terms of `sort`. */
   readonly distance: DistanceSort | undefined
   readonly sort: readonly SortTerm[]
   readonly perPage: number
@@ -23,14 +23,14 @@ export interface ListQuery extends RecordQuery, RowsQuery {
   readonly facets: FacetsQuery | undefined
 }
 
-/** What an aggregate asks for in place of a list. */
+/** Aggregate request in place of a list. */
 export interface AggregateListQuery extends RowsQuery {
   readonly aggregate: AggregateQuery
 }
 
-/** What a single record can be asked for. */
+/** Parameters of a single record. */
 export interface RecordQuery {
-  /** Undefined: every column. */
+  /** Columns to return; undefined for every column. */
   readonly fields: readonly string[] | undefined
   /** Paths of relation names: `album.artist` is `['album', 'artist']`. */
   readonly expand: readonly (readonly string[])[]
@@ -61,8 +61,8 @@ const listParameters = [
 ]
 
 /**
- * Reads the query string of a list, or of an aggregate over its rows. Of several faults the first is named, in the order
- * below.
+ * Parses the query string of a list, or of an aggregate over its rows. If there are several faults, the first in the
+ * order below is reported.
  *
  * @throws AppError naming the parameter and what was expected
  */
@@ -76,7 +76,7 @@ export function parseListQuery(queryString: string): ListQuery | AggregateListQu
     return { ...conditions, search: parseSearch(parameters), aggregate }
   }
   const page = parsePage(parameters)
-  // Before the search: a mode that does not take its parameters refuses them, whatever they say.
+  // The vector comes before the search: a mode rejects the parameters that it does not accept, whatever their value.
   const vector = parseVector(parameters)
   const search = parseSearch(parameters)
   const facets = parseFacets(parameters)
@@ -88,7 +88,7 @@ export function parseListQuery(queryString: string): ListQuery | AggregateListQu
   return { ...readRecordQuery(parameters), ...conditions, ...order, vector, search, facets, perPage, paging }
 }
 
-/** An aggregate is no list of records: what says which are shown, and how, would be ignored. */
+/** Rejects an aggregate with parameters that say which records are returned and how, since they would be ignored. */
 function requireCombinable(parameters: Parameters): void {
   for (const name of Object.keys(parameters)) {
     if (name.startsWith('_') || rowsParameters.includes(name) || aggregateParameters.includes(name)) continue
@@ -101,7 +101,7 @@ function requireCombinable(parameters: Parameters): void {
 
 interface Page {
   readonly perPage: number
-  /** Unless there is a cursor. */
+  /** Paging that applies without a cursor. */
   readonly paging: Extract<ListQuery['paging'], { readonly kind: 'offset' }>
 }
 
@@ -121,12 +121,12 @@ function parsePage(parameters: Parameters): Page {
   return { perPage, paging: { kind: 'offset', page, total: parseTotal(parameters) } }
 }
 
-/** Reads the query string of a single record. */
+/** Parses the query string of a single record. */
 export function parseRecordQuery(queryString: string): RecordQuery {
   return readRecordQuery(readParameters(queryString, recordParameters))
 }
 
-/** What `fields` and `expand` say. */
+/** Parses `fields` and `expand`. */
 export function readRecordQuery(parameters: Parameters): RecordQuery {
   const fields = parseNames(parameters.fields ?? '', 'fields')
   const expand = parsePaths(parameters.expand ?? '', 'expand')
@@ -139,14 +139,14 @@ export function readRecordQuery(parameters: Parameters): RecordQuery {
   return { fields: fields.length === 0 ? undefined : fields, expand }
 }
 
-/** What `sort` says. @throws AppError invalid_parameter */
+/** Parses `sort`. @throws AppError invalid_parameter */
 export function parseOrder(text = ''): Pick<ListQuery, 'distance' | 'sort'> {
   const { distance, rest } = takeDistanceSort(text)
   return { distance, sort: parseSort(rest) }
 }
 
 function parseSort(text: string): SortTerm[] {
-  // In a query string "+" means a blank; parsePrefixedNames skips it, which is what "+" asks for.
+  // In a query string "+" means a blank. parsePrefixedNames skips blanks, which gives the meaning of "+": ascending.
   const terms = parsePrefixedNames(text, 'sort').map(({ prefix, name }) => ({
     column: name,
     descending: prefix === '-',

@@ -1,14 +1,14 @@
 import { collectionErrors } from '../errors.ts'
 
-/** Each consumes what it can from one position; none can match the same text in two ways. */
+/** Patterns that each consume what they can from one position. None can match the same text in two ways. */
 const patterns = {
   space: /\s*/y,
   sign: /[+-]?/y,
-  /** Names in double quotes may hold anything; `""` is a quote. */
+  /** Name in double quotes, which may hold any character; `""` is a quote. */
   quoted: /"((?:[^"]|"")+)"(?!")/y,
-  /** Bare ones anything but comma and quote. */
+  /** Bare name, which may hold anything but commas and quotes. */
   bare: /[^",]+/y,
-  /** Of a path, between its dots. */
+  /** Bare segment of a path, between its dots. */
   segment: /[^",.]+/y,
 }
 
@@ -18,7 +18,7 @@ export interface PrefixedName {
 }
 
 /**
- * Splits a comma-separated list of names, each perhaps with a sign. An empty list is empty.
+ * Splits a comma-separated list of names, each with an optional sign. An empty text gives an empty list.
  *
  * @throws AppError invalid_parameter
  */
@@ -30,13 +30,13 @@ export function parsePrefixedNames(text: string, parameter: string): PrefixedNam
   })
 }
 
-/** The same without signs. */
+/** Splits a comma-separated list of names without signs. */
 export function parseNames(text: string, parameter: string): string[] {
   return parsePrefixedNames(text, parameter).map(({ prefix, name }) => prefix + name)
 }
 
 /**
- * Splits a comma-separated list of paths, whose names are joined by dots; a name with a dot goes in quotes.
+ * Splits a comma-separated list of paths, whose names are joined by dots. A name with a dot is quoted.
  *
  * @throws AppError invalid_parameter
  */
@@ -48,7 +48,7 @@ export function parsePaths(text: string, parameter: string): string[][] {
   })
 }
 
-/** A name as these lists read it, whatever it holds. */
+/** Quotes a name so that these lists read it back, whatever it holds. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
@@ -98,7 +98,7 @@ class NameReader {
     return true
   }
 
-  /** A name with the blanks around it. */
+  /** Consumes a name and the blanks around it. */
   takeName(bare: RegExp): string {
     this.take(patterns.space)
     const quoted = this.#match(patterns.quoted)?.[1]

@@ -1,4 +1,4 @@
-/** A decimal number as a query string has it; undefined when it is none, or too large for one. */
+/** Parses a decimal number of a query string. Returns undefined when the text is none, or too large. */
 export function parseNumber(text: string): number | undefined {
   if (!/^\s*[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?\s*$/i.test(text)) return undefined
   const number = Number(text)

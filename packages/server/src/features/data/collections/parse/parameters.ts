@@ -3,7 +3,10 @@ import { parseQuery } from '../../../../http/requests/query-string.ts'
 import { suggestion } from '../../../../lib/suggestion.ts'
 import { collectionErrors } from '../errors.ts'
 
-/** Names that PostgREST, PocketBase and search engines use, for which the nearest by its letters is another parameter. */
+/**
+ * Names that PostgREST, PocketBase and search engines use. The nearest parameter by its letters would be the wrong
+ * suggestion.
+ */
 const namesElsewhere: ReadonlyMap<string, string> = new Map([
   ['limit', 'perPage'],
   ['pageSize', 'perPage'],
@@ -22,7 +25,7 @@ const namesElsewhere: ReadonlyMap<string, string> = new Map([
 export type Parameters = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads a query string whose parameters are `known`. Names that begin with `_` are ignored.
+ * Parses a query string whose parameters are `known`. Names that begin with `_` are ignored.
  *
  * @throws AppError unknown_parameter with the nearest name, invalid_parameter when one is given twice
  */
@@ -35,7 +38,7 @@ export function readParameters(queryString: string, known: readonly string[]): P
     if (Array.isArray(value))
       throw collectionErrors.invalidParameter(`parameter "${name}" is given more than once`)
   }
-  // Arrays were refused above.
+  // Arrays were rejected above.
   return parameters as Parameters
 }
 

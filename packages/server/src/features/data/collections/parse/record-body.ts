@@ -4,28 +4,28 @@ import { isObject } from '../../../../lib/json.ts'
 import { collectionErrors } from '../errors.ts'
 import { requireFittingValue } from './values.ts'
 
-/** A record as sent: the JSON text itself for Postgres, and which columns it writes. */
+/** Record as sent: the JSON text itself for PostgreSQL, and the columns that it writes. */
 export interface RecordBody {
   readonly json: string
-  /** In table order, so that the same set of keys gives the same statement. */
+  /** Columns in table order, so that the same set of keys gives the same statement. */
   readonly columns: readonly Column[]
 }
 
 /**
- * Reads the body of a create or an update.
+ * Parses the body of a create or an update.
  *
- * Members that a record of ours carries beside its columns (`expand`, names starting with `_`) and columns the
- * database computes are left out, so that a record can be sent back as it came.
+ * Members that our records carry beside their columns (`expand`, names starting with `_`) are left out. So are
+ * columns that the database computes. A record can therefore be sent back as it was received.
  *
  * @throws AppError invalid_json, empty_body, body_not_object, unknown_column, no_recognized_columns, invalid_value,
- *   invalid_geometry
+ * invalid_geometry
  */
 export function parseRecordBody(relation: Relation, json: string, action: 'create' | 'update'): RecordBody {
   if (json.trim() === '') throw collectionErrors.emptyBody()
   return readRecord(relation, json, requireJson(json), action)
 }
 
-/** The same for a value that has been parsed already. */
+/** Reads a record from a value that has been parsed already. */
 export function readRecord(
   relation: Relation,
   json: string,
@@ -47,7 +47,7 @@ export function readRecord(
   return { json, columns }
 }
 
-/** Returns whether a row can be created without a value: every column that needs one has a default. */
+/** Returns whether a row can be created without values: every required column has a default. */
 export function isMadeOfDefaults({ columns }: Relation): boolean {
   return columns.every(
     (column) =>
@@ -55,7 +55,10 @@ export function isMadeOfDefaults({ columns }: Relation): boolean {
   )
 }
 
-/** An identity column that is always generated refuses a value on create; on update it can only stay. */
+/**
+ * Returns whether a column can be written. A column that is `generated always as identity` rejects a value on create.
+ * On update it can only keep its value.
+ */
 function isWritable(column: Column, action: 'create' | 'update'): boolean {
   return !column.isGenerated && !(action === 'update' && column.identity === 'always')
 }

@@ -14,8 +14,8 @@ const value = fc.oneof(
   fc.constantFrom('', ',', '%2C', '%', '/', 'a,b', '😀', '+'),
 )
 
-describe('an id in a path', () => {
-  test('of one column is decoded once', () => {
+describe('record id in a path', () => {
+  test('decodes the id of one column once', () => {
     fc.assert(
       fc.property(value, (id) => {
         expect(parsePathId(single, encodeURIComponent(id))).toEqual([id])
@@ -23,7 +23,7 @@ describe('an id in a path', () => {
     )
   })
 
-  test('of several columns is split first, then each value is decoded once', () => {
+  test('splits a composite id first, then decodes each value once', () => {
     fc.assert(
       fc.property(value, value, (room, id) => {
         expect(parsePathId(double, `${encodeURIComponent(room)},${encodeURIComponent(id)}`)).toEqual([
@@ -34,7 +34,7 @@ describe('an id in a path', () => {
     )
   })
 
-  test('of several columns may have been encoded as a whole', () => {
+  test('accepts a composite id that was encoded as a whole', () => {
     expect(parsePathId(double, 'north%2C1')).toEqual(['north', '1'])
   })
 
@@ -50,11 +50,11 @@ describe('an id in a path', () => {
     ['a broken encoding', single, '%E0%A4%A', 'invalid primary key: expected 1 value'],
     ['half an encoding in one value', double, 'a,%', 'invalid primary key: expected 2 values'],
     ['no primary key', none, '1', 'table has no primary key'],
-  ])('is refused with %s', (_what, relation, segment, message) => {
+  ])('rejects %s', (_what, relation, segment, message) => {
     expect(() => parsePathId(relation, segment)).toThrow(message)
   })
 
-  test('is read or refused, whatever is sent', () => {
+  test('parses or rejects any text', () => {
     fc.assert(
       fc.property(anyUnits(), fc.constantFrom(single, double), (segment, relation) => {
         try {
@@ -68,8 +68,8 @@ describe('an id in a path', () => {
   })
 })
 
-describe('an id in a body', () => {
-  test('is taken as it is', () => {
+describe('record id in a body', () => {
+  test('is used unchanged', () => {
     expect(parseBodyId(single, 'a%2Cb')).toEqual(['a%2Cb'])
     expect(parseBodyId(single, 'a,b')).toEqual(['a,b'])
     expect(parseBodyId(double, 'north,1')).toEqual(['north', '1'])
@@ -79,7 +79,7 @@ describe('an id in a body', () => {
     ['too few values', double, 'north', 'invalid primary key: expected 2 values'],
     ['too many values', double, 'a,b,1', 'invalid primary key: expected 2 values'],
     ['no primary key', none, '1', 'table has no primary key'],
-  ])('is refused with %s', (_what, relation, id, message) => {
+  ])('rejects %s', (_what, relation, id, message) => {
     expect(() => parseBodyId(relation, id)).toThrow(message)
   })
 })

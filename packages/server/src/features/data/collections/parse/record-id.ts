@@ -3,8 +3,8 @@ import { collectionErrors } from '../errors.ts'
 import { requireFittingValue } from './values.ts'
 
 /**
- * The primary-key values in a path segment that is still percent-encoded. The values of a composite key are
- * joined by commas; a comma that is encoded belongs to a value, unless the whole id was encoded as one.
+ * Parses the primary key values of a path segment that is still percent-encoded. The values of a composite key are
+ * joined by commas. An encoded comma belongs to a value, unless the whole id was encoded as one.
  *
  * @throws AppError no_primary_key, invalid_primary_key, invalid_value
  */
@@ -21,8 +21,8 @@ function readPathId(relation: Relation, segment: string): readonly string[] {
 }
 
 /**
- * The primary-key values of an id in a body. A single one is taken as it is; those of a composite key are written
- * as in a path, so that a value can hold a comma as `%2C`.
+ * Parses the primary key values of an id in a body. A single value is used unchanged. The values of a composite key
+ * are written as in a path, so that a value can hold a comma as `%2C`.
  */
 export function parseBodyId(relation: Relation, id: string): readonly string[] {
   const count = requirePrimaryKey(relation)

@@ -1,22 +1,22 @@
 import { collectionErrors } from '../errors.ts'
 import { type Parameters, parseFlag } from './parameters.ts'
 
-/** What a list searches for, as written. */
+/** Search of a list, as written. */
 export interface Search {
-  /** In web-search syntax, without blanks around it. */
+  /** Search term in web-search syntax, without blanks around it. */
   readonly term: string
-  /** Undefined: words match by their stem only. */
+  /** Tolerance of typos. Undefined: words match only by their stem. */
   readonly fuzzy: FuzzySearch | undefined
   readonly hasHighlight: boolean
 }
 
-/** What tolerates typos. */
+/** Search terms that tolerate typos. */
 export interface FuzzySearch {
   /** Trigram similarity that counts as a match, from 0 to 1. */
   readonly threshold: number
-  /** What has to be there, without the operators of the syntax. */
+  /** Words that must occur, without the operators of the syntax. */
   readonly words: readonly string[]
-  /** What must not be there, in web-search syntax; empty: nothing. */
+  /** Words that must not occur, in web-search syntax; empty for none. */
   readonly excluded: string
 }
 
@@ -24,14 +24,14 @@ const termBytes = 1000
 const defaultThreshold = 0.2
 
 /**
- * Undefined when nothing is searched for.
+ * Parses the search of a list. Returns undefined when there is none.
  *
  * @throws AppError naming the parameter and what was expected
  */
 export function parseSearch(parameters: Parameters): Search | undefined {
   const written = (parameters.search ?? '').trim()
   if (Buffer.byteLength(written) > termBytes) throw invalid('search term too long')
-  // PostgreSQL has room for few negations of negations, and fails beyond (tsquery.c, STACKDEPTH).
+  // PostgreSQL limits negations of negations, and fails beyond the limit (tsquery.c, STACKDEPTH).
   const term = written.replace(/(?:-\s*){2,}/g, '-')
   if (term.includes('\0')) throw invalid('search: PostgreSQL text cannot hold the character U+0000')
   const isFuzzy = parseFlag('fuzzy', parameters.fuzzy)
@@ -50,13 +50,13 @@ function parseThreshold(text: string | undefined, isFuzzy: boolean): number {
   return threshold
 }
 
-/** The parts of a term in web-search syntax: a phrase or a word, perhaps with a minus before it. */
+/** Splits a term in web-search syntax into phrases and words, each with an optional minus before it. */
 function splitTerm(term: string): Pick<FuzzySearch, 'words' | 'excluded'> {
   const words = new Set<string>()
   const excluded: string[] = []
   for (const [, minus = '', phrase, word = ''] of term.matchAll(/(-?)(?:"([^"]*)"?|([^\s"]+))/g)) {
     const text = phrase ?? word
-    // Without a letter or digit it has no trigrams, and nothing would be similar to it.
+    // Without a letter or digit a word has no trigrams, and nothing would be similar to it.
     if (!/[\p{L}\p{N}]/u.test(text)) continue
     if (minus === '-') excluded.push(phrase === undefined ? text : `"${text}"`)
     else if (phrase !== undefined || word.toLowerCase() !== 'or') {

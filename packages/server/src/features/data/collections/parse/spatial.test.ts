@@ -15,8 +15,8 @@ function refusalOf(read: () => unknown): string {
 
 const square = '{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}'
 
-describe('a spatial filter', () => {
-  test('is read with its column and numbers', () => {
+describe('parseSpatial', () => {
+  test('reads the column and the numbers of each filter', () => {
     const text = '{"type":"Point","coordinates":[1,2]}'
     expect(
       parseSpatial({
@@ -89,12 +89,12 @@ describe('a spatial filter', () => {
       `place,${square.replace('{', '{"crs":{"type":"name","properties":{"name":"EPSG:3857"}},')}`,
       'invalid within geometry: crs is not supported; coordinates are those of the column',
     ],
-  ])('%s=%s is refused', (name, text, message) => {
+  ])('rejects %s=%s', (name, text, message) => {
     expect(refusalOf(() => parseSpatial({ [name]: text }))).toBe(message)
   })
 })
 
-describe('a distance sort', () => {
+describe('distance sort', () => {
   test.each([
     ['place.distance(1,2)', { column: 'place', lng: 1, lat: 2 }, ''],
     [' place.distance( -1.5 , 2e1 ) ,-name,id', { column: 'place', lng: -1.5, lat: 20 }, '-name,id'],
@@ -103,7 +103,7 @@ describe('a distance sort', () => {
     ['name,-id', undefined, 'name,-id'],
     ['"x.distance(1,2)"', undefined, '"x.distance(1,2)"'],
     ['', undefined, ''],
-  ])('%j is taken off', (sort, distance, rest) => {
+  ])('is split from %j', (sort, distance, rest) => {
     expect(takeDistanceSort(sort)).toEqual({ distance, rest })
   })
 
@@ -118,7 +118,7 @@ describe('a distance sort', () => {
     ['+place.distance(1,2)', 'distance sort does not support +/- prefixes'],
     ['name,place.distance(1,2)', 'distance sort term must be the first sort term'],
     ['place.distance(1,2),other.distance(1,2)', 'sort may include at most one distance term'],
-  ])('%j is refused', (sort, message) => {
+  ])('rejects %j', (sort, message) => {
     expect(refusalOf(() => takeDistanceSort(sort))).toBe(message)
   })
 })

@@ -3,7 +3,7 @@ import { collectionErrors } from '../errors.ts'
 import { parseNumber } from './numbers.ts'
 import type { Parameters } from './parameters.ts'
 
-/** A condition on where things are, as written; the column is not resolved yet. */
+/** Spatial condition as written. The column is not resolved yet. */
 export type SpatialFilter = { readonly column: string } & (
   | { readonly kind: 'near'; readonly lng: number; readonly lat: number; readonly distance: number }
   | { readonly kind: 'within' | 'intersects'; readonly geometry: GeoJsonGeometry }
@@ -16,16 +16,16 @@ export type SpatialFilter = { readonly column: string } & (
     }
 )
 
-/** An object with a type of RFC 7946 and a member for its places; no more is known of it. */
+/** Object with a type of RFC 7946 and a member for its coordinates; no more is known of it. */
 export interface GeoJsonGeometry {
   readonly value: object
-  /** As sent. */
+  /** Text as sent. */
   readonly text: string
 }
 
 export const spatialParameters = ['near', 'within', 'intersects', 'bbox'] as const
 
-/** Every parameter that is given is a condition of its own. @throws AppError invalid_parameter */
+/** Parses the spatial filters. Each parameter is a condition of its own. @throws AppError invalid_parameter */
 export function parseSpatial(parameters: Parameters): readonly SpatialFilter[] {
   return spatialParameters.flatMap((name) => {
     const text = parameters[name]
@@ -60,7 +60,7 @@ const parsers: Readonly<Record<(typeof spatialParameters)[number], (text: string
   },
 }
 
-/** A column, plain or in double quotes, and what comes after the comma. */
+/** Splits a column, plain or in double quotes, from the text after the comma. */
 function splitColumn(text: string): { readonly column: string; readonly rest: string } | undefined {
   const [, quoted, plain, rest] = /^(?:"((?:[^"]|"")+)"\s*|([^",]+)),(.*)$/s.exec(text.trimStart()) ?? []
   const column = quoted?.replaceAll('""', '"') ?? plain?.trim() ?? ''
@@ -87,7 +87,7 @@ function parseGeometry(
   const value = parseJson(split.rest)
   const problem = findProblem(value)
   if (problem !== undefined) throw geometryFault(name, problem)
-  // findProblem answers one for everything else.
+  // findProblem returns a problem for every other value.
   return { column: split.column, geometry: { value: value as object, text: split.rest } }
 }
 
@@ -95,7 +95,7 @@ export function geometryFault(name: string, problem: string): Error {
   return fault(`invalid ${name} geometry: ${problem}`)
 }
 
-/** What keeps a value from being a geometry at all (RFC 7946 §3.1). */
+/** Returns why a value cannot be a geometry at all (RFC 7946 §3.1). */
 function findProblem(value: unknown): string | undefined {
   if (value === undefined) return 'invalid GeoJSON: expected JSON'
   if (!isObject(value)) return 'invalid GeoJSON: expected an object'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { findTimeZone } from './time-zone.ts'
 
-describe('a time zone that PostgreSQL would pass over', () => {
+describe('findTimeZone', () => {
   test.each([
     ['2026-01-02T03:04:05+02:00', '+02:00'],
     ['2026-01-02T03:04:05-08:00', '-08:00'],
@@ -22,7 +22,7 @@ describe('a time zone that PostgreSQL would pass over', () => {
     ['Jan 2 2026 03:04 PM EST', 'EST'],
     ['03:04:05+02', '+02'],
     ['03:04 PST', 'PST'],
-  ])('is found: %s', (text, zone) => {
+  ])('finds the time zone of %s', (text, zone) => {
     expect(findTimeZone(text)).toBe(zone)
   })
 
@@ -56,7 +56,7 @@ describe('a time zone that PostgreSQL would pass over', () => {
     '20260102 030405',
     '2026.123',
     '',
-  ])('is not there: %s', (text) => {
+  ])('finds no time zone in %s', (text) => {
     expect(findTimeZone(text)).toBe(undefined)
   })
 })

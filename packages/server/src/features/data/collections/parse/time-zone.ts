@@ -1,6 +1,6 @@
 /**
- * The time zone in a date and time that PostgreSQL reads for a type without one, where it passes over it in silence
- * (PostgreSQL, Date/Time Input). UTC is none: sessions are in UTC, so that nothing is lost with it.
+ * Returns the time zone in a date and time for a type without one. PostgreSQL silently ignores it there (PostgreSQL,
+ * Date/Time Input). UTC does not count: sessions are in UTC, so nothing is lost with it.
  */
 export function findTimeZone(text: string): string | undefined {
   const [, date = '', rest = ''] = /^(\s*[+-]?\d+-\d{1,2}-\d{1,2})?(.*)$/s.exec(text) ?? []
@@ -8,7 +8,7 @@ export function findTimeZone(text: string): string | undefined {
   const around = time === null ? [rest] : [rest.slice(0, time.index), rest.slice(time.index + time[0].length)]
   const hasNumbers = date !== '' || time !== null
   for (const [index, part] of around.entries()) {
-    // Before the time a sign belongs to the date.
+    // Before the time, a sign belongs to the date.
     const offset =
       hasNumbers && (time === null || index === 1) ? /[+-]\s*\d[\d:.]*/.exec(part)?.[0] : undefined
     if (offset !== undefined && /[1-9]/.test(offset)) return offset
@@ -20,7 +20,7 @@ export function findTimeZone(text: string): string | undefined {
 
 const timeOfDay = /\d{1,2}:\d{1,2}(?::\d{1,2}(?:[.,]\d*)?)?|(?<=T)\d{4,6}(?:[.,]\d*)?/i
 
-/** Words that are no zone, or UTC; months and days by their first letters. */
+/** Words that are no time zone, or UTC. Months and days are known by their first letters. */
 const words = new Set([
   ...[
     't',

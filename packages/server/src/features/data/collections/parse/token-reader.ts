@@ -1,7 +1,7 @@
 import { filterFault } from './filter-fault.ts'
 import type { Keyword, Token } from './tokens.ts'
 
-/** Reads tokens one after the other; the last one, the end, again and again. */
+/** Reader of one token after the other. After the last token it returns the end again and again. */
 export class TokenReader {
   readonly #tokens: readonly Token[]
   #next = 0
@@ -29,7 +29,7 @@ export class TokenReader {
     return true
   }
 
-  /** A word of the grammar that elsewhere is a name. */
+  /** Consumes a word of the grammar that is a name elsewhere. */
   takeWord(word: string): boolean {
     const token = this.peek()
     if (token.kind !== 'name' || !token.isBare || token.name.toLowerCase() !== word) return false

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Token, tokenize } from './tokens.ts'
 
-/** Kind and value of each token before the end; of a name without its parts. */
+/** Returns kind and value of each token before the end; of a name without its parts. */
 function read(text: string): unknown[] {
   const tokens = tokenize(text)
   expect(tokens.at(-1)).toEqual({ kind: 'end', position: text.length, text: '' })
@@ -14,7 +14,7 @@ function withoutPlace({ position: _, text: __, ...token }: Token): object {
   return token
 }
 
-describe('tokens', () => {
+describe('tokenize', () => {
   test.each([
     ['id', [['name', 'id']]],
     ['_a.b$1', [['name', '_a.b$1']]],
@@ -32,7 +32,7 @@ describe('tokens', () => {
     ['TRUE', [['keyword', 'true']]],
     ['fAlse', [['keyword', 'false']]],
     ['nULL', [['keyword', 'null']]],
-    // A dotted capital İ lowers to more than an i.
+    // The dotted capital İ lowercases to more than an i.
     ['İn', [['name', 'İn']]],
     ["'it''s'", [['string', "it's"]]],
     [String.raw`'it\'s'`, [['string', "it's"]]],
@@ -73,7 +73,7 @@ describe('tokens', () => {
     ['a.b."c"', ['a', 'b', 'c'], false],
     ['a..b', ['a', '', 'b'], true],
     ['a.', ['a', ''], true],
-  ])('%s is a name with parts', (text, path, isBare) => {
+  ])('reads %s as a name with parts', (text, path, isBare) => {
     expect(tokenize(text)).toEqual([
       { kind: 'name', name: path.join('.'), path, isBare, position: 0, text },
       { kind: 'end', position: text.length, text: '' },
@@ -86,13 +86,13 @@ describe('tokens', () => {
     ['"a". b', 'expected a name after the dot', 4],
     ['a."b', 'expected a name after the dot', 2],
     ['a.""', 'expected a name after the dot', 2],
-  ])('%s is no name', (text, message, position) => {
+  ])('rejects %s as a name', (text, message, position) => {
     expect(() => tokenize(text)).toThrow(
       expect.objectContaining({ message: `invalid filter: ${message}`, extras: { data: { position } } }),
     )
   })
 
-  test('need no blanks where they cannot be confused', () => {
+  test('needs no blanks where tokens cannot be confused', () => {
     expect(read("(a>=-1)&&b!~'x'||c IN(1,2)")).toEqual([
       ['('],
       ['name', 'a'],
@@ -114,7 +114,7 @@ describe('tokens', () => {
     ])
   })
 
-  test('know where they stand', () => {
+  test('keeps the position of each token', () => {
     const tokens = tokenize("  a \t= \n'b'")
     expect(tokens.map(({ position, text }) => [position, text])).toEqual([
       [2, 'a'],
@@ -125,14 +125,14 @@ describe('tokens', () => {
   })
 
   test.each(['1.', '1..2', '1e', '1_000', '0x1F', '1.2.3', '12abc', '1e5e5', '-1a'])(
-    'are no number: %s',
+    'rejects %s as a number',
     (text) => {
       expect(() => tokenize(text)).toThrow(`invalid number: ${text}`)
     },
   )
 
   test.each(['.5', '+1', '-', '--1', '!', '#', '@a', '{', '[1]', '`a`', '’a’', '\ufffd', '\u202ea'])(
-    'cannot begin with %j',
+    'rejects a token that begins with %j',
     (text) => {
       expect(() => tokenize(text)).toThrow(/unexpected character '.' at position 0$/)
     },

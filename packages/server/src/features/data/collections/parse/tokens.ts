@@ -1,10 +1,10 @@
 import { filterFault } from './filter-fault.ts'
 
-/** Tokens of the filter language. */
+/** Token of the filter language. */
 export type Token = {
-  /** Where it starts, in characters from 0. */
+  /** Start offset in characters, from 0. */
   readonly position: number
-  /** As written, for messages. */
+  /** Text as written, for messages. */
   readonly text: string
 } & (
   | NameToken
@@ -16,28 +16,28 @@ export type Token = {
 
 export interface NameToken {
   readonly kind: 'name'
-  /** Without quotes. */
+  /** Name without quotes. */
   readonly name: string
-  /** The name at its dots; those inside quotes are part of a name. */
+  /** Segments of the name, split at its dots. Dots inside quotes are part of a segment. */
   readonly path: readonly string[]
-  /** Whether none of it is in quotes: it may be a word of the grammar, and a column may have dots in its name. */
+  /** True if no part is quoted. Such a name may be a word of the grammar, or a column whose name has dots. */
   readonly isBare: boolean
 }
 
-/** Those that are never a name; other words of the grammar are names wherever a name makes sense. */
+/** Words that are never a name. Other words of the grammar are names wherever a name makes sense. */
 export type Keyword = 'and' | 'or' | 'in' | 'true' | 'false' | 'null'
-/** `~` is LIKE and `~*` ILIKE. */
+/** Comparison operator; `~` is LIKE and `~*` ILIKE. */
 export type Operator = '=' | '!=' | '>' | '>=' | '<' | '<=' | '~' | '!~' | '~*' | '!~*'
 
 const keywords: ReadonlySet<string> = new Set<Keyword>(['and', 'or', 'in', 'true', 'false', 'null'])
 
-/** One alternative per kind; sticky, so each step either matches here or the character is refused. */
+/** Patterns, one per kind. They are sticky: each step either matches at the position or the character is rejected. */
 const patterns = {
   space: /\s+/y,
   name: /[\p{L}_][\p{L}\p{M}\p{N}_.$]*/uy,
   quotedName: /"((?:[^"]|"")+)"(?!")/y,
   dot: /\./y,
-  // Without the look-ahead half of a doubled quote would end a string that never ends.
+  // Without the lookahead, half of a doubled quote would end an unterminated string.
   string: /'((?:[^'\\]|''|\\[\s\S])*)'(?!')/y,
   number: /-?\d[\w.]*(?:(?<=[eE])[+-]\d+)?/y,
   arrow: /->>?/y,
@@ -48,7 +48,7 @@ const patterns = {
 
 const wellFormedNumber = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
-/** @throws AppError invalid_filter, with the position */
+/** Splits a filter into tokens. @throws AppError invalid_filter, with the position */
 export function tokenize(text: string): Token[] {
   const tokens: Token[] = []
   let position = 0
@@ -125,7 +125,10 @@ function readToken(
   throw filterFault(position, `unexpected character '${character}' at position ${position}`)
 }
 
-/** `name`, `"a name"`, `relation.column`, `relation."a column"`: names joined by dots, each bare or in quotes. */
+/**
+ * Reads a name: `name`, `"a name"`, `relation.column`, `relation."a column"`. Its segments are joined by dots, each
+ * bare or in quotes.
+ */
 function readName(text: string, start: number): (Token & NameToken) | undefined {
   const path: string[] = []
   let position = start

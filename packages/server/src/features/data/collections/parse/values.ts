@@ -6,14 +6,15 @@ import { findGeometryFault } from './geojson.ts'
 import { findTimeZone } from './time-zone.ts'
 
 /**
- * Values that PostgreSQL would take, but not as what they are: an object as a text, any text as bytes, a time with an
- * offset without it, a composite value without some of its members. Everything else is left to PostgreSQL.
+ * Checks of values that PostgreSQL would accept as something else: an object as a text, any text as bytes, a time
+ * with an offset without the offset, a composite value without some of its members. Everything else is left to
+ * PostgreSQL.
  */
 
-/** What is wrong with a value as JSON has it; undefined when nothing is. */
+/** Function that returns what is wrong with a JSON value, or undefined. */
 type FindFault = (value: unknown) => string | undefined
 
-/** By type, which lives as long as its snapshot of the catalog. */
+/** Checks by type, which live as long as their catalog snapshot. */
 const byType = new WeakMap<ColumnType, FindFault | null>()
 
 /** @throws AppError unknown_column, invalid_value, invalid_geometry */
@@ -28,12 +29,12 @@ export function requireFittingValue(column: Pick<Column, 'name' | 'type'>, value
     : databaseErrors.invalidValue(`${column.name}: ${fault}`)
 }
 
-/** PostgreSQL passes over the members of an object that the composite type does not have. */
+/** Rejects members that the composite type does not have, since PostgreSQL ignores them. */
 function requireKnownMembers({ name, type }: Pick<Column, 'name' | 'type'>, value: unknown): void {
   const { element, attributes } = type
   if (Array.isArray(value)) {
     if (element === undefined || !isOfComposites(element)) return
-    // An array in an array is a dimension.
+    // An array inside an array is a dimension.
     for (const each of value) requireKnownMembers({ name, type: Array.isArray(each) ? type : element }, each)
   } else if (attributes !== undefined && isObject(value)) {
     const types = new Map(attributes.map((attribute) => [attribute.name, attribute.type]))
@@ -49,7 +50,7 @@ function isOfComposites({ element, attributes }: ColumnType): boolean {
   return attributes !== undefined || (element !== undefined && isOfComposites(element))
 }
 
-/** The same for a value that is written as a text: in a filter, or as an id. Answers the fault. */
+/** Returns what is wrong with a value that is written as text, in a filter or as an id. */
 export function findTextFault({ type }: Column, text: string): string | undefined {
   return faultFinderOf(type)?.(text)
 }
@@ -113,7 +114,10 @@ function findRangeFault(value: unknown): string | undefined {
   return typeof value === 'string' ? findAny(partsOf(value), findTimeFault) : undefined
 }
 
-/** An array in an array is a dimension, unless elements are arrays themselves. A text is an array's literal. */
+/**
+ * Checks the elements of an array. An array inside an array is a dimension, unless the elements are arrays
+ * themselves. A text is an array literal.
+ */
 function findElementFault(element: ColumnType, find: FindFault, value: unknown): string | undefined {
   if (typeof value === 'string') return findAny(partsOf(value), find)
   if (!Array.isArray(value)) return undefined
@@ -122,7 +126,7 @@ function findElementFault(element: ColumnType, find: FindFault, value: unknown):
   )
 }
 
-/** What stands between the braces and commas of a literal of an array or a range. */
+/** Returns the parts between the braces and commas of an array or range literal. */
 function partsOf(literal: string): string[] {
   const body = literal.replace(/^(\s*\[[\d:[\]+-]+=)/, '')
   return [...body.matchAll(/"((?:[^"\\]|\\.|"")*)"|[^\s{}[\](),"][^{}[\](),"]*/gs)].flatMap(

@@ -5,24 +5,27 @@ import { type Parameters, parseFlag } from './parameters.ts'
 
 export const vectorParameters = ['nearest', 'semantic_query', 'semantic', 'vector_column', 'distance']
 
-/** A list that is sorted by the distance of a column to a vector. */
+/** List that is sorted by the distance of a column to a vector. */
 export type VectorQuery = VectorTarget & VectorSource
 
 interface VectorTarget {
-  /** Undefined: the only one of the table. */
+  /** Vector column; undefined for the only one of the table. */
   readonly column: string | undefined
   readonly metric: DistanceMetric
 }
 
-/** The vector of `nearest` comes apart from the query: {@link takeNearest}. `hybrid` fuses with the full-text search. */
+/**
+ * Source of the vector. That of `nearest` is passed separately from the query: {@link takeNearest}. `hybrid` fuses
+ * with the full-text search.
+ */
 type VectorSource =
   | { readonly kind: 'nearest' }
   | { readonly kind: 'semantic'; readonly text: string }
   | { readonly kind: 'hybrid'; readonly text: string }
 
 /**
- * A vector as pgvector reads it: `[0.5,2]`, or of a sparse one `{1:0.5,7:2}/30000`. The text of a dense one is passed on as
- * it was sent: to read and print 384 numbers takes longer than to check them.
+ * Vector as pgvector reads it: `[0.5,2]`, or a sparse one `{1:0.5,7:2}/30000`. The text of a dense vector is passed
+ * on as sent: parsing and printing 384 numbers takes longer than checking them.
  */
 export interface QueryVector {
   readonly kind: 'dense' | 'sparse'
@@ -34,14 +37,14 @@ export type DistanceMetric = 'cosine' | 'l2' | 'inner_product'
 
 const metrics: readonly DistanceMetric[] = ['cosine', 'l2', 'inner_product']
 
-/** Parameters of lists that no vector mode takes. */
+/** Parameters of lists that no vector mode accepts. */
 const unsupported = ['fuzzy', 'facets', 'disjunctiveFacets', 'typo_threshold', 'highlight']
 
 const maxTextBytes = 8000
 
 /**
- * Takes the vector out of a query string: it makes up most of it, and differs where all else is the same, which is then
- * planned once.
+ * Removes the vector from a query string. The vector is most of the text and differs between requests that are
+ * otherwise the same; those are then planned once.
  */
 export function takeNearest(queryString: string): { readonly rest: string; readonly nearest: string } {
   const found = /(?:^|&)nearest=([^&]*)/.exec(queryString)
@@ -52,7 +55,10 @@ export function takeNearest(queryString: string): { readonly rest: string; reado
   return { rest, nearest: decodeParameter(value) }
 }
 
-/** Undefined for a list that is sorted otherwise. @throws AppError invalid_parameter, unsupported_parameter */
+/**
+ * Parses the vector mode. Returns undefined for a list that is sorted otherwise. @throws AppError invalid_parameter,
+ * unsupported_parameter
+ */
 export function parseVector(parameters: Parameters): VectorQuery | undefined {
   const { nearest, semantic_query: semanticQuery, semantic, search = '' } = parameters
   if (nearest !== undefined && semanticQuery !== undefined) {
@@ -69,7 +75,7 @@ export function parseVector(parameters: Parameters): VectorQuery | undefined {
     throw collectionErrors.invalidParameter(`${stray} requires nearest, semantic_query or semantic=true`)
   }
   const metric = parseMetric(parameters.distance)
-  // While nothing is typed yet, a search shows the list.
+  // While nothing has been typed yet, a search shows the list.
   if (isFused && search.trim() === '') return undefined
   const refused = [...unsupported, ...(isVector ? ['search'] : [])].find(
     (name) => parameters[name] !== undefined,
@@ -99,7 +105,10 @@ function parseText(text: string): string {
   return trimmed
 }
 
-/** An array of JSON, of no more numbers than pgvector takes, which by their length are in the range of single precision. */
+/**
+ * Pattern of a JSON array with at most as many numbers as pgvector accepts. Their length keeps them in the range of
+ * single precision.
+ */
 const plainNumbers =
   /^\[-?(?:0|[1-9]\d{0,36})(?:\.\d{1,30})?(?:,-?(?:0|[1-9]\d{0,36})(?:\.\d{1,30})?){0,15999}\]$/
 
@@ -126,7 +135,7 @@ function countCommas(text: string): number {
   return count
 }
 
-/** What pgvector stores: JSON has no NaN, but numbers of any size. */
+/** Returns whether pgvector can store the value. JSON has no NaN, but numbers of any size. */
 function isSinglePrecision(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(Math.fround(value))
 }

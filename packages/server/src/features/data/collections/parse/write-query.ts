@@ -4,9 +4,9 @@ import { type RecordQuery, readRecordQuery, recordParameters } from './list-quer
 import { parseNames } from './names.ts'
 import { readParameters } from './parameters.ts'
 
-/** What a create asks for beside its body. */
+/** Parameters of a create beside its body. */
 export interface CreateQuery extends RecordQuery {
-  /** Undefined: a record with the same key is an error. */
+  /** Conflict handling. Undefined: a record with the same key is an error. */
   readonly conflict: ConflictQuery | undefined
 }
 
@@ -15,12 +15,12 @@ export interface ConflictQuery {
   readonly action: 'update' | 'ignore'
 }
 
-/** Which records a bulk write is for, and what it answers. */
+/** Records that a bulk write is for, and the form of its response. */
 export interface BulkQuery {
   readonly filter: Filter
-  /** How many records the filter must find. */
+  /** Number of records that the filter must match. */
   readonly expect: number
-  /** Undefined: their number alone. */
+  /** Form of the returned records. Undefined: only their number is returned. */
   readonly records: RecordQuery | undefined
 }
 
@@ -30,7 +30,7 @@ export function parseCreateQuery(queryString: string): CreateQuery {
   return { ...readRecordQuery(parameters), conflict: parseConflict(parameters) }
 }
 
-/** `on_conflict` is what PostgREST calls `onConflict`. */
+/** Names of the conflict parameters. `on_conflict` is PostgREST's name of `onConflict`. */
 const conflictParameters = ['onConflict', 'on_conflict', 'onConflictAction'] as const
 
 type ConflictParameters = Readonly<Partial<Record<(typeof conflictParameters)[number], string | undefined>>>
@@ -53,7 +53,7 @@ export function parseConflict(parameters: ConflictParameters): ConflictQuery | u
 }
 
 /**
- * @param limit how many records a request may change
+ * @param limit maximum number of records that a request may change
  * @throws AppError naming the parameter and what was expected
  */
 export function parseBulkQuery(queryString: string, limit: number): BulkQuery {

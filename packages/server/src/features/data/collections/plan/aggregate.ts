@@ -4,31 +4,34 @@ import type { AggregateFunction, AggregateQuery, AggregateTerm } from '../parse/
 import { type Reader, requireReadable } from './reader.ts'
 import type { RowsPlan } from './rows.ts'
 
-/** One result for each group of the rows, or one over all of them. */
+/** Plan of an aggregate: one result for each group of the rows, or one over all of them. */
 export interface AggregatePlan {
   readonly rows: RowsPlan
   readonly group: readonly Column[]
   readonly results: readonly AggregateResult[]
   readonly order: readonly AggregateOrder[]
-  /** Groups that are answered at most. */
+  /** Maximum number of returned groups. */
   readonly limit: number
 }
 
 export interface AggregateResult {
-  /** Its name in the answer: `sum_milliseconds`. */
+  /** Name of the result in the response: `sum_milliseconds`. */
   readonly key: string
   readonly function: AggregateFunction
-  /** Undefined: rows are counted. */
+  /** Column of the function. Undefined: rows are counted. */
   readonly column: Column | undefined
 }
 
 export interface AggregateOrder {
-  /** The place of a column of the group, or of a result. */
+  /** Position of a column of the group, or of a result. */
   readonly by: { readonly group: number } | { readonly result: number }
   readonly descending: boolean
 }
 
-/** With the columns of the group no more than a function of PostgreSQL takes values. */
+/**
+ * Maximum number of results. With the columns of the group they are at most as many values as a PostgreSQL function
+ * accepts.
+ */
 const maxResults = 40
 
 /** @throws AppError invalid_aggregate, invalid_group, unknown_aggregate_column, unknown_group_column, invalid_parameter */
@@ -61,7 +64,7 @@ function requireGroupColumn(relation: Relation, name: string, reader: Reader): C
   return column
 }
 
-/** Whether equal values can be found and put in order. */
+/** Returns whether equal values can be found and sorted. */
 export function isGroupable({ hasEquality, hasOrder }: ColumnType): boolean {
   return hasEquality && hasOrder
 }
@@ -136,7 +139,7 @@ function duplicateKey(key: string): Error {
   return collectionErrors.invalidAggregate(`two values of a result would be named "${key}"`)
 }
 
-/** As asked for, then by the columns of the group, so that the order is total. */
+/** Plans the requested order. The columns of the group follow, so that the order is total. */
 function planOrder(
   group: readonly Column[],
   results: readonly AggregateResult[],

@@ -3,19 +3,19 @@ import { AppError } from '../../../../lib/errors.ts'
 import { type BatchOperation, refuseOperation } from '../parse/batch.ts'
 import { planUpsert, type UpsertPlan } from './upsert.ts'
 
-/** Part of a batch that one statement does: one operation, or neighbouring creates that write the same columns. */
+/** Part of a batch that one statement runs: one operation, or neighbouring creates that write the same columns. */
 export interface BatchRun {
   readonly relation: Relation
   readonly method: BatchOperation['method']
   /** Columns written; empty for deletes. */
   readonly columns: readonly Column[]
   readonly operations: readonly BatchOperation[]
-  /** Of a create that may find a record with its key; it is alone in its run. */
+  /** Upsert of a create that may find a record with its key. It is alone in its run. */
   readonly upsert: UpsertPlan | undefined
 }
 
 /**
- * @param isJoinable whether creates on the relation may be done by one statement
+ * @param isMergeable whether creates on the relation may share one statement
  * @throws AppError with `operation` where an `onConflict` names no unique key
  */
 export function planBatch(

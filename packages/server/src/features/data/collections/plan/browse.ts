@@ -7,7 +7,7 @@ import { visibleColumns } from './reader.ts'
 import { requireColumn } from './record.ts'
 import { type PlanContext, planRows, type RowsPlan, searchOf } from './rows.ts'
 
-/** A page of rows as a grid shows them: cells are texts, and long ones are cut. */
+/** Page of the dashboard grid: cells are texts, and long ones are cut. */
 export interface PagePlan {
   readonly relation: Relation
   readonly rows: RowsPlan
@@ -16,22 +16,22 @@ export interface PagePlan {
   readonly paging: Paging
   readonly position: Position
   readonly limit: number
-  /** Characters of a cell. */
+  /** Maximum number of characters of a cell. */
   readonly width: number
-  /** True if rows tell which version of them was read. */
+  /** True if rows carry the version that was read. */
   readonly hasVersion: boolean
 }
 
 /**
- * How further rows are found: by their sort keys; by their position in the only file of a table without a key, which is
- * read as it lies; or by counting, in a view whose rows nothing distinguishes.
+ * Paging method. `keyset` uses the sort keys. `file` uses the row position in the only file of a table without a key,
+ * which is read in stored order. `offset` counts rows, in a view whose rows cannot be distinguished.
  */
 export type Paging = 'keyset' | 'file' | 'offset'
 
-/** Approximate maximum of a response, for any number of columns. */
+/** Approximate maximum size of a response in characters, for any number of columns. */
 const answerCharacters = 1_000_000
 const cellCharacters = { least: 32, most: 512 }
-/** As the name of a key, of a cursor that counts rows. */
+/** Key name in a cursor that counts rows. */
 const offsetKey = '#'
 
 /** @throws AppError naming the parameter */
@@ -70,7 +70,10 @@ const fileOrder: readonly OrderKey[] = [
   { name: 'ctid', column: undefined, nullable: false, descending: false },
 ]
 
-/** Sorting by `ctid` would sort the whole table, although its rows are read in this order anyway. */
+/**
+ * Returns the paging method. Sorting by `ctid` would sort the whole table, although its rows are read in this order
+ * anyway.
+ */
 function pagingOf(relation: Relation, query: BrowseQuery, isTotal: boolean, rows: RowsPlan): Paging {
   if (!isTotal) return 'offset'
   const isAsStored = query.sort.length === 0 && searchOf(rows) === undefined
@@ -110,7 +113,7 @@ export function offsetOf(position: Position): number {
   return position.kind === 'after' ? Number(position.cursor[0]?.value ?? 0) : 0
 }
 
-/** Where the rows after so many begin. */
+/** Returns the cursor after a number of rows. */
 export function offsetCursor(offset: number): Cursor {
   return [{ key: offsetKey, value: String(offset) }]
 }

@@ -3,17 +3,17 @@ import type { BulkQuery } from '../parse/write-query.ts'
 import { planRecord, planWholeRecord, type RecordPlan, relationsOf } from './record.ts'
 import { type PlanContext, planRows, type RowsPlan, relationsOfRows } from './rows.ts'
 
-/** A write of all records that a filter finds. */
+/** Write of all records that match a filter. */
 export interface BulkPlan {
   readonly action: 'update' | 'delete'
   readonly rows: RowsPlan
-  /** The whole record. */
+  /** Plan of the whole record. */
   readonly record: RecordPlan
-  /** What is answered of each record; undefined: their number alone. */
+  /** Form of each returned record. Undefined: only their number is returned. */
   readonly answer: RecordPlan | undefined
-  /** What an update writes. */
+  /** Columns that an update writes. */
   readonly columns: readonly Column[]
-  /** More records than this are never written by one request. */
+  /** Maximum number of records that one request may write. */
   readonly limit: number
 }
 
@@ -33,7 +33,7 @@ export function planBulk(
   }
 }
 
-/** Every relation that the write touches or reads. */
+/** Returns every relation that the write changes or reads. */
 export function relationsOfBulk({ rows, answer }: BulkPlan): readonly Relation[] {
   return [...new Set([...relationsOfRows(rows), ...(answer === undefined ? [] : relationsOf(answer))])]
 }

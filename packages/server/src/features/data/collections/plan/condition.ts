@@ -7,6 +7,8 @@ import { findTextFault } from '../parse/values.ts'
 import type { FilterPlan, Operand, TestPlan } from './filter-plan.ts'
 
 /**
+ * Plans the test of a condition.
+ *
  * @param language a text search configuration, quoted and qualified
  * @throws AppError invalid_filter with the position
  */
@@ -53,7 +55,10 @@ function planOperand(column: Column, { json, position }: Condition): Operand {
   return { column, keys: json.keys, as: json.isText ? 'text' : 'jsonb' }
 }
 
-/** A number is compared with numbers in JSON: equal as JSON is, or in their order. */
+/**
+ * Plans the operand beside a value. A JSON number is compared with numbers: equal as JSON defines it, or by their
+ * order.
+ */
 function planOperandBeside(column: Column, condition: Condition, value: Literal, isOrder: boolean): Operand {
   const operand = planOperand(column, condition)
   if (operand.as === 'column' || value?.kind !== 'number') return operand
@@ -116,7 +121,7 @@ function planSet(column: Column, condition: Condition & { readonly kind: 'set' }
   return { kind: 'set', operand, operator, value: fitting(operand, text, condition) }
 }
 
-/** A range as it was written, or the one of a single value. */
+/** Returns a range as written, or the range of a single value. */
 function rangeText({ kind, text }: Value, range: 'range' | 'multirange'): string {
   if (kind === 'string' && /^\s*\{/.test(text)) return text
   const isRange = kind === 'string' && /^\s*([[(]|empty\s*$)/i.test(text)
@@ -125,7 +130,7 @@ function rangeText({ kind, text }: Value, range: 'range' | 'multirange'): string
   return range === 'multirange' ? `{${one}}` : one
 }
 
-/** What is no value of the operand would be compared as another one. */
+/** Checks a value, since one that does not fit the operand would be compared as another value. */
 function fitting({ column, as, keys }: Operand, { kind, text }: Value, { position }: Condition): string {
   if (as === 'column') {
     const fault = findTextFault(column, text)
@@ -143,7 +148,7 @@ function inapplicable(what: string, operand: Operand, { position }: Condition): 
   return filterFault(position, `${what} does not apply to ${describe(operand)}, which is ${type}`)
 }
 
-/** `doc->'items'->0` */
+/** Formats the operand for a message: `doc->'items'->0` */
 function describe({ column, keys, as }: Operand): string {
   const steps = keys.map((key, index) => {
     const arrow = as === 'text' && index === keys.length - 1 ? '->>' : '->'

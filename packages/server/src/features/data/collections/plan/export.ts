@@ -6,7 +6,7 @@ import { requireColumn } from './record.ts'
 import { type PlanContext, planRows, type RowsPlan, searchOf } from './rows.ts'
 import { planDistance } from './spatial.ts'
 
-/** All rows of a request, as a file. */
+/** Export of all rows of a request as a file. */
 export interface ExportPlan extends Pick<ExportQuery, 'format' | 'isForSpreadsheet'> {
   readonly rows: RowsPlan
   readonly columns: readonly Column[]

@@ -4,7 +4,7 @@ import type { FacetSearchQuery } from '../parse/facet-search.ts'
 import { requireColumn } from './record.ts'
 import { type PlanContext, planRows, type RowsPlan } from './rows.ts'
 
-/** The values of a text column that begin with a prefix, counted over rows. */
+/** Search for the values of a text column that begin with a prefix, counted over rows. */
 export interface FacetSearchPlan {
   readonly rows: RowsPlan
   readonly column: Column

@@ -7,26 +7,26 @@ import type { Reader } from './reader.ts'
 import { requireColumn } from './record.ts'
 import type { RowCondition, RowsPlan } from './rows.ts'
 
-/** How often the values of columns occur among rows. */
+/** Plan of how often the values of columns occur among rows. */
 export interface FacetsPlan {
-  /** The rows that facets are counted over; each set is read once. */
+  /** Row sets that facets are counted over. Each set is read once. */
   readonly scopes: readonly RowsPlan[]
   readonly facets: readonly Facet[]
-  /** Values that are answered of each column at most. */
+  /** Maximum number of returned values per column. */
   readonly maxBuckets: number
 }
 
 export interface Facet {
   readonly column: Column
-  /** Which of the scopes. */
+  /** Index of the scope. */
   readonly scope: number
-  /** Whether the smallest and the greatest value are answered, too. */
+  /** True if the smallest and the greatest value are returned, too. */
   readonly hasStats: boolean
 }
 
 /**
- * Undefined when nothing is to be counted. Facets are counted over the rows of the list, a disjunctive one over those that the list would have without what its
- * filter says of the column.
+ * Plans the facets, or returns undefined when there are none. Facets are counted over the rows of the list. A
+ * disjunctive facet is counted over the rows that the list would have without the filter's conditions on the column.
  *
  * @throws AppError unknown_column, unsupported_facet
  */
@@ -62,7 +62,7 @@ function isScalar(type: ColumnType): boolean {
   return isGroupable(type) && type.json !== 'object' && type.json !== 'array'
 }
 
-/** The same rows when the filter chooses nothing among the values of the column. */
+/** Returns the rows without the filter's choice among the values of the column. */
 function withoutChoice(rows: RowsPlan, column: Column): RowsPlan {
   const conditions = rows.conditions.flatMap((condition): RowCondition[] => {
     if (condition.kind !== 'filter') return [condition]
@@ -76,7 +76,7 @@ function withoutChoice(rows: RowsPlan, column: Column): RowsPlan {
   return isSame ? rows : { ...rows, conditions }
 }
 
-/** Without the terms that all must hold and that choose values of the column; undefined when none is left. */
+/** Removes the top-level AND terms that choose values of the column. Returns undefined when no term is left. */
 function dropChoice(filter: FilterPlan, column: Column): FilterPlan | undefined {
   if (filter.kind !== 'and') return isChoice(filter, column) ? undefined : filter
   const terms = filter.terms.flatMap((term) => dropChoice(term, column) ?? [])

@@ -2,14 +2,14 @@ import type { Column, Relation, Relationship } from '../../../../database/catalo
 import type { JsonPath, SetOperator } from '../parse/condition.ts'
 import type { Operator } from '../parse/tokens.ts'
 
-/** A filter whose names are resolved and whose operators apply to the types. */
+/** Filter whose names are resolved and whose operators apply to the types. */
 export type FilterPlan =
   | { readonly kind: 'and' | 'or'; readonly terms: readonly FilterPlan[] }
   | { readonly kind: 'not'; readonly term: FilterPlan }
-  /** Whether the condition holds for a related record. */
+  /** Condition on a related record. */
   | {
       readonly kind: 'related'
-      /** Of the relation that is filtered to `relation`. */
+      /** Relationship from the filtered relation to `relation`. */
       readonly relationship: Relationship
       readonly from: Relation
       readonly relation: Relation
@@ -17,7 +17,7 @@ export type FilterPlan =
     }
   | TestPlan
 
-/** Tests of one value; what it is compared with is text that takes the type of the operand. */
+/** Test of one value. The compared value is text that gets the type of the operand. */
 export type TestPlan = { readonly operand: Operand } & (
   | { readonly kind: 'compare'; readonly operator: Operator; readonly value: string }
   | { readonly kind: 'null'; readonly isNegated: boolean }
@@ -26,12 +26,12 @@ export type TestPlan = { readonly operand: Operand } & (
   | { readonly kind: 'matches'; readonly language: string; readonly words: string }
 )
 
-/** What a test looks at. */
+/** Value that a test reads. */
 export interface Operand {
   readonly column: Column
-  /** What leads to a value inside of the column's JSON; none for the column itself. */
+  /** Keys that lead to a value inside the column's JSON; empty for the column itself. */
   readonly keys: JsonPath['keys']
-  /** How the value is taken: as the column has it, or out of JSON as JSON, as text, or as the number that it is. */
+  /** Form in which the value is read: the column itself, or out of JSON as JSON, as text, or as a number. */
   readonly as: 'column' | 'jsonb' | 'text' | 'number'
 }
 

@@ -10,14 +10,17 @@ import { type Reader, requireReadable } from './reader.ts'
 import { findRelationship } from './record.ts'
 
 const relationLevelLimit = 4
-/** Each is a subquery per level: so many can be planned in milliseconds. */
+/**
+ * Maximum number of conditions on related records. Each is a subquery per level; this many can be planned in
+ * milliseconds.
+ */
 const relatedConditionLimit = 20
 
-/** What a filter is planned with. */
+/** Context in which a filter is planned. */
 export interface FilterContext {
   readonly catalog: Catalog
   readonly reader: Reader
-  /** The text search configuration of MATCHES, quoted and qualified. */
+  /** Text search configuration of MATCHES, quoted and qualified. */
   readonly language: string
 }
 
@@ -81,7 +84,7 @@ export function planFilter(
   return plan(filter)
 }
 
-/** The relations that a filter reads beside the one it filters. */
+/** Returns the relations that a filter reads beside the filtered one. */
 export function relationsOfFilter(filter: FilterPlan): readonly Relation[] {
   switch (filter.kind) {
     case 'and':

@@ -8,32 +8,32 @@ import { type PlanContext, planRows, type RowsPlan, searchOf } from './rows.ts'
 import type { SearchPlan } from './search.ts'
 import { planVector, requireNoColumn, type VectorPlan } from './vector.ts'
 
-/** Records found by their words and by their meaning, by reciprocal rank fusion. */
+/** Records found by words and by meaning, merged by reciprocal rank fusion. */
 export interface HybridPlan {
   readonly record: RecordPlan
-  /** Those that have the words. */
+  /** Rows that have the words. */
   readonly found: RowsPlan
   readonly search: SearchPlan
-  /** Those that may be near. */
+  /** Rows that may be near. */
   readonly near: RowsPlan
   readonly vector: VectorPlan
-  /** What distinguishes rows, and sorts those of the same score. */
+  /** Keys that distinguish rows, and sort those with the same score. */
   readonly keys: readonly OrderKey[]
-  /** Records that each of the two contributes. */
+  /** Maximum number of records that each leg contributes. */
   readonly legLimit: number
   readonly perPage: number
   readonly page: number
   readonly counts: boolean
 }
 
-/** Values beside the columns; the last two only of records that this leg has found. */
+/** Names of the values beside the columns. The last two are present only for records that their leg has found. */
 export const hybridNames = {
   score: '_hybrid_score',
   rank: '_fts_rank',
   distance: '_vector_distance',
 } as const
 
-/** Of the records up to the end of the page each leg brings three times as many, within bounds. */
+/** Factor between the page's end and the number of records that each leg contributes, within bounds. */
 const legFactor = 3
 const maxLegLimit = 500
 
@@ -49,7 +49,7 @@ export function planHybrid(
   const vector = planVector(context, relation, query.vector)
   const found = planRows(context, relation, query)
   const search = searchOf(found)
-  // A blank term is a plain list, which never comes here.
+  // A blank term is a plain list, which is planned elsewhere.
   if (search === undefined) throw collectionErrors.unsupportedParameter('semantic')
   const { keys, isTotal } = planOrder(relation, [], context.reader)
   if (!isTotal) {

@@ -13,34 +13,34 @@ export interface ListPlan {
   readonly record: RecordPlan
   readonly rows: RowsPlan
   readonly order: readonly OrderKey[]
-  /** What records are sorted by and show as `_distance`. */
+  /** Distance that sorts the records, returned as `_distance`. */
   readonly distance: DistancePlan | undefined
-  /** What is highlighted in each record; undefined: nothing. */
+  /** Search that is highlighted in each record; undefined for none. */
   readonly highlight: SearchPlan | undefined
   readonly perPage: number
-  /** True if the rows that the caller sees are read before any are left out or sorted: they are few. */
+  /** True if the few rows that the caller may read are read before any are left out or sorted. */
   readonly isDirect: boolean
   readonly paging: ListQuery['paging']
   readonly facets: FacetsPlan | undefined
-  /** Undefined where rows are not sorted by rank. */
+  /** Ranking; undefined where rows are not sorted by rank. */
   readonly ranking: RankingPlan | undefined
 }
 
 /** Bounds of a search that sorts by rank. */
 export interface RankingPlan {
   readonly search: SearchPlan
-  /** Matches that are ranked. */
+  /** Maximum number of matches that are ranked. */
   readonly limit: number
-  /** True if an index finds the rows that policies show, so that a caller of few rows is better served by these. */
+  /** True if an index finds the rows that policies show. A caller of few rows is better served by these. */
   readonly hasOwnRows: boolean
 }
 
-/** What is answered at most, by the configuration. */
+/** Configured limits of responses. */
 export interface ReadLimits {
   readonly maxFacetBuckets: number
   readonly aggregateEnabled: boolean
   readonly maxGroups: number
-  /** Matches of a search that are ranked. */
+  /** Maximum number of matches of a search that are ranked. */
   readonly rankLimit: number
 }
 
@@ -82,7 +82,7 @@ export function planList(
   }
 }
 
-/** Every relation that the list reads. */
+/** Returns every relation that the list reads. */
 export function relationsOfList({ record, rows }: Pick<ListPlan, 'record' | 'rows'>): readonly Relation[] {
   return [...new Set([...relationsOf(record), ...relationsOfRows(rows)])]
 }

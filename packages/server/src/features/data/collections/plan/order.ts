@@ -10,18 +10,20 @@ import { requireColumn } from './record.ts'
 import type { SearchPlan } from './search.ts'
 import type { DistancePlan } from './spatial.ts'
 
-/** What rows are sorted by. */
+/** Sort key of rows. */
 export interface OrderKey {
   readonly name: string
-  /** Undefined for a computed value, and for a system column, where nothing else distinguishes rows. */
+  /**
+   * Column of the key. Undefined for a computed value, and for a system column where nothing else distinguishes rows.
+   */
   readonly column: Column | undefined
-  /** Undefined for a column. */
+  /** Computed value of the key; undefined for a column. */
   readonly computed?: ComputedKey
   readonly nullable: boolean
   readonly descending: boolean
 }
 
-/** A value that no column holds. */
+/** Sort value that no column holds. */
 export interface ComputedKey {
   readonly type: 'real' | 'double precision'
   compile(alias: string): Sql
@@ -29,11 +31,11 @@ export interface ComputedKey {
 
 export interface OrderPlan {
   readonly keys: readonly OrderKey[]
-  /** Whether no two rows are equal in all keys. */
+  /** True if no two rows are equal in all keys. */
   readonly isTotal: boolean
 }
 
-/** What a list can be sorted by beside columns. */
+/** Computed values that a list can be sorted by beside columns. */
 export interface ComputedOrder {
   readonly search?: SearchPlan | undefined
   readonly distance?: DistancePlan | undefined
@@ -55,7 +57,7 @@ export function planOrder(
   return { keys: [...terms, ...ties], isTotal: isKeyReadable || position.length > 0 }
 }
 
-/** A search sorts by rank when nothing else is asked for. */
+/** Plans the sort terms. A search sorts by rank when no other order is requested. */
 function planTerms(
   relation: Relation,
   sort: readonly SortTerm[],
@@ -67,11 +69,11 @@ function planTerms(
   return sort.length === 0 && search !== undefined ? rankOrder(relation, search, reader) : named
 }
 
-/** The nearest first, those without a place last. */
+/** Returns the key that sorts the nearest first; rows without a geometry come last. */
 function distanceKey(distance: DistancePlan): OrderKey {
   const { target, lng, lat } = distance
   return {
-    // With the place, so that a cursor belongs to it.
+    // The name includes the point, so that a cursor belongs to it.
     name: `${target.column.name}.distance(${lng},${lat})`,
     column: undefined,
     computed: { type: 'double precision', compile: (alias) => compileDistanceOrder(distance, alias) },
@@ -80,7 +82,7 @@ function distanceKey(distance: DistancePlan): OrderKey {
   }
 }
 
-/** What is found best comes first. */
+/** Returns the keys that sort the best matches first. */
 function rankOrder(relation: Relation, search: SearchPlan, reader: Reader): OrderKey[] {
   const rank: OrderKey = {
     name: '_rank',
@@ -92,13 +94,13 @@ function rankOrder(relation: Relation, search: SearchPlan, reader: Reader): Orde
   return [rank, ...search.ranking.map((term) => planSortTerm(relation, term, reader))]
 }
 
-/** A key as {@link Cursor} names it. */
+/** Returns the name of a key in a {@link Cursor}. */
 export function describeKey({ name, descending }: OrderKey): string {
   return descending ? `-${name}` : name
 }
 
 /**
- * The values of another sort would be compared with the wrong columns.
+ * Rejects a cursor of another sort, whose values would be compared with the wrong columns.
  *
  * @throws AppError invalid_cursor
  */
@@ -120,7 +122,7 @@ function planSortTerm(relation: Relation, { column: name, descending }: SortTerm
   return { name, column, nullable: column.nullable, descending }
 }
 
-/** What tells rows apart and is not sorted by yet. */
+/** Returns the keys that distinguish rows and are not sorted by yet. */
 function tieBreak(relation: Relation, sort: readonly OrderKey[], names: readonly string[]): OrderKey[] {
   const sorted = new Set(sort.filter(({ computed }) => computed === undefined).map(({ name }) => name))
   return names
@@ -128,7 +130,10 @@ function tieBreak(relation: Relation, sort: readonly OrderKey[], names: readonly
     .map((name) => ({ name, column: relation.column.get(name), nullable: false, descending: false }))
 }
 
-/** Rows of a table have a position in the part they are stored in; those of a view keep the order it gives them. */
+/**
+ * Returns the system columns that locate a row. Rows of a table have a position in the file of their table; rows of a
+ * view keep the view's order.
+ */
 function rowPosition({ kind }: Relation): readonly string[] {
   const isStored = kind === 'table' || kind === 'partitioned_table' || kind === 'materialized_view'
   return isStored ? ['tableoid', 'ctid'] : []

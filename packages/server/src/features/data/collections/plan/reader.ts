@@ -2,8 +2,8 @@ import type { Column, Privileges, Relation } from '../../../../database/catalog/
 import { databaseErrors } from '../../../../database/errors/errors.ts'
 
 /**
- * Whose privileges decide which columns and relations are shown: `caller` works as `basalt_authenticated`, `anonymous`
- * as `basalt_anonymous`, `unrestricted` as the login role.
+ * Reader whose privileges decide which columns and relations are returned. `caller` works as `basalt_authenticated`,
+ * `anonymous` as `basalt_anonymous`, `unrestricted` as the login role.
  */
 export type Reader = 'caller' | 'anonymous' | 'unrestricted'
 
@@ -32,8 +32,8 @@ export function maySelect(column: Column, reader: Reader): boolean {
 }
 
 /**
- * PostgreSQL would refuse it as well, but only after a statement has been made for it: what is wrong with that tells the
- * type of the column.
+ * Requires the privilege to read a column. PostgreSQL would reject the read as well, but only after a statement has
+ * been prepared for it. A fault of that statement would reveal the type of the column.
  *
  * @throws AppError insufficient_permissions
  */
@@ -42,13 +42,18 @@ export function requireReadable(column: Column, reader: Reader): Column {
   return column
 }
 
-/** Columns of the row key that may be sorted by, with the same exception as {@link visibleColumns}. */
+/**
+ * Returns the columns of the row key that the reader may sort by, with the same exception as {@link visibleColumns}.
+ */
 export function readableRowKey(relation: Relation, reader: Reader): readonly Column[] {
   const { rowKey } = relation
   return privilegesOf(relation, reader).select ? rowKey.filter((column) => maySelect(column, reader)) : rowKey
 }
 
-/** Columns shown when none are named. Where there are none, all: Postgres then refuses with its own reason. */
+/**
+ * Returns the columns of a record when none are named. If the reader may read none, all are returned: PostgreSQL then
+ * rejects the read with its own reason.
+ */
 export function visibleColumns(relation: Relation, reader: Reader): readonly Column[] {
   if (reader === 'unrestricted') return relation.columns
   const visible = relation.columns.filter((column) => maySelect(column, reader))
@@ -61,16 +66,17 @@ export function lacksColumns(relation: Relation, reader: Reader): boolean {
 }
 
 /**
- * Whether an index may be asked for rows past the policies, which then decide about those alone. The login role has to
- * bypass them, and the statement has to see the system columns it names. A request without a token reads no index past the
- * policies: its role is granted nothing but what the operator says. Tables that inherit have indexes of their own.
+ * Returns whether rows may be looked up in an index without the policies, which then check only those rows. The login
+ * role has to bypass the policies, and the statement has to read the system columns that it names. A request without
+ * a token never reads an index that way: its role has only the privileges that the operator grants. Inheriting tables
+ * have indexes of their own.
  */
 export function mayLookUpRows(relation: Relation, reader: Reader): boolean {
   if (reader === 'anonymous') return false
   return relation.isBypassed && !relation.hasDescendants && mayReadSystemColumns(relation, reader)
 }
 
-/** Whether a statement may ask which table a row is in, and where. */
+/** Returns whether a statement may read the table and the position of a row. */
 export function mayReadSystemColumns(relation: Relation, reader: Reader): boolean {
   switch (reader) {
     case 'caller':

@@ -11,11 +11,11 @@ import {
   visibleColumns,
 } from './reader.ts'
 
-/** What a record shows: columns of its own, and related records. */
+/** Columns and related records of a returned record. */
 export interface RecordPlan {
   readonly relation: Relation
   readonly columns: readonly Column[]
-  /** Undefined when nothing was asked to be expanded; the record then has no `expand`. */
+  /** Expanded relations. Undefined when none was requested; the record then has no `expand`. */
   readonly expand: readonly ExpandPlan[] | undefined
   readonly reader: Reader
 }
@@ -23,16 +23,18 @@ export interface RecordPlan {
 export interface ExpandPlan {
   readonly relationship: Relationship
   readonly record: RecordPlan
-  /** What related records are sorted by, where they are many. */
+  /** Columns that related records are sorted by, where there are many. */
   readonly order: readonly Column[]
 }
 
-/** A record with all its columns and nothing expanded: what a write answers. */
+/** Plans a record with all its columns and nothing expanded, as a write returns it. */
 export function planWholeRecord(relation: Relation, reader: Reader): RecordPlan {
   return { relation, columns: visibleColumns(relation, reader), expand: undefined, reader }
 }
 
-/** What a write answers: undefined for the whole record. @throws AppError as of {@link planRecord} */
+/**
+ * Plans the record that a write returns; undefined for the whole record. @throws AppError as of {@link planRecord}
+ */
 export function planAnswer(
   catalog: Catalog,
   relation: Relation,
@@ -43,7 +45,7 @@ export function planAnswer(
   return planRecord(catalog, relation, query, reader)
 }
 
-/** The relation of the record, and those it expands. */
+/** Returns the relation of the record, and the expanded ones. */
 export function relationsOf({ relation, expand = [] }: RecordPlan): readonly Relation[] {
   return [relation, ...expand.flatMap(({ record }) => relationsOf(record))]
 }
@@ -93,14 +95,14 @@ function planExpand(
     const target = catalog.relations.get(relationship.target)
     if (target === undefined) return []
     const record = planRecord(catalog, target, { fields: undefined, expand: inner }, reader)
-    // A relation the caller has no right to follow is left out, like one without records.
+    // A relation that the caller may not follow is left out, like one without records.
     if (!mayFollow(relation, relationship, target, reader)) return []
     requireRls(target, reader)
     return [{ relationship, record, order: readableRowKey(target, reader) }]
   })
 }
 
-/** By its name, or by the column of a many-to-one. */
+/** Finds a relationship by its name, or by the column of a many-to-one. */
 export function findRelationship(relation: Relation, name: string): Relationship | undefined {
   return (
     relation.relationships.get(name) ??
@@ -110,7 +112,9 @@ export function findRelationship(relation: Relation, name: string): Relationship
   )
 }
 
-/** Whether the reader may read the key on both sides; without any readable column there is no readable key. */
+/**
+ * Returns whether the reader may read the key on both sides. Without any readable column there is no readable key.
+ */
 function mayFollow(relation: Relation, { pairs }: Relationship, target: Relation, reader: Reader): boolean {
   const isReadable = ({ column }: Relation, name: string) => {
     const found = column.get(name)

@@ -7,8 +7,8 @@ import { planSearch, type SearchDefinitions, type SearchPlan } from './search.ts
 import { planSpatial, type SpatialPlan } from './spatial.ts'
 
 /**
- * Which rows of a relation a request reads: those for which every condition holds. Everything that is read of them
- * (the page, its total, …) starts from the same value, so that no condition can be left out of one.
+ * Rows of a relation that a request reads: those for which every condition holds. Every read of them (the page, its
+ * total, …) starts from the same value, so that no condition can be left out of one.
  */
 export interface RowsPlan {
   readonly relation: Relation
@@ -20,12 +20,12 @@ export type RowCondition =
   | { readonly kind: 'search'; readonly search: SearchPlan }
   | { readonly kind: 'spatial'; readonly spatial: SpatialPlan }
 
-/** What a request is planned with, beside itself. */
+/** Context in which a request is planned. */
 export interface PlanContext {
   readonly catalog: Catalog
   readonly reader: Reader
   readonly searches: SearchDefinitions
-  /** True for rows that are found without the indexes of searches, for callers who see few. */
+  /** True for rows that are found without the search indexes, for callers who may read few rows. */
   readonly isDirect?: boolean
 }
 
@@ -52,7 +52,7 @@ export function planRows(
   return { relation, conditions }
 }
 
-/** The relations that are read to find the rows: their own, and those that conditions follow. */
+/** Returns the relations that are read to find the rows: their own, and those that conditions follow. */
 export function relationsOfRows({ relation, conditions }: RowsPlan): readonly Relation[] {
   return [
     relation,
@@ -62,7 +62,7 @@ export function relationsOfRows({ relation, conditions }: RowsPlan): readonly Re
   ]
 }
 
-/** What the rows are searched for. */
+/** Returns the search among the conditions. */
 export function searchOf({ conditions }: RowsPlan): SearchPlan | undefined {
   return conditions.find((condition) => condition.kind === 'search')?.search
 }

@@ -1,13 +1,13 @@
 import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { type Reader, visibleColumns } from './reader.ts'
 
-/** What administrators have set about searching a collection. */
+/** Search settings of a collection, made by administrators. */
 export interface SearchSettings {
-  /** Columns with the weight of a match in them; empty: all alike. */
+  /** Columns with their weights; empty if all weigh the same. */
   readonly attributes: readonly { readonly column: string; readonly weight: SearchWeight }[]
-  /** What sorts records that match equally well. */
+  /** Sort order of records that match equally well. */
   readonly customRanking: readonly { readonly column: string; readonly order: 'asc' | 'desc' }[]
-  /** Groups of terms each of which also finds the others. */
+  /** Groups of terms, each of which also finds the others. */
   readonly synonyms: readonly (readonly string[])[]
 }
 
@@ -15,16 +15,18 @@ export type SearchWeight = 'high' | 'medium' | 'low' | 'lowest'
 
 export const plainSearch: SearchSettings = { attributes: [], customRanking: [], synonyms: [] }
 
-/** What of a record is searched: its columns, apart by weight. */
+/** Searched part of a record: its columns, grouped by weight. */
 export interface SearchVector {
   readonly config: string
-  /** `A` to `D` (PostgreSQL, setweight); a single part without a label where columns have no weights. */
+  /** Label from `A` to `D` (PostgreSQL, setweight). A single part has no label where columns have no weights. */
   readonly parts: readonly { readonly label: SearchLabel | undefined; readonly columns: readonly Column[] }[]
 }
 
 export type SearchLabel = 'A' | 'B' | 'C' | 'D'
 
-/** Text columns that the reader may read: what it may not never takes part, neither in matches nor in ranks. */
+/**
+ * Plans the searched text columns that the reader may read. Hidden columns take part neither in matches nor in ranks.
+ */
 export function planVector(
   relation: Relation,
   reader: Reader,
@@ -44,14 +46,14 @@ export function planVector(
 
 const labels: Readonly<Record<SearchWeight, SearchLabel>> = { high: 'A', medium: 'B', low: 'C', lowest: 'D' }
 
-/** Text, also in a domain; not arrays, enums or documents. */
+/** Returns whether a column is text, also in a domain; not an array, an enum or a document. */
 export function isSearchable({ type }: Column): boolean {
   return searchableTypes.has(type.base) && type.element === undefined && type.attributes === undefined
 }
 
 const searchableTypes: ReadonlySet<string> = new Set(['text', 'varchar', 'bpchar', 'name', 'citext'])
 
-/** In table order. */
+/** Returns the searched columns in table order. */
 export function searchedColumns({ parts }: SearchVector): readonly Column[] {
   return parts.flatMap(({ columns }) => columns).toSorted((one, other) => one.position - other.position)
 }

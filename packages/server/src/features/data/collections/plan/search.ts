@@ -6,40 +6,42 @@ import type { FuzzySearch, Search } from '../parse/search.ts'
 import { mayLookUpRows, type Reader, visibleColumns } from './reader.ts'
 import { planVector, type SearchSettings, type SearchVector, searchedColumns } from './search-vector.ts'
 
-/** Where the list finds out how a collection is searched. */
+/** Definitions of how collections are searched. */
 export interface SearchDefinitions {
-  /** A text search configuration by its quoted, qualified name: `pg_catalog.english`. */
+  /** Text search configuration by its quoted, qualified name: `pg_catalog.english`. */
   readonly config: string
-  /** Changes whenever settings do. */
+  /** Version that changes whenever settings do. */
   readonly version: string
   settingsOf(relation: Relation): SearchSettings
-  /** Before a search of the collection is sent. */
+  /** Records that a search of the collection is about to be sent. */
   noteSearch?(relation: Relation): void
 }
 
-/** A search whose columns exist and may be read. */
+/** Search whose columns exist and may be read. */
 export interface SearchPlan {
   readonly vector: SearchVector
   readonly term: string
   readonly synonyms: SearchSettings['synonyms']
   readonly fuzzy: (FuzzySearch & { readonly trigramSchema: string }) | undefined
-  /** Undefined where the planner finds the indexes by itself, or there are none that could be used. */
+  /**
+   * Candidates of an index lookup. Undefined where the planner finds the indexes by itself, or no index can be used.
+   */
   readonly candidates: SearchCandidates | undefined
-  /** What sorts records of the same rank. */
+  /** Sort terms of records with the same rank. */
   readonly ranking: readonly SortTerm[]
 }
 
 /**
- * Indexes that are asked for the places of rows apart from the statement's conditions: PostgreSQL does not look into an
- * index of such operators before it has evaluated the policies of a table on every row (PostgreSQL, Row Security
- * Policies: only LEAKPROOF functions go before them), nor into a trigram index for a threshold of the statement's own.
+ * Index lookups that find row positions apart from the statement's conditions. PostgreSQL uses an index of such
+ * operators only after it has evaluated the table's policies on every row (PostgreSQL, Row Security Policies: only
+ * LEAKPROOF functions go before them). It does not use a trigram index for a threshold of the statement either.
  */
 export interface SearchCandidates {
   readonly schema: string
   readonly vectorIndex: string
-  /** Undefined in a search that is not fuzzy. */
+  /** Trigram index; undefined in a search that is not fuzzy. */
   readonly trigramIndex: string | undefined
-  /** Whether a place belongs to one row. In partitioned tables each part has rows of the same place. */
+  /** True if a position belongs to one row. In partitioned tables each partition has a row at the same position. */
   readonly isExact: boolean
 }
 

@@ -7,25 +7,28 @@ import { geometryFault, type SpatialFilter } from '../parse/spatial.ts'
 import { mayLookUpRows, type Reader } from './reader.ts'
 import { requireColumn } from './record.ts'
 
-/** A column of PostGIS, and how places are compared with it. */
+/** PostGIS column, and how geometries are compared with it. */
 export interface SpatialColumn {
   readonly column: Column
   /** Schema of PostGIS. */
   readonly schema: string
-  /** Whether places are on the earth, and distances metres; else they are in the plane of the reference system. */
+  /**
+   * True if geometries are on the earth and distances are metres. Otherwise they are on the plane of the reference
+   * system.
+   */
   readonly isGeography: boolean
-  /** Undefined where the rows may have different ones. */
+  /** Reference system; undefined where the rows may have different ones. */
   readonly srid: number | undefined
 }
 
-/** A spatial filter whose column is resolved. */
+/** Spatial filter whose column is resolved. */
 export interface SpatialPlan {
   readonly target: SpatialColumn
   readonly filter: SpatialFilter
   /**
-   * The table whose index is asked for the rows apart from the statement's conditions: PostgreSQL does not look into an
-   * index of PostGIS before it has evaluated the policies on every row (PostgreSQL, Row Security Policies: only LEAKPROOF
-   * functions go before them). Undefined where the planner finds the index by itself, or there is none.
+   * Table whose index is looked up apart from the statement's conditions. PostgreSQL uses an index of PostGIS only
+   * after it has evaluated the policies on every row (PostgreSQL, Row Security Policies: only LEAKPROOF functions go
+   * before them). Undefined where the planner finds the index by itself, or there is none.
    */
   readonly indexed: Pick<Relation, 'schema' | 'name' | 'kind'> | undefined
 }
@@ -36,7 +39,7 @@ export interface DistancePlan {
   readonly lat: number
 }
 
-/** What places are planned with. */
+/** Context in which spatial conditions are planned. */
 interface SpatialContext {
   readonly catalog: Pick<Catalog, 'extensions'>
   readonly reader: Reader
@@ -111,7 +114,7 @@ function requireFit(target: SpatialColumn, filter: SpatialFilter): void {
   if (problem !== undefined) throw geometryFault(filter.kind, problem)
 }
 
-/** The columns of other reference systems have other coordinates. */
+/** Rejects a point that is not on the earth. Columns of other reference systems have other coordinates. */
 function requirePoint({ srid = wgs84 }: SpatialColumn, lng: number, lat: number, what: string): void {
   if (srid !== wgs84) return
   if (Math.abs(lng) > 180 || Math.abs(lat) > 90) {

@@ -2,16 +2,16 @@ import type { Column, Relation } from '../../../../database/catalog/model.ts'
 import { collectionErrors } from '../errors.ts'
 import type { ConflictQuery } from '../parse/write-query.ts'
 
-/** What becomes of a record whose key another one has. */
+/** Treatment of a record whose key already exists. */
 export interface UpsertPlan {
   readonly key: readonly Column[]
   readonly action: 'update' | 'ignore'
-  /** Columns that the other one takes over. */
+  /** Columns that are updated in the existing record. */
   readonly updated: readonly Column[]
 }
 
 /**
- * @param columns that the body holds
+ * @param columns columns in the body
  * @throws AppError unknown_column, invalid_parameter
  */
 export function planUpsert(
@@ -31,7 +31,7 @@ export function planUpsert(
     )
   }
   const updated = columns.filter((column) => !key.includes(column) && column.identity !== 'always')
-  // Without a change the record is still the one that is answered.
+  // Without a change, the statement still returns the record.
   return { key, action, updated: updated.length === 0 ? key : updated }
 }
 

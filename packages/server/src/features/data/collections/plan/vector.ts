@@ -7,7 +7,7 @@ import { maySelect, type Reader, requireReadable } from './reader.ts'
 import { planRecord, type RecordPlan } from './record.ts'
 import { type PlanContext, planRows, type RowsPlan } from './rows.ts'
 
-/** The records nearest to a vector, which is a value of the statement. */
+/** Records nearest to a vector, which is a value of the statement. */
 export interface NearestPlan {
   readonly record: RecordPlan
   readonly rows: RowsPlan
@@ -15,24 +15,26 @@ export interface NearestPlan {
   readonly limit: number
 }
 
-/** What is compared with the vector, and how. */
+/** Column that is compared with the vector, and how. */
 export interface VectorPlan {
   readonly column: VectorColumn
   readonly metric: DistanceMetric
-  /** Of the vector, which those of the column must have. */
+  /** Number of dimensions of the vector, which the vectors of the column must have. */
   readonly dimensions: number | undefined
-  /** Whether an index may answer, which finds some of the nearest rows, before policies and filters leave out others. */
+  /**
+   * True if an index may be used. It finds some of the nearest rows, before policies and filters leave out others.
+   */
   readonly isApproximate: boolean
-  /** Whether pgvector scans until it has found enough rows (iterative scans, 0.8). */
+  /** True if pgvector scans until it has found enough rows (iterative scans, 0.8). */
   readonly iterates: boolean
 }
 
-/** A column of pgvector, and the schema of its operators. */
+/** pgvector column, and the schema of its operators. */
 export interface VectorColumn extends Column {
   readonly vectorSchema: string
 }
 
-/** What shows how near a record is. */
+/** Name of the distance in a record. */
 export const distanceName = '_distance'
 
 /** @throws AppError naming the parameter */
@@ -95,7 +97,10 @@ function asVectorColumn(column: Column): VectorColumn {
   return { ...column, vectorSchema: column.type.vectorSchema ?? '' }
 }
 
-/** A view or foreign table may reach an index of what it reads. */
+/**
+ * Returns whether an index of the column may be used. A view or foreign table may reach an index of its underlying
+ * table.
+ */
 function mayUseIndex({ kind, indexes }: Relation, { name }: Column): boolean {
   if (kind === 'view' || kind === 'foreign_table') return true
   return indexes.some(
@@ -103,13 +108,13 @@ function mayUseIndex({ kind, indexes }: Relation, { name }: Column): boolean {
   )
 }
 
-/** `0.8.0` is at least 0.8. */
+/** Returns whether a version such as `0.8.0` is at least the given one. */
 function isAtLeast(version: string | undefined, major: number, minor: number): boolean {
   const [first = 0, second = 0] = version?.split('.').map(Number) ?? []
   return first > major || (first === major && second >= minor)
 }
 
-/** A value beside the columns must not hide one. @throws AppError invalid_parameter */
+/** Rejects a name that would hide a column. @throws AppError invalid_parameter */
 export function requireNoColumn({ collection, column }: Relation, name: string, parameter: string): void {
   if (!column.has(name)) return
   throw collectionErrors.invalidParameter(
@@ -117,11 +122,11 @@ export function requireNoColumn({ collection, column }: Relation, name: string, 
   )
 }
 
-/** pgvector's limit for all types but `sparsevec`. */
+/** Maximum number of dimensions in pgvector for all types but `sparsevec`. */
 const maxDimensions = 16_000
 
 /**
- * The vector as pgvector reads it.
+ * Formats the vector as pgvector reads it.
  *
  * @throws AppError invalid_parameter, dimension_mismatch
  */

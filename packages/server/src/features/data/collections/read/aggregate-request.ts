@@ -34,10 +34,10 @@ export function aggregateRequest(
   }
 }
 
-/** Of numbers, and of intervals. */
+/** SQLSTATEs of numbers and intervals that are out of range. */
 const rangeCodes = new Set(['22003', '22008'])
 
-/** Of the types that can be summed, none of which reads a text. */
+/** Routines of the types that can be summed. None of them parses text. */
 const summingRoutines =
   /^(?:float_(?:over|under)flow|interval_|finite_interval|do_interval|cash_|numeric_|make_result)/
 

@@ -36,7 +36,7 @@ export const aggregate = operation({
   path: `${collectionPath}/aggregate`,
   summary: 'Compute figures over records',
   description:
-    'Over the rows that filter and search find; with `group` for each combination of values. A read, also for programs that may only read. `X-Query-Duration-Ms` has the time that the database took.',
+    'Computes aggregates over the rows that match filter and search, with `group` for each combination of values. This is a read, also for programs that may only read. `X-Query-Duration-Ms` has the time that the database took.',
   params: tableParams,
   body: aggregateBody,
   success: asText(ok(AggregateResults)),

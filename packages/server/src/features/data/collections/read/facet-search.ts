@@ -13,7 +13,7 @@ import { requestOf } from '../request.ts'
 import { markPrefix } from './mark-prefix.ts'
 import { noteSearch, readerOf, requireTables, rowsKey, runRead } from './reading.ts'
 
-/** Values of a column that begin with a text, as people type it. */
+/** Operation that finds the values of a column that begin with a text, as people type it. */
 export const searchFacet = operation({
   ...reading,
   id: 'collections.searchFacet',
@@ -27,11 +27,13 @@ export const searchFacet = operation({
       facetHits: Type.Array(
         Type.Object({
           value: Type.String(),
-          highlighted: Type.String({ description: 'HTML; what was searched for in `<mark>`.' }),
+          highlighted: Type.String({ description: 'HTML; the searched text is in `<mark>`.' }),
           count: Type.Integer(),
         }),
       ),
-      exhaustiveFacetsCount: Type.Boolean({ description: 'Whether no further value begins so.' }),
+      exhaustiveFacetsCount: Type.Boolean({
+        description: 'True if there is no further value with this prefix.',
+      }),
     }),
   ),
   handle(collections: Collections, { http, params: { column } }, reply) {
@@ -55,7 +57,7 @@ export const searchFacet = operation({
       noteSearch(collections, plan.rows)
       const [answer] = await runRead(collections, caller, { relations, rows: plan.rows }, [call])
       const [hits, isExhaustive] = answer?.rows[0] ?? []
-      // As the statement makes it.
+      // The statement makes JSON of this form.
       const found = JSON.parse(hits ?? '[]') as { readonly value: string; readonly count: number }[]
       return {
         facetHits: found.map(({ value, count }) => ({

@@ -1,8 +1,8 @@
 import type { FacetsPlan } from '../plan/facets.ts'
 
 /**
- * The members of a list that its facets make, each with a comma in front, from what `compileFacets` answers.
- * `facetsExhaustive` is there only when values were left out.
+ * Formats the facet members of a list, each with a comma in front, from the columns that `compileFacets` returns.
+ * `facetsExhaustive` is present only when values were left out.
  */
 export function formatFacets({ facets }: FacetsPlan, columns: readonly (string | null)[]): string {
   const values: string[] = []

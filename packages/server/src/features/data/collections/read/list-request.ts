@@ -6,46 +6,49 @@ import type { ReadLimits } from '../plan/list.ts'
 import type { PlanContext, RowsPlan } from '../plan/rows.ts'
 import type { StatementCache } from '../statement-cache.ts'
 
-/** What a list asks of the database and how it shows the answer; the same for every caller with the same rights. */
+/** Statements of a list and the formatting of its response; the same for every caller with the same privileges. */
 export interface ListRequest {
-  /** The collection first, then what else is read. */
+  /** Relations of the list: the collection first, then the others that are read. */
   readonly relations: readonly Relation[]
   readonly rows: RowsPlan
-  /** Whether the client learns how long the database took. */
+  /** True if the client learns how long the database took. */
   readonly isTimed?: boolean
   /** Statements; a function where they depend on a vector. */
   readonly calls: readonly Call[] | MakeCalls
-  /** The error of a failure that neither the operator's definitions nor a value of the client caused. */
+  /** Returns the error of a failure that neither the operator's definitions nor a client value caused. */
   explain?(failure: StatementFailed): AppError | undefined
-  /** The body around the items as Postgres wrote them. */
+  /** Formats the body around the items, which stay as PostgreSQL wrote them. */
   format(answers: readonly Answer[]): string
 }
 
 /**
- * Makes the statements of a list, at once unless something outside of the database has to be asked first.
+ * Function that makes the statements of a list. It is synchronous unless a service outside the database must be
+ * called first.
  *
  * @param nearest the vector of the query as it was sent
  * @throws AppError invalid_parameter, dimension_mismatch
  */
 type MakeCalls = (caller: Spender, nearest: string) => readonly Call[] | Promise<readonly Call[]>
 
-/** What lists are planned and sent with, beside the query. */
+/** Context in which lists are planned and sent, beside the query. */
 export interface ListContext extends PlanContext {
   readonly statements: StatementCache
   readonly limits: ReadLimits
-  /** Undefined when no provider of embeddings is configured. */
+  /** Embedder; undefined when no embedding provider is configured. */
   readonly embedder?: QueryEmbedder | undefined
 }
 
-/** What of a caller a search by meaning needs: who is counted, and whether the client waits. */
+/** Caller of a search by meaning: its quota and whether its client still waits. */
 export type Spender = Pick<Caller, 'signal' | 'scope' | 'origin'>
 
-/** Makes vectors of the texts that clients search for. */
+/** Embedder of the texts that clients search for. */
 export interface QueryEmbedder {
-  /** As configured; undefined: whatever the model has. */
+  /** Configured number of dimensions; undefined for that of the model. */
   readonly dimensions: number | undefined
   /**
-   * @param spender who is counted for a text that costs; undefined: an administrator
+   * Returns the vector of a text.
+   *
+   * @param spender whose quota a text costs; undefined for an administrator
    * @throws AppError embedding_…, no_embedding
    */
   embed(text: string, signal?: AbortSignal, spender?: string): Promise<readonly number[]>

@@ -61,7 +61,7 @@ export async function answerList(
   return body
 }
 
-/** A list, or the results of an aggregate, as JSON text. */
+/** List, or the results of an aggregate, as JSON text. */
 export interface ListAnswer {
   readonly body: string
   /** Time that the database took for an aggregate. */

@@ -1,7 +1,4 @@
-/**
- * HTML of a text whose first characters are marked: as many as the prefix has, which it begins with but for the case of
- * letters.
- */
+/** Returns the HTML of a text with its prefix marked. The text begins with the prefix except for case. */
 export function markPrefix(text: string, prefix: string): string {
   const length = [...prefix].length
   if (length === 0) return escapeHtml(text)

@@ -37,8 +37,8 @@ export function nearestRequest(
 }
 
 /**
- * The vector of a request as pgvector reads it: what the client sent, or what a provider makes of its text before a
- * connection of the database is taken.
+ * Returns a function that gives the vector of a request as pgvector reads it. The vector is what the client sent, or
+ * what a provider makes of its text before a database connection is checked out.
  *
  * @throws AppError invalid_parameter, dimension_mismatch, semantic_misconfigured
  */
@@ -62,12 +62,15 @@ export function vectorFinder(
     if (dimensions !== undefined && values.length !== dimensions) {
       throw collectionErrors.embeddingDimensionMismatch(values.length, column.name, dimensions)
     }
-    // Of zeros every distance is NaN, and no row is found: that is the answer.
+    // For a vector of zeros every distance is NaN and no row matches, which is the right response.
     return formatVector({ ...plan, metric: 'l2' }, denseVector(values))
   }
 }
 
-/** Who has texts embedded: a user, whatever the credential; the app of a program that acts for none; an address. */
+/**
+ * Returns the key of the embedding quota: a user, whatever the credential; the app of a program that acts for no
+ * user; or an address.
+ */
 function spenderOf({ scope, origin }: Spender): string | undefined {
   if (scope.kind === 'unrestricted') return undefined
   const { appId = '', address = '' } = origin?.() ?? {}

@@ -8,15 +8,18 @@ import { searchOf } from '../plan/rows.ts'
 import { formatFacets } from './facets-page.ts'
 import type { ListContext, ListRequest } from './list-request.ts'
 
-/** Rows that are searched one by one in the time that an index takes for a common word. */
+/** Number of rows that are searched one by one in the time that an index takes for a common word. */
 const searchedRows = 1024
-/** Rows that are read and sorted in the time in which an index in their order finds a page among those of others. */
+/**
+ * Number of rows that are read and sorted in the time in which an index in their order finds a page among the rows of
+ * others.
+ */
 const sortedRows = 4096
 
 /**
- * A list sorted by columns.
+ * Returns the request of a list sorted by columns.
  *
- * @param planDirect finds the same rows for callers who see few
+ * @param planDirect plan that finds the same rows faster for callers who see few
  */
 export function pageRequest(
   plan: ListPlan,
@@ -45,7 +48,9 @@ export function pageRequest(
   }
 }
 
-/** The statements of a list: the page with its total, and the estimate if it is asked for. They run in one message. */
+/**
+ * Returns the statements of a list: the page with its total, and the estimate if requested. They run in one message.
+ */
 function listFragments(plan: ListPlan): readonly Sql[] {
   if (plan.paging.kind === 'cursor') return [compileCursorPage(plan, plan.paging.after)]
   const { page, total } = plan.paging
@@ -53,7 +58,7 @@ function listFragments(plan: ListPlan): readonly Sql[] {
   return total === 'estimated' ? [items, compileEstimate(plan)] : [items]
 }
 
-/** The body of a list, around the items as Postgres wrote them. */
+/** Formats the body of a list around the items, which stay as PostgreSQL wrote them. */
 export function formatPage(plan: ListPlan, [page, estimate]: readonly Answer[]): string {
   const { paging, perPage } = plan
   const row = page?.rows[0] ?? []
@@ -70,7 +75,7 @@ export function formatPage(plan: ListPlan, [page, estimate]: readonly Answer[]):
   return `{"page":${paging.page},"perPage":${perPage},${totals},"items":${items}${members}}`
 }
 
-/** Members of the body after the items, each with a comma in front. */
+/** Formats the members of the body after the items, each with a comma in front. */
 function formatBeside({ facets, ranking }: ListPlan, columns: readonly (string | null)[]): string {
   const isCut = ranking !== undefined && columns[0] === 't'
   const ofFacets = ranking === undefined ? columns : columns.slice(1)
@@ -84,7 +89,7 @@ function readTotal(
 ): number {
   if (kind === 'none') return -1
   if (kind === 'exact') return Number(count)
-  // EXPLAIN (FORMAT JSON) answers [{"Plan": {"Plan Rows": n, …}}].
+  // EXPLAIN (FORMAT JSON) returns [{"Plan": {"Plan Rows": n, …}}].
   const [explained] = JSON.parse(estimate ?? '[]') as { Plan: { 'Plan Rows': number } }[]
   return Math.round(explained?.Plan['Plan Rows'] ?? 0)
 }

@@ -30,13 +30,16 @@ export async function runRead(
   }
 }
 
-/** Makes sure that a program may touch what was planned, perhaps for another caller. @throws AppError insufficient_scope */
+/**
+ * Checks that a program may read every planned table, also when the plan was made for another caller. @throws
+ * AppError insufficient_scope
+ */
 export function requireTables({ scope }: Caller, relations: readonly Relation[]): void {
   if (scope.kind !== 'caller' || scope.grant?.tables === undefined) return
   for (const { collection } of relations) requireTable(scope, collection)
 }
 
-/** Notes that a relation is searched, before its rows are read. */
+/** Records that a relation is searched, before its rows are read. */
 export function noteSearch({ searches }: Collections, rows: RowsPlan): void {
   if (searchOf(rows) !== undefined) searches.noteSearch?.(rows.relation)
 }
@@ -45,17 +48,20 @@ export function readerOf({ scope }: Caller): Reader {
   return scope.kind
 }
 
-/** Returns the name of what was planned for a request. Texts of the caller may hold anything: their lengths tell where they end. */
+/**
+ * Returns the cache key of a planned request. Texts of the caller may hold any character, so each is preceded by its
+ * length.
+ */
 export function readKey(action: string, reader: Reader, ...texts: readonly string[]): string {
   return `${action} ${reader} ${texts.map((text) => `${text.length} ${text}`).join(' ')}`
 }
 
-/** Returns the same name for requests that may search. */
+/** Returns the cache key of a request that may search. */
 export function rowsKey({ searches }: Collections, ...key: Parameters<typeof readKey>): string {
   return `${searches.version} ${readKey(...key)}`
 }
 
-/** Returns the record that a statement answers. @throws AppError record_not_found */
+/** Returns the record that a statement returned. @throws AppError record_not_found */
 export function requireRecord(answer: Answer | undefined): string {
   const record = answer?.rows[0]?.[0]
   if (record == null) throw collectionErrors.recordNotFound()

@@ -20,7 +20,7 @@ const BatchOperation = component(
     body: Type.Optional(TableRecord),
     onConflict: Type.Optional(
       Type.Union([Type.String(), Type.Array(Type.String())], {
-        description: 'Columns of a unique key, for a create; a record that has the same key is updated.',
+        description: 'Columns of a unique key, for a create. A record that has the same key is updated.',
       }),
     ),
     onConflictAction: Type.Optional(choice(['update', 'ignore'])),
@@ -40,7 +40,7 @@ const BatchResult = component(
   Type.Object({
     index: Type.Integer(),
     status: Type.Integer({
-      description: '201 create, 200 update, or a create that found its key, 204 delete',
+      description: '201 for a create, 200 for an update or a create that found its key, 204 for a delete.',
     }),
     body: Type.Optional(TableRecord),
   }),

@@ -27,7 +27,7 @@ import {
   writeOf,
 } from './writes.ts'
 
-const items = Type.Optional(Type.Array(TableRecord, { description: 'With `return=records`.' }))
+const items = Type.Optional(Type.Array(TableRecord, { description: 'Present with `return=records`.' }))
 const RecordsUpdateResult = component('RecordsUpdateResult', Type.Object({ updated: Type.Integer(), items }))
 const RecordsDeleteResult = component('RecordsDeleteResult', Type.Object({ deleted: Type.Integer(), items }))
 
@@ -36,7 +36,7 @@ export const updateAll = operation({
   id: 'collections.updateAll',
   method: 'PATCH',
   path: collectionPath,
-  summary: 'Change the given fields of all records that a filter finds',
+  summary: 'Change the given fields of all records that match a filter',
   params: tableParams,
   query: bulkQuery,
   body: TableRecord,
@@ -50,7 +50,7 @@ export const deleteAll = operation({
   id: 'collections.deleteAll',
   method: 'DELETE',
   path: collectionPath,
-  summary: 'Delete all records that a filter finds',
+  summary: 'Delete all records that match a filter',
   params: tableParams,
   query: bulkQuery,
   success: asText(ok(RecordsDeleteResult)),
@@ -58,7 +58,7 @@ export const deleteAll = operation({
     writeAll(collections, 'delete', requestOf(http, reply)),
 })
 
-/** Writes every record that a filter finds; answers their number, and the records if they are asked for. */
+/** Writes every record that matches a filter. Responds with their number, and with the records if requested. */
 async function writeAll(
   collections: Collections,
   action: BulkPlan['action'],
@@ -83,11 +83,11 @@ interface BulkWrite {
   readonly plan: BulkPlan
   readonly relation: Relation
   readonly body: RecordBody
-  /** Records that the filter must find. */
+  /** Number of records that the filter must match. */
   readonly expect: number
 }
 
-/** @returns the number of records, and these as a JSON array if they are asked for */
+/** @returns the number of records, and the records as a JSON array if requested */
 async function runBulk(
   collections: Collections,
   context: WriteContext,

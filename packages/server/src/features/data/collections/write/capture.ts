@@ -9,13 +9,13 @@ interface CapturedWrite {
   readonly reader: Reader
 }
 
-/** Returns what follows a write that has a listener; undefined without one. */
+/** Returns the capture of a write; undefined when it has no listener. */
 export function findCapture(
   changes: ChangeLog,
   { relation, action, form, reader }: CapturedWrite,
 ): Capture | undefined {
   const actions = action === 'upsert' ? (['create', 'update'] as const) : [action]
-  // A write leaves its changes with the columns that the caller may read.
+  // A write stashes its changes with the columns that the caller may read.
   const isPartial = lacksColumns(relation, reader)
   const calls = actions.flatMap((each) => changes.capture(relation, each, form, isPartial) ?? [])
   if (calls.length === 0) return undefined

@@ -4,7 +4,7 @@ import type { AppError } from '../../../../lib/errors.ts'
 import { isChangeDiscarded } from '../compile/required-row.ts'
 import { collectionErrors } from '../errors.ts'
 
-/** The error of a write that touched no row. @param id as the message shall name it */
+/** Returns the error of a write that affected no row. @param id for the message */
 export function missingRow(failure: StatementFailed, action: ChangeAction, id?: string): AppError {
   if (action === 'create') return collectionErrors.rowDiscarded()
   return isChangeDiscarded(failure) ? collectionErrors.changeDiscarded() : collectionErrors.recordNotFound(id)

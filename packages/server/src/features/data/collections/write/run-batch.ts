@@ -30,27 +30,27 @@ export interface Batch {
   readonly catalog: Catalog
   readonly caller: Caller
   readonly operations: readonly BatchOperation[]
-  /** True if results carry the version of what was written. */
+  /** True if results carry the version of the written row. */
   readonly answersVersions?: boolean
 }
 
 interface RunStep {
   readonly step: Step
   readonly run: BatchRun
-  /** True if the step does the run's work, rather than what follows it. */
+  /** True if the step does the run's work, rather than a check or a capture. */
   readonly isWork: boolean
-  /** True for a step that only compares its version. */
+  /** Operation whose version the step compares; present for such a step only. */
   readonly compared?: BatchOperation
-  /** Of its run. */
+  /** Capture of the run. */
   readonly capture?: Capture | undefined
 }
 
-/** Of the rows that this transaction has written, as {@link compileVersionCheck} compares it. */
+/** Version of the rows that this transaction has written, as {@link compileVersionCheck} compares it. */
 const writtenVersion = sql`select pg_current_xact_id()::xid::text`
 
-/** Runs the operations in one transaction and one message; answers their results as a JSON array. */
+/** Runs the operations in one transaction and one message. Returns their results as a JSON array. */
 export async function runBatch(collections: Collections, batch: Batch): Promise<string> {
-  // Creates that are merged are answered by one statement, which knows no version.
+  // Merged creates share one statement, which returns no version.
   return await attempt(collections, batch, { mayJoin: batch.answersVersions !== true, mayRetry: true })
 }
 
@@ -82,7 +82,7 @@ async function attempt(
       throw error
     }
     const operation = failed?.run.operations[0]
-    // A deferred constraint speaks at the commit, of no operation in particular.
+    // A deferred constraint fails at the commit, for no particular operation.
     if (failed === undefined || operation === undefined) {
       const relations = [...new Set(runs.map(({ relation }) => relation))]
       throw (await explainFailure(collections, caller, error, { action: 'write', relations })) ?? error
@@ -103,7 +103,7 @@ async function attempt(
     const isRefused = isJoinRefused(error)
     if (isRefused) unmergeable.add(run.relation)
     else if (!isFaultOfRequest(error) && !mayBeOfDefinition(error)) throw error
-    // Nothing has happened yet: once more, one by one; also to learn which operation of the run is to blame.
+    // Nothing was written yet. The operations are retried one by one, also to learn which one of the run is to blame.
     return await attempt(collections, batch, { mayJoin: isRefused, mayRetry })
   }
 }
@@ -149,7 +149,7 @@ function compileRun(
   return follow(run, fill(template, slotsOf(run)), capture)
 }
 
-/** Compiles a statement for each: one that inserts several rows may not update a row twice. */
+/** Compiles an upsert for each operation: a statement that inserts several rows may not update a row twice. */
 function compileUpsertRun(
   collections: Collections,
   context: RunContext,
@@ -167,7 +167,7 @@ function follow(run: BatchRun, write: Call, capture: Capture | undefined): RunSt
   return withCapture(write, capture).map((step, index) => ({ step, run, isWork: index === 0, capture }))
 }
 
-/** Compiles a check for each relation with joined creates. */
+/** Compiles a check for each relation with merged creates. */
 function compileChecks({ statements }: Collections, runs: readonly BatchRun[]): RunStep[] {
   const byRelation = new Map(runs.filter(isJoined).map((run) => [run.relation, run]))
   const template = statements.template(joinCheck)
@@ -178,7 +178,10 @@ function compileChecks({ statements }: Collections, runs: readonly BatchRun[]): 
   }))
 }
 
-/** Compiles checks that come before anything is written: an operation may follow another on its record. */
+/**
+ * Compiles the version checks. They run before anything is written, because an operation may follow another one on
+ * the same record.
+ */
 function compileVersionChecks(
   { statements }: Collections,
   reader: Reader,
@@ -225,10 +228,11 @@ function slotsOf(run: BatchRun): SlotValues {
 }
 
 /**
- * One result, or those of a run separated by commas.
+ * Formats one result, or the results of a run separated by commas.
  *
- * @param answers to its work
- * @param more `before`: the record of an operation with a version, as it was; `version`: what the record is in now
+ * @param answers of the run's work
+ * @param more `before`: the record of an operation with a version, before the change; `version`: the new version of
+ * the record
  */
 function formatResult(
   run: BatchRun,
@@ -260,7 +264,7 @@ function formatVersion(version: string | null): string {
   return version === null ? '' : `,"version":"${version}"`
 }
 
-/** Returns whether a part of the request is to blame, rather than a database that is slow or unavailable. */
+/** Returns whether a part of the request is to blame, rather than a slow or unavailable database. */
 function isFaultOfRequest(failure: StatementFailed): boolean {
   return (translateDatabaseFailure(failure)?.status ?? 500) < 500
 }

@@ -18,9 +18,9 @@ export interface UpsertWrite {
   readonly relation: Relation
   readonly body: RecordBody
   readonly plan: UpsertPlan
-  /** Record to answer; undefined: the whole record. */
+  /** Form of the returned record; undefined for the whole record. */
   readonly answer?: RecordPlan | undefined
-  /** True if the statements fail when no record comes of it. */
+  /** True if the statements fail when they produce no record. */
   readonly requiresRow: boolean
   /** Part of the request that the text of the statements depends on. */
   readonly shape: string
@@ -29,7 +29,10 @@ export interface UpsertWrite {
 export interface UpsertSteps {
   readonly write: Call
   readonly capture: Capture | undefined
-  /** Where the key is ignored: what has it may have been created after the snapshot of the write. */
+  /**
+   * Statements that read the existing record when the conflict is ignored. It may have been created after the
+   * snapshot of the write.
+   */
   readonly read: readonly Call[]
 }
 
@@ -68,7 +71,7 @@ export function upsertSteps(
 }
 
 /**
- * Returns what the statements say.
+ * Returns the result of the statements.
  *
  * @throws AppError row_discarded, conflict_hidden
  */
@@ -87,8 +90,9 @@ export function readUpsert(
 const uniqueViolation = '23505'
 
 /**
- * Of requests that create the same record at once, one may meet another first by a key beside the one it names. Once that
- * is committed it is found by this key; a record that has only the other key is met again.
+ * Returns whether a retry may find the record by the key that the upsert names. Of concurrent requests that create
+ * the same record, one may hit another unique key first. Once the other request is committed, its record is found by
+ * the named key. A record that shares only the other key fails again.
  */
 export function mayFindKeyNow({ code }: { readonly code?: string | undefined }): boolean {
   return code === uniqueViolation

@@ -22,12 +22,12 @@ import { fill } from '../statement-cache.ts'
 import { findCapture } from './capture.ts'
 import { missingRow } from './missing-row.ts'
 
-/** Caller of a write, and what its statements depend on. */
+/** Caller of a write, and the context that its statements depend on. */
 export interface WriteContext {
   readonly catalog: Catalog
   readonly caller: Caller
   readonly reader: Reader
-  /** The query string, as far as the text of the statement depends on it. */
+  /** Part of the query string that the text of the statement depends on. */
   readonly shape: string
 }
 
@@ -37,11 +37,11 @@ export interface RecordWrite {
   readonly relation: Relation
   readonly body: RecordBody
   readonly id: readonly string[]
-  /** Record to answer; undefined: the whole record. */
+  /** Form of the returned record; undefined for the whole record. */
   readonly answer?: RecordPlan | undefined
 }
 
-/** A write, its capture, and what follows. */
+/** Write with its capture and the calls that follow. */
 interface Run {
   readonly write: Call
   readonly capture: Capture | undefined
@@ -51,7 +51,8 @@ interface Run {
 export const nothingWritten: RecordBody = { json: '', columns: [] }
 
 /**
- * Returns the table to write. The program is judged first: it does not learn which other tables there are.
+ * Returns the table to write. The scope of the program is checked first, so that it does not learn which other tables
+ * exist.
  *
  * @throws AppError insufficient_scope, and those of {@link requireWritable}
  */
@@ -61,9 +62,9 @@ export function requireWritableBy(caller: Caller, catalog: Catalog, collection: 
 }
 
 /**
- * Runs the write with what follows it, then the further calls, as one message.
+ * Runs the write, its capture and the further calls as one message.
  *
- * @param read gets the answers of the write and of the further calls
+ * @param read receives the answers of the write and of the further calls
  */
 export async function runWrite<Result>(
   collections: Collections,
@@ -92,7 +93,7 @@ export async function runWrite<Result>(
   }
 }
 
-/** @throws AppError row_discarded, change_discarded, record_not_found when it touched no row */
+/** @throws AppError row_discarded, change_discarded, record_not_found when it affected no row */
 export async function writeRecord<Result>(
   collections: Collections,
   context: WriteContext,
@@ -120,7 +121,7 @@ export async function writeRecord<Result>(
   }
 }
 
-/** Returns the name of a statement, which is compiled once per set of columns and shape of the request. */
+/** Returns the cache key of a write statement, which is compiled once per set of columns and request shape. */
 export function writeKey(
   name: string,
   { reader, shape }: WriteContext,
@@ -135,7 +136,7 @@ export function writeOf(relations: Work['relations'], body: Work['body']): Work 
   return { action: 'write', relations, body }
 }
 
-/** Returns whether a failure is ours, about how many rows there are. */
+/** Returns whether our own check of the number of rows failed. */
 function isCountFailure(failure: StatementFailed): boolean {
   return isRowMissing(failure) || readUnexpectedCount(failure) !== undefined
 }
