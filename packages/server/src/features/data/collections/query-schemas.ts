@@ -114,17 +114,17 @@ const rowsBody = {
   bbox: condition(rowsQuery.bbox),
 }
 
-const { properties: asked } = listQuery
+const { properties: list } = listQuery
 
 /** Parameters of a list as members of a JSON object. */
 export const listBody = Type.Object({
-  ...asked,
+  ...list,
   ...rowsBody,
-  fields: listed(asked.fields),
-  expand: listed(asked.expand),
-  sort: listed(asked.sort),
-  facets: listed(asked.facets),
-  disjunctiveFacets: listed(asked.disjunctiveFacets),
+  fields: listed(list.fields),
+  expand: listed(list.expand),
+  sort: listed(list.sort),
+  facets: listed(list.facets),
+  disjunctiveFacets: listed(list.disjunctiveFacets),
   nearest: Type.Optional(
     Type.Union([Type.Array(Type.Number()), Type.String({ format: 'vector' })], {
       description: 'A vector. The nearest records come first, with `_distance`.',

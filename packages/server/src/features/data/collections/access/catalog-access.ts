@@ -29,7 +29,7 @@ export async function withCatalog<Result>(
   work: (catalog: Catalog) => Promise<Result>,
   unknownKinds: ReadonlySet<string> = outdatedKinds,
 ): Promise<Result> {
-  let hasLookedForNames = false
+  let hasRetriedName = false
   for (let attempt = 1; ; attempt += 1) {
     const catalog = live.current
     try {
@@ -39,9 +39,9 @@ export async function withCatalog<Result>(
       if (isNotCaptured(error) && attempt < attemptLimit) continue
       const isName = isUnknownName(error, unknownKinds)
       const mayRetry =
-        attempt < attemptLimit && mayBeOutdated(error, unknownKinds) && !(isName && hasLookedForNames)
+        attempt < attemptLimit && mayBeOutdated(error, unknownKinds) && !(isName && hasRetriedName)
       // A newer snapshot may have been read before the request was sent.
-      hasLookedForNames ||= isName && live.current === catalog
+      hasRetriedName ||= isName && live.current === catalog
       if (mayRetry && (await live.refresh(catalog))) continue
       throw error instanceof StatementFailed ? (translateDatabaseFailure(error) ?? error) : error
     }

@@ -239,7 +239,7 @@ const applyChanges = operation({
 
 export const browseOperations = [get, rows, count, cell, applyChanges]
 
-/** Returns the caller who reads: the administrator, or the user whose view the grid shows. */
+/** Returns the reading caller: the administrator, or the user that the grid is viewed as. */
 async function readAs({ viewAs }: Collections, caller: Caller, userId: string | undefined): Promise<Caller> {
   if (userId === undefined) return caller
   const scope = await viewAs.findScope(userId)

@@ -18,7 +18,7 @@ export function compileAggregate(plan: AggregatePlan): Sql {
     select coalesce(json_agg(r.result) filter (where r.ordinal <= ${sql.integer(limit)}), '[]'),
       count(*) <= ${sql.integer(limit)}
     from (
-      select ${compileShown(plan)} as result,
+      select ${compileResults(plan)} as result,
         row_number() over () as ordinal
       from (${compileGroups(plan)}) ${sql.id(one)}
     ) r`
@@ -58,15 +58,15 @@ function resultName(index: number): Sql {
  * may be longer than a column name can be (PostgreSQL, Identifiers and Key Words), so it is not used as a column
  * name.
  */
-function compileShown({ group, results }: AggregatePlan): Sql {
-  const show = (type: ColumnType | undefined, name: Sql, key: string) => {
+function compileResults({ group, results }: AggregatePlan): Sql {
+  const format = (type: ColumnType | undefined, name: Sql, key: string) => {
     const source = sql`${sql.id(one)}.${name}`
-    const shown = type === undefined ? undefined : compileJsonValue(type, source, `${one}v`)
-    return sql`${sql.literal(key)}, ${shown ?? source}`
+    const json = type === undefined ? undefined : compileJsonValue(type, source, `${one}v`)
+    return sql`${sql.literal(key)}, ${json ?? source}`
   }
   return sql`json_build_object(${sql.join([
-    ...group.map(({ type, name }, index) => show(type, groupName(index), name)),
-    ...results.map((result, index) => show(resultType(result), resultName(index), result.key)),
+    ...group.map(({ type, name }, index) => format(type, groupName(index), name)),
+    ...results.map((result, index) => format(resultType(result), resultName(index), result.key)),
   ])})`
 }
 

@@ -43,20 +43,20 @@ export function relationSlots({ schema, name }: Relation): SlotValues {
 
 const familyOids = sql`(select oids from family)::oid[]`
 
-const refusedToken = `not joined ${randomBytes(9).toString('base64url')} `
+const refusedToken = `not merged ${randomBytes(9).toString('base64url')} `
 
 /**
  * Statement that fails when merging creates into one statement could give another result than one statement each.
  * {@link isMergeRefused} recognizes the failure. Creates cannot be merged where
- * - triggers or rules run, some of them once per statement or after all of its rows (the triggers of the audit and of
- *   the change log record the same either way),
+ * - triggers or rules run, some of them once per statement or after all of its rows (those of the audit and of the
+ *   change log do not matter),
  * - a foreign key leads back to the table, since it is checked after all rows of a statement,
  * - a policy reads a table, or a policy, default or check calls a function that is not volatile. Such queries do not
  *   see the earlier rows of their statement, so a limit on the number of rows would not hold.
  *
  * The check runs in the transaction of the rows each time, as no catalog snapshot would be recent enough.
  */
-export const joinCheck: Sql = sql`
+export const mergeCheck: Sql = sql`
   with target as (select ${new Slot(relationSlot)}::regclass::oid as oid),
     -- With all partitions of its tree. They are arrays, so that every lookup below uses an index.
     family as (
@@ -100,6 +100,6 @@ export const joinCheck: Sql = sql`
     )
   having count(*) > 0`
 
-export function isJoinRefused(failure: StatementFailed): boolean {
+export function isMergeRefused(failure: StatementFailed): boolean {
   return failure.error.code === '22P02' && failure.error.message.includes(refusedToken)
 }

@@ -42,16 +42,16 @@ function compileMember(member: Member, alias: string): Sql {
   return isReadByParts(member) ? compileValue(member, source, `${alias}x`) : source
 }
 
-type Typed = Pick<Member, 'type' | 'typeName'>
+type TypedMember = Pick<Member, 'type' | 'typeName'>
 
-function isReadByParts({ type, typeName }: Typed): boolean {
+function isReadByParts({ type, typeName }: TypedMember): boolean {
   const { element, attributes, spatialSchema, base } = type
   if (element !== undefined) return mayBeArray(element) || isReadByParts(elementOf(element, typeName))
   if (spatialSchema !== undefined) return base === 'geography' || takesEverySrid(typeName)
   return attributes?.some(isReadByParts) === true
 }
 
-function elementOf(type: ColumnType, typeName: string): Typed {
+function elementOf(type: ColumnType, typeName: string): TypedMember {
   return { type, typeName: typeName.replace(/(\[\])+$/, '') }
 }
 
@@ -69,7 +69,7 @@ function takesEverySrid(typeName: string): boolean {
 }
 
 /** Compiles a value of the type from a `json`; `alias` is free for its parts. */
-function compileValue(member: Typed, source: Sql, alias: string): Sql {
+function compileValue(member: TypedMember, source: Sql, alias: string): Sql {
   const { type } = member
   const name = sql.type(type.name)
   const whole = compileWhole(name, source)
@@ -100,7 +100,7 @@ function compileGeometry(schema: string, { base }: ColumnType, source: Sql): Sql
     then ${sql.id(schema, 'st_setsrid')}(${geometry}, 4326) else ${geometry} end`
 }
 
-function compileArray(element: Typed, source: Sql, alias: string): Sql {
+function compileArray(element: TypedMember, source: Sql, alias: string): Sql {
   const entry = sql.id(alias)
   return sql`array(
     select ${compileValue(element, sql.id(alias, 'value'), `${alias}x`)}

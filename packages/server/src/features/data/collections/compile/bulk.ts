@@ -22,7 +22,7 @@ export function bulkSlots(json: string, expect: number): SlotValues {
 }
 
 /**
- * Compiles a statement that writes all records that match the conditions. It fails when their number is not the
+ * Compiles a statement that writes all records matching the conditions. It fails when their number is not the
  * expected one, and the failure undoes the write. {@link readUnexpectedCount} recognizes it. It fails as soon as the
  * limit is exceeded, not after a whole table. It returns one row: the number of records, and the records as a JSON
  * array if requested.
@@ -30,8 +30,8 @@ export function bulkSlots(json: string, expect: number): SlotValues {
 export function compileBulk(plan: BulkPlan, isCaptured: boolean): Sql {
   const { action, record, answer, limit } = plan
   const members = [
-    ...(isCaptured ? [sql`${shown(record)} as record`] : []),
-    ...(answer === undefined ? [] : [sql`${shown(answer)} as answer`]),
+    ...(isCaptured ? [sql`${compileRecord(record)} as record`] : []),
+    ...(answer === undefined ? [] : [sql`${compileRecord(answer)} as answer`]),
   ]
   const isCompared = isCaptured && action === 'update'
   const list = [...members, ...(isCompared ? [sql`${sql.id('o', oldRecord)} as old_record`] : [])]
@@ -65,18 +65,18 @@ function compileUpdate({ rows, record, columns, limit }: BulkPlan, isCompared: b
   if (!isCompared) return sql`${update} where ${compileConditions(rows, row)}`
   if (!canFindAgain(record)) {
     // Rows that are the same to the caller now were the same before, too.
-    const look = (alias: string) => sql`${compileJson(compileSelectList(record, alias))}::text`
+    const visible = (alias: string) => sql`${compileJson(compileSelectList(record, alias))}::text`
     return sql`${update}, (
-        select l.look, l.look::json as ${sql.id(oldRecord)}
+        select l.visible, l.visible::json as ${sql.id(oldRecord)}
         from (
-          select distinct ${look('o')} as look from ${name} o where ${compileConditions(rows, 'o')}
+          select distinct ${visible('o')} as visible from ${name} o where ${compileConditions(rows, 'o')}
           limit ${sql.integer(limit + 1)}) l
       ) o
-      where ${look(row)} = o.look and (${compileConditions(rows, row)})`
+      where ${visible(row)} = o.visible and (${compileConditions(rows, row)})`
   }
-  // The lock makes sure that the old record that is read is the one that is updated.
+  // Because of the lock, the old record in the result is the one that is updated.
   const key = keyOf(record)
-  // Among rows that share their key, only those that match the conditions are written.
+  // Rows may share their key; only those matching the conditions are written.
   const isShared = rows.relation.hasDescendants && !key.some(({ name: each }) => each === 'ctid')
   const also = isShared ? sql` and (${compileConditions(rows, row)})` : sql.empty
   return sql`${update}, (
@@ -93,7 +93,7 @@ function compileDelete({ rows }: BulkPlan): Sql {
   return sql`delete from ${relationName(rows.relation)} as ${sql.id(row)} where ${compileConditions(rows, row)}`
 }
 
-function shown(record: RecordPlan): Sql {
+function compileRecord(record: RecordPlan): Sql {
   return compileJson(compileSelectList(record, row))
 }
 

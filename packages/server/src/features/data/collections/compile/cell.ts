@@ -8,9 +8,9 @@ import { compileJsonValue } from './json-value.ts'
  * are left out.
  */
 
-/** Size in stored bytes from which a value that cannot be read in part is not printed. */
+/** Stored size in bytes from which a value is not printed, unless it can be read in part. */
 const printedBytes = 65_536
-const shownBytes = 32
+const printedPrefixBytes = 32
 
 /**
  * Compiles the text of a cell, at most one character longer than `width`. It is empty where the value is too large to
@@ -20,7 +20,7 @@ export function compileCell({ name, type }: Column, alias: string, width: number
   const source = sql.id(alias, name)
   const characters = sql.integer(width + 1)
   if (type.base === 'bytea') {
-    return sql`'\\x' || encode(substring(${source} from 1 for ${sql.integer(shownBytes)}), 'hex')`
+    return sql`'\\x' || encode(substring(${source} from 1 for ${sql.integer(printedPrefixBytes)}), 'hex')`
   }
   if (type.isText) return sql`left(${source}::text, ${characters})`
   if (isShort(type)) return sql`${source}::text`
@@ -37,7 +37,7 @@ export function compileSize({ name, type }: Column, alias: string, width: number
   if (type.base === 'bytea') return sql`octet_length(${source})::text`
   const size = type.isText ? sql`octet_length(${source}::text)` : sql`pg_column_size(${source})`
   if (type.isText) return sql`case when ${size} > ${sql.integer(width)} then (${size})::text end`
-  // The stored value may be compressed, so its size does not tell whether the text is cut.
+  // The stored value may be compressed, so its size does not show whether the text is cut.
   return sql`case
     when ${size} > ${sql.integer(printedBytes)}
       or length(${compileWhole(type, source)}) > ${sql.integer(width)} then (${size})::text end`
@@ -46,8 +46,8 @@ export function compileSize({ name, type }: Column, alias: string, width: number
 /** Compiles the whole value as text. */
 export function compileWhole(type: ColumnType, source: Sql): Sql {
   // GeoJSON can be read and drawn, while PostGIS's own text is its bytes.
-  const shown = type.spatialSchema === undefined ? undefined : compileJsonValue(type, source, 'v')
-  return sql`(${shown ?? source})::text`
+  const json = type.spatialSchema === undefined ? undefined : compileJsonValue(type, source, 'v')
+  return sql`(${json ?? source})::text`
 }
 
 /** Types whose values are never long. */

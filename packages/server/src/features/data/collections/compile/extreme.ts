@@ -1,7 +1,7 @@
 import type { ColumnType } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 
-/** Compiles the smallest or greatest value that is not NULL, of any type that has an order. */
+/** Compiles the smallest or greatest non-NULL value of any type that has an order. */
 export function compileExtreme(name: 'min' | 'max', type: ColumnType, source: Sql): Sql {
   const isSmallest = name === 'min'
   if (type.base === 'bool') return isSmallest ? sql`bool_and(${source})` : sql`bool_or(${source})`

@@ -61,11 +61,11 @@ function compileCounts(plan: FacetsPlan, { scope }: Facet, index: number): Sql {
 
 function compileBuckets({ column }: Facet, counts: Sql, maxBuckets: number): Sql {
   const value = sql.id(bucket, 'value')
-  const shown = compileJsonValue(column.type, value, `${bucket}v`) ?? value
+  const json = compileJsonValue(column.type, value, `${bucket}v`) ?? value
   return sql`(
     select coalesce(json_agg(r.*), '[]')
     from (
-      select ${shown} as value, ${sql.id(bucket, 'count')} as count
+      select ${json} as value, ${sql.id(bucket, 'count')} as count
       from ${counts}
       order by ${sql.id(bucket, 'count')} desc, ${value}
       limit ${sql.integer(maxBuckets)}

@@ -2,7 +2,7 @@ import type { ColumnType } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 
 /**
- * Member of an exported record that names the columns whose `null` is a JSON null and not NULL. Its name begins with
+ * Member of an exported record. It names the columns whose `null` is a JSON null and not NULL. Its name begins with
  * `_`, so every other reader ignores it.
  */
 export const jsonNullMember = '_jsonNull'
@@ -12,13 +12,13 @@ export function isJson({ type: { base } }: { readonly type: Pick<ColumnType, 'ba
   return base === 'json' || base === 'jsonb'
 }
 
-type ShownType = Pick<ColumnType, 'element' | 'attributes' | 'base' | 'spatialSchema'>
+type ValueType = Pick<ColumnType, 'element' | 'attributes' | 'base' | 'spatialSchema'>
 
 /**
- * Compiles a value in its JSON form, where that differs from the form of `row_to_json`. Returns undefined where it
- * does not. `alias` is free for the value's parts.
+ * Compiles a value in its JSON form. Returns undefined if `row_to_json` makes that form by itself. `alias` is free
+ * for the value's parts.
  */
-export function compileJsonValue(type: ShownType, source: Sql, alias: string): Sql | undefined {
+export function compileJsonValue(type: ValueType, source: Sql, alias: string): Sql | undefined {
   const { element, attributes, base, spatialSchema } = type
   if (element !== undefined) return compileList(element, source, alias)
   if (attributes !== undefined) return compileRow(type, source, alias)
@@ -39,20 +39,20 @@ export function compileJsonValue(type: ShownType, source: Sql, alias: string): S
 /** Compiles an array of one dimension. JSON cannot distinguish further dimensions from elements that are arrays. */
 function compileList(element: ColumnType, source: Sql, alias: string): Sql | undefined {
   const entry = sql.id(alias)
-  const shown = compileJsonValue(element, sql.id(alias, 'value'), `${alias}v`)
-  if (shown === undefined) return undefined
+  const json = compileJsonValue(element, sql.id(alias, 'value'), `${alias}v`)
+  if (json === undefined) return undefined
   return sql`case when ${source} is not null then (
-    select coalesce(json_agg(${shown} order by ${entry}.ordinal), '[]')
+    select coalesce(json_agg(${json} order by ${entry}.ordinal), '[]')
     from unnest(${source}) with ordinality ${entry} (value, ordinal)) end`
 }
 
-function compileRow({ attributes = [] }: ShownType, source: Sql, alias: string): Sql | undefined {
+function compileRow({ attributes = [] }: ValueType, source: Sql, alias: string): Sql | undefined {
   const members = attributes.map(({ name, type }) => {
     const member = sql`(${source}).${sql.id(name)}`
-    return { name, member, shown: compileJsonValue(type, member, alias) }
+    return { name, member, json: compileJsonValue(type, member, alias) }
   })
-  if (members.every(({ shown }) => shown === undefined)) return undefined
-  const list = members.map(({ name, member, shown }) => sql`${shown ?? member} as ${sql.id(name)}`)
+  if (members.every(({ json }) => json === undefined)) return undefined
+  const list = members.map(({ name, member, json }) => sql`${json ?? member} as ${sql.id(name)}`)
   // A row of NULLs is not NULL, although it "is null".
   return sql`case when ${source} is distinct from null then (
     select row_to_json(${sql.id(alias)}.*) from (select ${sql.join(list)}) ${sql.id(alias)}) end`

@@ -5,8 +5,8 @@ import { quoteIdentifier, type Sql, sql } from '../../../../database/sql.ts'
  * Columns: ctid).
  */
 
-/** Chunk of the rows that an index finds, in the order in which they are stored. */
-export interface LookUpChunk {
+/** Chunk of the rows that an index finds, in stored order. */
+export interface LookupChunk {
   readonly skipped: number
   /** Maximum number of rows; undefined for all that follow. */
   readonly most: number | undefined
@@ -25,9 +25,9 @@ export function compileTids(array: Sql, isDistinct: boolean): Sql {
  * planner is forced to go from one tuple identifier to the next. By an index of another column it would compare each
  * row with all identifiers, since it cannot know their number. OFFSET keeps the subquery from becoming a join.
  */
-export function compileRowsAt(relation: Sql, lookUps: readonly Sql[], alias: string): Sql {
+export function compileRowsAt(relation: Sql, lookups: readonly Sql[], alias: string): Sql {
   const tids = sql.join(
-    lookUps.map((each) => sql`(${each})`),
+    lookups.map((each) => sql`(${each})`),
     sql` intersect `,
   )
   return sql`(${tids}) l (tid) cross join lateral (

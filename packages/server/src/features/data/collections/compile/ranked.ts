@@ -3,11 +3,11 @@ import type { ListPlan, RankingPlan } from '../plan/list.ts'
 import { searchedColumns } from '../plan/search-vector.ts'
 import { computedValues } from './computed.ts'
 import { neededColumns, relationName } from './record.ts'
-import { compileConditions, compileFrom, looksUpInChunks } from './rows.ts'
+import { compileConditions, compileFrom, usesOneLookup } from './rows.ts'
 
 /**
- * Ranked matches of a search: at most as many as the limit, of those that policies show the caller. A limit on the
- * index lookup, which bypasses the policies, would leave out rows of a caller who may read few.
+ * Ranked matches of a search: at most as many as the limit, of those that policies show the caller. The index lookup
+ * bypasses the policies. A limit on it would leave out rows of a caller who may read few.
  */
 
 const [matches, ranked, own] = ['basalt matches', 'basalt ranked', 'basalt own'].map((name) =>
@@ -52,7 +52,7 @@ export function compileIsCut({ limit }: RankingPlan): Sql {
 }
 
 function usesOwnRows({ rows }: ListPlan, { hasOwnRows }: RankingPlan): boolean {
-  return hasOwnRows && looksUpInChunks(rows)
+  return hasOwnRows && usesOneLookup(rows)
 }
 
 /**
@@ -67,7 +67,7 @@ function compileOwnRows({ rows }: ListPlan): Sql {
 function compileMatches(plan: ListPlan, ranking: RankingPlan, alias: string): Sql {
   const { rows } = plan
   const row = sql.id(alias)
-  if (!looksUpInChunks(rows)) return compileWhole(plan, ranking, alias)
+  if (!usesOneLookup(rows)) return compileWhole(plan, ranking, alias)
   const first = ranking.limit * firstChunkFactor
   const isMany = usesOwnRows(plan, ranking)
     ? [sql`(select count(*) from ${own}) > ${sql.integer(ownRowLimit)}`]

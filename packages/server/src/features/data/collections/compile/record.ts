@@ -32,8 +32,8 @@ export function neededColumns({ columns, expand, relation }: RecordPlan): readon
 /** Compiles a column in its JSON form. */
 function compileColumn({ name, type }: Column, alias: string): Sql {
   const source = sql.id(alias, name)
-  const shown = compileJsonValue(type, source, `${alias}v`)
-  return shown === undefined ? source : sql`${shown} as ${sql.id(name)}`
+  const json = compileJsonValue(type, source, `${alias}v`)
+  return json === undefined ? source : sql`${json} as ${sql.id(name)}`
 }
 
 /** Compiles `{"album": {…}, "invoice_line": […]}`; a relation without records has no key. */

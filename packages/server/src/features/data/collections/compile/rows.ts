@@ -1,7 +1,7 @@
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { RowCondition, RowsPlan } from '../plan/rows.ts'
 import { compileFilter } from './filter.ts'
-import { compileRowsAt, type LookUpChunk } from './look-up.ts'
+import { compileRowsAt, type LookupChunk } from './look-up.ts'
 import { relationName } from './record.ts'
 import { compileMatch, compileSearchLookUp, isProvedByLookUp } from './search.ts'
 import { compileSpatial, compileSpatialLookUp } from './spatial.ts'
@@ -11,11 +11,11 @@ export function compileFrom(
   rows: RowsPlan,
   alias: string,
   further: readonly Sql[] = [],
-  chunk?: LookUpChunk,
+  chunk?: LookupChunk,
 ): Sql {
   const name = relationName(rows.relation)
-  const lookUps = rows.conditions.flatMap((condition) => compileLookUp(condition, chunk) ?? [])
-  const source = lookUps.length === 0 ? sql`${name} ${sql.id(alias)}` : compileRowsAt(name, lookUps, alias)
+  const lookups = rows.conditions.flatMap((condition) => compileLookUp(condition, chunk) ?? [])
+  const source = lookups.length === 0 ? sql`${name} ${sql.id(alias)}` : compileRowsAt(name, lookups, alias)
   const conditions = [
     ...rows.conditions.filter((each) => !isProved(each)).map((each) => compileCondition(each, alias)),
     ...further,
@@ -44,13 +44,13 @@ function compileCondition(condition: RowCondition, alias: string): Sql {
   }
 }
 
-/** Returns whether an index lookup finds the rows, and can be split into chunks: {@link LookUpChunk}. */
-export function looksUpInChunks({ conditions }: RowsPlan): boolean {
-  const asked = conditions.filter((condition) => compileLookUp(condition) !== undefined)
-  return asked.length === 1 && asked.every(isProved)
+/** Returns whether a single index lookup finds the rows, so that it can be split into chunks: {@link LookupChunk}. */
+export function usesOneLookup({ conditions }: RowsPlan): boolean {
+  const lookups = conditions.filter((condition) => compileLookUp(condition) !== undefined)
+  return lookups.length === 1 && lookups.every(isProved)
 }
 
-function compileLookUp(condition: RowCondition, chunk?: LookUpChunk): Sql | undefined {
+function compileLookUp(condition: RowCondition, chunk?: LookupChunk): Sql | undefined {
   switch (condition.kind) {
     case 'filter':
       return undefined

@@ -3,7 +3,7 @@ import type { Column } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { SearchPlan } from '../plan/search.ts'
 import { type SearchVector, searchedColumns } from '../plan/search-vector.ts'
-import { compileRegclass, compileTids, type LookUpChunk } from './look-up.ts'
+import { compileRegclass, compileTids, type LookupChunk } from './look-up.ts'
 
 /**
  * Number of characters of a record that are searched and highlighted. PostgreSQL rejects a vector of more than a
@@ -33,7 +33,7 @@ export function isProvedByLookUp({ candidates, fuzzy }: SearchPlan): boolean {
 }
 
 /** Compiles a query for the distinct tuple identifiers of the rows that the indexes find. */
-export function compileSearchLookUp(search: SearchPlan, chunk?: LookUpChunk): Sql | undefined {
+export function compileSearchLookUp(search: SearchPlan, chunk?: LookupChunk): Sql | undefined {
   const { candidates, fuzzy } = search
   if (candidates === undefined) return undefined
   const { schema, vectorIndex, trigramIndex, isExact } = candidates
@@ -51,7 +51,7 @@ export function compileSearchLookUp(search: SearchPlan, chunk?: LookUpChunk): Sq
 export function compileRank(search: SearchPlan, alias: string): Sql {
   const { vector, fuzzy } = search
   const isWeighted = vector.parts.some(({ label }) => label !== undefined)
-  // Cover density applies where columns differ in weight, frequency where they form one text.
+  // Columns of different weights are ranked by cover density, a single text by frequency.
   const rank = isWeighted ? sql`ts_rank_cd` : sql`ts_rank`
   const byWords = sql`${rank}(${compileVector(vector, alias)}, ${compileQuery(search)})`
   if (fuzzy === undefined) return byWords

@@ -69,7 +69,7 @@ function compileCriterion(target: SpatialColumn, filter: SpatialFilter, alias: s
 interface Criterion {
   /** Condition that decides about a row. */
   readonly condition: Sql
-  /** Area that contains all matching rows; undefined where a match may be anywhere. */
+  /** Area of all matching rows; undefined if a match may be anywhere. */
   readonly area: SearchArea | undefined
 }
 
@@ -153,8 +153,8 @@ function source({ column }: SpatialColumn, alias: string): Sql {
 }
 
 function comparable(target: SpatialColumn, alias: string): Sql {
-  const place = source(target, alias)
-  return target.srid === undefined ? callsOf(target)('st_setsrid', place, sql.integer(0)) : place
+  const geometry = source(target, alias)
+  return target.srid === undefined ? callsOf(target)('st_setsrid', geometry, sql.integer(0)) : geometry
 }
 
 function compilePoint(target: SpatialColumn, lng: number, lat: number): Sql {
@@ -164,8 +164,8 @@ function compilePoint(target: SpatialColumn, lng: number, lat: number): Sql {
 /** Assigns the column's reference system to a geometry. */
 function inColumnSystem(target: SpatialColumn, geometry: Sql): Sql {
   const call = callsOf(target)
-  const placed = call('st_setsrid', geometry, sql.integer(target.srid ?? 0))
-  return target.isGeography ? call('geography', placed) : placed
+  const assigned = call('st_setsrid', geometry, sql.integer(target.srid ?? 0))
+  return target.isGeography ? call('geography', assigned) : assigned
 }
 
 function callsOf({ schema }: SpatialColumn) {

@@ -57,20 +57,20 @@ export function compileUpsert(
   const write = sql`${compileInsert(record.relation, columns, source)}
     on conflict (${keys}) ${action}
     returning ${list}`
-  const shown = answer === undefined ? sql`w.record` : sql`w.answer`
+  const returned = answer === undefined ? sql`w.record` : sql`w.answer`
   const required = (record: Sql) => {
     if (!requiresRow) return sql.empty
     if (plan.action === 'update') return sql`, ${failWithout(record)}`
     return sql`, case when ${record} is not null then ${note(sql`'created'`)} end`
   }
   if (!isCaptured && !requiresRow) {
-    return sql`with w as (${write}) select ${shown}, ${conflicting} is null from w`
+    return sql`with w as (${write}) select ${returned}, ${conflicting} is null from w`
   }
   if (!isCaptured) {
     return sql`
       with w as (${write})
       select r.answer, r.created ${required(sql`r.answer`)}
-      from (select) one left join (select ${shown} as answer, ${conflicting} is null as created from w) r on true`
+      from (select) one left join (select ${returned} as answer, ${conflicting} is null as created from w) r on true`
   }
   const change = changedRow(sql`w.record`, sql`${conflicting}::json`)
   const changes = sql`coalesce(json_agg(${change}), '[]')`
@@ -78,7 +78,7 @@ export function compileUpsert(
     with w as (${write})
     select c.answer, c.created ${required(sql`c.answer`)}, ${leaveChanges(sql`c.changes`)}
     from (
-      select (array_agg(${shown}))[1] as answer, ${conflicting} is null as created, ${changes} as changes from w
+      select (array_agg(${returned}))[1] as answer, ${conflicting} is null as created, ${changes} as changes from w
     ) c`
 }
 

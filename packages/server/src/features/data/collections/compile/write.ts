@@ -105,7 +105,7 @@ function compileUpdate(record: RecordPlan, columns: readonly Column[], options: 
     return compileAnswer({ ...written, write, record: wholeRow }, options)
   }
   const key = keyOf(record)
-  // The lock makes sure that the old record that is read is the one that is updated.
+  // Because of the lock, the old record in the result is the one that is updated.
   const write = sql`
     update ${name} as ${sql.id(row)}
     set ${assignments}
@@ -199,7 +199,7 @@ export const oldRecord = 'basalt old record'
  */
 const wholeRow = sql`row_to_json(w.*)`
 
-interface Written {
+interface WriteStatement {
   readonly of: Relation
   readonly action: ChangeAction
   /** Write statement, which becomes `w`. */
@@ -213,29 +213,29 @@ interface Written {
 }
 
 /**
- * Compiles a statement that returns one row whose first column is the record. Where tables inherit from the
+ * Compiles a statement that returns one row, with the record as its first column. Where tables inherit from the
  * collection, a write can affect more than one row; the first is returned.
  */
 function compileAnswer(
-  { of, action, write, record, answer, oldRecord: old }: Written,
+  { of, action, write, record, answer, oldRecord: old }: WriteStatement,
   { isCaptured }: WriteOptions,
 ): Sql {
   // The row is made once, however often it is referenced.
   const touched = sql`(
     select ${record} as record, ${answer ?? sql`null`} as answer, ${old ?? sql`null`} as old_record
     from w offset 0) t`
-  const shown = answer === undefined ? sql`t.record` : sql`t.answer`
+  const returned = answer === undefined ? sql`t.record` : sql`t.answer`
   const reason = compileDiscarded(of, action, row)
   if (isCaptured && changeForm(action) === 'array') {
     const rows = sql`json_agg(${changedRow(sql`t.record`, old && sql`t.old_record`)})`
     return sql`
       with w as (${write})
       select c.answer, ${failWithout(sql`c.answer`, reason)}, ${leaveChanges(sql`c.changes`)}
-      from (select (array_agg(${shown}))[1] as answer, ${rows} as changes from ${touched}) c`
+      from (select (array_agg(${returned}))[1] as answer, ${rows} as changes from ${touched}) c`
   }
   return sql`
     with w as (${write})
-    select ${shown}, ${failWithout(sql`t.record`, reason)}
+    select ${returned}, ${failWithout(sql`t.record`, reason)}
       ${isCaptured ? sql`, ${leaveChanges(sql`t.record`)}` : sql.empty}
     from (select) one left join ${touched} on true
     limit 1`

@@ -69,8 +69,8 @@ function exportOperation({ format, ...description }: ExportDescription) {
         const reader = readerOf(caller)
         const relation = requireRelation(catalog, table, reader)
         const { searches, exportLimits } = collections
-        const asked = parseExportQuery(query, format)
-        const plan = planExport({ catalog, reader, searches }, relation, asked, exportLimits.maxRows)
+        const request = parseExportQuery(query, format)
+        const plan = planExport({ catalog, reader, searches }, relation, request, exportLimits.maxRows)
         const work = { action: 'read', relations: relationsOfRows(plan.rows), rows: plan.rows } as const
         requireTables(caller, work.relations)
         noteSearch(collections, plan.rows)

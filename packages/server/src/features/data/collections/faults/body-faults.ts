@@ -12,7 +12,7 @@ import { fill } from '../statement-cache.ts'
 import { firstFailure, type Probe } from './probe.ts'
 
 /** Columns and JSON text of the body that a statement writes. */
-export interface WrittenBody {
+export interface WriteBody {
   readonly columns: readonly Column[]
   readonly json: string
 }
@@ -26,7 +26,7 @@ export async function findBodyFault(
   probe: Probe,
   failure: StatementFailed,
   relation: Relation | undefined,
-  body: WrittenBody,
+  body: WriteBody,
 ): Promise<AppError | undefined> {
   if (relation === undefined || body.columns.length === 0) return undefined
   // Such a character invalidates the whole body.

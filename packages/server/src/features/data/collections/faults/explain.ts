@@ -12,7 +12,7 @@ import type { AppError } from '../../../../lib/errors.ts'
 import type { Caller } from '../access/caller.ts'
 import type { RowsPlan } from '../plan/rows.ts'
 import type { StatementCache } from '../statement-cache.ts'
-import { findBodyFault, type WrittenBody } from './body-faults.ts'
+import { findBodyFault, type WriteBody } from './body-faults.ts'
 import { findConditionFault } from './condition-faults.ts'
 import type { Probe } from './probe.ts'
 
@@ -24,7 +24,7 @@ export interface Work {
   /** Conditions of a list or of a write by filter. */
   readonly rows?: RowsPlan | undefined
   /** Body that a create or update writes. */
-  readonly body?: WrittenBody | undefined
+  readonly body?: WriteBody | undefined
 }
 
 export interface FailureExplainerDeps {

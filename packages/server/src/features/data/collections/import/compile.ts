@@ -13,8 +13,8 @@ import type { ImportOptions } from './parameters.ts'
 export const staging = sql.id('pg_temp', 'basalt_import')
 
 /**
- * Statement that creates the staging table, as the login role, which then fills it. Callers only read it and need no
- * privilege to create tables.
+ * Statement that creates the staging table. It runs as the login role, which also fills the table. Callers only read
+ * it and need no privilege to create tables.
  */
 export const createStaging: Sql = sql`select basalt.create_import_staging()`
 

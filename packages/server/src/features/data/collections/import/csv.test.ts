@@ -33,12 +33,12 @@ describe('CsvReader', () => {
         fc.array(fc.nat(60), { maxLength: 6 }),
         (records, lineEnd, cuts) => {
           const text = print(records, lineEnd)
-          const places = [
+          const offsets = [
             0,
             ...cuts.map((cut) => Math.min(cut, text.length)).sort((a, b) => a - b),
             text.length,
           ]
-          const chunks = places.slice(1).map((end, index) => text.slice(places[index], end))
+          const chunks = offsets.slice(1).map((end, index) => text.slice(offsets[index], end))
           expect(fieldsOf(...chunks)).toEqual(records)
         },
       ),

@@ -20,9 +20,9 @@ interface DeferredCheck {
 }
 
 /**
- * Finds the rows at fault when a deferred foreign key check failed, for which PostgreSQL names a key and no row. They
- * are the rows whose key is neither committed nor a row that this transaction has made. Returns none for every other
- * failure. The transaction must be at a savepoint named `import_range`.
+ * Finds the rows at fault when a deferred foreign key check failed, for which PostgreSQL names a key and no row.
+ * Their key is neither committed nor made by this transaction. Returns none for every other failure. The transaction
+ * must be at a savepoint named `import_range`.
  */
 export async function findBrokenRows(
   { transaction, statements, findCommitted }: DeferredCheck,
@@ -43,16 +43,16 @@ export async function findBrokenRows(
       return undefined
     }
   }
-  const given = (await read(compileKeys(columns)))?.rows ?? []
-  if (given.length === 0) return []
+  const rows = (await read(compileKeys(columns)))?.rows ?? []
+  if (rows.length === 0) return []
   const made = (await read(compileMade(key, columns)))?.rows ?? []
-  const keys = columns.map((_, index) => given.map((row) => row[index + 1] ?? ''))
+  const keys = columns.map((_, index) => rows.map((row) => row[index + 1] ?? ''))
   const committed = await findCommitted(compileCommitted(key, columns, keys))
   const found = new Set([
     ...made.map(([ordinal]) => Number(ordinal)),
-    ...committed.map(({ ordinal }) => Number(given[ordinal - 1]?.[0])),
+    ...committed.map(({ ordinal }) => Number(rows[ordinal - 1]?.[0])),
   ])
-  return given.map(([ordinal]) => Number(ordinal)).filter((ordinal) => !found.has(ordinal))
+  return rows.map(([ordinal]) => Number(ordinal)).filter((ordinal) => !found.has(ordinal))
 }
 
 function compileRows(columns: readonly Column[]): Sql {
@@ -70,7 +70,8 @@ function compileKeys(columns: readonly Column[]): Sql {
 }
 
 /**
- * Compiles a query of the rows whose key is visible, which are those that the import has made. It runs as the caller.
+ * Compiles a query of the rows whose key is visible. These keys were made by the import. The query runs as the
+ * caller.
  */
 function compileMade(key: ForeignKey, columns: readonly Column[]): Sql {
   const isSame = columns.map((column, index) =>
@@ -98,10 +99,10 @@ function compileCommitted(
   const names = columns.map((_, index) => sql.id(`k${index}`))
   const isSame = columns.map(({ type: { base } }, index) => {
     const referenced = sql.id('p', key.referencedColumns[index] ?? '')
-    const given = sql`k.${names[index]}`
+    const value = sql`k.${names[index]}`
     return plainTypes.has(base)
-      ? sql`${referenced} = ${given}::${sql.id('pg_catalog', base)}`
-      : sql`${referenced}::text = ${given}`
+      ? sql`${referenced} = ${value}::${sql.id('pg_catalog', base)}`
+      : sql`${referenced}::text = ${value}`
   })
   return sql`
     select k.ordinal::float8 as ordinal

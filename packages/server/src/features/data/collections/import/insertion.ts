@@ -4,7 +4,7 @@ import { isNotCaptured } from '../../../../database/change-log.ts'
 import { type Call, StatementFailed } from '../../../../database/connection/message.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
-import { isJoinRefused, joinCheck, relationSlots } from '../compile/batch.ts'
+import { isMergeRefused, mergeCheck, relationSlots } from '../compile/batch.ts'
 import { fill, type SlotValues, type StatementCache } from '../statement-cache.ts'
 import type { ImportProgress } from './background.ts'
 import {
@@ -39,8 +39,8 @@ export interface RunPlan {
 }
 
 /**
- * Number of rows that the database rejects before an import that keeps nothing ends. Each takes a statement of its
- * own: a file of 90,000 rows that a policy rejects took minutes.
+ * Number of rejected rows after which an import ends if it keeps nothing. Each takes a statement of its own: a file
+ * of 90,000 rows that a policy rejects took minutes.
  */
 const countedWhereNothingIsKept = 1000
 /** Number of parts that rows are split into when one of them is rejected. */
@@ -75,15 +75,15 @@ export class Insertion {
   }
 
   /** Returns whether merged rows have the same result as one statement each. */
-  async mayJoin(): Promise<boolean> {
+  async mayMerge(): Promise<boolean> {
     // The later of two rows with one key and different columns has to be written last.
     if (this.#isUpserting && this.#spool.columnSets.length > 1) return false
-    const check = this.#call(joinCheck, relationSlots(this.#plan.relation))
+    const check = this.#call(mergeCheck, relationSlots(this.#plan.relation))
     try {
       await this.#transaction.run([this.#savepoint, check, this.#release])
       return true
     } catch (error) {
-      if (!(error instanceof StatementFailed) || !isJoinRefused(error)) throw error
+      if (!(error instanceof StatementFailed) || !isMergeRefused(error)) throw error
       await this.#undo()
       return false
     }
@@ -96,11 +96,11 @@ export class Insertion {
    * @returns the number of rows that were written
    * @throws StatementFailed where no row is to blame
    */
-  async insertParts({ first, last }: Range, size: number, isJoined: boolean): Promise<number> {
+  async insertParts({ first, last }: Range, size: number, isMerged: boolean): Promise<number> {
     const mayEnd = () => !this.#plan.isPartial && this.#refused >= countedWhereNothingIsKept
     let written = 0
     for (let start = first; start <= last && !mayEnd(); start += size) {
-      written += await this.#insertRange({ first: start, last: Math.min(last, start + size - 1) }, isJoined)
+      written += await this.#insertRange({ first: start, last: Math.min(last, start + size - 1) }, isMerged)
     }
     return written
   }
@@ -133,9 +133,9 @@ export class Insertion {
     return { ...this.#call(leaveOutRows, rowsSlots(rows)), asLogin: true }
   }
 
-  async #insertRange(range: Range, isJoined: boolean): Promise<number> {
+  async #insertRange(range: Range, isMerged: boolean): Promise<number> {
     const { capture, faults, progress } = this.#plan
-    const inserts = await this.#insertsOf(range, isJoined)
+    const inserts = await this.#insertsOf(range, isMerged)
     try {
       const steps = inserts.flatMap((step) => [step, ...capture])
       const answers = await this.#transaction.run([this.#savepoint, ...steps, this.#release])
@@ -151,15 +151,15 @@ export class Insertion {
       if (!isOfRow) throw error
       await this.#undo()
       const { first, last } = range
-      if (first < last) return await this.insertParts(range, Math.ceil((last - first + 1) / parts), isJoined)
+      if (first < last) return await this.insertParts(range, Math.ceil((last - first + 1) / parts), isMerged)
       await this.#refuse(first, error)
       return 0
     }
   }
 
   /** Returns the inserts of a range, in order. */
-  async #insertsOf({ first, last }: Range, isJoined: boolean): Promise<readonly Step[]> {
-    if (!isJoined) {
+  async #insertsOf({ first, last }: Range, isMerged: boolean): Promise<readonly Step[]> {
+    if (!isMerged) {
       const sets = await this.#setsOf({ first, last })
       return sets.map(([row, set]) => this.#insertStep({ first: row, last: row }, set))
     }

@@ -35,7 +35,7 @@ class BoundedText {
 /** Reader of a JSON array that cuts out its elements without parsing them. */
 export class JsonArrayReader implements TextReader {
   readonly #element: BoundedText
-  #place: 'before' | 'first' | 'within' | 'behind' = 'before'
+  #state: 'before' | 'first' | 'within' | 'after' = 'before'
   #depth = 0
   #isInString = false
   #isEscaped = false
@@ -56,10 +56,10 @@ export class JsonArrayReader implements TextReader {
         else if (character === '"') this.#isInString = false
         continue
       }
-      if (this.#place === 'before' || this.#place === 'behind') {
+      if (this.#state === 'before' || this.#state === 'after') {
         if (isSpace(character)) continue
-        if (character !== '[' || this.#place === 'behind') throw importErrors.bodyNotArray()
-        this.#place = 'first'
+        if (character !== '[' || this.#state === 'after') throw importErrors.bodyNotArray()
+        this.#state = 'first'
         start = position + 1
         continue
       }
@@ -72,16 +72,16 @@ export class JsonArrayReader implements TextReader {
         start = position + 1
         const element = this.#element.take()
         // `[]` has no element. `[1,]` has an empty one, which is invalid.
-        if (this.#place === 'within' || character === ',' || element?.trim() !== '') elements.push(element)
-        this.#place = character === ',' ? 'within' : 'behind'
+        if (this.#state === 'within' || character === ',' || element?.trim() !== '') elements.push(element)
+        this.#state = character === ',' ? 'within' : 'after'
       }
     }
-    if (this.#place === 'first' || this.#place === 'within') this.#element.add(chunk, start, chunk.length)
+    if (this.#state === 'first' || this.#state === 'within') this.#element.add(chunk, start, chunk.length)
     return elements
   }
 
   end(): (string | undefined)[] {
-    if (this.#place !== 'behind') throw importErrors.bodyNotArray()
+    if (this.#state !== 'after') throw importErrors.bodyNotArray()
     return []
   }
 }

@@ -21,7 +21,7 @@ const rows = (description: string) => ({ schema: Type.String({ description }) })
 
 const { headers, ...writingRows } = writing('insert')
 
-/** Operation whose body is not parsed before the handler, which reads it as a stream. */
+/** Operation that imports rows. Its handler reads the body as a stream. */
 const importRows = operation({
   ...writingRows,
   id: 'collections.import',

@@ -35,7 +35,7 @@ export class RowFaults {
     })
   }
 
-  /** Returns a copy that begins with these faults, for an attempt that can be repeated. */
+  /** Returns a copy with these faults, to which a repeated attempt can return. */
   copy(): RowFaults {
     const copy = new RowFaults()
     copy.restore(this)

@@ -11,7 +11,7 @@ export interface RunCounts {
 
 /** Maximum number of rows whose changes are delivered at once, since they are held in memory. */
 const capturedAtOnce = 2000
-/** Number of rows that are written at once where progress is reported. */
+/** Number of rows per statement of an import with progress reports. */
 const watchedAtOnce = 20_000
 /** Number of statements per message where rows are written one by one. */
 const singlesAtOnce = 200
@@ -32,9 +32,9 @@ export async function insertRows(
   await transaction.copyAsLogin(copyCommand, spool.read())
   await transaction.run([{ ...statements.call(analyzeStaging), asLogin: true }])
   const insertion = new Insertion(transaction, spool, plan)
-  const isJoined = await insertion.mayJoin()
-  const joinedSize = progress === undefined ? spool.rowCount : watchedAtOnce
-  const size = isJoined ? (capture.length === 0 ? joinedSize : capturedAtOnce) : singlesAtOnce
+  const isMerged = await insertion.mayMerge()
+  const mergedSize = progress === undefined ? spool.rowCount : watchedAtOnce
+  const size = isMerged ? (capture.length === 0 ? mergedSize : capturedAtOnce) : singlesAtOnce
   const begin = statements.call(sql`savepoint import_rows`)
   const undo = [
     statements.call(sql`rollback to savepoint import_rows`),
@@ -44,7 +44,7 @@ export async function insertRows(
   for (;;) {
     const known = faults.copy()
     const all = { first: 1, last: spool.rowCount }
-    const touched = await insertion.insertParts(all, Math.max(1, size), isJoined)
+    const touched = await insertion.insertParts(all, Math.max(1, size), isMerged)
     // Nothing will be written, and rows may lack one that was rejected.
     if (faults.count > 0 && !isPartial) return { inserted: 0, updated: 0 }
     const broken = await insertion.checkDeferred()

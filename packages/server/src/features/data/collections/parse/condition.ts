@@ -96,7 +96,7 @@ function parseKey(token: Token, arrow: string): string | number {
   if (token.kind === 'string') return token.value
   // PostgreSQL indexes arrays by four-byte integers.
   if (token.kind === 'number' && /^-?\d{1,9}$/.test(token.value)) return Number(token.value)
-  throw filterFault(token.position, `expected a key in quotes or a place in an array after ${arrow}`)
+  throw filterFault(token.position, `expected a key in quotes or an array index after ${arrow}`)
 }
 
 function parseTest(tokens: TokenReader, column: string): Test {

@@ -19,7 +19,7 @@ export function takeDistanceSort(sort: string): {
 } {
   const [sign = ''] = /^[+-]?/.exec(sort.trimStart()) ?? []
   const unsigned = sort.trimStart().slice(sign.length).trimStart()
-  const [first = '', quoted, plain, place = ''] = firstTerm.exec(unsigned) ?? []
+  const [first = '', quoted, plain, point = ''] = firstTerm.exec(unsigned) ?? []
   const rest = first === '' ? sort : unsigned.slice(first.length)
   const hasMore = mentionsDistance(rest)
   if (first === '') {
@@ -32,7 +32,7 @@ export function takeDistanceSort(sort: string): {
   }
   if (hasMore) throw fault('sort may include at most one distance term')
   if (sign !== '') throw fault('distance sort does not support +/- prefixes')
-  const [lng, lat, ...more] = place.split(',').map(parseNumber)
+  const [lng, lat, ...more] = point.split(',').map(parseNumber)
   const column = quoted?.replaceAll('""', '"') ?? plain ?? ''
   if (lng === undefined || lat === undefined || more.length > 0 || column === '') {
     throw fault('distance sort must use format: column.distance(lng,lat)')

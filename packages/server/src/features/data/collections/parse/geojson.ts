@@ -2,8 +2,7 @@ import { isObject } from '../../../../lib/json.ts'
 
 /**
  * Returns why a JSON object is no geometry (RFC 7946 §3.1), or undefined when it is one. PostGIS is lenient: it reads
- * a coordinate that is a text as 0, accepts rings that do not close, and moves positions that are off the earth back
- * onto it.
+ * a text coordinate as 0, accepts open rings, and moves positions outside the earth back onto it.
  */
 export function findGeometryFault(value: object, isOnEarth: boolean): string | undefined {
   // JSON.parse may give an object members of any kind.

@@ -76,7 +76,7 @@ export function parseListQuery(queryString: string): ListQuery | AggregateListQu
     return { ...conditions, search: parseSearch(parameters), aggregate }
   }
   const page = parsePage(parameters)
-  // The vector comes before the search: a mode rejects the parameters that it does not accept, whatever their value.
+  // The vector comes before the search, because a mode rejects unsupported parameters whatever their value.
   const vector = parseVector(parameters)
   const search = parseSearch(parameters)
   const facets = parseFacets(parameters)

@@ -1,6 +1,8 @@
 import { collectionErrors } from '../errors.ts'
 
-/** Patterns that each consume what they can from one position. None can match the same text in two ways. */
+/**
+ * Patterns, each of which consumes as much as possible from one position. None can match the same text in two ways.
+ */
 const patterns = {
   space: /\s*/y,
   sign: /[+-]?/y,

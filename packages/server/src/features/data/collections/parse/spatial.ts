@@ -105,9 +105,9 @@ function findProblem(value: unknown): string | undefined {
     return 'GeoJSON Feature and FeatureCollection are not supported; pass geometry directly'
   }
   if (!geometryTypes.includes(type)) return `unsupported GeoJSON geometry type ${JSON.stringify(type)}`
-  const places = type === 'GeometryCollection' ? 'geometries' : 'coordinates'
-  if (value[places] === undefined || value[places] === null) {
-    return `${type} geometry requires a ${places} field`
+  const member = type === 'GeometryCollection' ? 'geometries' : 'coordinates'
+  if (value[member] === undefined || value[member] === null) {
+    return `${type} geometry requires a ${member} field`
   }
   return value.crs === undefined ? undefined : 'crs is not supported; coordinates are those of the column'
 }

@@ -7,10 +7,10 @@ function read(text: string): unknown[] {
   expect(tokens.at(-1)).toEqual({ kind: 'end', position: text.length, text: '' })
   return tokens
     .slice(0, -1)
-    .map((token) => ('name' in token ? ['name', token.name] : Object.values(withoutPlace(token))))
+    .map((token) => ('name' in token ? ['name', token.name] : Object.values(withoutPosition(token))))
 }
 
-function withoutPlace({ position: _, text: __, ...token }: Token): object {
+function withoutPosition({ position: _, text: __, ...token }: Token): object {
   return token
 }
 

@@ -6,8 +6,8 @@ import { findGeometryFault } from './geojson.ts'
 import { findTimeZone } from './time-zone.ts'
 
 /**
- * Checks of values that PostgreSQL would accept as something else: an object as a text, any text as bytes, a time
- * with an offset without the offset, a composite value without some of its members. Everything else is left to
+ * Checks of values that PostgreSQL would accept as something else. It would accept an object as a text, any text as
+ * bytes, a time without its offset, and a composite value without some of its members. Everything else is left to
  * PostgreSQL.
  */
 

@@ -70,9 +70,9 @@ export function parseBulkQuery(queryString: string, limit: number): BulkQuery {
   if (returned !== 'count' && returned !== 'records') {
     throw collectionErrors.invalidParameter('return: expected count or records')
   }
-  const shown = recordParameters.find((name) => parameters[name] !== undefined)
-  if (returned === 'count' && shown !== undefined) {
-    throw collectionErrors.invalidParameter(`${shown}: expected return=records beside it`)
+  const recordParameter = recordParameters.find((name) => parameters[name] !== undefined)
+  if (returned === 'count' && recordParameter !== undefined) {
+    throw collectionErrors.invalidParameter(`${recordParameter}: expected return=records beside it`)
   }
   return {
     filter: parseFilter(filter),

@@ -145,7 +145,7 @@ function planOrder(
   results: readonly AggregateResult[],
   sort: AggregateQuery['sort'],
 ): AggregateOrder[] {
-  const order = sort.map(({ key, descending }) => ({ by: placeOf(key, group, results), descending }))
+  const order = sort.map(({ key, descending }) => ({ by: findKey(key, group, results), descending }))
   const sorted = new Set(order.flatMap(({ by }) => ('group' in by ? [by.group] : [])))
   const ties = group.flatMap((_, index) =>
     sorted.has(index) ? [] : [{ by: { group: index }, descending: false }],
@@ -153,7 +153,7 @@ function planOrder(
   return [...order, ...ties]
 }
 
-function placeOf(
+function findKey(
   key: string,
   group: readonly Column[],
   results: readonly AggregateResult[],

@@ -3,7 +3,7 @@ import { AppError } from '../../../../lib/errors.ts'
 import { type BatchOperation, refuseOperation } from '../parse/batch.ts'
 import { planUpsert, type UpsertPlan } from './upsert.ts'
 
-/** Part of a batch that one statement runs: one operation, or neighbouring creates that write the same columns. */
+/** Part of a batch that one statement runs: one operation, or neighbouring creates with the same columns. */
 export interface BatchRun {
   readonly relation: Relation
   readonly method: BatchOperation['method']
@@ -20,12 +20,12 @@ export interface BatchRun {
  */
 export function planBatch(
   operations: readonly BatchOperation[],
-  isJoinable: (relation: Relation) => boolean,
+  isMergeable: (relation: Relation) => boolean,
 ): BatchRun[] {
   const runs: (BatchRun & { readonly operations: BatchOperation[] })[] = []
   for (const operation of operations) {
     const last = runs.at(-1)
-    if (last !== undefined && continues(last, operation) && isJoinable(last.relation)) {
+    if (last !== undefined && continues(last, operation) && isMergeable(last.relation)) {
       last.operations.push(operation)
     } else {
       const { relation, method } = operation

@@ -68,8 +68,8 @@ export function lacksColumns(relation: Relation, reader: Reader): boolean {
 /**
  * Returns whether rows may be looked up in an index without the policies, which then check only those rows. The login
  * role has to bypass the policies, and the statement has to read the system columns that it names. A request without
- * a token never reads an index that way: its role has only the privileges that the operator grants. Inheriting tables
- * have indexes of their own.
+ * a token never reads an index that way, since its role has only the operator's grants. Inheriting tables have
+ * indexes of their own.
  */
 export function mayLookUpRows(relation: Relation, reader: Reader): boolean {
   if (reader === 'anonymous') return false

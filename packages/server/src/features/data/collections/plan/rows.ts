@@ -7,8 +7,8 @@ import { planSearch, type SearchDefinitions, type SearchPlan } from './search.ts
 import { planSpatial, type SpatialPlan } from './spatial.ts'
 
 /**
- * Rows of a relation that a request reads: those for which every condition holds. Every read of them (the page, its
- * total, …) starts from the same value, so that no condition can be left out of one.
+ * Rows of a relation that a request reads. Every condition holds for them. Every read of them (the page, its total,
+ * …) starts from the same value, so that no condition can be left out of one.
  */
 export interface RowsPlan {
   readonly relation: Relation
@@ -25,7 +25,7 @@ export interface PlanContext {
   readonly catalog: Catalog
   readonly reader: Reader
   readonly searches: SearchDefinitions
-  /** True for rows that are found without the search indexes, for callers who may read few rows. */
+  /** True if rows are found without the search indexes, for callers who may read few rows. */
   readonly isDirect?: boolean
 }
 
@@ -52,7 +52,7 @@ export function planRows(
   return { relation, conditions }
 }
 
-/** Returns the relations that are read to find the rows: their own, and those that conditions follow. */
+/** Returns the relations that are read to find the rows: their own, and those of the conditions. */
 export function relationsOfRows({ relation, conditions }: RowsPlan): readonly Relation[] {
   return [
     relation,

@@ -13,7 +13,7 @@ export interface SearchDefinitions {
   /** Version that changes whenever settings do. */
   readonly version: string
   settingsOf(relation: Relation): SearchSettings
-  /** Records that a search of the collection is about to be sent. */
+  /** Reports that a search of the collection is about to be sent. */
   noteSearch?(relation: Relation): void
 }
 
@@ -78,11 +78,11 @@ export function planSearch(
 
 /** @throws AppError search_not_supported when a column would be hidden */
 export function requireHighlightable(relation: Relation): void {
-  const taken = highlightNames.find((name) => relation.column.has(name))
-  if (taken === undefined) return
+  const conflicting = highlightNames.find((name) => relation.column.has(name))
+  if (conflicting === undefined) return
   const table = relation.collection
   throw collectionErrors.searchNotSupported(
-    `highlight cannot be used on table "${table}" because it has a "${taken}" column`,
+    `highlight cannot be used on table "${table}" because it has a "${conflicting}" column`,
   )
 }
 

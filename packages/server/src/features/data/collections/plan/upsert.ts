@@ -19,9 +19,9 @@ export function planUpsert(
   { columns: names, action }: ConflictQuery,
   columns: readonly Column[],
 ): UpsertPlan {
-  const wanted = new Set(names)
+  const requested = new Set(names)
   const key = relation.conflictKeys.find(
-    (each) => each.length === wanted.size && each.every(({ name }) => wanted.has(name)),
+    (each) => each.length === requested.size && each.every(({ name }) => requested.has(name)),
   )
   if (key === undefined) throw collectionErrors.invalidParameter(describeKeys(relation))
   const missing = key.find((column) => !columns.includes(column) && !column.isGenerated)

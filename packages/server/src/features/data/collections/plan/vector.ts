@@ -135,15 +135,15 @@ export function formatVector(
   vector: QueryVector,
 ): string {
   const isSparse = column.type.base === 'sparsevec'
-  const given = vector.dimensions
-  if (dimensions !== undefined && dimensions !== given) {
-    throw collectionErrors.dimensionMismatch(given, column.name, dimensions)
+  const actual = vector.dimensions
+  if (dimensions !== undefined && dimensions !== actual) {
+    throw collectionErrors.dimensionMismatch(actual, column.name, dimensions)
   }
   if (vector.kind === 'sparse') {
     if (isSparse) return vector.text
     throw collectionErrors.invalidParameter('invalid nearest parameter: expected JSON array of numbers')
   }
-  if (given > maxDimensions) {
+  if (actual > maxDimensions) {
     throw collectionErrors.invalidParameter(
       `invalid nearest parameter: expected at most ${maxDimensions} dimensions`,
     )

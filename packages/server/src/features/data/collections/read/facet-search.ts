@@ -13,7 +13,7 @@ import { requestOf } from '../request.ts'
 import { markPrefix } from './mark-prefix.ts'
 import { noteSearch, readerOf, requireTables, rowsKey, runRead } from './reading.ts'
 
-/** Operation that finds the values of a column that begin with a text, as people type it. */
+/** Operation that finds the values of a column by their prefix, as people type it. */
 export const searchFacet = operation({
   ...reading,
   id: 'collections.searchFacet',

@@ -17,10 +17,10 @@ export function nearestRequest(
   query: ListQuery & { readonly vector: VectorQuery },
 ): ListRequest {
   const { statements, embedder } = context
-  const asked = query.vector
-  if (asked.kind === 'semantic') requireEmbedder(context, 'semantic')
+  const source = query.vector
+  if (source.kind === 'semantic') requireEmbedder(context, 'semantic')
   const plan = planNearest(context, relation, query)
-  const findVector = vectorFinder(plan.vector, asked, embedder)
+  const findVector = vectorFinder(plan.vector, source, embedder)
   const template = statements.template(compileNearest(plan))
   const settings = compileVectorSettings(plan.vector, plan.limit)
   const before = settings === undefined ? [] : [statements.call(settings)]
@@ -44,10 +44,10 @@ export function nearestRequest(
  */
 export function vectorFinder(
   plan: VectorPlan,
-  asked: VectorQuery,
+  source: VectorQuery,
   embedder: QueryEmbedder | undefined,
 ): (caller: Spender, nearest: string) => string | Promise<string> {
-  if (asked.kind === 'nearest') {
+  if (source.kind === 'nearest') {
     return (_, nearest) => formatVector(plan, parseVectorValue(nearest))
   }
   const { column, dimensions } = plan
@@ -58,7 +58,7 @@ export function vectorFinder(
     )
   }
   return async (caller) => {
-    const values = (await embedder?.embed(asked.text, caller.signal?.(), spenderOf(caller))) ?? []
+    const values = (await embedder?.embed(source.text, caller.signal?.(), spenderOf(caller))) ?? []
     if (dimensions !== undefined && values.length !== dimensions) {
       throw collectionErrors.embeddingDimensionMismatch(values.length, column.name, dimensions)
     }
@@ -68,8 +68,8 @@ export function vectorFinder(
 }
 
 /**
- * Returns the key of the embedding quota: a user, whatever the credential; the app of a program that acts for no
- * user; or an address.
+ * Returns the key of the embedding quota: a user, with any credential; the app of a program without a user; or an
+ * address.
  */
 function spenderOf({ scope, origin }: Spender): string | undefined {
   if (scope.kind === 'unrestricted') return undefined

@@ -8,10 +8,10 @@ import { searchOf } from '../plan/rows.ts'
 import { formatFacets } from './facets-page.ts'
 import type { ListContext, ListRequest } from './list-request.ts'
 
-/** Number of rows that are searched one by one in the time that an index takes for a common word. */
+/** Number of rows that can be searched one by one in the time of an index scan for a common word. */
 const searchedRows = 1024
 /**
- * Number of rows that are read and sorted in the time in which an index in their order finds a page among the rows of
+ * Number of rows that can be read and sorted in the time of an ordered index scan for a page among the rows of
  * others.
  */
 const sortedRows = 4096
@@ -19,7 +19,7 @@ const sortedRows = 4096
 /**
  * Returns the request of a list sorted by columns.
  *
- * @param planDirect plan that finds the same rows faster for callers who see few
+ * @param planDirect plan of the same rows that is faster for callers with few visible ones
  */
 export function pageRequest(
   plan: ListPlan,

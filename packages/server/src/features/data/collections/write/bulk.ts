@@ -68,13 +68,18 @@ async function writeAll(
   return await withCatalog(collections.catalog, async (catalog) => {
     const relation = requireWritableBy(caller, catalog, table)
     const reader = readerOf(caller)
-    const asked = parseBulkQuery(query, limit)
+    const parsed = parseBulkQuery(query, limit)
     const record = action === 'update' ? parseRecordBody(relation, body, 'update') : nothingWritten
     const work = { action, columns: record.columns, limit }
-    const plan = planBulk({ catalog, reader, searches }, relation, asked, work)
+    const plan = planBulk({ catalog, reader, searches }, relation, parsed, work)
     requireTables(caller, relationsOfBulk(plan))
     const context = { catalog, caller, reader, shape: query }
-    const { count, records } = await runBulk(collections, context, { plan, relation, body: record, ...asked })
+    const { count, records } = await runBulk(collections, context, {
+      plan,
+      relation,
+      body: record,
+      ...parsed,
+    })
     return `{"${action}d":${count}${records === null ? '' : `,"items":${records}`}}`
   })
 }

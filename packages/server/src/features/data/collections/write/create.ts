@@ -47,13 +47,13 @@ export function createRecord(
   return withCatalog(collections.catalog, async (catalog) => {
     const relation = requireWritableBy(caller, catalog, table)
     const reader = readerOf(caller)
-    const asked = parseCreateQuery(query)
-    const answer = planAnswer(catalog, relation, asked, reader)
+    const parsed = parseCreateQuery(query)
+    const answer = planAnswer(catalog, relation, parsed, reader)
     if (answer !== undefined) requireTables(caller, relationsOf(answer))
     const record = parseRecordBody(relation, body, 'create')
     const context = { catalog, caller, reader, shape: query }
-    if (asked.conflict !== undefined) {
-      const plan = planUpsert(relation, asked.conflict, record.columns)
+    if (parsed.conflict !== undefined) {
+      const plan = planUpsert(relation, parsed.conflict, record.columns)
       return await upsert(collections, context, { relation, body: record, answer, plan })
     }
     const write = { action: 'create', relation, body: record, id: [], answer } as const

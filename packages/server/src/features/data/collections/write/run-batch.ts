@@ -8,7 +8,7 @@ import { sql } from '../../../../database/sql.ts'
 import type { AppError } from '../../../../lib/errors.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Collections } from '../collections.ts'
-import { compileCreates, createsSlots, isJoinRefused, joinCheck, relationSlots } from '../compile/batch.ts'
+import { compileCreates, createsSlots, isMergeRefused, mergeCheck, relationSlots } from '../compile/batch.ts'
 import { isRowMissing } from '../compile/required-row.ts'
 import { changeForm, compileVersionCheck, compileWrite, versionSlots, writeSlots } from '../compile/write.ts'
 import { collectionErrors } from '../errors.ts'
@@ -40,7 +40,7 @@ interface RunStep {
   /** True if the step does the run's work, rather than a check or a capture. */
   readonly isWork: boolean
   /** Operation whose version the step compares; present for such a step only. */
-  readonly compared?: BatchOperation
+  readonly versioned?: BatchOperation
   /** Capture of the run. */
   readonly capture?: Capture | undefined
 }
@@ -51,17 +51,17 @@ const writtenVersion = sql`select pg_current_xact_id()::xid::text`
 /** Runs the operations in one transaction and one message. Returns their results as a JSON array. */
 export async function runBatch(collections: Collections, batch: Batch): Promise<string> {
   // Merged creates share one statement, which returns no version.
-  return await attempt(collections, batch, { mayJoin: batch.answersVersions !== true, mayRetry: true })
+  return await attempt(collections, batch, { mayMerge: batch.answersVersions !== true, mayRetry: true })
 }
 
 async function attempt(
   collections: Collections,
   batch: Batch,
-  { mayJoin, mayRetry }: { readonly mayJoin: boolean; readonly mayRetry: boolean },
+  { mayMerge, mayRetry }: { readonly mayMerge: boolean; readonly mayRetry: boolean },
 ): Promise<string> {
   const { caller, operations } = batch
   const { unmergeable, writesOnce } = collections
-  const runs = planBatch(operations, (relation) => mayJoin && !unmergeable.has(relation))
+  const runs = planBatch(operations, (relation) => mayMerge && !unmergeable.has(relation))
   const compiled = compileBatch(collections, batch, runs)
   const versions = batch.answersVersions === true ? [collections.statements.call(writtenVersion)] : []
   const steps = [...compiled.map(({ step }) => step), ...versions]
@@ -87,24 +87,24 @@ async function attempt(
       const relations = [...new Set(runs.map(({ relation }) => relation))]
       throw (await explainFailure(collections, caller, error, { action: 'write', relations })) ?? error
     }
-    const { run, compared } = failed
-    if (compared !== undefined && compared.method !== 'create' && isRowMissing(error)) {
-      throw blameOperation(collectionErrors.recordChanged(compared.id.join(',')), compared)
+    const { run, versioned } = failed
+    if (versioned !== undefined && versioned.method !== 'create' && isRowMissing(error)) {
+      throw blameOperation(collectionErrors.recordChanged(versioned.id.join(',')), versioned)
     }
     if (mayRetry && run.upsert !== undefined && mayFindKeyNow(error.error)) {
-      return await attempt(collections, batch, { mayJoin, mayRetry: false })
+      return await attempt(collections, batch, { mayMerge, mayRetry: false })
     }
-    if (!isJoined(run)) {
+    if (!isMerged(run)) {
       const fault = isRowMissing(error)
         ? undefined
         : await explainFailure(collections, caller, error, workOf(operation))
       throw blameOperation(fault ?? operationError(error, operation), operation)
     }
-    const isRefused = isJoinRefused(error)
+    const isRefused = isMergeRefused(error)
     if (isRefused) unmergeable.add(run.relation)
     else if (!isFaultOfRequest(error) && !mayBeOfDefinition(error)) throw error
     // Nothing was written yet. The operations are retried one by one, also to learn which one of the run is to blame.
-    return await attempt(collections, batch, { mayJoin: isRefused, mayRetry })
+    return await attempt(collections, batch, { mayMerge: isRefused, mayRetry })
   }
 }
 
@@ -133,15 +133,15 @@ function compileRun(
   run: BatchRun,
 ): RunStep[] {
   const { relation, method, columns } = run
-  const form = isJoined(run) ? 'array' : changeForm(method)
+  const form = isMerged(run) ? 'array' : changeForm(method)
   const capture = findCapture(changes, { relation, action: method, form, reader })
   const isCaptured = capture?.takesChanges === true
   const positions = columns.map(({ position }) => position).join()
-  const key = `batch ${isJoined(run)} ${method} ${reader} ${isCaptured} ${positions} ${relation.collection}`
+  const key = `batch ${isMerged(run)} ${method} ${reader} ${isCaptured} ${positions} ${relation.collection}`
   const template = statements.remember(catalog, key, () => {
     const record = planWholeRecord(relation, reader)
     return statements.template(
-      isJoined(run)
+      isMerged(run)
         ? compileCreates(record, columns, isCaptured)
         : compileWrite(method, record, columns, { isCaptured }),
     )
@@ -169,8 +169,8 @@ function follow(run: BatchRun, write: Call, capture: Capture | undefined): RunSt
 
 /** Compiles a check for each relation with merged creates. */
 function compileChecks({ statements }: Collections, runs: readonly BatchRun[]): RunStep[] {
-  const byRelation = new Map(runs.filter(isJoined).map((run) => [run.relation, run]))
-  const template = statements.template(joinCheck)
+  const byRelation = new Map(runs.filter(isMerged).map((run) => [run.relation, run]))
+  const template = statements.template(mergeCheck)
   return [...byRelation.values()].map((run) => ({
     step: fill(template, relationSlots(run.relation)),
     run,
@@ -192,7 +192,7 @@ function compileVersionChecks(
       if (operation.method === 'create' || operation.version === undefined) return []
       const template = statements.template(compileVersionCheck(planWholeRecord(run.relation, reader)))
       const step = fill(template, versionSlots(operation.id, operation.version))
-      return [{ step, run, isWork: false, compared: operation }]
+      return [{ step, run, isWork: false, versioned: operation }]
     }),
   )
 }
@@ -204,10 +204,10 @@ function formatResults(
 ): string {
   const works = new Map<BatchRun, Answer[]>(runs.map((run) => [run, []]))
   const befores = new Map<BatchRun, string | null>()
-  for (const [index, { run, isWork, compared }] of compiled.entries()) {
+  for (const [index, { run, isWork, versioned }] of compiled.entries()) {
     const answer = answers[index]
     if (isWork && answer !== undefined) works.get(run)?.push(answer)
-    if (compared !== undefined) befores.set(run, answer?.rows[0]?.[0] ?? null)
+    if (versioned !== undefined) befores.set(run, answer?.rows[0]?.[0] ?? null)
   }
   const version = answers[compiled.length]?.rows[0]?.[0] ?? null
   const results = Array.from(works, ([run, done]) =>
@@ -216,21 +216,21 @@ function formatResults(
   return `[${results.join()}]`
 }
 
-function isJoined({ operations }: BatchRun): boolean {
+function isMerged({ operations }: BatchRun): boolean {
   return operations.length > 1
 }
 
 function slotsOf(run: BatchRun): SlotValues {
   const [first] = run.operations
   const bodies = run.operations.map((operation) => (operation.method === 'delete' ? '' : operation.body.json))
-  if (first === undefined || isJoined(run)) return createsSlots(bodies, first?.index ?? 0)
+  if (first === undefined || isMerged(run)) return createsSlots(bodies, first?.index ?? 0)
   return writeSlots(bodies[0] ?? '', first.method === 'create' ? [] : first.id)
 }
 
 /**
  * Formats one result, or the results of a run separated by commas.
  *
- * @param answers of the run's work
+ * @param results of the run's work
  * @param more `before`: the record of an operation with a version, before the change; `version`: the new version of
  * the record
  */
@@ -245,7 +245,7 @@ function formatResult(
     return `{"index":${index},"status":${isCreated ? 201 : 200},"body":${record}}`
   }
   const json = answer?.rows[0]?.[0] ?? ''
-  if (isJoined(run)) return json
+  if (isMerged(run)) return json
   switch (run.method) {
     case 'create':
       return `{"index":${index},"status":201,"body":${json}${formatVersion(version)}}`

@@ -90,9 +90,9 @@ export function readUpsert(
 const uniqueViolation = '23505'
 
 /**
- * Returns whether a retry may find the record by the key that the upsert names. Of concurrent requests that create
- * the same record, one may hit another unique key first. Once the other request is committed, its record is found by
- * the named key. A record that shares only the other key fails again.
+ * Returns whether a retry may find the record by the key that the upsert names. When concurrent requests create the
+ * same record, one may hit another unique key first. Once the other request is committed, its record is found by the
+ * named key. A record that shares only the other key fails again.
  */
 export function mayFindKeyNow({ code }: { readonly code?: string | undefined }): boolean {
   return code === uniqueViolation

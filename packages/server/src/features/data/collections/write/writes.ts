@@ -64,7 +64,7 @@ export function requireWritableBy(caller: Caller, catalog: Catalog, collection: 
 /**
  * Runs the write, its capture and the further calls as one message.
  *
- * @param read receives the answers of the write and of the further calls
+ * @param read receives the results of the write and of the further calls
  */
 export async function runWrite<Result>(
   collections: Collections,
