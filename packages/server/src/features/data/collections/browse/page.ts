@@ -24,7 +24,7 @@ export const GridPage = component(
         Type.Object({
           key: nullable(Type.Array(Type.String()), { description: 'Primary key.' }),
           version: nullable(Type.String(), {
-            description: 'Version that a change names; null for a row that cannot be changed.',
+            description: 'Version to name in a change; null for a row that cannot be changed.',
           }),
           sizes: Type.Optional(Type.Object({}, { additionalProperties: Type.Integer() })),
           cells: Type.Array(nullable(Type.String())),

@@ -13,7 +13,7 @@ export interface SearchDefinitions {
   /** Version that changes whenever settings do. */
   readonly version: string
   settingsOf(relation: Relation): SearchSettings
-  /** Reports that a search of the collection is about to be sent. */
+  /** Announces a search of the collection before it is sent. */
   noteSearch?(relation: Relation): void
 }
 

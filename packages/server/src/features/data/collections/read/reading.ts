@@ -39,7 +39,7 @@ export function requireTables({ scope }: Caller, relations: readonly Relation[])
   for (const { collection } of relations) requireTable(scope, collection)
 }
 
-/** Reports that a relation is searched, before its rows are read. */
+/** Announces a search of a relation before its rows are read. */
 export function noteSearch({ searches }: Collections, rows: RowsPlan): void {
   if (searchOf(rows) !== undefined) searches.noteSearch?.(rows.relation)
 }

@@ -32,8 +32,8 @@ function send(method: string, path: string, body?: unknown, as: TestApp = app) {
   return as.request(method, `/api/${path}`, { token, ...(body === undefined ? {} : { body }) })
 }
 
-describe('a table whose name has a comma', () => {
-  test('is reached by its encoded name, in paths, in batches and in what is expanded', async () => {
+describe('addresses › a table whose name has a comma', () => {
+  test('is reached by its encoded name, in paths, batches and expand', async () => {
     expect((await send('GET', 'collections/a%2Cb')).json.items).toEqual([{ id: 1, v: 'x' }])
     expect((await send('GET', 'collections/a%2Cb/1')).json).toEqual({ id: 1, v: 'x' })
     const batch = await send('POST', 'batch', {
@@ -46,7 +46,7 @@ describe('a table whose name has a comma', () => {
     })
   })
 
-  test('is streamed where its name is in quotes', async () => {
+  test('is streamed when its name is quoted', async () => {
     const tables = encodeURIComponent('"a,b", child')
     await using stream = await openEventStream(app.url, `tables=${tables}`, { token })
     await send('PATCH', 'collections/a%2Cb/1', { v: 'z' })
@@ -56,7 +56,7 @@ describe('a table whose name has a comma', () => {
   })
 })
 
-describe('a record whose key no path can hold', () => {
+describe('addresses › a record whose key no path can hold', () => {
   test.each(['', '.', '..'])('is read and written by a filter: %j', async (name) => {
     const filter = `name = '${name}'`
     const found = await send('POST', 'collections/named/query', { filter })
@@ -67,8 +67,8 @@ describe('a record whose key no path can hold', () => {
   })
 })
 
-describe('a partition', () => {
-  test.each(['visit_2026', 'visit_2026_low'])('is served through its table alone: %s', async (name) => {
+describe('addresses › a partition', () => {
+  test.each(['visit_2026', 'visit_2026_low'])('is served only through its table: %s', async (name) => {
     for (const [method, path, body] of [
       ['GET', `collections/${name}`, undefined],
       ['GET', `collections/${name}/1,2026-05-01`, undefined],
@@ -104,7 +104,7 @@ describe('a partition', () => {
     const visits = await send('GET', 'collections/person/1?expand=visit')
     expect(visits.json.expand.visit).toEqual([{ id: 1, day: '2026-05-01', person_id: 1 }])
     expect((await send('GET', 'collections/person/1?expand=visit_2026')).status).toBe(400)
-    // Its table is in no exposed schema: nothing else serves it.
+    // Its table is in no exposed schema, so nothing else serves it.
     expect((await send('GET', 'collections/lone')).status).toBe(200)
   })
 
@@ -116,7 +116,7 @@ describe('a partition', () => {
     }
   })
 
-  test('is one again once it is detached', async () => {
+  test('becomes a collection when it is detached', async () => {
     await app.sql(
       `create table visit_2027 partition of visit for values from ('2027-01-01') to ('2028-01-01')`,
     )

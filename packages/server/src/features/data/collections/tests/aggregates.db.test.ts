@@ -59,7 +59,7 @@ function get(table: string, parameters: Readonly<Record<string, string>>, by: st
   return app.request('GET', `/api/collections/${table}?${new URLSearchParams(parameters)}`, { token: by })
 }
 
-/** The body without the blanks around its punctuation. */
+/** Returns the body without the blanks around its punctuation. */
 async function text(parameters: Readonly<Record<string, string>>, table = 'sale'): Promise<string> {
   const response = await get(table, parameters)
   expect(response.status, response.text).toBe(200)
@@ -79,8 +79,8 @@ async function expectError(
   expect(envelope(await get(table, parameters))).toEqual({ code: 400, error, message })
 }
 
-describe('an aggregate', () => {
-  test('answers one result over all rows, and how long the database took', async () => {
+describe('GET /collections/:table?aggregate', () => {
+  test('returns one result over all rows, and the duration in the database', async () => {
     const response = await get('sale', { aggregate: 'count,count(amount),count_distinct(shop),sum(pieces)' })
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -113,11 +113,11 @@ describe('an aggregate', () => {
     ['count(raw),count(spot)', '{"count_raw":1,"count_spot":0}'],
     [' count , sum( "a ""b" ) ', '{"count":5,"sum_a \\"b":7}'],
     ['count(*),count,count()', '{"count":5}'],
-  ])('%s is as exact as PostgreSQL', async (aggregate, expected) => {
+  ])('computes %s as exactly as PostgreSQL', async (aggregate, expected) => {
     expect(await text({ aggregate })).toBe(`{"results":[${expected}]}`)
   })
 
-  test('may have as many results as a statement takes, and no more', async () => {
+  test('accepts as many results as a statement can have, and no more', async () => {
     const columns = ['id', 'amount', 'units', 'pieces', 'weight', 'took']
     const terms = columns.flatMap((column) =>
       ['count', 'count_distinct', 'sum', 'avg', 'min', 'max'].map((name) => `${name}(${column})`),
@@ -132,14 +132,14 @@ describe('an aggregate', () => {
     )
   })
 
-  test('of no rows counts nothing and has no values', async () => {
+  test('counts 0 and has no values when no row matches', async () => {
     expect(await results({ aggregate: 'count,sum(amount),min(ref),max(paid)', filter: 'id < 0' })).toEqual([
       { count: 0, sum_amount: null, min_ref: null, max_paid: null },
     ])
     expect(await results({ aggregate: 'count', group: 'shop', filter: 'id < 0' })).toEqual([])
   })
 
-  test('reads the rows of the filter that the policies let the caller see', async () => {
+  test('reads the filtered rows that the policies show the caller', async () => {
     const query = { aggregate: 'count,sum(words),max(topic)' }
     expect(await results(query, 'diary')).toEqual([{ count: 2, sum_words: 7, max_topic: 'work' }])
     expect(await results({ ...query, filter: "topic != 'work'" }, 'diary')).toEqual([
@@ -149,21 +149,21 @@ describe('an aggregate', () => {
     expect(asAdmin.json.results).toEqual([{ count: 3, sum_words: 107, max_topic: 'work' }])
   })
 
-  test('answers HEAD without a body', async () => {
+  test('returns no body for HEAD', async () => {
     const response = await app.request('HEAD', '/api/collections/sale?aggregate=count', { token })
     expect([response.status, response.text]).toEqual([200, ''])
   })
 })
 
-describe('groups', () => {
-  test('have their columns beside the results, in order of their values, NULL last', async () => {
+describe('GET /collections/:table?aggregate&group', () => {
+  test('returns columns beside the results, in order of their values, NULL last', async () => {
     expect(await text({ aggregate: 'count,sum(amount)', group: 'shop' })).toBe(
       '{"results":[{"shop":"north","count":2,"sum_amount":9007199254740993.03},' +
         '{"shop":"south","count":2,"sum_amount":10.00},{"shop":null,"count":1,"sum_amount":1.50}]}',
     )
   })
 
-  test('are of several columns, shown as records show them', async () => {
+  test('groups by several columns, formatted as records format them', async () => {
     expect(await results({ aggregate: 'count', group: 'paid, size ,at,paid', filter: 'id < 5' })).toEqual([
       { paid: false, size: 'small', at: '2026-01-02T03:04:05+00:00', count: 1 },
       { paid: true, size: 'large', at: '2026-01-02T03:04:05.5+00:00', count: 1 },
@@ -183,12 +183,12 @@ describe('groups', () => {
     ['count,-shop', [null, 'south', 'north']],
     ['-max_pieces', [null, 'south', 'north']],
     ['min_at', ['north', 'south', null]],
-  ])('are sorted by %s', async (groupSort, expected) => {
+  ])('sorts groups by %s', async (groupSort, expected) => {
     const query = { aggregate: 'count,max(pieces),min(at)', group: 'shop', groupSort }
     expect((await results(query)).map(({ shop }: { shop: string }) => shop)).toEqual(expected)
   })
 
-  test('are limited, and say so', async () => {
+  test('limits groups, and reports it', async () => {
     const query = { aggregate: 'count', group: 'shop', groupSort: '-shop' }
     expect(await text({ ...query, groupLimit: '2' })).toBe(
       '{"results":[{"shop":null,"count":1},{"shop":"south","count":2}],"exhaustive":false}',
@@ -196,7 +196,7 @@ describe('groups', () => {
     expect(await text({ ...query, groupLimit: '3' })).not.toContain('exhaustive')
   })
 
-  test('are never more than the configuration allows', async () => {
+  test('never exceeds the configured number of groups', async () => {
     for (const limit of [{}, { groupLimit: '25' }]) {
       const body = JSON.parse(
         await text({ aggregate: 'min(n)', group: 'label', groupSort: 'min_n', ...limit }, 'day_of'),
@@ -209,8 +209,8 @@ describe('groups', () => {
   })
 })
 
-describe('whatever is sent', () => {
-  test('is answered or refused, never a fault', async () => {
+describe('aggregates with arbitrary parameters', () => {
+  test('are computed or rejected, never a fault', async () => {
     const text = fc.oneof(
       fc.string({ maxLength: 40 }),
       fc.constantFrom(
@@ -247,7 +247,7 @@ describe('whatever is sent', () => {
   })
 })
 
-describe('an aggregate that is refused', () => {
+describe('GET /collections/:table?aggregate rejects', () => {
   const invalid = 'invalid aggregate: '
 
   test.each([
@@ -287,7 +287,7 @@ describe('an aggregate that is refused', () => {
     await expectError({ aggregate }, message)
   })
 
-  test('has a sum that its type cannot hold, of the rows that policies show', async () => {
+  test('sums that their type cannot hold, of the visible rows', async () => {
     const response = await get('diary', { aggregate: 'sum(mass)' })
     expect(envelope(response)).toMatchObject({
       code: 400,
@@ -296,7 +296,7 @@ describe('an aggregate that is refused', () => {
     expect((await get('diary', { aggregate: 'max(mass)' })).json).toEqual({ results: [{ max_mass: 1e308 }] })
   })
 
-  test('names unknown columns', async () => {
+  test('unknown columns by name', async () => {
     const of = 'invalid aggregate: unknown column'
     await expectError(
       { aggregate: 'sum(nope)' },
@@ -324,19 +324,19 @@ describe('an aggregate that is refused', () => {
   })
 
   test.each(['page', 'perPage', 'sort', 'fields', 'expand', 'cursor', 'skipTotal', 'total'])(
-    'with %s',
+    'aggregate with %s',
     async (name) => {
       const message = `aggregate cannot be combined with ${name}`
       await expectError({ aggregate: 'count', [name]: '1' }, message, 'invalid_parameter')
     },
   )
 
-  test.each(['facets', 'disjunctiveFacets'])('with %s', async (name) => {
+  test.each(['facets', 'disjunctiveFacets'])('aggregate with %s', async (name) => {
     const message = `unsupported parameter "${name}"`
     await expectError({ aggregate: 'count', [name]: 'shop' }, message, 'unsupported_parameter')
   })
 
-  test.each(['groupSort', 'groupLimit'])('with %s and no group', async (name) => {
+  test.each(['groupSort', 'groupLimit'])('%s without a group', async (name) => {
     const message = `${name} parameter requires group parameter`
     await expectError({ aggregate: 'count', [name]: '1' }, message, 'invalid_parameter')
   })
@@ -349,11 +349,11 @@ describe('an aggregate that is refused', () => {
     [{ groupSort: 'amount' }, 'groupSort: unknown key "amount"; expected shop, count'],
     [{ groupSort: 'count,' }, 'groupSort: expected a name after the last comma'],
     [{ group: 'shop,' }, 'group: expected a name after the last comma'],
-  ])('with %j', async (parameters, message) => {
+  ])('%j', async (parameters, message) => {
     await expectError({ aggregate: 'count', group: 'shop', ...parameters }, message, 'invalid_parameter')
   })
 
-  test('would group by what has no order', async () => {
+  test('groups by columns without an order', async () => {
     const unsupported = (name: string, type: string) =>
       `invalid group: unsupported group column "${name}" with type "${type}"`
     await expectError({ aggregate: 'count', group: 'raw' }, unsupported('raw', 'json'), 'invalid_group')
@@ -366,7 +366,7 @@ describe('an aggregate that is refused', () => {
     )
   })
 
-  test('would name two values alike', async () => {
+  test('two values of the same name', async () => {
     const twice = (name: string) => `invalid aggregate: two values of a result would be named "${name}"`
     await expectError({ aggregate: 'count', group: 'count' }, twice('count'), 'invalid_aggregate', 'clash')
     await expectError(
@@ -377,7 +377,7 @@ describe('an aggregate that is refused', () => {
     )
   })
 
-  test('by the configuration', async () => {
+  test('aggregates that are disabled by configuration', async () => {
     await using closed = await createTestApp({
       database: app.database,
       config: { 'api.aggregate_enabled': 'false' },
@@ -392,12 +392,12 @@ describe('an aggregate that is refused', () => {
   })
 })
 
-describe('POST /api/collections/:table/aggregate', () => {
+describe('POST /collections/:table/aggregate', () => {
   const path = '/api/collections/sale/aggregate'
   const post = (body: unknown, options: RequestOptions = { token }, table = 'sale') =>
     app.request('POST', `/api/collections/${table}/aggregate`, { ...options, body })
 
-  test('answers what the parameters of a list do, and how long the database took', async () => {
+  test('returns the same as the parameters of a list, and the duration in the database', async () => {
     const parameters = {
       ...{ aggregate: 'count,sum(pieces)', group: 'shop', groupSort: '-count', groupLimit: '2' },
       filter: 'pieces > 0',
@@ -415,7 +415,7 @@ describe('POST /api/collections/:table/aggregate', () => {
     }
   })
 
-  test('takes names of columns as they are, whatever they hold', async () => {
+  test('accepts column names as they are, whatever they hold', async () => {
     const answer = await post({ aggregate: ['sum("a ""b")'], group: ['a "b'], filter: 'id < 3' })
     expect(answer.json).toEqual({
       results: [
@@ -442,7 +442,7 @@ describe('POST /api/collections/:table/aggregate', () => {
     ['{"aggregate": null}', 'invalid_parameter', /^aggregate: expected/],
     ['[1]', 'invalid_parameter', /expected an object/],
     ['{"aggregate": ', 'invalid_json', 'invalid JSON body'],
-  ])('refuses %s', async (body, error, message) => {
+  ])('rejects %s', async (body, error, message) => {
     const answer = await app.request('POST', path, {
       token,
       body,
@@ -452,7 +452,7 @@ describe('POST /api/collections/:table/aggregate', () => {
     expect(answer.json.message).toMatch(message)
   })
 
-  test('refuses parameters in the URL, other content types and unknown collections', async () => {
+  test('rejects parameters in the URL, other content types and unknown collections', async () => {
     const inUrl = await app.request('POST', `${path}?aggregate=count`, {
       token,
       body: { aggregate: 'count' },
@@ -468,7 +468,7 @@ describe('POST /api/collections/:table/aggregate', () => {
     expect((await app.request('PUT', path, { token, body: {} })).status).toBe(405)
   })
 
-  test('counts what the policies let each kind of token read', async () => {
+  test('counts the rows that the policies show each kind of token', async () => {
     await app.sql('insert into basalt.users (id, email) values ($1, $2) on conflict do nothing', [
       alice,
       'alice@example.com',
@@ -491,7 +491,7 @@ describe('POST /api/collections/:table/aggregate', () => {
     expect((await post({ aggregate: 'count' }, {}, 'day_of')).json).toEqual({ results: [{ count: 30 }] })
   })
 
-  test('is a read that an idempotency key leaves as it is', async () => {
+  test('is a read, which an idempotency key does not affect', async () => {
     const options = { token, headers: { 'idempotency-key': 'twice' } }
     const first = await post({ aggregate: 'count' }, options)
     const again = await post({ aggregate: 'max(pieces)' }, options)
@@ -504,7 +504,7 @@ describe('POST /api/collections/:table/aggregate', () => {
     expect(wrong.status).toBe(400)
   })
 
-  test('is 403 where aggregates are off', async () => {
+  test('returns 403 when aggregates are disabled', async () => {
     await using off = await createTestApp({ setup, config: { 'api.aggregate_enabled': 'false' } })
     const answer = await off.request('POST', path, { token, body: { aggregate: 'count' } })
     expect(envelope(answer)).toMatchObject({ code: 403, error: 'aggregate_disabled' })

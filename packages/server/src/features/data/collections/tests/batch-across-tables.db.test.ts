@@ -73,7 +73,7 @@ async function expectFailure(operations: readonly unknown[], expected: Record<st
   return response
 }
 
-test('a batch across tables does its operations in order, in one transaction', async () => {
+test('POST /batch › runs its operations in order, in one transaction', async () => {
   const line = (position: number) => ({
     table: 'sales.line item',
     method: 'create',
@@ -123,7 +123,7 @@ test('a batch across tables does its operations in order, in one transaction', a
   ])
 })
 
-describe('a failing operation undoes those on every table', () => {
+describe('POST /batch › undoes the operations on every table when one fails', () => {
   const before = [
     { table: 'customer', method: 'create', body: { id: 5, name: 'Eve' } },
     { table: 'sales.invoice', method: 'create', body: { customer_id: 5 } },
@@ -187,7 +187,7 @@ describe('a failing operation undoes those on every table', () => {
   })
 })
 
-describe('an operation must name its table', () => {
+describe('POST /batch › rejects an operation without a known table', () => {
   test.each([
     [{}, 400, 'operation[1]: table: expected the name of a collection', 'invalid_batch'],
     [{ table: null }, 400, 'operation[1]: table: expected the name of a collection', 'invalid_batch'],
@@ -218,26 +218,26 @@ describe('an operation must name its table', () => {
     expect(response.headers.get('allow')).toBe(code === 405 ? 'GET, HEAD' : null)
   })
 
-  test('which may have been created a moment ago', async () => {
+  test('accepts a table that was just created', async () => {
     await app.sql('create table sales.recent (id int primary key)')
     const response = await batch([{ table: 'sales.recent', method: 'create', body: { id: 1 } }])
     expect(response.json).toEqual([{ index: 0, status: 201, body: { id: 1 } }])
   })
 })
 
-describe('the request', () => {
+describe('POST /batch', () => {
   test.each([
     ['', 'operations: expected an array', 'invalid_batch'],
     ['null', 'operations: expected an array', 'invalid_batch'],
     ['[]', 'operations: expected an array', 'invalid_batch'],
     ['{"operations":[]}', 'operations array is empty', 'invalid_batch'],
     ['{"operations":', 'invalid JSON body', 'invalid_json'],
-  ])('is refused without operations: %s', async (body, message, error) => {
+  ])('rejects a body without operations: %s', async (body, message, error) => {
     const response = await app.request('POST', '/api/batch', { token, body })
     expect(envelope(response)).toEqual({ code: 400, message, error })
   })
 
-  test('holds a thousand operations, and no more', async () => {
+  test('accepts a thousand operations, and no more', async () => {
     const operations = Array.from({ length: 1000 }, (_, index) =>
       index % 2 === 0
         ? { table: 'customer', method: 'create', body: { id: index + 10, name: `c${index}` } }
@@ -257,7 +257,7 @@ describe('the request', () => {
     })
   })
 
-  test('is for callers with a token, the administrator among them, and for POST', async () => {
+  test('requires a token, that of an administrator included, and POST', async () => {
     const operations = [{ table: 'diary', method: 'delete', id: 2 }]
     expect(envelope(await batch(operations, { token: undefined }))).toEqual({
       code: 401,

@@ -4,7 +4,7 @@ import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, type TestResponse, userToken } from '../../../../../test/test-app.ts'
 
 /**
- * A batch means its operations one after the other, or nothing. The model is the same operations sent as single
+ * A batch means its operations one after the other, or nothing. The model sends the same operations as single
  * requests to a table of the same definition in another schema.
  */
 
@@ -13,14 +13,14 @@ const token = userToken({ sub: alice })
 
 interface Subject {
   readonly what: string
-  /** DDL of the table `subject` with the columns id, n, ref and note, and of what belongs to it. */
+  /** DDL of the table `subject` with the columns id, n, ref and note, and of its dependencies. */
   readonly ddl: string
   readonly rls?: boolean
 }
 
 const columns = 'id int primary key, n int, ref int, note text'
 
-/** Everything that can tell one statement from several, by the table's name. */
+/** Tables on which one statement could differ from several, by name. */
 const subjects: Readonly<Record<string, Subject>> = {
   plain: {
     what: 'defaults and generated columns',
@@ -48,7 +48,7 @@ const subjects: Readonly<Record<string, Subject>> = {
     ddl: `create table cascading (${columns}, foreign key (ref) references cascading on delete cascade)`,
   },
   counted: {
-    what: 'triggers that look at the table',
+    what: 'triggers that read the table',
     ddl: `create table counted (${columns});
       create function note_count() returns trigger language plpgsql set search_path from current as $$
       begin
@@ -128,7 +128,7 @@ const subjects: Readonly<Record<string, Subject>> = {
 
 const names = Object.keys(subjects)
 
-/** The same in two schemas: in `batched` the batches run, in `single` the model. */
+/** Returns the DDL of both schemas: batches run in `batched`, the model in `single`. */
 function setup(schema: string): string {
   return [
     `create schema ${schema}; set search_path = ${schema}; create table log (id serial, entry text)`,
@@ -139,7 +139,7 @@ function setup(schema: string): string {
 }
 
 beforeAll(async () => {
-  // The role exists in the cluster already: the template was made with it.
+  // The role already exists in the cluster, because the template was made with it.
   app = await createTestApp({
     setup: `${setup('batched')};\n${setup('single')}`,
     config: { 'database.schemas': 'batched,single' },
@@ -153,7 +153,7 @@ interface Operation {
   readonly body?: Readonly<Record<string, unknown>>
 }
 
-/** Few ids and values, so that operations meet. */
+/** Few ids and values, so that operations collide. */
 const id = fc.integer({ min: 1, max: 6 })
 const fields = fc.record(
   {
@@ -169,12 +169,12 @@ const fields = fc.record(
 const create = fc
   .tuple(id, fields)
   .map(([key, rest]): Operation => ({ method: 'create', body: { id: key, ...rest } }))
-/** The same columns again and again: what is done together when nothing forbids it. */
+/** Records with the same columns, which are merged unless something forbids it. */
 const alike = fc
   .record({
     keys: fc.shuffledSubarray([2, 4, 5, 6], { minLength: 2 }),
     n: fc.option(fc.integer({ min: 0, max: 3 }), { freq: 1, nil: undefined }),
-    /** Which of the keys the records refer to. */
+    /** Index of the key that the records refer to. */
     ref: fc.option(fc.nat({ max: 3 }), { freq: 3, nil: undefined }),
   })
   .map(({ keys, n, ref }) =>
@@ -216,7 +216,7 @@ const operations = fc
   )
   .map((parts) => parts.flat())
 
-/** Rows at the start of every run; some in the way of the operations. */
+/** Rows at the start of every run; some are in the way of the operations. */
 const start = `(1, 5, null, 'start'), (3, 0, 1, 'start')`
 
 async function reset(name: string): Promise<void> {
@@ -253,7 +253,7 @@ async function send(name: string, { method, id: key, body }: Operation): Promise
   }
 }
 
-/** What the batch has to answer, by the model. */
+/** Returns the response that the batch must give, by the model. */
 async function expectedOf(name: string, batch: readonly Operation[]) {
   const results: unknown[] = []
   for (const [index, operation] of batch.entries()) {
@@ -292,7 +292,7 @@ async function check(name: string, batch: readonly Operation[]): Promise<'done' 
   return 'failed'
 }
 
-describe('a batch is its operations one after the other, or nothing', () => {
+describe('batches equal their operations one after the other, or nothing', () => {
   test.each(names.map((name) => [subjects[name]?.what, name]))(
     'on a table with %s',
     async (_what, name = '') => {
@@ -303,7 +303,7 @@ describe('a batch is its operations one after the other, or nothing', () => {
         }),
         { numRuns: 60, seed: 20260102 },
       )
-      // A generator whose batches all fail, or never, would test little.
+      // A generator whose batches all fail, or all succeed, would test little.
       expect(new Set(outcomes)).toEqual(new Set(['done', 'failed']))
     },
   )

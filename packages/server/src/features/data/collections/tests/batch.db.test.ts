@@ -88,7 +88,7 @@ async function rows(table: string) {
   )
 }
 
-/** The batch fails with this envelope and leaves every table as it was. */
+/** Expects the batch to fail with this envelope and to leave every table unchanged. */
 async function expectFailure(
   table: string,
   operations: readonly unknown[],
@@ -104,8 +104,8 @@ async function expectFailure(
 
 const one = { id: 1, name: 'one', rank: 1, price: null, doubled: 2, parent_id: null }
 
-describe('a batch', () => {
-  test('answers the result of each operation in order', async () => {
+describe('POST /collections/:table/batch', () => {
+  test('returns the result of each operation in order', async () => {
     const response = await batch(
       'item',
       { method: 'create', body: { name: 'four', rank: 4, price: 1.5 } },
@@ -165,7 +165,7 @@ describe('a batch', () => {
     ])
   })
 
-  test('may change and follow a primary key', async () => {
+  test('follows a primary key that it changes', async () => {
     const response = await batch(
       'place',
       { method: 'update', id: 'north,1', body: { number: 9 } },
@@ -177,7 +177,7 @@ describe('a batch', () => {
     ])
   })
 
-  test('takes composite ids as a path does', async () => {
+  test('accepts composite ids as a path does', async () => {
     const response = await batch(
       'place',
       { method: 'update', id: 'a%2Cb,1', body: { label: 'x' } },
@@ -203,7 +203,7 @@ describe('a batch', () => {
     ])
   })
 
-  test('takes records back as they were read, and an operation that names its own table', async () => {
+  test('accepts records as they were read, and an operation that names its own table', async () => {
     const { json: read } = await app.request('GET', '/api/collections/item/1?expand=item', { token })
     const response = await batch('item', {
       table: 'item',
@@ -214,7 +214,7 @@ describe('a batch', () => {
     expect(response.json).toEqual([{ index: 0, status: 200, body: one }])
   })
 
-  test('is what the administrator can do, too', async () => {
+  test('works for the administrator', async () => {
     const response = await post(
       'mine',
       {
@@ -231,7 +231,7 @@ describe('a batch', () => {
     ])
   })
 
-  test('takes columns of any name', async () => {
+  test('accepts columns of any name', async () => {
     const named = { b: 'b', e: 'e', n: 'n', o: 'o', r: '[1,3)', s: 's', t: 't', w: 'w', x: 'x' }
     const record = { id: 1, ...named, place: 7, record: 'record', name: 'name', related: 'related' }
     const response = await batch(
@@ -267,7 +267,7 @@ describe('a batch', () => {
     expect(await rows('base')).toEqual(['{"id":2,"name":null}'])
   })
 
-  test('takes a thousand operations, and no more', async () => {
+  test('accepts a thousand operations, and no more', async () => {
     const operations = Array.from({ length: 1000 }, (_, index) =>
       index < 400
         ? { method: 'create', body: { id: index + 10, name: `n${index}` } }
@@ -291,7 +291,7 @@ describe('a batch', () => {
   })
 })
 
-describe('numbers', () => {
+describe('numbers in a batch', () => {
   const big = '9007199254740993'
   const long = '123456789012345678901234567890.123456789012345678901234567890'
 
@@ -321,7 +321,7 @@ describe('numbers', () => {
     )
   })
 
-  test('json null and SQL NULL stay apart', async () => {
+  test('distinguishes JSON null from SQL NULL', async () => {
     const response = await batch(
       'document',
       { method: 'create', body: { id: 1, data: null } },
@@ -338,7 +338,7 @@ describe('numbers', () => {
     )
   })
 
-  test('of a repeated member the last one counts', async () => {
+  test('uses the last of repeated members', async () => {
     const response = await post(
       'item',
       `{"operations":[{"method":"delete","id":2}],"operations":[
@@ -348,7 +348,7 @@ describe('numbers', () => {
   })
 })
 
-describe('a request that is no batch', () => {
+describe('POST /collections/:table/batch rejects', () => {
   test.each([
     ['nothing', '', 400, 'operations: expected an array', 'invalid_batch'],
     ['null', 'null', 400, 'operations: expected an array', 'invalid_batch'],
@@ -379,14 +379,14 @@ describe('a request that is no batch', () => {
       'invalid JSON body',
       'invalid_json',
     ],
-  ])('is refused: %s', async (_what, body, code, message, error) => {
+  ])('%s', async (_what, body, code, message, error) => {
     const response = await post('item', body)
     expect(envelope(response)).toEqual({ code, message, error })
     expect(await rows('item')).toHaveLength(3)
   })
 
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'application/xml'])(
-    'is refused: %s',
+    '%s',
     async (type) => {
       const body = JSON.stringify({ operations: [{ method: 'delete', id: 1 }] })
       const response = await post('item', body, { headers: { 'content-type': type } })
@@ -399,7 +399,7 @@ describe('a request that is no batch', () => {
     },
   )
 
-  test('is refused with a member that batches do not have', async () => {
+  test('members that batches do not have', async () => {
     const operations = [{ method: 'create', body: { name: 'x' } }]
     expect(envelope(await post('item', { operations, onConflict: 'rank' }))).toEqual({
       code: 400,
@@ -410,12 +410,12 @@ describe('a request that is no batch', () => {
     expect((await post('item', { operations: [{ ...operations[0], _key: 1 }], _note: 'x' })).status).toBe(200)
   })
 
-  test('is refused when it is too large', async () => {
+  test('bodies that are too large', async () => {
     const response = await batch('item', { method: 'create', body: { name: 'x'.repeat(1_100_000) } })
     expect(envelope(response)).toMatchObject({ code: 413, error: 'body_too_large' })
   })
 
-  test('needs a token', async () => {
+  test('requests without a token', async () => {
     const response = await post('item', { operations: [{ method: 'delete', id: 1 }] }, { token: undefined })
     expect(envelope(response)).toEqual({
       code: 401,
@@ -427,12 +427,12 @@ describe('a request that is no batch', () => {
   test.each([
     ['nothing', 404, 'collection not found: nothing', 'collection_not_found'],
     ['named_item', 405, 'write operations not allowed on view', 'write_not_allowed'],
-  ])('is refused on %s', async (table, code, message, error) => {
+  ])('batches on %s', async (table, code, message, error) => {
     await expectFailure(table, [{ method: 'delete', id: 1 }], { code, message, error })
   })
 })
 
-describe('an operation that cannot be read', () => {
+describe('POST /collections/:table/batch names the malformed operation', () => {
   test.each([
     [null, '', 'expected an object', 'invalid_batch'],
     ['delete', '', 'expected an object', 'invalid_batch'],
@@ -489,7 +489,7 @@ describe('an operation that cannot be read', () => {
       'table: expected "item" or none; operations on several tables go to /api/batch',
       'invalid_batch',
     ],
-  ])('is named: %j', async (operation, method, problem, error) => {
+  ])('%j', async (operation, method, problem, error) => {
     await expectFailure('item', [{ method: 'delete', id: 1 }, operation], {
       code: 400,
       message: `operation[1]: ${problem}`,
@@ -503,7 +503,7 @@ describe('an operation that cannot be read', () => {
     ['place', 'north,1,2', 'invalid primary key: expected 2 values', 'invalid_primary_key'],
     ['place', 7, 'invalid primary key: expected 2 values', 'invalid_primary_key'],
     ['line', 1, 'table has no primary key', 'no_primary_key'],
-  ])('is named: an id of %s %j', async (table, id, problem, error) => {
+  ])('with an id of %s %j', async (table, id, problem, error) => {
     await expectFailure(table, [{ method: 'delete', id }], {
       code: 400,
       message: `operation[0]: ${problem}`,
@@ -513,7 +513,7 @@ describe('an operation that cannot be read', () => {
   })
 })
 
-describe('an operation that fails', () => {
+describe('POST /collections/:table/batch with a failing operation', () => {
   const before = [
     { method: 'create', body: { id: 90, rank: 90 } },
     { method: 'update', id: 1, body: { name: 'changed' } },
@@ -620,14 +620,14 @@ describe('an operation that fails', () => {
       { method: 'update', id: 3, body: { rank: 7 } },
       { code: 404, message: 'record not found: 3', error: 'record_not_found' },
     ],
-  ])('undoes everything and is named: %s', async (_what, operation, expected) => {
+  ])('undoes everything and names it: %s', async (_what, operation, expected) => {
     await expectFailure('item', [...before, operation, { method: 'create', body: { rank: 5 } }], {
       ...expected,
       operation: { index: 3, method: operation.method },
     })
   })
 
-  test('is the first one, also among creates that are done together', async () => {
+  test('names the first one, also among merged creates', async () => {
     const create = (rank: unknown) => ({ method: 'create', body: { rank } })
     await expectFailure('item', [create(10), create(11), create(2), create('x'), create(10)], {
       code: 409,
@@ -641,7 +641,7 @@ describe('an operation that fails', () => {
   test.each([
     ['update', { method: 'update', id: 2, body: { body: 'x' } }],
     ['delete', { method: 'delete', id: 2 }],
-  ])("%s of another's record finds nothing", async (method, operation) => {
+  ])('finds no record of another user for %s', async (method, operation) => {
     await expectFailure('mine', [{ method: 'update', id: 1, body: { body: 'changed' } }, operation], {
       code: 404,
       message: 'record not found: 2',
@@ -653,7 +653,7 @@ describe('an operation that fails', () => {
   test.each([
     [{ method: 'create', body: { id: 3, owner_id: bob } }],
     [{ method: 'update', id: 1, body: { owner_id: bob } }],
-  ])('is one that a policy forbids: %j', async (operation) => {
+  ])('rejects an operation that a policy forbids: %j', async (operation) => {
     await expectFailure('mine', [{ method: 'create', body: { id: 4, owner_id: alice } }, operation], {
       code: 403,
       message: 'insufficient permissions',
@@ -663,7 +663,7 @@ describe('an operation that fails', () => {
     })
   })
 
-  test('is one without the right to the table', async () => {
+  test('rejects an operation without a privilege on the table', async () => {
     const denied = { code: 403, message: 'insufficient permissions', error: 'insufficient_permissions' }
     await expectFailure(
       'closed',
@@ -683,7 +683,7 @@ describe('an operation that fails', () => {
     })
   })
 
-  test('is one that a trigger discards', async () => {
+  test('rejects an operation that a trigger discards', async () => {
     await expectFailure(
       'hole',
       [
@@ -707,7 +707,7 @@ describe('an operation that fails', () => {
       { method: 'create', body: { text: 'a\0b' } },
       'invalid value: text cannot hold the character U+0000',
     ],
-  ])('is one with a value that text cannot hold: %s %j', async (table, operation, message) => {
+  ])('rejects a value that text cannot hold: %s %j', async (table, operation, message) => {
     await expectFailure(table, [operation], {
       code: 400,
       message,
@@ -716,7 +716,7 @@ describe('an operation that fails', () => {
     })
   })
 
-  test('is one whose value is too deep, or has too many members', async () => {
+  test('rejects a value that is too deep, or has too many members', async () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     const response = await post(
       'document',
@@ -738,7 +738,7 @@ describe('an operation that fails', () => {
     expect((await batch('document', { method: 'create', body: { id: 1, data: wide } })).status).toBe(200)
   })
 
-  test('at the commit names no operation', async () => {
+  test('names no operation when the commit fails', async () => {
     await expectFailure('later', [{ method: 'create', body: { id: 1, other: 2 } }], {
       code: 400,
       message: 'foreign key violation',
@@ -754,8 +754,8 @@ describe('an operation that fails', () => {
   })
 })
 
-describe('batches at the same time', () => {
-  /** Waits until so many sessions of this database wait for a lock. */
+describe('concurrent batches', () => {
+  /** Waits until this many sessions of the database wait for a lock. */
   function waiting(count: number) {
     return waitFor(`${count} sessions that wait for a lock`, async () => {
       const [found] = await app.sql(
@@ -766,13 +766,13 @@ describe('batches at the same time', () => {
     })
   }
 
-  test('that lock each other out both succeed, one after the other', async () => {
+  test('both succeed after a deadlock, one after the other', async () => {
     const set = (name: string, ids: readonly number[]) =>
       batch('item', ...ids.map((id) => ({ method: 'update', id, body: { name } })))
     const holder = new pg.Client({ connectionString: app.database.url })
     await holder.connect()
     try {
-      // Each holds one record that the other one needs, and both wait for the third.
+      // Each batch holds a record that the other one needs, and both wait for the third.
       await holder.query('begin')
       await holder.query('select from item where id = 3 for update')
       const both = Promise.all([set('north', [1, 3, 2]), set('south', [2, 3, 1])])
@@ -805,7 +805,7 @@ describe('batches at the same time', () => {
     expect(winners).toContain(names[0])
   })
 
-  test('are tried four times, then 409', async () => {
+  test('are tried four times, then return 409', async () => {
     expect((await batch('contested', { method: 'create', body: { id: 1, n: 4 } })).json).toEqual([
       { index: 0, status: 201, body: { id: 1, n: 4 } },
     ])
@@ -827,7 +827,7 @@ describe('batches at the same time', () => {
     expect(await app.sql('select last_value::int as calls from attempts')).toEqual([{ calls: 8 }])
   })
 
-  test('that create the same record are done once', async () => {
+  test('create the same record once', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         batch(
@@ -846,7 +846,7 @@ describe('batches at the same time', () => {
   })
 })
 
-test('creates are done one by one from the moment a trigger exists', async () => {
+test('POST /collections/:table/batch › runs creates one by one once a trigger exists', async () => {
   const create = (...ids: readonly number[]) =>
     batch('counted', ...ids.map((id) => ({ method: 'create', body: { id } })))
   expect((await create(1, 2)).status).toBe(200)

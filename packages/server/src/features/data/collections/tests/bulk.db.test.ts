@@ -5,7 +5,7 @@ import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { eventsOf, recordedChanges, recording, recordingTables } from './recorded-changes.ts'
 
-/** `PATCH` and `DELETE` of all records that a filter finds. */
+/** `PATCH` and `DELETE` of all records that match a filter. */
 
 const setup = `
 ${recordingTables}
@@ -75,7 +75,7 @@ const task = (id: number, title: string, done: boolean, listId: number, n = id) 
 describe.each([
   ['without a listener', false],
   ['with listeners', true],
-])('a write by filter %s', (_what, isCaptured) => {
+])('write by filter %s', (_what, isCaptured) => {
   beforeEach(() => {
     if (!isCaptured) return
     for (const table of ['task', 'plain', 'keyless', 'badge', 'ticket', 'part_seen']) {
@@ -83,7 +83,7 @@ describe.each([
     }
   })
 
-  test('changes the records that the filter finds among those the caller may change', async () => {
+  test('changes the matching records that the caller may change', async () => {
     const response = await send('PATCH', 'task', { filter: 'done = true', expect: '2' }, { title: 'x' })
     expect([response.status, response.json]).toEqual([200, { updated: 2 }])
     const titles = await app.sql('select title from task order by id')
@@ -105,7 +105,7 @@ describe.each([
     )
   })
 
-  test('deletes them', async () => {
+  test('deletes the matching records', async () => {
     const response = await send('DELETE', 'task', { filter: "list.name = 'work' OR n = 100", expect: '1' })
     expect([response.status, response.json]).toEqual([200, { deleted: 1 }])
     expect(await app.sql('select id from task order by id')).toEqual([
@@ -119,7 +119,7 @@ describe.each([
     )
   })
 
-  test('answers the records when they are asked for', async () => {
+  test('returns the records if requested', async () => {
     const updated = await send(
       'PATCH',
       'task',
@@ -149,7 +149,7 @@ describe.each([
     ['PATCH', 'n = 100', '1', 0],
     ['DELETE', 'id > 0', '0', 3],
   ] as const)(
-    '%s %s with expect=%s changes nothing, and says how many there are',
+    '%s %s with expect=%s changes nothing, and returns the number of matches',
     async (method, filter, count, found) => {
       const response = await send(
         method,
@@ -184,7 +184,7 @@ describe.each([
     expect((await send('PATCH', 'plain', query, { n: 0 })).json).toEqual({ updated: 5 })
   })
 
-  test('works where there is no primary key', async () => {
+  test('works without a primary key', async () => {
     expect((await send('PATCH', 'keyless', { filter: "name = 'a'", expect: '2' }, { n: 9 })).json).toEqual({
       updated: 2,
     })
@@ -218,7 +218,7 @@ describe.each([
     )
   })
 
-  test('changes rows that the caller may read no key of', async () => {
+  test('changes rows of which the caller may read no key', async () => {
     const response = await send('PATCH', 'ticket', { filter: "seat = 'a'", expect: '3' }, { note: 'x' })
     expect([response.status, response.json]).toEqual([200, { updated: 3 }])
     const change = (note: string, doc: unknown) => ({
@@ -233,7 +233,7 @@ describe.each([
     expect(notes.map(({ note }) => note)).toEqual(['x', 'x', 'x', 'two'])
   })
 
-  test('hands on the columns that the caller may read', async () => {
+  test('captures the columns that the caller may read', async () => {
     const updated = await send(
       'PATCH',
       'part_seen',
@@ -276,7 +276,7 @@ describe.each([
     )
   })
 
-  test('of ten at once over two nodes one deletes the records', async () => {
+  test('deletes the records once for ten concurrent requests on two nodes', async () => {
     const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         send(
@@ -293,7 +293,7 @@ describe.each([
     expect(await eventsOf(app)).toHaveLength(isCaptured ? 1 : 0)
   })
 
-  test('of ten at once that take the records one has them', async () => {
+  test('lets one of ten concurrent requests acquire the records', async () => {
     const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) => {
         const on = index % 2 === 0 ? app : second
@@ -306,7 +306,7 @@ describe.each([
   })
 })
 
-describe('a write by filter', () => {
+describe('PATCH and DELETE /collections/:table', () => {
   const noFilter = 'filter: expected a filter that finds the records to write'
   const noCount = 'expect: expected the number of records that the filter finds, at most 5'
 
@@ -323,7 +323,7 @@ describe('a write by filter', () => {
     [{ filter: 'id = 1', expect: '1', return: 'all' }, 'return: expected count or records'],
     [{ filter: 'id = 1', expect: '1', fields: 'id' }, 'fields: expected return=records beside it'],
     [{ filter: 'id = 1', expect: '1', expand: 'list' }, 'expand: expected return=records beside it'],
-  ])('%j is refused', async (query, message) => {
+  ])('rejects %j', async (query, message) => {
     for (const method of ['PATCH', 'DELETE'] as const) {
       const response = await send(method, 'task', query as Record<string, string>, { title: 'x' })
       expect(envelope(response)).toEqual({ code: 400, error: 'invalid_parameter', message })
@@ -340,7 +340,7 @@ describe('a write by filter', () => {
     [{ filter: 'id = 1', expect: '1', sort: 'id' }, 400, 'unknown parameter "sort"'],
     [{ filter: 'id = 1', expect: '1', perPage: '1' }, 400, 'unknown parameter "perPage"'],
     [{ filter: 'id = 1', expect: '1', return: 'records', fields: 'x' }, 400, 'unknown column "x" in fields'],
-  ])('%j is refused with %i', async (query, status, message) => {
+  ])('rejects %j with %i', async (query, status, message) => {
     for (const method of ['PATCH', 'DELETE'] as const) {
       const response = await send(method, 'task', query as Record<string, string>, { title: 'x' })
       expect([response.status, response.json.message]).toEqual([status, message])
@@ -352,23 +352,23 @@ describe('a write by filter', () => {
     [{}, 400, 'no recognized columns in request body'],
     [{ n: 'x' }, 400, 'invalid integer value "x" — expected a whole number, e.g. 42'],
     [[], 400, 'invalid JSON body: expected an object'],
-  ])('the body %j is refused', async (body, status, message) => {
+  ])('rejects the body %j', async (body, status, message) => {
     const response = await send('PATCH', 'task', { filter: 'id = 1', expect: '1' }, body)
     expect([response.status, response.json.message]).toEqual([status, message])
   })
 
-  test('that breaks a constraint changes nothing', async () => {
+  test('changes nothing when a constraint fails', async () => {
     const response = await send('PATCH', 'plain', { filter: 'id <= 2', expect: '2' }, { id: 1 })
     expect([response.status, response.json.error]).toEqual([409, 'unique_violation'])
     expect(await app.sql('select count(*)::int from plain')).toEqual([{ count: 7 }])
   })
 
-  test('may not hand records to another', async () => {
+  test('rejects handing records to another user', async () => {
     const response = await send('PATCH', 'task', { filter: 'id = 1', expect: '1' }, { owner: bob })
     expect([response.status, response.json.error]).toEqual([403, 'insufficient_permissions'])
   })
 
-  test('is not for views, nor for what does not exist', async () => {
+  test('rejects views and unknown collections', async () => {
     for (const [table, status] of [
       ['peeking', 405],
       ['nothing', 404],
@@ -380,7 +380,7 @@ describe('a write by filter', () => {
     }
   })
 
-  test('keeps a program to its tables and scope', async () => {
+  test('restricts a program to its tables and scope', async () => {
     const { json: registered } = await app.request('POST', '/api/auth/register', {
       body: { email: 'program@example.com', password: 'tangerine-harbour-42' },
     })

@@ -9,12 +9,12 @@ import { changedRows } from './recorded-changes.ts'
 let app: TestApp
 const token = userToken({ sub: alice })
 
-/** Table and action of what is listened to: `item create`. */
+/** Tables and actions that have a listener: `item create`. */
 const interests = new Set<string>()
 
 let commits = 0
 
-/** Writes what it hears into a table, and whether the role of the caller was left for it. */
+/** Change log that writes the captured changes into a table, and whether the caller's role was left for it. */
 const changes: ChangeLog = {
   hasTriggers: false,
   doubt: () => undefined,
@@ -32,7 +32,7 @@ const changes: ChangeLog = {
             : sql`json_build_object('record', c.record)`
         })
       from ${changedRows(action, form)}`)
-    // Nothing but the two texts is bound.
+    // Only the two texts are bound.
     return { call: { statement: statement(text), values: values as string[] }, takesChanges: true }
   },
 }
@@ -94,7 +94,7 @@ async function capturedChanges() {
   return await app.sql('select is_login, caller, collection, action, rows from captured.change order by id')
 }
 
-/** What was captured of a write by Alice. */
+/** Returns a captured write by Alice. */
 function by(collection: string, action: string, ...rows: readonly unknown[]) {
   return { is_login: true, caller: alice, collection, action, rows }
 }
@@ -102,15 +102,15 @@ function by(collection: string, action: string, ...rows: readonly unknown[]) {
 const one = { id: 1, name: 'one', price: 1.5, secret: 'hush' }
 const two = { id: 2, name: 'two', price: null, secret: 'hush' }
 
-describe('a change that has a consumer', () => {
-  test('is handed on as the login role: the new record', async () => {
+describe('change log › a change with a consumer', () => {
+  test('captures the new record as the login role', async () => {
     const response = await send('POST', 'collections/item', { id: 3, name: 'three' })
     const three = { id: 3, name: 'three', price: null, secret: 'hush' }
     expect([response.status, response.json]).toEqual([201, three])
     expect(await capturedChanges()).toEqual([by('item', 'create', { record: three })])
   })
 
-  test('is handed on with the record before an update', async () => {
+  test('captures the record before an update', async () => {
     const response = await send('PATCH', 'collections/item/1', { name: 'first' })
     expect([response.status, response.json]).toEqual([200, { ...one, name: 'first' }])
     expect(await capturedChanges()).toEqual([
@@ -118,7 +118,7 @@ describe('a change that has a consumer', () => {
     ])
   })
 
-  test('is handed on with both keys when the key changes', async () => {
+  test('captures both keys when the key changes', async () => {
     expect((await send('PATCH', 'collections/place/north,1', { number: 7 })).status).toBe(200)
     expect(await capturedChanges()).toEqual([
       by('place', 'update', {
@@ -128,7 +128,7 @@ describe('a change that has a consumer', () => {
     ])
   })
 
-  test('is handed on with the deleted record', async () => {
+  test('captures the deleted record', async () => {
     const response = await send('DELETE', 'collections/item/1')
     expect([response.status, response.text]).toEqual([204, ''])
     expect(await capturedChanges()).toEqual([by('item', 'delete', { record: one })])
@@ -146,7 +146,7 @@ describe('a change that has a consumer', () => {
     ])
   })
 
-  test('may have columns of any name', async () => {
+  test('accepts columns of any name', async () => {
     const letters = { id: 1, o: 'o', s: 's', w: 'w', t: 't', record: 'record', old_record: 'old' }
     expect((await send('POST', 'collections/letters', letters)).json).toEqual(letters)
     const changed = { ...letters, w: 'changed' }
@@ -159,7 +159,7 @@ describe('a change that has a consumer', () => {
     ])
   })
 
-  test('is handed on with those of the tables that inherit', async () => {
+  test('captures changes of inheriting tables', async () => {
     await app.sql("insert into forebear values (1, 'one'); insert into heir values (1, 'one')")
     expect((await send('PATCH', 'collections/forebear/1', { name: 'x' })).json).toEqual({ id: 1, name: 'x' })
     expect((await send('DELETE', 'collections/forebear/1')).status).toBe(204)
@@ -171,7 +171,7 @@ describe('a change that has a consumer', () => {
     ])
   })
 
-  test('made by the administrator has no caller', async () => {
+  test('has no caller when the administrator made it', async () => {
     const admin = await app.adminToken()
     await send('PATCH', 'collections/mine/2', { body: 'seen' }, admin)
     const record = { id: 2, owner_id: bob, body: 'his' }
@@ -183,7 +183,7 @@ describe('a change that has a consumer', () => {
     ])
   })
 
-  test('is handed on in the order of the changes, however many come at once', async () => {
+  test('keeps the order of concurrent changes', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `name ${index}`)
     const answers = await Promise.all(names.map((name) => send('PATCH', 'collections/item/1', { name })))
     expect(answers.every(({ status }) => status === 200)).toBe(true)
@@ -196,8 +196,8 @@ describe('a change that has a consumer', () => {
   })
 })
 
-describe('a batch', () => {
-  test('hands on each change after its operation, and continues as the caller', async () => {
+describe('change log › a batch', () => {
+  test('captures each change after its operation, and continues as the caller', async () => {
     const response = await send('POST', 'batch', {
       operations: [
         { table: 'item', method: 'create', body: { id: 3 } },
@@ -224,7 +224,7 @@ describe('a batch', () => {
     ])
   })
 
-  test('that reaches for what a policy hides after a change was handed on is refused whole', async () => {
+  test('fails whole when an operation names a hidden record after a captured change', async () => {
     const response = await send('POST', 'batch', {
       operations: [
         { table: 'item', method: 'update', id: 1, body: { name: 'x' } },
@@ -241,7 +241,7 @@ describe('a batch', () => {
     expect(await app.sql('select name from item where id = 1')).toEqual([{ name: 'one' }])
   })
 
-  test('of a thousand hands on each once', async () => {
+  test('captures each of a thousand operations once', async () => {
     const operations = Array.from({ length: 1000 }, (_, index) =>
       index < 500
         ? { method: 'create', body: { id: index + 10 } }
@@ -258,7 +258,7 @@ describe('a batch', () => {
   })
 })
 
-describe('nothing is handed on', () => {
+describe('change log without a captured change', () => {
   test.each([
     ['an unknown record', 'PATCH', 'collections/item/99', { name: 'x' }, 404],
     ['the delete of an unknown record', 'DELETE', 'collections/item/99', undefined, 404],
@@ -272,12 +272,12 @@ describe('nothing is handed on', () => {
     ['a trigger that discards a delete', 'DELETE', 'collections/hole/1', undefined, 409],
     ['a read', 'GET', 'collections/item/1', undefined, 200],
     ['a list', 'GET', 'collections/item', undefined, 200],
-  ])('of %s', async (_what, method, path, body, status) => {
+  ])('records nothing of %s', async (_what, method, path, body, status) => {
     expect((await send(method, path, body)).status).toBe(status)
     expect(await capturedChanges()).toEqual([])
   })
 
-  test('of a batch whose last operation fails', async () => {
+  test('records nothing of a batch whose last operation fails', async () => {
     const response = await send('POST', 'collections/item/batch', {
       operations: [
         { method: 'create', body: { id: 3 } },
@@ -291,7 +291,7 @@ describe('nothing is handed on', () => {
     expect(await capturedChanges()).toEqual([])
   })
 
-  test('of actions without a consumer', async () => {
+  test('records nothing of actions without a consumer', async () => {
     interests.clear()
     interests.add('item update')
     await send('POST', 'collections/item', { id: 3 })
@@ -307,7 +307,7 @@ describe('nothing is handed on', () => {
   })
 })
 
-test('a write is announced once, after its commit, if it was captured', async () => {
+test('change log › announces a captured write once, after its commit', async () => {
   const announced = async (work: () => Promise<unknown>) => {
     commits = 0
     await work()
@@ -324,7 +324,7 @@ test('a write is announced once, after its commit, if it was captured', async ()
   expect(await announced(() => send('PATCH', 'collections/item/1', { name: 'z' }))).toBe(0)
 })
 
-test('a change that cannot be handed on does not happen, and is no fault of the caller', async () => {
+test('change log › a change that cannot be captured fails, and is no fault of the caller', async () => {
   await app.sql("alter table captured.change add constraint full_up check (action = 'nothing')")
   for (const [method, path, body] of [
     ['POST', 'collections/item', { id: 3 }],
@@ -348,7 +348,7 @@ test('a change that cannot be handed on does not happen, and is no fault of the 
   expect(await app.sql('select id::int from item order by id')).toEqual([{ id: 1 }, { id: 2 }])
 })
 
-test('triggers that wait for the commit still run as the caller', async () => {
+test('change log › deferred triggers still run as the caller', async () => {
   await send('POST', 'collections/late', { id: 1 })
   await send('POST', 'collections/late/batch', {
     operations: [

@@ -4,13 +4,13 @@ import { createTestApp, type TestApp, type TestResponse, userToken } from '../..
 import { waitFor } from '../../../../../test/wait-for.ts'
 
 /**
- * A server whose connections have prepared statements on a table, before and after the table changes, beside one
- * that has just started.
+ * A server with prepared statements on a table before the table changes, compared with a server that has just
+ * started.
  */
 
 const token = userToken({ sub: alice })
 const connections = 4
-/** More than there are connections, so that each of them takes part. */
+/** More requests than connections, so that each connection is used. */
 const crowd = 6
 
 let warm: TestApp
@@ -32,7 +32,7 @@ interface Case {
   readonly ids?: readonly string[]
 }
 
-/** `thing.v` is what changes; `part` refers to `thing`, `seen` is a view of it. */
+/** Returns the DDL of the tables. `thing.v` changes, `part` refers to `thing`, and `seen` is a view of it. */
 function tables(type: string, values: readonly string[], idType = 'int'): string {
   const rows = values.map((value, index) => `(${index + 1}, ${value}, 'n')`).join()
   return `
@@ -207,7 +207,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-/** What a request answers, without what differs from request to request. */
+/** Response of a request, without the parts that differ from request to request. */
 type Answer = readonly [status: number, body: string]
 
 function answerOf({ status, text }: TestResponse): Answer {
@@ -234,7 +234,7 @@ function read(app: TestApp, path: string): Promise<TestResponse> {
 
 let nextId = 1000
 
-/** Writes the value in each way, and takes it back. */
+/** Writes the value in each way, and restores the old one. */
 async function write(app: TestApp, value: unknown): Promise<readonly Answer[]> {
   nextId += 1
   const id = String(nextId)
@@ -253,7 +253,7 @@ async function write(app: TestApp, value: unknown): Promise<readonly Answer[]> {
   return [created, updated, deleted, batch].map(answerOf)
 }
 
-/** Every request again and again, until it is stopped. */
+/** Repeats every request until it is stopped. */
 function startRequests(requests: readonly (() => Promise<readonly Answer[]>)[]) {
   const faults: Answer[] = []
   let isStopped = false
@@ -266,7 +266,7 @@ function startRequests(requests: readonly (() => Promise<readonly Answer[]>)[]) 
     }
   })
   return {
-    /** Answers that blame the server. */
+    /** Responses that blame the server. */
     faults,
     more: async () => {
       const before = answered
@@ -284,7 +284,7 @@ const drop = `
   drop domain if exists age; drop type if exists mood, address`
 
 describe('collections › prepared statements', () => {
-  test.each(cases)('answer as those of a fresh server after $name', async (changed) => {
+  test.each(cases)('return the same as those of a fresh server after $name', async (changed) => {
     await warm.sql(changed.setup)
     await warm.app.catalog.refresh()
     const reads = readsOf(changed)

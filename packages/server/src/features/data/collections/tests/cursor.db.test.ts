@@ -6,9 +6,9 @@ import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { quoteIdentifier, quoteLiteral } from '../../../../database/sql.ts'
 
-/** Pages, by number and by cursor, against one query for everything. */
+/** Pages, by number and by cursor, compared with one query for everything. */
 
-/** Columns to sort by, with values that are hard to tell apart or to write down. */
+/** Columns to sort by, with values that are hard to distinguish or to write. */
 const pools: Readonly<Record<string, { readonly type: string; readonly values: readonly string[] }>> = {
   int: { type: 'int', values: ['-2147483648', '0', '7', '2147483647'] },
   big: { type: 'int8', values: ['9007199254740992', '9007199254740993', '-9223372036854775808', '0'] },
@@ -145,13 +145,13 @@ async function fetchPage(
   return response
 }
 
-/** The texts of the items: parsing would round large numbers. */
+/** Returns the texts of the items, because parsing would round large numbers. */
 function itemsOf(text: string): string[] {
   const items = text.slice(text.indexOf('"items":[') + '"items":['.length, -2)
   return items === '' ? [] : items.split(/,\s*(?=\{)/).map((item) => item.trim())
 }
 
-/** All items, following the cursor; each page is as full as it can be. */
+/** Returns all items by following the cursor; each page is as full as it can be. */
 async function readByCursor(request: Request): Promise<string[]> {
   const items: string[] = []
   for (let cursor = ''; ; ) {
@@ -167,7 +167,7 @@ async function readByCursor(request: Request): Promise<string[]> {
   }
 }
 
-/** All items, page by page; the totals stay what they are. */
+/** Returns all items page by page; the totals must not change. */
 async function readByPage(request: Request): Promise<string[]> {
   const items: string[] = []
   for (let page = 1; ; page += 1) {
@@ -203,22 +203,22 @@ function orderBy(terms: readonly SortTerm[]): string {
     .join(', ')
 }
 
-describe('pages', () => {
-  /** A row: for each sort key the place of its value in the pool, or null. */
+describe('paging', () => {
+  /** Row that has for each sort key the index of its value in the pool, or null. */
   const row = fc.array(fc.option(fc.nat(9), { freq: 4 }), { minLength: 4, maxLength: 4 })
 
   async function store(
     terms: readonly SortTerm[],
     rows: readonly (readonly (number | null)[])[],
   ): Promise<void> {
-    const tuples = rows.map((places, index) => {
+    const tuples = rows.map((indexes, row) => {
       const values = terms.map(({ column }, key) => {
         const values = pools[column]?.values ?? []
-        const place = places[key] ?? null
-        return place === null ? 'null' : quoteLiteral(values[place % values.length] ?? '')
+        const index = indexes[key] ?? null
+        return index === null ? 'null' : quoteLiteral(values[index % values.length] ?? '')
       })
-      // Ids that JavaScript cannot tell apart.
-      return `(${[`${2n ** 53n + BigInt(index)}`, ...values].join(', ')})`
+      // These ids are equal as JavaScript numbers.
+      return `(${[`${2n ** 53n + BigInt(row)}`, ...values].join(', ')})`
     })
     const names = ['id', ...terms.map(({ column }) => column)].map(quoteIdentifier)
     await app.sql('delete from sorted')
@@ -233,7 +233,7 @@ describe('pages', () => {
     expect(await readByPage(request)).toEqual(items)
   }
 
-  test('put together are the whole sorted list, whatever the rows and the sort', async () => {
+  test('concatenates to the whole sorted list, whatever the rows and the sort', async () => {
     await fc.assert(
       fc.asyncProperty(
         sortTerms(columns),
@@ -248,11 +248,11 @@ describe('pages', () => {
     )
   })
 
-  test.each(columns)('go by %s in both directions', async (column) => {
-    const places = [...(pools[column]?.values.keys() ?? [])]
+  test.each(columns)('follows %s in both directions', async (column) => {
+    const indexes = [...(pools[column]?.values.keys() ?? [])]
     await store(
       [{ column, sign: '' }],
-      [...places, null, 0, 1, null].map((place) => [place]),
+      [...indexes, null, 0, 1, null].map((index) => [index]),
     )
     await expectWholeList([{ column, sign: '' }], 1)
     await expectWholeList([{ column, sign: '-' }], 2)
@@ -265,7 +265,7 @@ describe('pages', () => {
     ['id IN (2, 4, 5, 6, 40)', 'id in (2, 4, 5, 6, 40)'],
   ] as const
 
-  test('stay within filter and policies', async () => {
+  test('stays within filter and policies', async () => {
     await fc.assert(
       fc.asyncProperty(
         sortTerms(['id', 'rank', 'label', 'owner']),
@@ -300,7 +300,7 @@ describe('pages', () => {
     ['a table with a unique key', 'keyed', ['', 'n', '-label', 'label,-n']],
     ['a composite key in another order', 'pairs', ['', 'n', '-b', '-n,b', '-b,-a']],
     ['a table without columns', 'bare', ['']],
-  ])('cover %s', async (_what, table, sorts) => {
+  ])('covers %s', async (_what, table, sorts) => {
     for (const sort of sorts) {
       for (const perPage of [3, 20, 500]) {
         const byCursor = await readByCursor({ table, sort, perPage })
@@ -311,8 +311,8 @@ describe('pages', () => {
     }
   })
 
-  test('show rows that were NULL before their column was declared NOT NULL', async () => {
-    // Only PostgreSQL 18 can declare that without looking at the rows.
+  test('returns rows that were NULL before their column was declared NOT NULL', async () => {
+    // Only PostgreSQL 18 can declare that without reading the rows.
     const [server] = await app.sql<{ version: number }>(
       "select current_setting('server_version_num')::int as version",
     )
@@ -341,7 +341,7 @@ describe('pages', () => {
     expect(await readByCursor({ table: 'formerly', sort: 'a', perPage: 1 })).toHaveLength(4)
   })
 
-  test('by cursor carry columns, relations and odd names like pages by number', async () => {
+  test('returns columns, relations and odd names by cursor as by number', async () => {
     await app.sql(`
       create table "cursor" (id int primary key, "cursor" int, "cursor_" int, r int, t int, record int, place int, key int);
       insert into "cursor" values (1, 10, 11, 12, 13, 14, 15, 16), (2, 20, 21, 22, 23, 24, 25, 26)`)
@@ -356,13 +356,13 @@ describe('pages', () => {
   })
 })
 
-describe('rows that come and go between pages', () => {
+describe('paging while rows are inserted and deleted', () => {
   interface Live {
     readonly id: number
     readonly rank: number | null
   }
 
-  /** NULLs last ascending and first descending, then by id. */
+  /** Compares with NULLs last ascending and first descending, then by id. */
   function compare(descending: boolean): (one: Live, other: Live) => number {
     const weight = ({ rank }: Live) => (rank === null ? 1000 : rank) * (descending ? -1 : 1)
     return (one, other) => weight(one) - weight(other) || one.id - other.id
@@ -370,7 +370,7 @@ describe('rows that come and go between pages', () => {
 
   const rank = fc.option(fc.nat(4), { freq: 3 })
 
-  test('are neither doubled, nor do they hide others', async () => {
+  test('neither repeats rows nor hides others', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(rank, { minLength: 1, maxLength: 15 }),
@@ -387,7 +387,7 @@ describe('rows that come and go between pages', () => {
           let nextId = 0
           const insert = async (added: readonly (number | null)[]) => {
             for (const each of added) {
-              // Each once, now behind and now before those there are.
+              // Each id is used once, in part after and in part before the existing ones.
               nextId = (nextId + 37) % 1009
               rows.push({ id: nextId, rank: each })
             }
@@ -410,7 +410,7 @@ describe('rows that come and go between pages', () => {
             if (json.nextCursor === undefined) return
             cursor = json.nextCursor
             last = ahead[perPage - 1]
-            const gone = change.remove.flatMap((place) => rows[place % Math.max(1, rows.length)]?.id ?? [])
+            const gone = change.remove.flatMap((index) => rows[index % Math.max(1, rows.length)]?.id ?? [])
             rows = rows.filter(({ id }) => !gone.includes(id))
             if (gone.length > 0) await app.sql('delete from live where id = any ($1)', [gone])
             await insert(change.insert)
@@ -422,7 +422,7 @@ describe('rows that come and go between pages', () => {
   })
 })
 
-describe('a cursor', () => {
+describe('cursor', () => {
   let cursor: string
 
   beforeEach(async () => {
@@ -451,13 +451,13 @@ describe('a cursor', () => {
     expect(envelope(response)).toEqual({ code: 400, message, error: 'invalid_cursor' })
   })
 
-  test('continues with the key named', async () => {
+  test('continues when the key is named', async () => {
     const one = await list('note', { sort: '-rank', cursor })
     const other = await list('note', { sort: '-rank,id', cursor })
     expect(other.json).toEqual(one.json)
   })
 
-  test('of a table with another key is refused', async () => {
+  test('is rejected for a table with another key', async () => {
     const response = await list('pairs', { sort: '-n', cursor })
     expect(envelope(response)).toMatchObject({ code: 400, error: 'invalid_cursor' })
   })
@@ -474,12 +474,12 @@ describe('a cursor', () => {
     ['no text of base64url', 'not a cursor!', 'invalid cursor'],
     ['another form', token({ v: [1, 2], k: ['-rank', 'id'] }), 'invalid cursor'],
     ['values without their sort', token({ v: ['1', '2'] }), 'invalid cursor'],
-  ])('is refused when it is %s', async (_what, text, message) => {
+  ])('is rejected when it is %s', async (_what, text, message) => {
     const response = await list('note', { sort: '-rank', cursor: text })
     expect(envelope(response)).toEqual({ code: 400, message, error: 'invalid_cursor' })
   })
 
-  test('is refused when it is too long', async () => {
+  test('is rejected when it is too long', async () => {
     const response = await list('note', { sort: '-rank', cursor: 'A'.repeat(4097) })
     expect(envelope(response)).toEqual({ code: 400, message: 'cursor too long', error: 'cursor_too_long' })
   })
@@ -489,7 +489,7 @@ describe('a cursor', () => {
     ['SQL', '1) or true --', 'invalid integer value "1) or true --" — expected a whole number, e.g. 42'],
     ['NUL', '\0', 'invalid value: text cannot hold the character U+0000'],
     ['too large a number', '1e9', 'invalid integer value "1e9" — expected a whole number, e.g. 42'],
-  ])('with a value that does not fit is refused: %s', async (_what, value, message) => {
+  ])('is rejected with a value that does not fit: %s', async (_what, value, message) => {
     const response = await list('note', {
       sort: '-rank',
       cursor: token({ v: [value, '1'], k: ['-rank', 'id'] }),
@@ -497,17 +497,17 @@ describe('a cursor', () => {
     expect(envelope(response)).toEqual({ code: 400, message, error: 'invalid_value' })
   })
 
-  test('of nothing but NULLs has nothing behind it', async () => {
+  test('has nothing after a page of NULLs alone', async () => {
     const forged = token({ v: [null, null], k: ['rank', 'id'] })
     expect((await list('note', { sort: 'rank', cursor: forged })).json).toEqual({ perPage: 20, items: [] })
   })
 
-  test('that was tampered with never fails, nor shows what it must not', async () => {
+  test('never fails nor discloses anything when it was tampered with', async () => {
     const tampered = fc
       .tuple(fc.nat(200), anyUnits({ maxLength: 2 }), fc.nat(3))
       .map(([at, insert, remove]) => {
-        const place = at % cursor.length
-        return cursor.slice(0, place) + insert.toWellFormed() + cursor.slice(place + remove)
+        const offset = at % cursor.length
+        return cursor.slice(0, offset) + insert.toWellFormed() + cursor.slice(offset + remove)
       })
     const forged = fc
       .array(fc.option(fc.string({ maxLength: 8 })), { minLength: 2, maxLength: 2 })
@@ -524,7 +524,7 @@ describe('a cursor', () => {
     )
   })
 
-  test('needs rows that can be distinguished', async () => {
+  test('requires rows that can be distinguished', async () => {
     const response = await list('shown', { cursor: '' })
     expect(envelope(response)).toEqual({
       code: 400,
@@ -534,7 +534,7 @@ describe('a cursor', () => {
     expect((await list('shown', {})).json.totalItems).toBe(20)
   })
 
-  test('that would be too long to send is refused before it is made', async () => {
+  test('is not made when it would be too long to send', async () => {
     await app.sql("insert into story values (1, repeat('x', 3000)), (2, repeat('x', 4000)), (3, 'z')")
     const sorted = { table: 'story', sort: 'body', perPage: 1, parameters: { fields: 'id' } }
     const { json } = await fetchPage(sorted, { cursor: '' })
@@ -546,7 +546,7 @@ describe('a cursor', () => {
         'sort: the values of the last record are too long for a cursor; sort by shorter ones, or use page',
       error: 'invalid_parameter',
     })
-    // A page that ends with a shorter one can be read, and so can the last.
+    // A page that ends with a shorter value can be read, and so can the last page.
     expect(await readByCursor({ ...sorted, perPage: 3 })).toEqual(['{"id":1}', '{"id":2}', '{"id":3}'])
   })
 })

@@ -3,10 +3,10 @@ import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import type { Clock } from '../../../../lib/clock.ts'
 
-/** Faults of what the operator defined, beside values of a client that look alike. */
+/** Faults of the operator's definitions, beside client values that look alike. */
 
 const setup = `
-  -- Policies that look at each other.
+  -- Policies that read each other.
   create table team (id int primary key);
   create table member (team_id int, user_id text);
   alter table team enable row level security;
@@ -103,10 +103,10 @@ function definitionError(sqlState: string, relation: string) {
 
 describe('collections › definition faults', () => {
   test.each([
-    ['policies that look at each other, in a list', 'GET', 'team', undefined, '42P17', 'team'],
-    ['policies that look at each other, in a record', 'GET', 'team/1', undefined, '42P17', 'team'],
-    ['policies that look at each other, in a create', 'POST', 'team', { id: 1 }, '42P17', 'team'],
-    ['policies that look at each other, in a delete', 'DELETE', 'team/1', undefined, '42P17', 'team'],
+    ['policies that read each other, in a list', 'GET', 'team', undefined, '42P17', 'team'],
+    ['policies that read each other, in a record', 'GET', 'team/1', undefined, '42P17', 'team'],
+    ['policies that read each other, in a create', 'POST', 'team', { id: 1 }, '42P17', 'team'],
+    ['policies that read each other, in a delete', 'DELETE', 'team/1', undefined, '42P17', 'team'],
     ['a cast in a policy, in a list', 'GET', 'cast_in_policy', undefined, '22P02', 'cast_in_policy'],
     [
       'a cast in a policy, in a filter',
@@ -156,12 +156,12 @@ describe('collections › definition faults', () => {
       '27000',
       'change_itself',
     ],
-  ])('answer 500 database_definition_error for %s', async (_what, method, path, body, sqlState, relation) => {
+  ])('return 500 database_definition_error for %s', async (_what, method, path, body, sqlState, relation) => {
     const response = await send(method, path, body)
     expect([response.status, envelope(response)]).toEqual([500, definitionError(sqlState, relation)])
   })
 
-  test('answer 500 with the operation of a batch', async () => {
+  test('return 500 with the operation of a batch', async () => {
     const operations = [
       { table: 'open_to_all', method: 'create', body: { id: 5 } },
       { table: 'cast_in_policy', method: 'create', body: { id: 6, n: 1 } },
@@ -190,12 +190,12 @@ describe('collections › definition faults', () => {
     ['DELETE', 'open_to_all/x', undefined],
     ['POST', 'open_to_all/batch', { operations: [{ method: 'create', body: { id: 3, n: 'x' } }] }],
     ['POST', 'computed', { id: 1, amount: 'x' }],
-  ])('are not a value of the client that does not fit: %s %s %j is 400', async (method, path, body) => {
+  ])('do not include a client value that does not fit: %s %s %j is 400', async (method, path, body) => {
     const response = await send(method, path, body)
     expect([response.status, response.json.error]).toEqual([400, 'invalid_value'])
   })
 
-  test('carry the text of PostgreSQL for administrators', async () => {
+  test("carry PostgreSQL's text for administrators", async () => {
     const admin = await app.adminToken()
     const response = await send('POST', 'cast_in_trigger', { id: 1, s: 'abc' }, admin)
     expect(envelope(response)).toMatchObject({
@@ -227,7 +227,7 @@ describe('collections › definition faults', () => {
     expect(logged()).toHaveLength(before + 2)
   })
 
-  test('are gone when policies ask through a function with rights of its own', async () => {
+  test('disappear when policies query through a security definer function', async () => {
     await app.sql(`
       create table club (id int primary key);
       create table club_member (club_id int references club, user_id text);

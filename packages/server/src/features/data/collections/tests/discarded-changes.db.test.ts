@@ -4,7 +4,7 @@ import { createTestApp, envelope, type TestApp, userToken } from '../../../../..
 
 let app: TestApp
 
-/** Records that a trigger marks as deleted, or keeps as they are; every attempt is written down. */
+/** Records that a trigger marks as deleted, or keeps unchanged. Every attempt is recorded. */
 const schema = `
   create table attempt (entry text);
   create table note (id int primary key, body text, is_deleted bool not null default false);
@@ -63,14 +63,14 @@ async function state() {
 describe.each([
   ['an administrator', () => app.adminToken()],
   ['a caller', () => userToken({ sub: alice })],
-])('a change of %s that a trigger discards', (_who, tokenOf) => {
+])('discarded changes › a change of %s that a trigger discards', (_who, tokenOf) => {
   test.each([
     ['a delete', 'DELETE', 'note/1', undefined, changeDiscarded],
     ['an update', 'PATCH', 'note/1', { body: 'discard' }, changeDiscarded],
     ['a create', 'POST', 'note', { id: 2, body: 'discard' }, rowDiscarded],
     ['a delete of no record', 'DELETE', 'note/3', undefined, notFound],
     ['an update of no record', 'PATCH', 'note/3', { body: 'discard' }, notFound],
-  ])('%s is refused, and nothing that the trigger did stays', async (_what, method, path, body, expected) => {
+  ])('%s is rejected, and no effect of the trigger remains', async (_what, method, path, body, expected) => {
     const before = await state()
     const response = await app.request(method, `/api/collections/${path}`, {
       token: await tokenOf(),
@@ -80,7 +80,7 @@ describe.each([
     expect(await state()).toEqual(before)
   })
 
-  test('in a batch is named, and undoes the batch', async () => {
+  test('names the operation of a batch, and undoes the batch', async () => {
     const before = await state()
     const response = await app.request('POST', '/api/collections/note/batch', {
       token: await tokenOf(),
@@ -100,7 +100,7 @@ test.each([
   ['a delete', 'DELETE', undefined, 204],
   ['an update', 'PATCH', { body: 'new' }, 200],
 ])(
-  '%s that a policy forbids is one of no record, whatever triggers there are',
+  'discarded changes › %s that a policy forbids finds no record, whatever the triggers',
   async (_what, method, body, status) => {
     await app.sql("truncate own; insert into own values (1, 'one', 0), (20, 'seen', 0)")
     const token = userToken({ sub: alice })
@@ -112,7 +112,7 @@ test.each([
   },
 )
 
-test('under policies a change that a trigger discards is one of no record, and undone', async () => {
+test('discarded changes › under policies a change that a trigger discards finds no record, and is undone', async () => {
   await app.sql('alter table note enable row level security; create policy everything on note using (true)')
   const before = await state()
   const response = await app.request('DELETE', '/api/collections/note/1', {

@@ -7,11 +7,14 @@ const token = userToken({ sub: alice })
 
 const alpha = '0a000000-0000-4000-8000-000000000001'
 const beta = '0b000000-0000-4000-8000-000000000002'
-/** A name that needs every kind of quoting; as a table, and as a column with `_id`. */
+/** Name that needs every kind of quoting, as a table and as a column with `_id`. */
 const hostile = String.raw`we"ird. \ $1 'q', %s`
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
 
-/** Keys of every kind: text, bigint reached from integer, uuid, numeric, composite; and tables that are closed. */
+/**
+ * Tables with keys of every kind: text, bigint referenced by integer, uuid, numeric, composite. Some tables are
+ * closed.
+ */
 const office = `
 create table country (code text primary key, name text not null);
 create table person (
@@ -80,7 +83,7 @@ insert into crowd values (1);
 insert into member select n, 1 from generate_series(1, 1001) n;
 `
 
-/** Tables of which a caller may see nothing, some columns, or some rows. */
+/** Tables of which a caller may read nothing, some columns, or some rows. */
 const closed = `
 create table club (id int primary key, name text);
 create table player (
@@ -129,7 +132,7 @@ function get(path: string, as = token) {
   return app.request('GET', `/api/collections/${path}`, { token: as })
 }
 
-/** The body of a request that must succeed. */
+/** Returns the body of a request that must succeed. */
 async function body(path: string, as = token) {
   const response = await get(path, as)
   expect(response.status, response.text).toBe(200)
@@ -152,7 +155,7 @@ const betaProject = { id: beta, title: 'Beta', owner_id: 2, reviewer_id: null }
 const plan = { id: 1, project_id: alpha, title: 'Plan' }
 const build = { id: 2.5, project_id: alpha, title: 'Build' }
 
-describe('many-to-one', () => {
+describe('expand › many-to-one', () => {
   test.each([
     ['integer to bigint', `project/${alpha}?expand=owner`, { ...alphaProject, expand: { owner: ada } }],
     ['a text key, named after its table', 'person/1?expand=country', { ...ada, expand: { country: poland } }],
@@ -198,21 +201,21 @@ describe('many-to-one', () => {
     expect(await body(path)).toEqual(expected)
   })
 
-  test('answers one record where inheritance holds the key twice', async () => {
+  test('returns one record where inheritance has the key twice', async () => {
     const response = await body('child/1?expand=base')
     expect(response).toEqual({ id: 1, base_id: 1, expand: { base: { id: 1, name: 'base' } } })
   })
 })
 
-describe('one-to-many', () => {
-  test('answers an array in the order of the primary key', async () => {
+describe('expand › one-to-many', () => {
+  test('returns an array in the order of the primary key', async () => {
     expect(await body(`project/${alpha}?expand=task`)).toEqual({
       ...alphaProject,
       expand: { task: [plan, build] },
     })
   })
 
-  test('leaves out what is empty', async () => {
+  test('leaves out empty relations', async () => {
     expect(await body(`project/${beta}?expand=task`)).toEqual({ ...betaProject, expand: {} })
   })
 
@@ -241,7 +244,7 @@ describe('one-to-many', () => {
     })
   })
 
-  test('shows the first thousand', async () => {
+  test('returns the first thousand', async () => {
     const { expand } = await body('crowd/1?expand=member')
     expect(expand.member).toEqual(
       Array.from({ length: 1000 }, (_, index) => ({ id: index + 1, crowd_id: 1 })),
@@ -249,8 +252,8 @@ describe('one-to-many', () => {
   })
 })
 
-describe('names', () => {
-  test('tell two foreign keys of one table apart, on both sides', async () => {
+describe('expand › relation names', () => {
+  test('distinguish two foreign keys of one table, on both sides', async () => {
     expect(await body(`project/${alpha}?expand=owner,reviewer`)).toEqual({
       ...alphaProject,
       expand: { owner: ada, reviewer: ben },
@@ -261,7 +264,7 @@ describe('names', () => {
     })
   })
 
-  test('are those that the schema document lists', async () => {
+  test('are those in the schema document', async () => {
     const schema = await app.request('GET', '/api/schema', { token })
     const listed = schema.json.tables['public.person'].relationships
     expect(
@@ -291,7 +294,7 @@ describe('names', () => {
     },
   )
 
-  test('may be anything', async () => {
+  test('may hold any character', async () => {
     const { id, ...rest } = await body(`follower/1?expand=${encodeURIComponent(quoted(hostile))}`)
     expect([id, rest]).toEqual([1, { [`${hostile}_id`]: 7, expand: { [hostile]: { 'the "key" \\': 7 } } }])
     expect(await body(`${encodeURIComponent(hostile)}/7?expand=follower`)).toEqual({
@@ -300,7 +303,7 @@ describe('names', () => {
     })
   })
 
-  test('of columns may be anything, too', async () => {
+  test('may hold any character as columns, too', async () => {
     const letter = { id: 1, r: '[1,3)', t: 't', tx: 'tx', e: 'e', s: 's', name: 'name', related: 'related' }
     const words = [
       { id: 1, r: 'r', w: 'w', letter_id: 1 },
@@ -324,7 +327,7 @@ describe('names', () => {
     ["owner'; drop table person; --", 'project', "owner'; drop table person; --"],
     ['constructor', 'project', 'constructor'],
     ['__proto__', 'project', '__proto__'],
-  ])('that are unknown are refused: %s', async (expand, collection, name) => {
+  ])('are rejected when unknown: %s', async (expand, collection, name) => {
     await expectError(
       `project?expand=${encodeURIComponent(expand)}`,
       `unknown relation "${name}" of ${collection} in expand`,
@@ -332,7 +335,7 @@ describe('names', () => {
     )
   })
 
-  test('of views and of tables that are not exposed are unknown', async () => {
+  test('are unknown for views and tables that are not exposed', async () => {
     await expectError(
       'open_project?expand=owner',
       'unknown relation "owner" of open_project in expand',
@@ -349,7 +352,7 @@ describe('names', () => {
     await expectError(`person?expand=${expand}`, message, 'invalid_parameter')
   })
 
-  test('cannot be asked for beside a column "expand"', async () => {
+  test('are rejected beside a column "expand"', async () => {
     await expectError(
       'named_expand?expand=person',
       'expand cannot be used on "named_expand" because it has an "expand" column',
@@ -362,8 +365,8 @@ describe('names', () => {
   })
 })
 
-describe('nesting', () => {
-  test('follows paths, in every direction', async () => {
+describe('expand › nested paths', () => {
+  test('follow relations in every direction', async () => {
     expect(await body('step/10?expand=task.project.owner.country')).toEqual({
       id: 10,
       task_id: 1,
@@ -409,7 +412,7 @@ describe('nesting', () => {
     })
   })
 
-  test('joins paths that begin alike', async () => {
+  test('merge paths with the same beginning', async () => {
     expect(await body(`task/1?expand=project.owner,project,project.reviewer.country`)).toEqual({
       ...plan,
       expand: {
@@ -421,7 +424,7 @@ describe('nesting', () => {
     })
   })
 
-  test('comes back to where it began', async () => {
+  test('return to the first table', async () => {
     expect(await body('person/2?expand=boss.person.boss.person')).toEqual({
       ...ben,
       expand: {
@@ -438,7 +441,7 @@ describe('nesting', () => {
     })
   })
 
-  test('takes ten paths', async () => {
+  test('accept ten paths', async () => {
     const paths = 'owner.country,owner.boss,owner.person,owner.project,reviewer.country,reviewer.boss'
     const { expand } = await body(`project/${alpha}?expand=${paths},task.step,task.project,box,owner`)
     expect(expand).toEqual({
@@ -462,8 +465,8 @@ describe('nesting', () => {
   })
 })
 
-describe('together with the other parameters', () => {
-  test('fields need not name the key', async () => {
+describe('expand › with other parameters', () => {
+  test('does not require the key in fields', async () => {
     expect(await body(`project/${alpha}?expand=owner,task&fields=title`)).toEqual({
       title: 'Alpha',
       expand: { owner: ada, task: [plan, build] },
@@ -474,7 +477,7 @@ describe('together with the other parameters', () => {
     ])
   })
 
-  test('a list is filtered, sorted and paged as without', async () => {
+  test('keeps filter, sort and paging of a list', async () => {
     const filter = encodeURIComponent('id > 1')
     expect(await body(`person?expand=boss,project&filter=${filter}&sort=-name&perPage=1&page=2`)).toEqual({
       page: 2,
@@ -485,7 +488,7 @@ describe('together with the other parameters', () => {
     })
   })
 
-  test('a cursor leads through the same records', async () => {
+  test('keeps the records of a cursor', async () => {
     const first = await body('person?expand=boss&fields=name&sort=-boss_id,name&perPage=2&cursor=')
     expect(first).toEqual({
       perPage: 2,
@@ -500,7 +503,7 @@ describe('together with the other parameters', () => {
     ).toEqual({ perPage: 2, items: [{ name: 'Cid', expand: { boss: ada } }] })
   })
 
-  test('the administrator sees the same', async () => {
+  test('returns the same to the administrator', async () => {
     const admin = await app.adminToken()
     expect(await body('player/2?expand=club,medal', admin)).toEqual({
       id: 2,
@@ -522,8 +525,8 @@ describe('together with the other parameters', () => {
   })
 })
 
-describe('what the caller may not read', () => {
-  test('is left out: rows by policy, columns by grant', async () => {
+describe('expand › leaves out hidden data', () => {
+  test('rows by policy, columns by grant', async () => {
     const visible = { id: 1, club_id: 1, owner_id: alice }
     expect(await body('club/1?expand=player')).toEqual({
       id: 1,
@@ -543,7 +546,7 @@ describe('what the caller may not read', () => {
     expect(await body('club/1?expand=player.medal', stranger)).toEqual({ id: 1, name: 'Reds', expand: {} })
   })
 
-  test('is left out as a whole table, and the rest stays', async () => {
+  test('hides a whole table, and keeps the rest', async () => {
     expect(await body('seal/1?expand=sealed')).toEqual({ id: 1, sealed_id: 1, expand: {} })
     await expectError(
       'seal?expand=sealed.nope',
@@ -552,7 +555,7 @@ describe('what the caller may not read', () => {
     )
   })
 
-  test('is left out where the key on either side is closed', async () => {
+  test('hides a relation whose key is hidden on either side', async () => {
     expect(await body('lock/1?expand=keyless')).toEqual({ id: 1, keyless_id: 1, expand: {} })
     expect((await body('blind?expand=club')).items).toEqual([{ id: 1, shown: 'shown', expand: {} }])
     expect(await body('club/1?expand=blind,player,numberless')).toEqual({
@@ -563,14 +566,14 @@ describe('what the caller may not read', () => {
   })
 })
 
-test('a relation that appears after the start is found at once', async () => {
+test('expand › finds a relation that appears after the start at once', async () => {
   await app.sql('create table late (id int primary key, person_id int references person)')
   await app.sql('insert into late values (1, 3)')
   expect(await body('late/1?expand=person')).toEqual({ id: 1, person_id: 3, expand: { person: cid } })
   expect(await body('person/3?expand=late')).toEqual({ ...cid, expand: { late: [{ id: 1, person_id: 3 }] } })
 })
 
-describe('names when keys are added', () => {
+describe('expand › relation names when keys are added', () => {
   const setup = `
     delete from basalt.settings where key = 'reported_relation_names';
     create table writer (id int primary key);
@@ -580,7 +583,7 @@ describe('names when keys are added', () => {
     insert into writer values (1), (2);
     insert into novel values (1, 1, 2)`
 
-  test('stay with the column that stands first, and the first start lists those that were renamed, once', async () => {
+  test('stay with the first column, and the first start lists the renamed ones once', async () => {
     await using named = await createTestApp({ setup })
     const expanded = async (path: string) => {
       const response = await named.request('GET', `/api/collections/${path}`, { token })
@@ -636,7 +639,7 @@ describe('names when keys are added', () => {
     await using next = await createTestApp({ database: named.database })
     expect(reports(next)).toEqual([])
 
-    // A key that is added changes none of them, whatever its constraint is called; a comment does, at once.
+    // An added key changes no name, whatever its constraint is called. A comment does so at once.
     await named.sql(`
       alter table novel add column "_first" int constraint "0" references writer;
       comment on constraint a on novel is '@name edited_by'`)

@@ -72,17 +72,17 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-function ask(path: string, parameters: Readonly<Record<string, string>> = {}, by = token) {
+function fetchList(path: string, parameters: Readonly<Record<string, string>> = {}, by = token) {
   return app.request('GET', `/api/collections/${path}?${new URLSearchParams(parameters)}`, { token: by })
 }
 
 async function text(path: string, parameters: Readonly<Record<string, string>> = {}, by = token) {
-  const response = await ask(path, parameters, by)
+  const response = await fetchList(path, parameters, by)
   expect(response.status, response.text).toBe(200)
   return response.text
 }
 
-/** The response as it comes, read only when the test does. */
+/** Returns the response as a stream that only the test reads. */
 function open(path: string, from: TestApp = app, by = token): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${by}` }
@@ -97,7 +97,7 @@ async function readAll(response: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Statements of exports that run in the database. */
+/** Returns the statements of exports that run in the database. */
 async function running(): Promise<{ pid: number; wait_event: string | null }[]> {
   return await app.sql(`
     select pid, wait_event from pg_stat_activity
@@ -106,9 +106,9 @@ async function running(): Promise<{ pid: number; wait_event: string | null }[]> 
 
 const untilNoneRuns = () => waitFor('the exports to end', async () => (await running()).length === 0)
 
-describe('an export as CSV', () => {
-  test('has a header and every value as records show it', async () => {
-    const response = await ask('item/export.csv')
+describe('GET /collections/:table/export.csv', () => {
+  test('returns a header and every value as records format it', async () => {
+    const response = await fetchList('item/export.csv')
     expect(response.status).toBe(200)
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'text/csv; charset=utf-8',
@@ -127,21 +127,21 @@ describe('an export as CSV', () => {
     ])
   })
 
-  test('shows the fields asked for, filtered and sorted', async () => {
+  test('returns the requested fields, filtered and sorted', async () => {
     expect(await text('item/export.csv', { fields: 'ok,id', filter: 'id < 4', sort: '-id' })).toBe(
       'ok,id\n,3\nfalse,2\ntrue,1\n',
     )
   })
 
-  test('keeps apart an empty text and NULL, also alone in a line', async () => {
+  test('distinguishes an empty text from NULL, also alone in a line', async () => {
     expect(await text('item/export.csv', { fields: 'name', filter: 'id > 2' })).toBe('name\n""\n\n')
   })
 
-  test('of nothing is the header', async () => {
+  test('returns the header when no row matches', async () => {
     expect(await text('empty_one/export.csv')).toBe('id,note\n')
   })
 
-  test('leaves formulas as they are, unless for a spreadsheet', async () => {
+  test('keeps formulas, unless for a spreadsheet', async () => {
     expect(await text('sheet/export.csv', { fields: '=cell,n' })).toBe(
       '=cell,n\n=1+1,-1\n+x,2\n-y,3\n@z,4\n\tt,5\na=b,6\n,7\n"",8\n',
     )
@@ -161,14 +161,14 @@ describe('an export as CSV', () => {
   })
 })
 
-/** A record as an export shows it: `extra` of the second one is the null of JSON. */
+/** Returns a record in its exported form; `extra` of the second one is a JSON null. */
 function withJsonNull(record: { readonly id: number }) {
   return record.id === 2 ? { ...record, _jsonNull: ['extra'] } : record
 }
 
-describe('an export as JSON', () => {
-  test('is an array of the records as a list shows them', async () => {
-    const response = await ask('item/export.json')
+describe('GET /collections/:table/export.json and .ndjson', () => {
+  test('returns an array of the records in the format of a list', async () => {
+    const response = await fetchList('item/export.json')
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
       'content-disposition': 'attachment; filename="item.json"',
@@ -178,8 +178,8 @@ describe('an export as JSON', () => {
     expect(response.text).toContain('"amount":9007199254740993.10,"units":9223372036854775807')
   })
 
-  test('has one record in each line as NDJSON', async () => {
-    const response = await ask('item/export.ndjson')
+  test('returns one record per line as NDJSON', async () => {
+    const response = await fetchList('item/export.ndjson')
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'application/x-ndjson; charset=utf-8',
       'content-disposition': 'attachment; filename="item.ndjson"',
@@ -191,24 +191,24 @@ describe('an export as JSON', () => {
     )
   })
 
-  test('of nothing is an empty array, or nothing', async () => {
+  test('returns an empty array, or nothing, when no row matches', async () => {
     expect(await text('empty_one/export.json')).toBe('[]')
     expect(await text('empty_one/export.ndjson')).toBe('')
     expect(await text('small/export.json', { filter: 'n <= 2' })).toBe('[{"n":1}\n,{"n":2}\n]')
   })
 })
 
-describe('an export', () => {
-  test('has the rows that the policies let the caller see', async () => {
+describe('exports', () => {
+  test('have the rows that the policies show the caller', async () => {
     expect(await text('diary/export.csv', { fields: 'topic' })).toBe('topic\nwork\nplay\n')
     const ofBob = await text('diary/export.ndjson', {}, userToken({ sub: bob }))
     expect(ofBob).toBe(`{"id":3,"owner_id":"${bob}","topic":"bribes"}\n`)
     expect(await text('diary/export.csv', { fields: 'id' }, await app.adminToken())).toBe('id\n1\n2\n3\n')
   })
 
-  test('works on a view, and under any name', async () => {
+  test('work on a view, and under any name', async () => {
     const name = encodeURIComponent('shop.Größe "1"')
-    const response = await ask(`${name}/export.csv`)
+    const response = await fetchList(`${name}/export.csv`)
     expect([response.status, response.text]).toEqual([200, 'n\n1\n'])
     expect(response.headers.get('content-disposition')).toBe(
       `attachment; filename="shop.Gr__e _1_.csv"; filename*=UTF-8''shop.Gr%C3%B6%C3%9Fe%20%221%22.csv`,
@@ -216,7 +216,7 @@ describe('an export', () => {
     expect((await text('wide/export.csv', { fields: 'n', filter: 'n <= 3' })).split('\n')).toHaveLength(5)
   })
 
-  test('answers HEAD without reading the rows', async () => {
+  test('return no body for HEAD, and read no rows', async () => {
     for (const name of ['wide/export.csv', 'wide/export.json']) {
       const response = await app.request('HEAD', `/api/collections/${name}`, { token })
       expect([response.status, response.text]).toEqual([200, ''])
@@ -226,7 +226,7 @@ describe('an export', () => {
     await untilNoneRuns()
   })
 
-  test('takes any text as a value', async () => {
+  test('accept any text as a value', async () => {
     const hostile = `'; drop table item; -- \\' $1 E'\\\\`
     await app.sql('insert into item (id, name) values (50, $1)', [hostile])
     const literal = hostile.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
@@ -264,66 +264,69 @@ describe('an export', () => {
     [{ page: '2' }, 'unknown_parameter', 'unknown parameter "page"'],
     [{ field: 'id' }, 'unknown_parameter', 'unknown parameter "field"; did you mean fields?'],
     [{ expand: 'x' }, 'unknown_parameter', 'unknown parameter "expand"'],
-  ])('refuses %j before it begins', async (parameters, error, message) => {
-    const response = await ask('item/export.csv', parameters)
+  ])('reject %j before they begin', async (parameters, error, message) => {
+    const response = await fetchList('item/export.csv', parameters)
     expect(envelope(response)).toMatchObject({ code: 400, error, message })
     expect(response.headers.get('content-disposition')).toBeNull()
-    const listed = 'filter' in parameters ? envelope(await ask('item', parameters)) : undefined
+    const listed = 'filter' in parameters ? envelope(await fetchList('item', parameters)) : undefined
     if (listed !== undefined) expect(envelope(response)).toEqual(listed)
   })
 
   test.each(["id = 'x'", "id in (1, 'x')", "owner_id = 'x'", "id between 'x' and 3"])(
-    'blames a value and not the policies for %s',
+    'blame a value and not the policies for %s',
     async (filter) => {
-      const response = await ask('diary/export.json', { filter })
+      const response = await fetchList('diary/export.json', { filter })
       expect(envelope(response)).toMatchObject({ code: 400, error: 'invalid_value' })
-      expect(envelope(response)).toEqual(envelope(await ask('diary', { filter })))
+      expect(envelope(response)).toEqual(envelope(await fetchList('diary', { filter })))
     },
   )
 
-  test('refuses what there is not, or must not be read', async () => {
-    expect(envelope(await ask('nope/export.csv'))).toEqual({
+  test('reject unknown names and columns that must not be read', async () => {
+    expect(envelope(await fetchList('nope/export.csv'))).toEqual({
       code: 404,
       error: 'collection_not_found',
       message: 'collection not found: nope',
     })
-    expect(envelope(await ask('item/export.json', { spreadsheet: 'true' }))).toMatchObject({
+    expect(envelope(await fetchList('item/export.json', { spreadsheet: 'true' }))).toMatchObject({
       code: 400,
       message: 'unknown parameter "spreadsheet"',
     })
     await app.sql('create table closed (id int primary key); revoke all on closed from basalt_authenticated')
-    expect(envelope(await ask('closed/export.csv'))).toEqual({
+    expect(envelope(await fetchList('closed/export.csv'))).toEqual({
       code: 403,
       error: 'insufficient_permissions',
       message: 'insufficient permissions',
     })
   })
 
-  test('says that a view is at fault after its first rows, as long as nothing is sent', async () => {
-    const response = await ask('broken_later/export.csv')
+  test('blame a view after its first rows, as long as nothing is sent', async () => {
+    const response = await fetchList('broken_later/export.csv')
     expect(envelope(response)).toMatchObject({ code: 500, error: 'database_definition_error' })
     await untilNoneRuns()
     expect(faultsOf(app).at(-1)).toContain('failed on "broken_later"')
   })
 
-  test('says that a policy is at fault, without a file', async () => {
+  test('blame a policy without a file', async () => {
     const before = faultsOf(app)
-    const response = await ask('guarded/export.csv')
+    const response = await fetchList('guarded/export.csv')
     expect(envelope(response)).toMatchObject({ code: 500, error: 'database_definition_error' })
     await untilNoneRuns()
     expect(faultsOf(app)).toHaveLength(before.length + 1)
   })
 
-  test('may be made by a program that reads the table', async () => {
+  test('work for a program that may read the table', async () => {
     await app.sql('insert into basalt.users (id) values ($1)', [alice])
     const { key } = await createApiKey(app, { userId: alice, scope: 'readonly', allowedTables: ['small'] })
-    expect((await ask('small/export.csv', {}, key)).status).toBe(200)
+    expect((await fetchList('small/export.csv', {}, key)).status).toBe(200)
     for (const path of ['item/export.csv', 'nope/export.json']) {
-      expect(envelope(await ask(path, {}, key))).toMatchObject({ code: 403, error: 'insufficient_scope' })
+      expect(envelope(await fetchList(path, {}, key))).toMatchObject({
+        code: 403,
+        error: 'insufficient_scope',
+      })
     }
   })
 
-  test('ends with the limit, and says so in a trailer', async () => {
+  test('end at the limit, and report it in a trailer', async () => {
     const response = await open('breaking/export.csv?fields=n')
     expect(response.headers.trailer).toBe('x-export-truncated')
     const lines = (await readAll(response)).toString().split('\n')
@@ -336,8 +339,8 @@ describe('an export', () => {
   })
 })
 
-describe('an export that does not end well', () => {
-  test.each(['csv', 'json', 'ndjson'])('is cut, never a shorter file: %s', async (format) => {
+describe('exports that fail', () => {
+  test.each(['csv', 'json', 'ndjson'])('are cut, never a shorter file: %s', async (format) => {
     const response = await open(`breaking/export.${format}`)
     expect(response.statusCode).toBe(200)
     await expect(readAll(response)).rejects.toMatchObject({ code: 'ECONNRESET' })
@@ -350,7 +353,7 @@ describe('an export that does not end well', () => {
     })
   })
 
-  test('is cut when its backend is', async () => {
+  test('are cut when their backend is terminated', async () => {
     const response = await open('wide/export.csv')
     const [{ pid } = { pid: 0 }] = await waitFor('the client to be waited for', async () => {
       const found = await running()
@@ -360,7 +363,7 @@ describe('an export that does not end well', () => {
     await expect(readAll(response)).rejects.toMatchObject({ code: 'ECONNRESET' })
   })
 
-  test('ends its statement when the client leaves', async () => {
+  test('end their statement when the client disconnects', async () => {
     for (const path of ['wide/export.csv', 'wide/export.json']) {
       const response = await open(path)
       await waitFor('the export to run', async () => (await running()).length > 0)
@@ -369,19 +372,19 @@ describe('an export that does not end well', () => {
     }
   })
 
-  test('ends its statement when the client leaves before the first row', async () => {
+  test('end their statement when the client disconnects before the first row', async () => {
     const leaving = new AbortController()
-    const asked = fetch(`${app.url}/api/collections/slow/export.csv`, {
+    const request = fetch(`${app.url}/api/collections/slow/export.csv`, {
       headers: { authorization: `Bearer ${token}` },
       signal: leaving.signal,
     })
     await waitFor('the export to run', async () => (await running()).length > 0)
     leaving.abort()
-    await expect(asked).rejects.toThrow('aborted')
+    await expect(request).rejects.toThrow('aborted')
     await untilNoneRuns()
   })
 
-  test('gives up a statement that has no row in time', async () => {
+  test('time out without a row', async () => {
     await using hasty = await createTestApp({
       database: app.database,
       config: { 'database.schemas': 'public,shop', 'database.statement_timeout_ms': '500' },
@@ -395,7 +398,7 @@ describe('an export that does not end well', () => {
     await untilNoneRuns()
   })
 
-  test('is cut after its time', async () => {
+  test('are cut after their time limit', async () => {
     await using brief = await createTestApp({
       database: app.database,
       config: { 'database.schemas': 'public,shop', 'api.export_timeout': '1' },
@@ -405,7 +408,7 @@ describe('an export that does not end well', () => {
     await expect(readAll(response)).rejects.toMatchObject({ code: 'ECONNRESET' })
   })
 
-  test('is cut by a server that stops, which leaves nothing behind', async () => {
+  test('are cut by a stopping server, which releases everything', async () => {
     const stopping = await createTestApp({
       database: app.database,
       config: { 'database.schemas': 'public,shop', 'server.shutdown_timeout': '1' },
@@ -417,21 +420,21 @@ describe('an export that does not end well', () => {
   })
 })
 
-describe('a client', () => {
-  test('may begin the next export as soon as it has one', async () => {
+describe('export slots', () => {
+  test("are free for a client's next export as soon as it has one", async () => {
     for (let count = 0; count < 10; count += 1) expect(await text('small/export.json')).toContain('{"n":10}')
   })
 })
 
-describe('a client that reads slowly', () => {
-  test('slows the statement down, and gets every byte', async () => {
+describe('exports to a slow client', () => {
+  test('slow the statement down, and deliver every byte', async () => {
     const response = await open('wide/export.ndjson')
     await waitFor('the statement to wait for the client', async () => {
       const [first] = await running()
       return first?.wait_event === 'ClientWrite'
     })
-    // Other requests have the pool to themselves.
-    expect((await ask('small')).json.totalItems).toBe(10)
+    // The pool serves only other requests.
+    expect((await fetchList('small')).json.totalItems).toBe(10)
     const [expected] = await app.sql<{ hash: string }>(`
       select encode(sha256(convert_to(string_agg(row_to_json(w)::text || E'\\n', '' order by n), 'utf8')), 'hex') as hash
       from wide w`)
@@ -443,9 +446,9 @@ describe('a client that reads slowly', () => {
     await untilNoneRuns()
   })
 
-  test('has half of the exports at most, and all callers together no more than the limit', async () => {
+  test('occupy at most half of the slots per caller, and at most all slots together', async () => {
     const ofAlice = await Promise.all([open('wide/export.csv'), open('wide/export.csv')])
-    const third = await ask('small/export.csv')
+    const third = await fetchList('small/export.csv')
     expect(envelope(third)).toEqual({
       code: 429,
       error: 'export_limit',
@@ -458,7 +461,7 @@ describe('a client that reads slowly', () => {
       open('wide/export.csv', app, byBob),
     ])
     for (const by of [token, byBob, await app.adminToken()]) {
-      const refused = await ask('small/export.csv', {}, by)
+      const refused = await fetchList('small/export.csv', {}, by)
       expect(envelope(refused)).toEqual({
         code: 503,
         error: 'exports_busy',
@@ -467,17 +470,17 @@ describe('a client that reads slowly', () => {
       expect(refused.headers.get('retry-after')).toBe('5')
     }
     for (const response of [...ofAlice, ...ofBob]) response.destroy()
-    await waitFor('a slot', async () => (await ask('small/export.csv')).status === 200)
+    await waitFor('a slot', async () => (await fetchList('small/export.csv')).status === 200)
     await untilNoneRuns()
   })
 
-  test('of ten at once get their files or a reason, and leave no slot taken', async () => {
-    const answers = await Promise.all(Array.from({ length: 10 }, () => ask('small/export.csv')))
+  test('return files or a reason for ten concurrent requests, and release every slot', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => fetchList('small/export.csv')))
     for (const { status, text: body } of answers) {
       if (status === 200) expect(body.split('\n')).toHaveLength(12)
       else expect([429, 503]).toContain(status)
     }
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(2)
-    await waitFor('a slot', async () => (await ask('small/export.csv')).status === 200)
+    await waitFor('a slot', async () => (await fetchList('small/export.csv')).status === 200)
   })
 })

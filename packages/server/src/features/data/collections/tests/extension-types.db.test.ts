@@ -5,7 +5,7 @@ import { createTestApp, envelope, type TestApp, userToken } from '../../../../..
 import type { ChangeLog } from '../../../../database/change-log.ts'
 import { statement } from '../../../../database/connection/message.ts'
 
-/** Types whose operators no search path leads to: those of extensions that have a schema of their own. */
+/** Types whose operators are outside every search path: those of extensions in a schema of their own. */
 
 const setup = `
   create schema "Ext 1";
@@ -109,11 +109,11 @@ test.each([
   ["token != 'a'", ['Bob', 'dan', 'Eve']],
   ["token IN ('a', 'e')", ['ada', 'Eve']],
   ["nick = 'ADA' AND (branch = 'Top.Science' OR email = 'cyd@x')", ['ada', 'CYD']],
-])('a filter compares as the type does: %s', async (filter, emails) => {
+])('extension types › a filter compares by the operators of the type: %s', async (filter, emails) => {
   expect(await emailsOf({ filter })).toEqual(emails)
 })
 
-test('an operator the type does not have is refused', async () => {
+test('extension types › a filter rejects an operator that the type does not have', async () => {
   const response = await send('GET', `person?filter=${encodeURIComponent("token > 'a'")}`)
   expect(envelope(response)).toMatchObject({
     code: 400,
@@ -121,7 +121,7 @@ test('an operator the type does not have is refused', async () => {
   })
 })
 
-test('a value whose parts are too long for its type is refused', async () => {
+test('extension types › a value whose parts are too long for its type is rejected', async () => {
   const branch = 'x'.repeat(1001)
   const requests = [
     send('POST', 'person', { email: 'long@x', branch }),
@@ -134,7 +134,7 @@ test('a value whose parts are too long for its type is refused', async () => {
 })
 
 test.each(['', 'email', 'nick', 'branch', 'extra', 'tags', 'nick,-branch'])(
-  'pages by cursor, put together, are the list: %s',
+  'extension types › pages by cursor concatenate to the list: %s',
   async (column) => {
     for (const sort of [column, `-${column}`].filter((text) => text !== '-')) {
       const whole = await emailsOf({ sort })
@@ -151,8 +151,8 @@ test.each(['', 'email', 'nick', 'branch', 'extra', 'tags', 'nick,-branch'])(
   },
 )
 
-describe('a record is addressed as its key compares', () => {
-  test.each([false, true])('when a change is listened to or not: %s', async (listens) => {
+describe('extension types › a record is addressed by the equality of its key', () => {
+  test.each([false, true])('with and without a listener: %s', async (listens) => {
     isCaptured = listens
     try {
       expect((await send('GET', 'person/ADA@X?fields=email')).json).toEqual({ email: 'ada@x' })
@@ -180,7 +180,7 @@ describe('a record is addressed as its key compares', () => {
     }
   })
 
-  test('and is created', async () => {
+  test('and created', async () => {
     const body = { name: 'Loft', branch: 'c.d', room: 9 }
     expect((await send('POST', 'spot', body)).json).toEqual(body)
     expect((await send('POST', 'spot', { ...body, name: 'LOFT' })).status).toBe(409)
@@ -188,7 +188,7 @@ describe('a record is addressed as its key compares', () => {
   })
 })
 
-test('a relation is followed as its key compares', async () => {
+test('extension types › expand follows a relation by the equality of its key', async () => {
   const { json } = await send('GET', 'letter?expand=sender,spot&fields=id')
   const related = json.items.map(
     ({ id, expand }: { id: number; expand: Record<string, Record<string, unknown>> }) => [
@@ -210,8 +210,8 @@ test('a relation is followed as its key compares', async () => {
   expect((await send('GET', 'spot/hall,a.b?expand=letter')).json.expand.letter).toHaveLength(2)
 })
 
-describe('a definition that changes', () => {
-  test('is followed: the schema gets another name', async () => {
+describe('extension types › a changed definition', () => {
+  test('is followed when the schema is renamed', async () => {
     await app.sql('alter schema "Ext 1" rename to ext')
     try {
       expect(await emailsOf({ filter: "email = 'EVE@X' OR branch = 'Top.Science'" })).toEqual(['ada', 'Eve'])
@@ -223,7 +223,7 @@ describe('a definition that changes', () => {
     }
   })
 
-  test('is followed: a type gets an order', async () => {
+  test('is followed when a type gets an order', async () => {
     await app.app.catalog.refresh()
     const sorted = () => send('GET', 'person?sort=-token&fields=token&perPage=2&cursor=')
     expect((await sorted()).status).toBe(400)
@@ -255,7 +255,7 @@ describe('a definition that changes', () => {
   })
 })
 
-test('a caller without the right to the schema is refused, not answered by other operators', async () => {
+test('extension types › a caller without usage on the schema is rejected, rather than served by other operators', async () => {
   await app.sql('revoke usage on schema "Ext 1" from basalt_authenticated')
   try {
     const refused = await send('GET', `person?filter=${encodeURIComponent("nick >= 'ADA'")}`)

@@ -9,7 +9,7 @@ import {
   userToken,
 } from '../../../../../test/test-app.ts'
 
-/** Values of every kind that a facet shows, few of each, and rows that only their owner sees. */
+/** Values of every kind of facet, few of each, and rows that only their owner may read. */
 const setup = `
   create type mood as enum ('calm', 'wild', 'none');
   create domain grade as int check (value between 1 and 6);
@@ -58,7 +58,7 @@ const setup = `
   create table odd ("select" int, "a ""b" text, "set" int, "count" text, value int);
   insert into odd values (1, 'x', 2, 'y', 3), (1, 'x', 2, 'z', 3);`
 
-/** Columns that only some may read; a grant on columns replaces that on the table. */
+/** Columns that only some callers may read; a grant on columns replaces the grant on the table. */
 const grants = `
   revoke select on song from basalt_authenticated;
   grant select (id, title, genre, mood, year, plays, price, ratio, grade, is_live, label, released, day, length, tags,
@@ -71,7 +71,7 @@ const token = userToken({ sub: alice })
 beforeAll(async () => {
   app = await createTestApp({ setup, config: { 'api.max_facet_buckets': '10' } })
   await app.sql(grants)
-  // A name that the catalog does not know has it read again, grants included.
+  // A name that the catalog does not know makes it read the catalog again, grants included.
   await app.request('GET', '/api/collections/later', { token })
 })
 afterAll(() => app[Symbol.asyncDispose]())
@@ -98,8 +98,8 @@ async function expectError(
   expect(envelope(await get(path, parameters))).toEqual({ code: status, error, message })
 }
 
-describe('facets', () => {
-  test('count every value, most frequent first, then by value, NULL last', async () => {
+describe('GET /collections/:table?facets', () => {
+  test('counts every value, most frequent first, then by value, NULL last', async () => {
     const response = await list('song', { facets: 'genre,mood', fields: 'id', perPage: '1' })
     expect(response.json).toEqual({
       page: 1,
@@ -123,7 +123,7 @@ describe('facets', () => {
     })
   })
 
-  /** The order of the database, which depends on its collation. */
+  /** Returns the values in database order, which depends on the collation. */
   async function textOrder(values: readonly string[]): Promise<string[]> {
     const rows = await app.sql<{ value: string }>('select value from unnest($1::text[]) value order by 1', [
       values,
@@ -154,13 +154,13 @@ describe('facets', () => {
     ],
     ['day', '[{"value":null,"count":3},{"value":"2026-01-02","count":2}]'],
     ['length', '[{"value":null,"count":3},{"value":"PT3M","count":2}]'],
-  ])('of %s show its values as records do, digit by digit', async (column, expected) => {
+  ])('returns values of %s as records have them, digit by digit', async (column, expected) => {
     const { text } = await list('song', { facets: column, skipTotal: 'true', perPage: '1' })
     const [, buckets] = /"facets":\{"\w+":(\[.*?\])\}/s.exec(text) ?? []
     expect(buckets?.replaceAll(/\s*\n\s*/g, '')).toBe(expected)
   })
 
-  test('are counted over what the filter leaves, whatever page is shown', async () => {
+  test('counts the filtered rows, whatever page is returned', async () => {
     const query = { facets: 'genre', filter: 'year > 1980', perPage: '2' }
     const expected = [
       { value: 'Rock', count: 2 },
@@ -180,25 +180,28 @@ describe('facets', () => {
     })
   })
 
-  test.each([{ skipTotal: 'true' }, { total: 'estimated' }, {}])('go with totals: %j', async (totals) => {
-    const { totalItems } = (await list('song', totals)).json
-    const response = await list('song', { ...totals, facets: 'is_live,year' })
-    expect(response.json.totalItems).toBe(totalItems)
-    expect(Object.keys(response.json.facets)).toEqual(['is_live', 'year'])
-  })
+  test.each([{ skipTotal: 'true' }, { total: 'estimated' }, {}])(
+    'can be combined with totals: %j',
+    async (totals) => {
+      const { totalItems } = (await list('song', totals)).json
+      const response = await list('song', { ...totals, facets: 'is_live,year' })
+      expect(response.json.totalItems).toBe(totalItems)
+      expect(Object.keys(response.json.facets)).toEqual(['is_live', 'year'])
+    },
+  )
 
-  test('of nothing are empty', async () => {
+  test('returns empty facets when no row matches', async () => {
     const { facets, facetStats } = (await list('song', { facets: 'genre,year', filter: 'id < 0' })).json
     expect({ facets, facetStats }).toEqual({ facets: { genre: [], year: [] }, facetStats: undefined })
   })
 
-  test('are absent unless asked for', async () => {
+  test('returns no facets unless requested', async () => {
     for (const query of [{}, { facets: '' }, { disjunctiveFacets: 'genre' }]) {
       expect(await facetsOf(query)).toBeUndefined()
     }
   })
 
-  test('come in the order asked for, each once, under odd names too', async () => {
+  test('keeps the requested order, each facet once, under odd names too', async () => {
     expect(await facetsOf({ facets: 'value,"a ""b",set,select,count,set' }, 'odd')).toEqual({
       value: [{ value: 3, count: 2 }],
       'a "b': [{ value: 'x', count: 2 }],
@@ -211,7 +214,7 @@ describe('facets', () => {
     })
   })
 
-  test('see what the policies let the caller see', async () => {
+  test('counts the rows that the policies show the caller', async () => {
     const { json } = await list('diary', { facets: 'topic' })
     expect(json).toMatchObject({
       totalItems: 2,
@@ -230,7 +233,7 @@ describe('facets', () => {
     ])
   })
 
-  test('beyond the limit are the most frequent values, and say that there are more', async () => {
+  test('returns the most frequent values beyond the limit, and reports that there are more', async () => {
     const { json } = await list('many', { facets: 'part,id', filter: 'id < 12 or id = 100' })
     expect(json.facets.part).toEqual([
       { value: 7, count: 2 },
@@ -243,7 +246,7 @@ describe('facets', () => {
 })
 
 describe('facet statistics', () => {
-  test('are the smallest and the greatest value of numeric facets', async () => {
+  test('have the smallest and the greatest value of numeric facets', async () => {
     const { text } = await list('song', { facets: 'genre,year,plays,price,grade,day' })
     expect(text).toContain(
       '"facetStats":{"year":{"min":1990,"max":2001},"plays":{"min":5,"max":9007199254740993},' +
@@ -304,14 +307,14 @@ describe('disjunctive facets', () => {
         { value: null, count: 1 },
       ],
     ],
-  ])('ignore what chooses among their own values: %s', async (filter, expected) => {
+  ])('ignore the conditions on their own values: %s', async (filter, expected) => {
     const facets = await facetsOf({ facets: 'year,plays', disjunctiveFacets: 'year', filter })
     expect(facets.year).toEqual(expected)
     const plain = await facetsOf({ facets: 'plays', filter })
     expect(facets.plays).toEqual(plain.plays)
   })
 
-  test('each ignore their own choice only', async () => {
+  test('each ignore only their own conditions', async () => {
     const filter = 'year = 2001 and is_live = true'
     const query = { facets: 'is_live,year,genre', disjunctiveFacets: 'year,is_live', filter }
     const { json } = await list('song', query)
@@ -332,8 +335,8 @@ describe('disjunctive facets', () => {
   })
 })
 
-describe('a search', () => {
-  test('narrows facets, aggregates and exports to what it finds', async () => {
+describe('search with facets, aggregates and exports', () => {
+  test('narrows all of them to the matches', async () => {
     const search = { search: 'rock' }
     const { json } = await list('song', { ...search, facets: 'year,genre', fields: 'id' })
     expect(json.items.map(({ id }: { id: number }) => id).toSorted()).toEqual([1, 2])
@@ -362,7 +365,7 @@ describe('a search', () => {
     expect(ranked.text).toBe('id\n2\n1\n')
   })
 
-  test('is not highlighted in what is no list', async () => {
+  test('is not highlighted outside lists', async () => {
     const query = { search: 'rock', highlight: 'true' }
     await expectError('song', { ...query, aggregate: 'count' }, [
       400,
@@ -380,7 +383,7 @@ describe('a search', () => {
   })
 })
 
-describe('facets that cannot be counted', () => {
+describe('GET /collections/:table?facets rejects', () => {
   test.each([
     ['facets', 'nope', 'unknown column "nope" in facets parameter', 'unknown_column'],
     ['facets', 'genre,Year', 'unknown column "Year" in facets parameter', 'unknown_column'],
@@ -400,7 +403,7 @@ describe('facets that cannot be counted', () => {
     return Array.from({ length: count }, (_, index) => `c${index}`).join()
   }
 
-  test('are those of columns that the caller may not read', async () => {
+  test('columns that the caller may not read', async () => {
     const refusal = [403, 'insufficient_permissions', 'insufficient permissions'] as const
     await expectError('song', { fields: 'secret' }, refusal)
     await expectError('song', { facets: 'secret' }, refusal)
@@ -410,7 +413,7 @@ describe('facets that cannot be counted', () => {
     await expectError('song', { aggregate: 'count', group: 'secret' }, refusal)
   })
 
-  test('find a column that was added a moment ago', async () => {
+  test('no column that was just added', async () => {
     await app.sql('alter table many add column colour text')
     expect(await facetsOf({ facets: 'colour' }, 'many')).toEqual({ colour: [{ value: null, count: 13 }] })
     await app.sql('alter table many drop column colour')
@@ -422,11 +425,11 @@ describe('facets that cannot be counted', () => {
   })
 })
 
-describe('facet value search', () => {
+describe('GET /collections/:table/facets/:column', () => {
   const hits = async (parameters: Readonly<Record<string, string>>, path = 'song/facets/genre/search') =>
     (await list(path, parameters)).json
 
-  test('answers values with the prefix in any case, most frequent first', async () => {
+  test('returns values with the prefix in any case, most frequent first', async () => {
     expect(await hits({ q: 'JA' })).toEqual({
       facetHits: expect.arrayContaining([
         { value: 'Jazz', highlighted: '<mark>Ja</mark>zz', count: 1 },
@@ -441,7 +444,7 @@ describe('facet value search', () => {
     expect(await hits({ q: 'azz' })).toEqual({ facetHits: [], exhaustiveFacetsCount: true })
   })
 
-  test('answers every value but NULL for an empty prefix, and says when there are more', async () => {
+  test('returns every value but NULL for an empty prefix, and reports when there are more', async () => {
     expect((await hits({})).facetHits).toHaveLength(3)
     expect(await hits({ maxFacetHits: '1' })).toEqual({
       facetHits: [{ value: 'Rock', highlighted: 'Rock', count: 2 }],
@@ -450,7 +453,7 @@ describe('facet value search', () => {
     expect((await hits({ maxFacetHits: '3' })).exhaustiveFacetsCount).toBe(true)
   })
 
-  test('counts what the filter leaves and the policies show', async () => {
+  test('counts the filtered rows that the policies show', async () => {
     expect((await hits({ q: 'r', filter: 'year = 1990 and plays = 5' })).facetHits).toEqual([
       { value: 'Rock', highlighted: '<mark>R</mark>ock', count: 1 },
     ])
@@ -460,7 +463,7 @@ describe('facet value search', () => {
     ])
   })
 
-  test('takes the prefix literally and escapes the markup of values', async () => {
+  test('matches the prefix literally and escapes the markup of values', async () => {
     const values = ['<b>&"bold"</b>', '100% _x', 'a\\b', '😀 face', `O'Neil`]
     await app.sql(
       `insert into song (id, title, genre, plays) select 1000 + n, 't', v, 0
@@ -486,11 +489,11 @@ describe('facet value search', () => {
     [{ maxFacetHits: '101' }, 'maxFacetHits must be less than or equal to 100'],
     [{ maxFacetHits: 'x' }, 'maxFacetHits: expected an integer'],
     [{ q: 'x'.repeat(1001) }, 'facet prefix too long'],
-  ])('refuses %j', async (parameters, message) => {
+  ])('rejects %j', async (parameters, message) => {
     await expectError('song/facets/genre/search', parameters, [400, 'invalid_parameter', message])
   })
 
-  test('refuses what it cannot search', async () => {
+  test('rejects columns that cannot be searched', async () => {
     await expectError('song/facets/nope/search', {}, [
       400,
       'unknown_column',
@@ -521,22 +524,22 @@ describe('facet value search', () => {
   })
 })
 
-describe('a program', () => {
-  test('counts the facets of the tables it may read', async () => {
+describe('facets for a program', () => {
+  test('are counted on the tables that it may read', async () => {
     await app.sql('insert into basalt.users (id) values ($1)', [alice])
     const { key } = await createApiKey(app, { userId: alice, scope: 'readonly', allowedTables: ['many'] })
-    const ask = async (path: string) =>
+    const sendRequest = async (path: string) =>
       (await app.request('GET', `/api/collections/${path}`, { token: key })).status
-    expect(await ask('many?facets=part')).toBe(200)
-    // A column of a table that it may not read, by way of a relation.
+    expect(await sendRequest('many?facets=part')).toBe(200)
+    // A column of a table that it may not read, through a relation.
     const related = encodeURIComponent("song.title = 'One'")
     for (const path of ['many?facets=part&', 'many?aggregate=count&', 'many/export.csv?']) {
-      expect(await ask(`${path}filter=${related}`)).toBe(403)
+      expect(await sendRequest(`${path}filter=${related}`)).toBe(403)
     }
-    expect(await ask('many?aggregate=count')).toBe(200)
-    expect(await ask('song?facets=genre')).toBe(403)
-    expect(await ask('song?aggregate=count')).toBe(403)
-    expect(await ask('song/facets/genre/search')).toBe(403)
-    expect(await ask('nope/facets/genre/search')).toBe(403)
+    expect(await sendRequest('many?aggregate=count')).toBe(200)
+    expect(await sendRequest('song?facets=genre')).toBe(403)
+    expect(await sendRequest('song?aggregate=count')).toBe(403)
+    expect(await sendRequest('song/facets/genre/search')).toBe(403)
+    expect(await sendRequest('nope/facets/genre/search')).toBe(403)
   })
 })

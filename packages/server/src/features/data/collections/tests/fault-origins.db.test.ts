@@ -4,13 +4,13 @@ import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 
 /**
- * One table for each expression that the operator may have got wrong: a policy evaluates it on a row that the caller must
- * not see, whose text is a secret. Beside it are faults of a request of the same SQLSTATE.
+ * One table for each expression that the operator may have got wrong. A policy evaluates it on a hidden row, whose
+ * text is a secret. Beside it are faults of a request with the same SQLSTATE.
  */
 
 const secret = 'hunter2'
 
-/** SQLSTATE by expression on the hidden row, whose columns are `v`, a text, and `j`, a text that is no JSON. */
+/** SQLSTATE by expression on the hidden row. Its columns are `v`, a text, and `j`, a text that is no JSON. */
 const policies: readonly [expression: string, sqlState: string][] = [
   [`pg_has_role(v, 'member')`, '42704'],
   [`has_table_privilege(v, 'fp_tables', 'select')`, '42704'],
@@ -162,7 +162,7 @@ function definitionError(sqlState: string, relation: string) {
 
 describe('fault origins › a policy that fails on a hidden row', () => {
   test.each(policies.map(([expression, sqlState], index) => ({ expression, sqlState, index })))(
-    'answers 500 database_definition_error on every path: $expression',
+    'returns 500 database_definition_error on every path: $expression',
     async ({ sqlState, index }) => {
       const table = `fp_${index}`
       const requests: [string, string, unknown?][] = [
@@ -220,7 +220,7 @@ describe('fault origins › the other paths', () => {
     ],
     ['an import', 'POST', 'collections/checked/import', '[{"id":1,"v":"1","n":0}]', '22012', 'checked'],
     ['a name in a procedure', 'POST', 'rpc/names', {}, '42704', 'names'],
-  ])('answer 500 database_definition_error for %s', async (_what, method, path, body, sqlState, relation) => {
+  ])('return 500 database_definition_error for %s', async (_what, method, path, body, sqlState, relation) => {
     expect(envelope(await send(method, path, body))).toEqual(definitionError(sqlState, relation))
   })
 
@@ -237,7 +237,7 @@ describe('fault origins › the other paths', () => {
     expect(await app.sql('select id from checked')).toEqual([])
   })
 
-  test('answer 400 that quotes nothing for a value inside a procedure', async () => {
+  test('return 400 without quoting a value inside a procedure', async () => {
     expect(envelope(await send('POST', 'rpc/quotes', {}))).toEqual({
       code: 400,
       error: 'invalid_value',
@@ -253,7 +253,7 @@ describe('fault origins › the other paths', () => {
     })
   })
 
-  test('answer 409 where a trigger does not wait for a lock', async () => {
+  test('return 409 where a trigger does not wait for a lock', async () => {
     const holder = new pg.Client({ connectionString: app.database.url })
     await holder.connect()
     await holder.query('begin; select from fine where id = 1 for update')
@@ -264,7 +264,7 @@ describe('fault origins › the other paths', () => {
     await holder.end()
   })
 
-  test('answer the status, hint and detail that a trigger raises', async () => {
+  test('return the status, hint and detail that a trigger raises', async () => {
     const data = { hint: 'see plans', detail: 'none left' }
     expect(envelope(await send('POST', 'collections/refused', { id: 1, code: 'PT402' }))).toEqual({
       ...{ code: 402, error: 'raised', message: 'pay first', data },
@@ -275,7 +275,7 @@ describe('fault origins › the other paths', () => {
   })
 })
 
-describe('fault origins › a fault of the request of the same SQLSTATE', () => {
+describe('fault origins › a fault of the request with the same SQLSTATE', () => {
   test.each([
     ['22P02', 'GET', 'fine?filter=n=%27x%27', undefined, undefined],
     ['22P02', 'GET', 'fine/x', undefined, undefined],
@@ -292,7 +292,7 @@ describe('fault origins › a fault of the request of the same SQLSTATE', () => 
     ['22025', 'GET', 'fine?filter=s~%27a%5C%5C%27', undefined, undefined],
     ['22P05', 'POST', 'fine', '{"id":3,"doc":{"a":"\\u0000"}}', undefined],
     ['of a generated column', 'POST', 'fine', { id: 3, amount: 'x' }, undefined],
-  ])('answers 400 invalid_value for %s: %s %s %j', async (_code, method, path, body, column) => {
+  ])('returns 400 invalid_value for %s: %s %s %j', async (_code, method, path, body, column) => {
     const response = await send(method, `collections/${path}`, body)
     const { status, json } = response
     expect([status, json.error, Object.keys(json.data ?? {})]).toEqual([
@@ -302,14 +302,14 @@ describe('fault origins › a fault of the request of the same SQLSTATE', () => 
     ])
   })
 
-  test('answers 400 with the constraint for a value that its domain refuses', async () => {
+  test('returns 400 with the constraint for a value that its domain rejects', async () => {
     expect(envelope(await send('POST', 'collections/fine', { id: 3, odd: -1 }))).toMatchObject({
       error: 'check_violation',
       data: { positive_check: { code: 'check_violation' } },
     })
   })
 
-  test('is answered in place of a fault of the operator, whose text it would quote', async () => {
+  test('is returned instead of a fault of the operator, whose text would be quoted', async () => {
     const response = await send('PATCH', `collections/${faulty}/1`, { n: 'mine' })
     expect(response.json.message).toBe('invalid integer value "mine" — expected a whole number, e.g. 42')
   })
@@ -330,7 +330,7 @@ describe('fault origins › a fault of the request of the same SQLSTATE', () => 
 })
 
 describe('fault origins › administrators', () => {
-  test('read what PostgreSQL says', async () => {
+  test("read PostgreSQL's message", async () => {
     const admin = await app.adminToken()
     const answer = await app.request('GET', '/api/collections/broken', { token: admin })
     expect(envelope(answer)).toMatchObject({

@@ -27,7 +27,7 @@ import { compileFilter } from '../compile/filter.ts'
 import { parseFilter } from '../parse/filter.ts'
 import { planFilter } from '../plan/filter.ts'
 
-/** What a filter finds, against what SQL's three truth values say that it must find. */
+/** Matches of a filter, compared with the result of SQL's three truth values. */
 
 const rows = oracleRows(150, [alice, bob, null])
 const rowsOfAlice = rows.filter(({ owner }) => owner === alice)
@@ -41,12 +41,12 @@ beforeAll(async () => {
   admin = await app.adminToken()
 })
 afterAll(async () => {
-  // Whatever was sent, nothing of it was a fault of the server.
+  // No request caused a fault of the server.
   expect(faultsOf(app)).toEqual([])
   await app[Symbol.asyncDispose]()
 })
 
-/** Ends of requests longer than the URL may be are another test's matter. */
+/** Maximum length of a URL in these tests; longer requests are tested elsewhere. */
 const urlLimit = 14_000
 
 const tree = treeOf(oracleCondition)
@@ -59,7 +59,7 @@ function list(filter: string, as: string) {
   )
 }
 
-/** Ids of the records found; the total must be their number. */
+/** Returns the ids of the matching records; the total must be their number. */
 async function find(filter: string, as: string): Promise<number[]> {
   fc.pre(encodeURIComponent(filter).length < urlLimit)
   const response = await list(filter, as)
@@ -79,8 +79,8 @@ function idsWhere(value: Tree, among: typeof rows): number[] {
   return among.filter((row) => evaluate(value, row) === true).map(({ id }) => id)
 }
 
-describe('a filter', () => {
-  test('finds what SQL means by it, of the rows the caller may see', async () => {
+describe('filter', () => {
+  test('finds the visible rows for which SQL says true', async () => {
     await fc.assert(
       fc.asyncProperty(tree, choices, async (value, decisions) => {
         const filter = printTree(value, decisions)
@@ -91,7 +91,7 @@ describe('a filter', () => {
     )
   })
 
-  test('and its opposite part the rows; what is left is unknown', async () => {
+  test('and its negation partition the rows that are not unknown', async () => {
     await fc.assert(
       fc.asyncProperty(tree, choices, async (value, decisions) => {
         const found = await find(printTree(value, decisions), admin)
@@ -100,7 +100,7 @@ describe('a filter', () => {
         const unknown = rows.filter((row) => evaluate(value, row) === undefined).map(({ id }) => id)
         const parts = [...found, ...rest, ...unknown].sort((one, other) => one - other)
         expect(parts).toEqual(rows.map(({ id }) => id))
-        // Only a NULL makes a row unknown, its own or one in a list.
+        // Only a NULL makes a row unknown: its own, or one in a list.
         const conditions = conditionsOf(value)
         if (conditions.some((each) => each.kind === 'in' && each.values.includes(null))) return
         const columns = conditions.map(({ column }) => column)
@@ -112,7 +112,7 @@ describe('a filter', () => {
     )
   })
 
-  test('each value of each column, by each operator', async () => {
+  test('compares each value of each column by each operator', async () => {
     for (const { name, classes, operators } of oracleColumns) {
       for (const operator of operators.filter((each) => !each.includes('~'))) {
         const trees = classes.map((spellings): Tree => {
@@ -126,8 +126,8 @@ describe('a filter', () => {
   })
 })
 
-describe('the statement of a filter', () => {
-  /** Everything that may stand in one beside parameters: identifiers of columns, operators, types to cast to. */
+describe('filter statements', () => {
+  /** Parts that a statement may have beside parameters: column identifiers, operators, types to cast to. */
   const allowed = [
     ...oracleColumns.map(({ name }) => `"t"."${name.replaceAll('"', '""')}"`),
     ...['::pair', '::regtype', ' and ', ' or ', ' is not distinct from null', ' is distinct from null'],
@@ -150,7 +150,7 @@ describe('the statement of a filter', () => {
     ...['(', ')'],
   ]
 
-  test('has no value in its text, and a parameter for each', () => {
+  test('have no value in their text, and a parameter for each', () => {
     const catalog = app.app.catalog.current
     const context = { catalog, reader: 'caller', language: 'pg_catalog.english' } as const
     const relation = catalog.relations.get('oracle')
@@ -168,14 +168,17 @@ describe('the statement of a filter', () => {
     )
   })
 
-  /** What is left of the text without everything that is allowed, then its placeholders. */
+  /** Returns the rest of the text without the allowed parts, then its placeholders. */
   function takeApart(text: string): string[] {
     const numbers = text.match(/\$\d+/g) ?? []
     const skeleton = allowed.reduce((rest, part) => rest.replaceAll(part, ''), text.replace(/\$\d+/g, ''))
     return [skeleton, ...numbers]
   }
 
-  /** A list is one parameter, except where an array of the type would be another type. */
+  /**
+   * Returns the parameters of a condition. A list is one parameter, except where an array of the type would be
+   * another type.
+   */
   function parametersOf(condition: ReturnType<typeof conditionsOf>[number]): unknown[] {
     if (condition.kind === 'compare') return condition.value === null ? [] : [condition.value]
     if (condition.kind === 'between') return [condition.low, condition.high]
@@ -185,7 +188,7 @@ describe('the statement of a filter', () => {
   }
 })
 
-describe('whatever is sent as a filter', () => {
+describe('filter with arbitrary text', () => {
   const refusals = ['invalid_filter', 'unknown_filter_column', 'invalid_value']
 
   const anyOperator = [
@@ -205,16 +208,16 @@ describe('whatever is sent as a filter', () => {
     expect(json.message).toMatch(/^invalid filter: ./)
   }
 
-  test('is answered or refused: any text', async () => {
+  test('is evaluated or rejected: any text', async () => {
     await fc.assert(fc.asyncProperty(anyText, expectAnswerOrRefusal), { numRuns: 500 })
   })
 
-  test('is answered or refused: what was a filter before', async () => {
+  test('is evaluated or rejected: a mutated filter', async () => {
     const spelled = fc.tuple(tree, choices).map(([value, decisions]) => printTree(value, decisions))
     await fc.assert(fc.asyncProperty(mutated(spelled), expectAnswerOrRefusal), { numRuns: 500 })
   })
 
-  test('is answered or refused: any value for any column', async () => {
+  test('is evaluated or rejected: any value for any column', async () => {
     const condition = fc.record({
       column: fc.constantFrom(...oracleColumns.map(({ name }) => name)),
       operator: fc.constantFrom(...anyOperator),

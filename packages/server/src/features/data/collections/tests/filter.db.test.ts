@@ -4,7 +4,7 @@ import { faultsOf } from '../../../../../test/faults.ts'
 import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 
-/** What filters find beyond comparisons of columns; those are compared with an oracle in filter-oracle.db.test.ts. */
+/** Matches of filters beyond comparisons of columns. filter-oracle.db.test.ts compares those with an oracle. */
 
 const setup = `
 create table artist (id int primary key, name text, owner uuid);
@@ -65,7 +65,7 @@ function list(table: string, filter: string, as = admin) {
   })
 }
 
-/** Ids of the records found, whose number is the total. */
+/** Returns the ids of the matching records, whose number is the total. */
 async function find(table: string, filter: string, as = admin): Promise<number[]> {
   const { status, json, text } = await list(table, filter, as)
   expect(status, `${filter}\n${text}`).toBe(200)
@@ -78,7 +78,7 @@ function refusal(message: string, position: number, error = 'invalid_filter') {
   return { code: 400, error, message: `invalid filter: ${message}`, data: { position } }
 }
 
-describe('a filter by related records', () => {
+describe('filter by related records', () => {
   test.each([
     ['track', "album.title = 'First'", [1, 2]],
     ['track', "album_id.title = 'First'", [1, 2]],
@@ -99,15 +99,15 @@ describe('a filter by related records', () => {
     ['artist', "album.track.name = 'd' OR name = 'Ann'", [1, 2]],
     ['artist', 'album.track.milliseconds < 250 AND album.track.milliseconds > 250', [1]],
     ['folder', "parent.parent.parent.parent.name = 'root'", [5]],
-    // A column whose name has a dot comes before a path.
+    // A column whose name has a dot takes precedence over a path.
     ['dotted', "album.title = 'own'", [1]],
     ['dotted', "album.title = 'First'", [2]],
     ['dotted', '"album"."title" = \'First\'', [1]],
-  ])('%s: %s', async (table, filter, ids) => {
+  ])('finds %s: %s', async (table, filter, ids) => {
     expect(await find(table, filter)).toEqual(ids)
   })
 
-  test('sees what the caller may see', async () => {
+  test('finds only rows that the caller may read', async () => {
     expect(await find('album', 'artist.id > 0')).toEqual([1, 2, 3, 4])
     expect(await find('album', 'artist.id > 0', token)).toEqual([1, 2, 4])
     expect(await find('album', "artist.name = 'Bob'", token)).toEqual([])
@@ -119,7 +119,7 @@ describe('a filter by related records', () => {
     ['artist', "sealed.note = 'hidden'"],
     ['artist', 'sealed.id IS NULL'],
     ['track', "album.secret = 's'"],
-  ])('%s: %s is refused where the caller may not read', async (table, filter) => {
+  ])('%s: %s is rejected where the caller may not read', async (table, filter) => {
     expect(await find(table, filter)).toEqual(expect.any(Array))
     const response = await list(table, filter, token)
     expect(envelope(response)).toEqual({
@@ -129,7 +129,7 @@ describe('a filter by related records', () => {
     })
   })
 
-  test('keeps a program to its tables', async () => {
+  test('restricts a program to its tables', async () => {
     const { json: user } = await app.request('POST', '/api/auth/register', {
       body: { email: 'program@example.com', password: 'tangerine-harbour-42' },
     })
@@ -196,17 +196,17 @@ describe('a filter by related records', () => {
       'album.title > 1 AND album.id ~ 1',
       refusal('operator ~ does not apply to id, which is integer', 20),
     ],
-  ])('%s: %s is refused', async (table, filter, expected) => {
+  ])('rejects %s: %s', async (table, filter, expected) => {
     expect(envelope(await list(table, filter))).toEqual(expected)
   })
 
-  test('plans as many as it takes in little time', async () => {
+  test('plans the maximum number of conditions quickly', async () => {
     const filter = Array.from({ length: 20 }, () => 'parent.parent.parent.parent.id > 0').join(' AND ')
     expect(await find('folder', filter, token)).toEqual([5, 6])
   })
 })
 
-describe('a filter by values in JSON', () => {
+describe('filter by values in JSON', () => {
   test.each([
     ["doc->'n' = 5", [1]],
     ["doc->'n' = 5.0", [1]],
@@ -244,7 +244,7 @@ describe('a filter by values in JSON', () => {
     ["doc->>'s' MATCHES 'ten'", [2]],
     ["doc->'it''s \\'; --' = 1", []],
     ["doc->'n' > 1e400", []],
-  ])('%s', async (filter, ids) => {
+  ])('matches %s', async (filter, ids) => {
     expect(await find('thing', filter)).toEqual(ids)
   })
 
@@ -257,12 +257,12 @@ describe('a filter by values in JSON', () => {
     ["doc->'n' OVERLAPS '[5]'", "OVERLAPS does not apply to doc->'n', which is jsonb", 0],
     ["id=1 AND doc->'n' = 'ten'", `expected JSON beside doc->'n', such as '{"key": 1}' or '"text"'`, 9],
     ["doc->'a' CONTAINS ('x', 'y')", "expected one value after CONTAINS, as doc->'a' is no array", 0],
-  ])('%s is refused', async (filter, message, position) => {
+  ])('rejects %s', async (filter, message, position) => {
     expect(envelope(await list('thing', filter))).toEqual(refusal(message, position))
   })
 })
 
-describe('a filter by arrays and ranges', () => {
+describe('filter by arrays and ranges', () => {
   test.each([
     ["tags CONTAINS 'b'", [1, 2]],
     ["tags CONTAINS ('a', 'b')", [1]],
@@ -290,7 +290,7 @@ describe('a filter by arrays and ranges', () => {
     ["spans ADJACENT '[12,13)'", [2]],
     ["period CONTAINS '2026-01-15T00:00:00Z'", [1]],
     ["period CONTAINS '2026-03-01 00:00:00+01'", [2]],
-  ])('%s', async (filter, ids) => {
+  ])('matches %s', async (filter, ids) => {
     expect(await find('thing', filter)).toEqual(ids)
   })
 
@@ -300,7 +300,7 @@ describe('a filter by arrays and ranges', () => {
     ["tags ADJACENT 'a'", 'ADJACENT does not apply to tags, which is text[]'],
     ['span CONTAINS (1, 2)', 'expected one value after CONTAINS, as span is no array'],
     ["tags MATCHES 'a'", 'MATCHES does not apply to tags, which is text[]'],
-  ])('%s is refused', async (filter, message) => {
+  ])('rejects %s', async (filter, message) => {
     expect(envelope(await list('thing', filter))).toEqual(refusal(message, 0))
   })
 
@@ -313,12 +313,12 @@ describe('a filter by arrays and ranges', () => {
       "span OVERLAPS '[5,1]'",
       'invalid value: range lower bound must be less than or equal to range upper bound',
     ],
-  ])('%s has a value that does not fit', async (filter, message) => {
+  ])('rejects the value in %s', async (filter, message) => {
     expect(envelope(await list('thing', filter))).toEqual({ code: 400, error: 'invalid_value', message })
   })
 })
 
-describe('a filter by words', () => {
+describe('filter by words', () => {
   test.each([
     ["body MATCHES 'dog'", [1, 5]],
     ["body MATCHES 'dog run'", [1]],
@@ -335,7 +335,7 @@ describe('a filter by words', () => {
     ["body !~* '%DOGS%'", [2, 3]],
     ['body IS NULL', [4]],
     ['body is not null', [1, 2, 3, 5]],
-  ])('%s', async (filter, ids) => {
+  ])('matches %s', async (filter, ids) => {
     expect(await find('thing', filter)).toEqual(ids)
   })
 })

@@ -19,9 +19,10 @@ import {
 } from '../../../../../test/test-app.ts'
 
 /**
- * Every way to read, for every kind of caller, in two states of the database that differ in what policies and column
- * privileges hide: rows of `carol`, and the column `secret` of each table. Who may not see them is answered the same in
- * both, to the byte; an administrator is not, which shows that the request reads what is hidden.
+ * Every way to read, for every kind of caller, in two states of the database. The states differ only in data that
+ * policies and column privileges hide: rows of `carol`, and the column `secret` of each table. A caller who may not
+ * read them gets the same response in both, to the byte. An administrator does not, which shows that the request
+ * reads hidden data.
  */
 
 const carol = 'ca801000-0000-4000-8000-000000000003'
@@ -64,7 +65,7 @@ const setup = `
   create index on doc (amount);
   analyze;`
 
-/** Grants that are taken away after the start, which gives them. */
+/** Grants of the start that are revoked after it. */
 const grants = `
   revoke all on doc, dept from basalt_authenticated;
   grant select (id, owner, dept_id, kind, title, amount, tags, extra, during, code) on doc
@@ -76,7 +77,7 @@ const grants = `
   grant select on plain, doc_view to basalt_anonymous;
   grant execute on function docs(), doc_total(), doc_secrets() to basalt_anonymous;`
 
-/** The rows of carol, who is none of the callers. */
+/** Rows of carol, who is none of the callers. */
 const hiddenRows = `
   insert into doc (id, owner, dept_id, kind, title, amount, tags, extra, during, code)
   select 666000 + n, '${carol}', n % 4 + 1, case when n % 2 = 0 then 'note' else 'zebrine' end,
@@ -84,7 +85,7 @@ const hiddenRows = `
   from generate_series(1, 40) n;
   insert into plain select 666000 + n, 666000 + n, null from generate_series(1, 3) n`
 
-/** The same database to all but administrators. */
+/** Statements that give the same database to all but administrators. */
 const otherHidden = `
   delete from plain where id > 666000;
   delete from doc where owner = '${carol}';
@@ -94,7 +95,7 @@ const otherHidden = `
 
 type Kind = 'alice' | 'bob' | 'anonymous' | 'key' | 'admin'
 
-/** Whose rows are nothing for a caller, by the words in them. */
+/** Patterns of the words in rows that a caller may not read. */
 const foreign: Readonly<Record<Exclude<Kind, 'admin'>, RegExp>> = {
   alice: /zebrine|quagga|666\d\d\d|777\d\d\d|narwhal/i,
   key: /zebrine|quagga|666\d\d\d|777\d\d\d|narwhal/i,
@@ -103,7 +104,7 @@ const foreign: Readonly<Record<Exclude<Kind, 'admin'>, RegExp>> = {
 }
 const callers = ['alice', 'bob', 'anonymous', 'key'] as const
 
-/** Requests that read hidden rows with columns that may be read: of `doc` alone, and of what is beside it. */
+/** Requests that read hidden rows with readable columns: of `doc` alone, and of related tables. */
 const ofDoc = [
   'doc',
   'doc?skipTotal=true',
@@ -177,7 +178,7 @@ const besideDoc = [
   '../rpc/doc_total',
 ] as const
 
-/** Requests for the column, in each place where one can be named; `plain` follows a key to it. */
+/** Requests for the column in each position where one can be named; `plain` follows a key to it. */
 const ofColumn = [
   'doc?fields=id,secret',
   'doc/1?fields=secret',
@@ -208,7 +209,10 @@ const ofColumn = [
   '../rpc/doc_secrets',
 ] as const
 
-/** What does not apply to the type of a column, or to its value: of a hidden one that would tell the type. */
+/**
+ * Operators that do not apply to the type of a column, or to its value. On a hidden column the error would disclose
+ * the type.
+ */
 const ofType = [
   'doc?sort=secret_raw',
   'doc?facets=secret_extra',
@@ -232,12 +236,12 @@ const ofType = [
 
 let app: TestApp
 let keys: Readonly<Record<Kind, string | undefined>>
-/** The answers by caller and path, with what is hidden and with something else there. */
-const hidden = new Map<string, Shown>()
-const without = new Map<string, Shown>()
+/** Responses by caller and path, in the first state and in the other one. */
+const hidden = new Map<string, Observation>()
+const without = new Map<string, Observation>()
 
-/** What a caller learns of a response. */
-interface Shown {
+/** Parts of a response that a caller can observe. */
+interface Observation {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
@@ -245,10 +249,10 @@ interface Shown {
 
 const volatileHeaders = /^(date|x-request-id|x-query-duration-ms|x-ratelimit-.*|ratelimit.*)$/
 
-function show({ status, headers, text }: TestResponse): Shown {
+function observe({ status, headers, text }: TestResponse): Observation {
   const kept = [...headers].filter(([name]) => !volatileHeaders.test(name))
   const isError = text.startsWith('{"code"')
-  // The id of a request is another each time.
+  // The request id always differs.
   return {
     status,
     headers: Object.fromEntries(kept),
@@ -271,18 +275,18 @@ function read(kind: Kind, path: string, on = app): Promise<TestResponse> {
   return on.request('GET', urlOf(path), { token: kind === 'admin' ? admins.get(on) : keys[kind] })
 }
 
-/** Tokens of administrators are of the server that made them. */
+/** Tokens of administrators, by the server that issued them. */
 const admins = new Map<TestApp, string>()
 
 async function readAll(
-  into: Map<string, Shown>,
+  into: Map<string, Observation>,
   kinds: readonly Kind[],
   paths: readonly string[],
   on = app,
 ): Promise<void> {
   admins.set(on, await on.adminToken())
   const readAs = async (kind: Kind) => {
-    for (const path of paths) into.set(`${kind} ${path}`, show(await read(kind, path, on)))
+    for (const path of paths) into.set(`${kind} ${path}`, observe(await read(kind, path, on)))
   }
   await Promise.all(kinds.map(readAs))
 }
@@ -300,7 +304,7 @@ beforeAll(async () => {
     key,
     admin: undefined,
   }
-  // A name that the catalog does not know has it read again, grants included.
+  // A name that the catalog does not know makes it read the catalog again, grants included.
   await app.request('GET', '/api/collections/none', { token: keys.alice })
   const all = [[...callers, 'admin'] as const, [...ofDoc, ...besideDoc, ...ofColumn]] as const
   await readAll(hidden, ...all)
@@ -315,8 +319,8 @@ afterAll(async () => {
 
 const forbidden = { code: 403, message: 'insufficient permissions', error: 'insufficient_permissions' }
 
-describe('what policies hide', () => {
-  test.each([...ofDoc, ...besideDoc])('is in no answer: %s', (path) => {
+describe('hidden rows', () => {
+  test.each([...ofDoc, ...besideDoc])('appear in no response: %s', (path) => {
     expect(hidden.get(`admin ${path}`)).not.toEqual(without.get(`admin ${path}`))
     const isBeside = (besideDoc as readonly string[]).includes(path)
     for (const kind of callers) {
@@ -328,14 +332,14 @@ describe('what policies hide', () => {
     }
   })
 
-  test('is what administrators see', async () => {
+  test('are returned to administrators', async () => {
     const { json } = await read('admin', 'doc?search=zebrine&perPage=1')
     expect(json).toMatchObject({ totalItems: 40, items: [{ secret: 'quagga', secret_amount: 777_001 }] })
   })
 })
 
-describe('a column that may not be read', () => {
-  test.each(ofColumn)('is refused in every place: %s', (path) => {
+describe('hidden column', () => {
+  test.each(ofColumn)('is rejected in every position: %s', (path) => {
     expect(hidden.get(`admin ${path}`)?.status, hidden.get(`admin ${path}`)?.text).toBe(200)
     for (const kind of callers) {
       const answer = hidden.get(`${kind} ${path}`)
@@ -345,7 +349,7 @@ describe('a column that may not be read', () => {
     }
   })
 
-  test.each(ofType)('does not tell its type: %s', async (path) => {
+  test.each(ofType)('does not disclose its type: %s', async (path) => {
     expect((await read('admin', path)).status).toBe(400)
     for (const kind of ['alice', 'anonymous'] as const) {
       expect(envelope(await read(kind, path)), kind).toEqual(forbidden)
@@ -353,7 +357,7 @@ describe('a column that may not be read', () => {
   })
 })
 
-test('an estimated total › is of the statistics of the table, beside items without what is hidden', async () => {
+test('hidden rows › an estimated total comes from the statistics of the table, beside items without hidden rows', async () => {
   for (const kind of callers) {
     const { json, text } = await read(kind, 'doc?total=estimated')
     expect(text).not.toMatch(foreign[kind])
@@ -361,7 +365,7 @@ test('an estimated total › is of the statistics of the table, beside items wit
   }
 })
 
-/** Sends as alice what meets rows of carol. */
+/** Sends a request as alice that collides with rows of carol. */
 async function write(method: string, path: string, body?: unknown, kind: Kind = 'alice') {
   const response = await app.request(method, urlOf(path), {
     token: keys[kind],
@@ -371,11 +375,11 @@ async function write(method: string, path: string, body?: unknown, kind: Kind = 
   return response
 }
 
-/** A value of the caller's own that a hidden row has, too. */
+/** Record of the caller with a value that a hidden row also has. */
 const taken = { id: 666_001, title: 'mine' }
 const takenCode = { id: 700, title: 'mine', code: 'zebrine-1' }
 
-describe('a write that meets a hidden row', () => {
+describe('writes that collide with a hidden row', () => {
   test.each([
     ['on_conflict=skip', { inserted: 1, updated: 0, skipped: 1, failed: 0 }],
     [
@@ -386,7 +390,7 @@ describe('a write that meets a hidden row', () => {
       'mode=partial',
       { inserted: 1, updated: 0, skipped: 0, failed: 1, errors: [{ row: 1, message: expect.any(String) }] },
     ],
-  ])('an import with %s tells that the key is taken, no more', async (query, counts) => {
+  ])('give only the existence of the key from an import with %s', async (query, counts) => {
     const response = await write('POST', `doc/import?dryRun=true&${query}`, [
       taken,
       { id: 701, title: 'new' },
@@ -395,7 +399,7 @@ describe('a write that meets a hidden row', () => {
     expect(response.text).not.toMatch(foreign.alice)
   })
 
-  test('an import tells that another unique value is taken, without the row', async () => {
+  test('give another existing unique value from an import without the row', async () => {
     for (const query of ['', '&on_conflict=skip', '&on_conflict=update']) {
       const { json } = await write('POST', `doc/import?mode=partial&dryRun=true${query}`, [takenCode])
       expect(json).toMatchObject({ processed: 1, inserted: 0, updated: 0, failed: 1 })
@@ -411,13 +415,13 @@ describe('a write that meets a hidden row', () => {
     ['doc?onConflict=code', takenCode, 403, 'insufficient_permissions'],
     ['doc?onConflict=code&onConflictAction=ignore', takenCode, 409, 'conflict_hidden'],
     ['doc?onConflict=code&fields=secret', takenCode, 403, 'insufficient_permissions'],
-  ])('a create at %s is refused without its values: %j', async (path, body, status, error) => {
+  ])("are rejected for a create at %s without the row's values: %j", async (path, body, status, error) => {
     const response = await write('POST', path, body)
     expect([response.status, response.json.error]).toEqual([status, error])
     expect(response.text).not.toMatch(/zebrine|carol|ca801000/)
   })
 
-  test('by filter counts what the caller may change', async () => {
+  test('count only changeable rows in a write by filter', async () => {
     for (const [method, body] of [
       ['PATCH', { kind: 'x' }],
       ['DELETE', undefined],
@@ -439,7 +443,7 @@ describe('a write that meets a hidden row', () => {
     expect(envelope(shown)).toMatchObject(forbidden)
   })
 
-  test.each(['alice', 'bob', 'key'] as const)('of one record finds none: %s', async (kind) => {
+  test.each(['alice', 'bob', 'key'] as const)('find no record in a write of one record: %s', async (kind) => {
     const none = { code: 404, message: 'record not found', error: 'record_not_found' }
     expect(envelope(await write('PATCH', 'doc/666001', { kind: 'x' }, kind))).toEqual(none)
     expect(envelope(await write('DELETE', 'doc/666001', undefined, kind))).toEqual(none)
@@ -447,7 +451,7 @@ describe('a write that meets a hidden row', () => {
     expect((await write('POST', 'doc/batch', { operations }, kind)).status).toBe(404)
   })
 
-  test('answers no hidden column, of a record or of a constraint', async () => {
+  test('return no hidden column, of a record or of a constraint', async () => {
     const created = await write('POST', 'doc', { id: 800, title: 'wombat three' })
     expect(Object.keys(created.json)).toEqual(
       'id,owner,dept_id,kind,title,amount,tags,extra,during,code'.split(','),
@@ -462,7 +466,7 @@ describe('a write that meets a hidden row', () => {
   })
 })
 
-test('realtime › tells nothing of hidden rows and columns', async () => {
+test('hidden rows › realtime delivers nothing of hidden rows and columns', async () => {
   await using stream = await openEventStream(app.url, 'tables=doc', { token: keys.alice })
   const admin = { token: await app.adminToken() }
   const path = '/api/collections/doc'
@@ -484,13 +488,13 @@ test('realtime › tells nothing of hidden rows and columns', async () => {
   await app.request('DELETE', `${path}/900`, admin)
 })
 
-describe('a program for one table', () => {
+describe('program with access to one table', () => {
   const operations = [{ table: 'dept', method: 'create', body: { id: 9, name: 'n' } }]
   test.each([
     ...['dept', 'dept/1', 'dept?aggregate=count', 'dept/export.csv', 'dept/facets/name/search', 'plain'],
     ...['doc_view', '../rpc/docs', '../rpc/doc_total', 'none', '../realtime?tables=dept'],
     ...['../realtime?tables=doc,dept'],
-  ])('reaches no other by reading %s', async (path) => {
+  ])('reaches no other table by reading %s', async (path) => {
     const { status, text } = await read('key', path)
     expect(status, text).toBe(403)
     expect(text).not.toMatch(foreign.key)
@@ -508,18 +512,18 @@ describe('a program for one table', () => {
     ['POST', 'dept/batch', { operations }],
     ['POST', '../batch', { operations }],
     ['POST', '../rpc/docs', {}],
-  ])('reaches no other by %s %s', async (method, path, body) => {
+  ])('reaches no other table by %s %s', async (method, path, body) => {
     expect((await write(method, path, body, 'key')).status).toBe(403)
   })
 
-  test('sees no other in the schema', async () => {
+  test('sees no other table in the schema', async () => {
     const { json } = await read('key', '../schema')
     expect(Object.keys(json.tables)).toEqual(['public.doc'])
     expect(JSON.stringify(json)).not.toMatch(/secret|dept_name|budget/)
   })
 })
 
-/** Rows of an extension's types, and a column of the type that may not be read, as `doc` has them. */
+/** Rows of extension types, and a column of the type that may not be read, as `doc` has them. */
 const extensionSetups = {
   postgis: `
     create table spot (id int primary key, owner uuid, name text, at "Ext 1".geometry(Point, 4326),
@@ -586,66 +590,63 @@ const spotRefusals = {
   ],
 }
 
-describe.each(['postgis', 'vector'] as const)(
-  `on ${extensionEngine}, what policies hide of %s`,
-  (extension) => {
-    const kinds = ['alice', 'bob', 'anonymous'] as const
-    const before = new Map<string, Shown>()
-    const after = new Map<string, Shown>()
-    let database: ExtensionDatabase
-    let provider: EmbeddingProvider
-    let node: TestApp
+describe.each(['postgis', 'vector'] as const)(`hidden rows of %s on ${extensionEngine}`, (extension) => {
+  const kinds = ['alice', 'bob', 'anonymous'] as const
+  const before = new Map<string, Observation>()
+  const after = new Map<string, Observation>()
+  let database: ExtensionDatabase
+  let provider: EmbeddingProvider
+  let node: TestApp
 
-    beforeAll(async () => {
-      database = await createExtensionDatabase(extension)
-      provider = await startEmbeddingProvider()
-      const openai = { api_key: 'k', base_url: provider.url, default_model: 'letters' }
-      node = await createTestApp({
-        database,
-        config: { ...database.config, 'ai.providers': JSON.stringify({ openai }), 'api.max_exports': '20' },
-        setup: `${extensionSetups[extension]}
+  beforeAll(async () => {
+    database = await createExtensionDatabase(extension)
+    provider = await startEmbeddingProvider()
+    const openai = { api_key: 'k', base_url: provider.url, default_model: 'letters' }
+    node = await createTestApp({
+      database,
+      config: { ...database.config, 'ai.providers': JSON.stringify({ openai }), 'api.max_exports': '20' },
+      setup: `${extensionSetups[extension]}
         alter table spot enable row level security;`,
-      })
-      await database.sql(`
+    })
+    await database.sql(`
       create policy see on spot for select using (owner is null or owner = basalt.user_id());
       grant usage on schema ${extension === 'postgis' ? '"Ext 1"' : 'ext'} to basalt_authenticated, basalt_anonymous;
       revoke all on spot from basalt_authenticated;
       grant select (id, owner, name, at${extension === 'postgis' ? ', earth' : ''}) on spot
         to basalt_authenticated, basalt_anonymous;
       ${extension === 'postgis' ? '' : 'revoke all on closed from basalt_authenticated; grant select (id) on closed to basalt_authenticated, basalt_anonymous'}`)
-      await node.request('GET', '/api/collections/none', { token: keys.alice })
-      const readEach = async (into: Map<string, Shown>) => {
-        await readAll(into, [...kinds, 'admin'], spotPaths[extension], node)
-        await readAll(into, kinds, spotRefusals[extension], node)
-      }
-      await database.sql(hiddenSpots[extension])
-      await readEach(before)
-      await database.sql("delete from spot where name = 'zebrine'; update spot set secret = null")
-      await readEach(after)
-    }, extensionSetupMs)
-    afterAll(async () => {
-      expect(faultsOf(node)).toEqual([])
-      await node[Symbol.asyncDispose]()
-      await provider[Symbol.asyncDispose]()
-      await database[Symbol.asyncDispose]()
-    })
+    await node.request('GET', '/api/collections/none', { token: keys.alice })
+    const readEach = async (into: Map<string, Observation>) => {
+      await readAll(into, [...kinds, 'admin'], spotPaths[extension], node)
+      await readAll(into, kinds, spotRefusals[extension], node)
+    }
+    await database.sql(hiddenSpots[extension])
+    await readEach(before)
+    await database.sql("delete from spot where name = 'zebrine'; update spot set secret = null")
+    await readEach(after)
+  }, extensionSetupMs)
+  afterAll(async () => {
+    expect(faultsOf(node)).toEqual([])
+    await node[Symbol.asyncDispose]()
+    await provider[Symbol.asyncDispose]()
+    await database[Symbol.asyncDispose]()
+  })
 
-    test.each(spotPaths[extension])('is in no answer: %s', (path) => {
-      expect(before.get(`admin ${path}`)).not.toEqual(after.get(`admin ${path}`))
-      for (const kind of kinds) {
-        const answer = before.get(`${kind} ${path}`)
-        expect(answer, `${kind}: ${answer?.text}`).toEqual(after.get(`${kind} ${path}`))
-        expect(answer?.status, `${kind}: ${answer?.text}`).toBe(200)
-        expect(JSON.stringify(answer)).not.toMatch(foreign[kind])
-      }
-    })
+  test.each(spotPaths[extension])('appear in no response: %s', (path) => {
+    expect(before.get(`admin ${path}`)).not.toEqual(after.get(`admin ${path}`))
+    for (const kind of kinds) {
+      const answer = before.get(`${kind} ${path}`)
+      expect(answer, `${kind}: ${answer?.text}`).toEqual(after.get(`${kind} ${path}`))
+      expect(answer?.status, `${kind}: ${answer?.text}`).toBe(200)
+      expect(JSON.stringify(answer)).not.toMatch(foreign[kind])
+    }
+  })
 
-    test.each(spotRefusals[extension])('is refused as a column: %s', (path) => {
-      for (const kind of kinds) {
-        const answer = before.get(`${kind} ${path}`)
-        expect(answer, kind).toEqual(after.get(`${kind} ${path}`))
-        expect(JSON.parse(answer?.text ?? ''), kind).toMatchObject(forbidden)
-      }
-    })
-  },
-)
+  test.each(spotRefusals[extension])('have a column that is rejected: %s', (path) => {
+    for (const kind of kinds) {
+      const answer = before.get(`${kind} ${path}`)
+      expect(answer, kind).toEqual(after.get(`${kind} ${path}`))
+      expect(JSON.parse(answer?.text ?? ''), kind).toMatchObject(forbidden)
+    }
+  })
+})

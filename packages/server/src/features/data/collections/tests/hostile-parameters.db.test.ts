@@ -11,8 +11,8 @@ import { alice } from '../../../../../test/fixtures.ts'
 import { createTestApp, type TestApp, type TestResponse, userToken } from '../../../../../test/test-app.ts'
 
 /**
- * Hostile parameters, on a table with rows to compare them with. Whatever is sent, the answer is one of
- * the API: no fault of the server, and no statement that has run into its timeout.
+ * Hostile parameters, on a table with rows to compare them with. Every response must be one of the API: no server
+ * fault, and no statement that has run into its timeout.
  */
 
 const tableOf = (vector: string) => `
@@ -54,7 +54,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-/** Also halves of pairs, which are sent as the three bytes that UTF-8 would have for them. */
+/** Encodes a text. Lone surrogates are sent as the three bytes that UTF-8 would have for them. */
 function encode(text: string): string {
   return [...text]
     .map((character) => {
@@ -224,7 +224,7 @@ const lists = [
 ]
 const aggregates = [...rows, 'aggregate', 'group', 'groupSort', 'groupLimit']
 
-/** A query string of some of the parameters, each with a value that fits or one that does not. */
+/** Generates a query string of some of the parameters, each with a valid or an invalid value. */
 function queryOf(names: readonly string[], base: string): fc.Arbitrary<string> {
   const good = new Map(
     Object.entries({
@@ -263,7 +263,7 @@ function queryOf(names: readonly string[], base: string): fc.Arbitrary<string> {
     .map((parts) => [base, ...parts].filter((part) => part !== '').join('&'))
 }
 
-/** A hybrid search is not implemented without a provider of embeddings. */
+/** Accepts 501, the status of a hybrid search without an embedding provider. */
 const isOfClient = (status: number) => status < 500 || status === 501
 
 function expectAnswer(response: TestResponse, what: string): void {
@@ -280,7 +280,7 @@ function expectAnswer(response: TestResponse, what: string): void {
   expect(text).not.toMatch(/select |item t |\.ts:|pg_temp|node_modules/)
 }
 
-/** In the names of the tests, so that a run can be repeated. */
+/** Seed in the names of the tests, so that a run can be repeated. */
 const seed = Date.now() % 2 ** 31
 const runs = { numRuns: 70, seed }
 
@@ -307,16 +307,16 @@ test.each([
     '',
     '/api/rpc/found',
   ],
-])(`hostile parameters (seed ${seed}) › %s never has a fault`, async (_what, names, base, path) => {
+])(`hostile parameters (seed ${seed}) › %s never cause a fault`, async (_what, names, base, path) => {
   await fuzz(queryOf(names, base), path)
 })
 
-test(`hostile parameters (seed ${seed}) › vectors never have a fault`, async () => {
+test(`hostile parameters (seed ${seed}) › vectors never cause a fault`, async () => {
   const names = ['nearest', 'nearest', 'vector_column', 'distance', 'filter', 'semantic', 'search', 'page']
   await fuzz(queryOf(names, ''), '/api/collections/item', vectors)
 })
 
-test(`hostile parameters (seed ${seed}) › writes never have a fault`, async () => {
+test(`hostile parameters (seed ${seed}) › writes never cause a fault`, async () => {
   const body = fc.oneof(
     fc.json({ maxDepth: 2 }),
     words,

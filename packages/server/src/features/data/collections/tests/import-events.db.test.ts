@@ -11,11 +11,11 @@ import { changedRows } from './recorded-changes.ts'
 
 let app: TestApp
 const token = userToken({ sub: alice })
-/** Actions that are listened to. */
+/** Actions that have a listener. */
 const interests = new Set<string>()
 let commits = 0
 
-/** Writes what it receives into a table. */
+/** Change log that writes its changes into a table. */
 const changes: ChangeLog = {
   hasTriggers: false,
   doubt: () => undefined,
@@ -28,7 +28,7 @@ const changes: ChangeLog = {
     const { text, values } = render(sql`
       insert into log.change (collection, action, record, old_record)
       select ${collection}, ${action}, c.record, ${old} from ${changedRows(action, form)}`)
-    // Nothing but the two texts is bound.
+    // Only the two texts are bound.
     return { call: { statement: statement(text), values: values as string[] }, takesChanges: true }
   },
 }
@@ -72,7 +72,7 @@ const logged = async () =>
   )
 
 describe('import › events', () => {
-  test.each(['item', 'seen'])('of %s are those of creates, in the order of the rows', async (table) => {
+  test.each(['item', 'seen'])('are those of creates for %s, in the order of the rows', async (table) => {
     interests.add('create')
     const many = rows(...Array.from({ length: 4500 }, (_, id): [number, string] => [id, `n${id}`]))
     const before = commits
@@ -81,7 +81,7 @@ describe('import › events', () => {
     expect(await logged()).toEqual(many.map((row) => ['create', row]))
   })
 
-  test.each(['item', 'seen'])('of %s are creates and updates with on_conflict=update', async (table) => {
+  test.each(['item', 'seen'])('are creates and updates for %s with on_conflict=update', async (table) => {
     interests.add('create').add('update')
     await app.sql(`insert into ${table} (id, name) values (2, 'old')`)
     const result = await post(
@@ -101,7 +101,7 @@ describe('import › events', () => {
     )
   })
 
-  test('are those of the rows that stay', async () => {
+  test('are those of the imported rows', async () => {
     interests.add('create')
     await app.sql(`insert into item (id, name) values (2, 'old')`)
     const mixed = [...rows([1, 'a'], [2, 'b'], [3, 'a'], [4, 'd'])]
@@ -114,7 +114,7 @@ describe('import › events', () => {
     expect((await logged()).map(([, record]) => record.id)).toEqual([1, 4, 5])
   })
 
-  test('are none of an import that is undone', async () => {
+  test('are none for an import that is undone', async () => {
     interests.add('create')
     expect((await post('item/import?dryRun=true', rows([1, 'a']))).status).toBe(200)
     expect((await post('item/import', rows([1, 'a'], [2, 'a']))).status).toBe(409)
@@ -122,7 +122,7 @@ describe('import › events', () => {
   })
 })
 
-/** Connections whose trigger waits. */
+/** Returns the connections whose trigger waits. */
 const waiting = () =>
   app.sql<{ pid: number }>(`select pid from pg_stat_activity
     where datname = current_database() and query like '%"slow"%' and wait_event = 'PgSleep'`)
@@ -137,8 +137,8 @@ function begin(body: string, length = Buffer.byteLength(body)) {
   return request
 }
 
-describe('import › a client that leaves', () => {
-  test('while it sends has held no connection and changed nothing', async () => {
+describe('import › a client that disconnects', () => {
+  test('while sending has held no connection and changed nothing', async () => {
     const request = begin('id,name\n1,a\n', 1000)
     await once(request, 'socket')
     const importing = await app.sql(`select pid from pg_stat_activity
@@ -158,7 +158,7 @@ describe('import › a client that leaves', () => {
   })
 })
 
-test('import › a lost connection answers 503 and changes nothing', async () => {
+test('import › returns 503 and changes nothing when a connection is lost', async () => {
   const answer = post('slow/import', rows([1, 'a']))
   const pid = await waitFor('the insert', async () => (await waiting())[0]?.pid)
   await app.sql('select pg_terminate_backend($1)', [pid])
@@ -166,7 +166,7 @@ test('import › a lost connection answers 503 and changes nothing', async () =>
   expect(await app.sql('select * from slow')).toEqual([])
 })
 
-test('import › one that takes too long answers 504 and changes nothing', async () => {
+test('import › returns 504 and changes nothing when it takes too long', async () => {
   const hasty = await createTestApp({ database: app.database, config: { 'api.import_timeout': '1' } })
   try {
     const response = await hasty.request('POST', '/api/collections/slow/import', {

@@ -14,8 +14,8 @@ import {
 import { waitFor } from '../../../../../test/wait-for.ts'
 
 /**
- * `POST …/import` with `Prefer: respond-async`. Rows of `gated` are written one by one, and row 500 waits for a lock that
- * the test holds.
+ * `POST …/import` with `Prefer: respond-async`. Rows of `gated` are written one by one, and row 500 waits for a lock
+ * that the test holds.
  */
 const setup = `
   create table song (id int primary key, name text not null);
@@ -95,8 +95,8 @@ const instant = expect.stringMatching(/^\d{4}-.*Z$/)
 const closeGate = () => gate.query('select pg_advisory_lock(42)')
 const openGate = () => gate.query('select pg_advisory_unlock(42)')
 
-describe('an import that is answered before it is written', () => {
-  test('is canceled when its client leaves before the answer', async () => {
+describe('import in the background', () => {
+  test('is canceled when its client disconnects before the response', async () => {
     await closeGate()
     await using imports = await openTransaction(app.database)
     await imports.sql('lock table basalt.imports in exclusive mode')
@@ -122,7 +122,7 @@ describe('an import that is answered before it is written', () => {
     await app.sql('delete from basalt.imports')
   })
 
-  test('shows its progress on every node, and its result', async () => {
+  test('reports its progress on every node, and its result', async () => {
     await closeGate()
     const response = await post('gated/import', rows(600))
     expect([response.status, response.headers.get('preference-applied')]).toEqual([202, 'respond-async'])
@@ -146,7 +146,7 @@ describe('an import that is answered before it is written', () => {
     expect(await app.sql('select count(*)::int from gated')).toEqual([{ count: 600 }])
   })
 
-  test('counts rows once that are written again without those that break a deferred foreign key', async () => {
+  test('counts rows once when they are written again without those that break a deferred foreign key', async () => {
     await closeGate()
     const chained = Array.from({ length: 600 }, (_, index) => ({ id: index + 1, parent_id: null }))
     const location = await begin('chained/import?mode=partial', [
@@ -162,7 +162,7 @@ describe('an import that is answered before it is written', () => {
     expect(await ended(location)).toMatchObject({ state: 'succeeded', rowsWritten: 599, failed: 1 })
   })
 
-  test('fails as it would have been answered', async () => {
+  test('fails with the error of a foreground import', async () => {
     const location = await begin('song/import', [
       { id: 1, name: 'a' },
       { id: 2, name: null },
@@ -178,7 +178,7 @@ describe('an import that is answered before it is written', () => {
     expect(await app.sql('select 1 from song')).toEqual([])
   })
 
-  test('is partial or for show alone, where it is asked to be', async () => {
+  test('supports mode=partial and dryRun', async () => {
     const sent = [
       { id: 1, name: 'a' },
       { id: 2, name: null },
@@ -209,7 +209,7 @@ describe('an import that is answered before it is written', () => {
   test.each([
     ['another node', () => other],
     ['its own node', () => app],
-  ])('is canceled on %s, once of ten requests, and nothing is imported', async (_, nodeOf) => {
+  ])('is canceled on %s, once by ten requests, and imports nothing', async (_, nodeOf) => {
     await closeGate()
     const location = await begin('gated/import', rows(600))
     await waitFor('progress', async () => (await statusOf(location)).rowsWritten === 400)
@@ -226,7 +226,7 @@ describe('an import that is answered before it is written', () => {
     })
     const refused = answers.filter(({ status }) => status !== 200)
     expect(refused.map(envelope)).toEqual(refused.map(() => hasEnded('canceled')))
-    // Its connection is given back although the gate stays closed.
+    // Its connection is released although the gate stays closed.
     await waitFor('the end of the statement', async () => {
       const [row] = await app.sql<{ waiting: number }>(
         `select count(*)::int as waiting from pg_locks where locktype = 'advisory' and objid = 42 and not granted`,
@@ -239,7 +239,7 @@ describe('an import that is answered before it is written', () => {
     expect(await ended(await begin('gated/import', rows(600)))).toMatchObject({ state: 'succeeded' })
   })
 
-  test('is canceled by its user and by administrators alone, while it runs', async () => {
+  test('is canceled only by its user and by administrators, while it runs', async () => {
     await closeGate()
     const location = await begin('gated/import', rows(600))
     const missing = { code: 404, message: 'import not found', error: 'import_not_found' }
@@ -262,7 +262,7 @@ describe('an import that is answered before it is written', () => {
     ['an unknown parameter', 'song/import?mod=full', [], 400],
     ['an unknown collection', 'nothing/import', [], 404],
     ['a table without the right', 'closed/import', [{ id: 1 }], 202],
-  ])('refuses %s', async (_, path, sent, status) => {
+  ])('rejects %s', async (_, path, sent, status) => {
     const response = await post(path, sent)
     expect(response.status).toBe(status)
     if (status !== 202) return
@@ -273,7 +273,7 @@ describe('an import that is answered before it is written', () => {
   })
 
   test.each(['respond-async, wait=10', 'wait=10,RESPOND-ASYNC', 'respond-async; x=1'])(
-    'is asked for by %s',
+    'is requested by %s',
     async (prefer) => {
       const response = await post('song/import', rows(1), { headers: { prefer } })
       expect(response.status).toBe(202)
@@ -281,21 +281,21 @@ describe('an import that is answered before it is written', () => {
     },
   )
 
-  test.each(['respond-asynchronously', 'return=minimal', ''])('is not asked for by %j', async (prefer) => {
+  test.each(['respond-asynchronously', 'return=minimal', ''])('is not requested by %j', async (prefer) => {
     expect((await post('song/import', rows(1), { headers: { prefer } })).status).toBe(200)
   })
 
-  test('without a token is answered when it is written', async () => {
+  test('responds without a token when the rows are written', async () => {
     const response = await post('open_to_all/import', [{ id: 1 }], { token: undefined })
     expect([response.status, response.json.inserted]).toEqual([200, 1])
   })
 
-  test('is shown to who began it, to their keys that may read the table, and to administrators', async () => {
+  test('is visible to its user, to keys that may read the table, and to administrators', async () => {
     const location = await begin('song/import', rows(1))
     await ended(location)
     const missing = { code: 404, message: 'import not found', error: 'import_not_found' }
-    const ask = (path: string, options: RequestOptions) => app.request('GET', path, options)
-    expect(envelope(await ask(location, { token: userToken({ sub: bob }) }))).toEqual(missing)
+    const sendRequest = (path: string, options: RequestOptions) => app.request('GET', path, options)
+    expect(envelope(await sendRequest(location, { token: userToken({ sub: bob }) }))).toEqual(missing)
     const id = location.split('/').at(-1)
     for (const path of [
       `gated/imports/${id}`,
@@ -303,20 +303,20 @@ describe('an import that is answered before it is written', () => {
       `song/imports/${bob}`,
       `nothing/imports/${id}`,
     ]) {
-      expect(envelope(await ask(`/api/collections/${path}`, { token })), path).toEqual(missing)
+      expect(envelope(await sendRequest(`/api/collections/${path}`, { token })), path).toEqual(missing)
     }
-    expect((await ask(location, {})).status).toBe(401)
-    expect((await ask(`${location}?x=1`, { token })).status).toBe(400)
+    expect((await sendRequest(location, {})).status).toBe(401)
+    expect((await sendRequest(`${location}?x=1`, { token })).status).toBe(400)
     const key = async (table: string) =>
       (await createApiKey(app, { userId: alice, scope: 'readonly', allowedTables: [table] })).key
-    expect((await ask(location, { token: await key('song') })).status).toBe(200)
-    expect((await ask(location, { token: await key('gated') })).status).toBe(403)
-    expect((await ask(location, { token: await app.adminToken() })).json.state).toBe('succeeded')
+    expect((await sendRequest(location, { token: await key('song') })).status).toBe(200)
+    expect((await sendRequest(location, { token: await key('gated') })).status).toBe(403)
+    expect((await sendRequest(location, { token: await app.adminToken() })).json.state).toBe('succeeded')
     const ofAdministrator = await post('song/import', rows(1, 9), { token: await app.adminToken() })
-    expect((await ask(ofAdministrator.headers.get('location') ?? '', { token })).status).toBe(404)
+    expect((await sendRequest(ofAdministrator.headers.get('location') ?? '', { token })).status).toBe(404)
   })
 
-  test('whose node is taken for dead has failed, and writes nothing when it was not', async () => {
+  test('fails when its node is presumed dead, and writes nothing if the node was alive', async () => {
     await closeGate()
     const location = await begin('gated/import', rows(500))
     await waitFor('progress', async () => (await statusOf(location)).rowsWritten === 400)
@@ -357,7 +357,7 @@ describe('an import that is answered before it is written', () => {
     expect(await app.sql('select 1 from gated')).toEqual([])
   })
 
-  test('waits with fifteen others at most', async () => {
+  test('waits in a queue of at most sixteen', async () => {
     await closeGate()
     const first = await begin('gated/import', rows(500))
     const second = await begin('gated/import', rows(1, 500))
@@ -374,12 +374,12 @@ describe('an import that is answered before it is written', () => {
     await openGate()
     const locations = accepted.map(({ headers }) => headers.get('location') ?? '')
     for (const location of locations) expect((await ended(location)).state).toBe('succeeded')
-    // The two have one row in common.
+    // The two imports have one row in common.
     const states = [(await ended(first)).state, (await ended(second)).state]
     expect(states.toSorted()).toEqual(['failed', 'succeeded'])
   })
 
-  test('is forgotten after seven days, when another one begins', async () => {
+  test('is deleted after seven days, when another one starts', async () => {
     const old = await begin('song/import', rows(1))
     await ended(old)
     await app.sql(`update basalt.imports set started_at = now() - interval '8 days'`)

@@ -4,7 +4,7 @@ import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 
 let app: TestApp
-/** A second node on the same database, with small limits. */
+/** Second node on the same database, with small limits. */
 let small: TestApp
 const token = userToken({ sub: alice })
 
@@ -109,7 +109,7 @@ const rowsOf = async (table: string) =>
 const all = (count: number) => ({ processed: count, inserted: count, updated: 0, skipped: 0, failed: 0 })
 
 describe('import › CSV', () => {
-  test('converts values as a create does, and keeps defaults of columns that are not there', async () => {
+  test('converts values as a create does, and applies defaults of absent columns', async () => {
     const text = [
       '\ufeffid,name,price,tags,doc,mood,raw,label',
       '1,"a, ""b""",12345678901234567.89,"{x,""y z""}","{""n"": 12345678901234567890, ""s"": ""\\n""}",calm,\\x4869,"two',
@@ -141,12 +141,12 @@ describe('import › CSV', () => {
     ])
   })
 
-  test('finds columns with blanks around their names, and others in spite of them', async () => {
+  test('finds columns with blanks around their names', async () => {
     expect(await imported('blanks/import', ' id , name,name , \n1,a,b,c\n', csv)).toEqual(all(1))
     expect(await app.sql('select * from blanks')).toEqual([{ ' id ': 1, name: 'a', 'name ': 'b', ' ': 'c' }])
   })
 
-  test('passes over generated columns and names that are not columns but come with records', async () => {
+  test('ignores generated columns and names that come with records but are no columns', async () => {
     expect(await imported('track/import', 'id,upper_name,_distance,expand,name\n1,x,2,3,n\n', csv)).toEqual(
       all(1),
     )
@@ -162,7 +162,7 @@ describe('import › CSV', () => {
     ['upper_name\nx', 'CSV header: no column that can be written'],
     ['i"d\n1', 'CSV header: a quote in a field that does not begin with one'],
     ['\n\n', 'CSV header: expected the names of columns'],
-  ])('refuses the header of %j', async (text, message) => {
+  ])('rejects the header of %j', async (text, message) => {
     const response = await post('track/import?mode=partial', text, csv)
     expect([response.status, envelope(response)]).toEqual([
       400,
@@ -171,11 +171,11 @@ describe('import › CSV', () => {
     expect(await rowsOf('track')).toEqual([])
   })
 
-  test('of a header alone imports nothing', async () => {
+  test('imports nothing from a header alone', async () => {
     expect(await imported('track/import', 'id,name', csv)).toEqual(all(0))
   })
 
-  test('in partial mode reports every bad row by its number and imports the others', async () => {
+  test('reports every bad row by its number in partial mode, and imports the others', async () => {
     const text = `id,name,rating,tags,doc,mood,label
 1,one,1,,,,
 x,two,1,,,,
@@ -217,7 +217,7 @@ x,two,1,,,,
     expect((await rowsOf('track')).map((row) => (row as { id: number }).id)).toEqual([1, 12])
   })
 
-  test('in full mode answers 409 with what is wrong, and changes nothing', async () => {
+  test('returns 409 with the faults in full mode, and changes nothing', async () => {
     const response = await post('track/import', 'id,name,rating\n1,a,1\n2,b,7\nx,c,1\n4,d\n', csv)
     expect([response.status, envelope(response)]).toEqual([
       409,
@@ -240,7 +240,7 @@ x,two,1,,,,
     expect(await rowsOf('track')).toEqual([])
   })
 
-  test('lists every row that is refused, of the first thousand with the column', async () => {
+  test('lists every rejected row, the first thousand with their column', async () => {
     const text = `id,name\n${Array.from({ length: 1600 }, (_, index) => (index % 3 === 0 ? `${index},ok` : 'x,no')).join('\n')}`
     const result = await imported('track/import?mode=partial', text, csv)
     expect(result).toMatchObject({ processed: 1600, inserted: 534, failed: 1066 })
@@ -256,7 +256,7 @@ x,two,1,,,,
     expect(await app.sql('select count(*)::int as n from track')).toEqual([{ n: 534 }])
   })
 
-  test('counts all that is refused and lists the first ten thousand', async () => {
+  test('counts all rejected rows and lists the first ten thousand', async () => {
     const text = `id,name\n${'1\n'.repeat(10_002)}2,ok\n`
     const result = await imported('track/import?mode=partial', text, csv)
     expect(result).toMatchObject({ processed: 10_003, inserted: 1, failed: 10_002 })
@@ -266,7 +266,7 @@ x,two,1,,,,
 })
 
 describe('import › JSON', () => {
-  test('keeps digits, and takes rows with different columns', async () => {
+  test('keeps digits, and accepts rows with different columns', async () => {
     const rows = `[{"id": 1, "name": "a", "price": 12345678901234567.89},
       {"id": 2, "name": "b", "label": null, "expand": {}, "_x": 1}, {"name": "c", "id": 3, "doc": "text", "tags": ["\\\\", "\\t"]}]`
     expect(await imported('track/import', rows)).toEqual(all(3))
@@ -277,7 +277,7 @@ describe('import › JSON', () => {
     ])
   })
 
-  test('takes an object per line as NDJSON', async () => {
+  test('accepts an object per line as NDJSON', async () => {
     const lines = '{"id":1,"name":"a"}\r\n\n{"id":2\n[]\n{"id":3,"name":"c"}'
     expect(await imported('track/import?mode=partial', lines, ndjson)).toEqual({
       ...{ processed: 4, inserted: 2, updated: 0, skipped: 0, failed: 2 },
@@ -288,7 +288,7 @@ describe('import › JSON', () => {
     })
   })
 
-  test('reports rows that are none, by their number', async () => {
+  test('reports invalid rows by their number', async () => {
     const rows = [
       1,
       null,
@@ -322,7 +322,7 @@ describe('import › JSON', () => {
     '"a"',
     '[1]]',
     '[',
-  ])('refuses the body %s as a whole', async (body) => {
+  ])('rejects the body %s as a whole', async (body) => {
     const response = await post('track/import?mode=partial', body)
     expect([response.status, envelope(response)]).toEqual([
       400,
@@ -331,7 +331,7 @@ describe('import › JSON', () => {
     expect(await rowsOf('track')).toEqual([])
   })
 
-  test('of an empty array imports nothing', async () => {
+  test('imports nothing from an empty array', async () => {
     expect(await imported('track/import', ' [ ] ')).toEqual(all(0))
   })
 })
@@ -345,7 +345,7 @@ describe('import › conflicts', () => {
   beforeEach(() => app.sql(`insert into track (id, name, rating) values (1, 'old 1', 5)`))
   const names = () => app.sql('select id, name, rating from track order by id')
 
-  test('without on_conflict are refused', async () => {
+  test('without on_conflict are rejected', async () => {
     expect(await imported('track/import?mode=partial', rows)).toMatchObject({ inserted: 1, failed: 2 })
     expect(await names()).toEqual([
       { id: 1, name: 'old 1', rating: 5 },
@@ -353,7 +353,7 @@ describe('import › conflicts', () => {
     ])
   })
 
-  test('with skip leave the record that exists', async () => {
+  test('with skip keep the existing record', async () => {
     expect(await imported('track/import?on_conflict=skip', rows)).toEqual({
       ...all(3),
       inserted: 1,
@@ -365,7 +365,7 @@ describe('import › conflicts', () => {
     ])
   })
 
-  test('with update change the columns that are given, the last row of a key at the end', async () => {
+  test('with update change the given columns; the last row of a key wins', async () => {
     expect(await imported('track/import?on_conflict=update', rows)).toEqual({
       ...all(3),
       inserted: 1,
@@ -391,7 +391,7 @@ describe('import › conflicts', () => {
     expect(await names()).toContainEqual({ id: 2, name: 'c', rating: 1 })
   })
 
-  test('are those of the primary key: others are refused', async () => {
+  test('are those of the primary key; others are rejected', async () => {
     await app.sql(`insert into numbered (name) values ('a')`)
     const result = await imported('numbered/import?mode=partial&on_conflict=skip', [
       { id: 7, name: 'a' },
@@ -411,7 +411,7 @@ describe('import › conflicts', () => {
     ).toMatchObject({ updated: 3 })
   })
 
-  test('of identity columns take the values that are given, as COPY does', async () => {
+  test('accept values for identity columns, as COPY does', async () => {
     expect(await imported('numbered/import', 'id,name\n5,a\n6,b\n', csv)).toEqual(all(2))
     expect(await imported('numbered/import?on_conflict=update', 'id,name\n5,c\n', csv)).toEqual({
       ...all(1),
@@ -426,7 +426,7 @@ describe('import › conflicts', () => {
     ])
   })
 
-  test('of twenty imports at once on two nodes leave each key once', async () => {
+  test('leave each key once for twenty concurrent imports on two nodes', async () => {
     const text = `id,name\n${Array.from({ length: 300 }, (_, id) => `${id + 10},n`).join('\n')}`
     const reversed = `id,name\n${Array.from({ length: 300 }, (_, id) => `${309 - id},m`).join('\n')}`
     const big = await createTestApp({ database: app.database })
@@ -453,7 +453,7 @@ describe('import › conflicts', () => {
 })
 
 describe('import › dry run', () => {
-  test('answers what would happen, and changes nothing', async () => {
+  test('returns what would happen, and changes nothing', async () => {
     await app.sql(`insert into track (id, name) values (1, 'old')`)
     const text = 'id,name\n1,a\n2,b\nx,c\n'
     expect(await imported('track/import?mode=partial&on_conflict=update&dryRun=true', text, csv)).toEqual({
@@ -466,7 +466,7 @@ describe('import › dry run', () => {
 })
 
 describe('import › row-level security', () => {
-  test('refuses rows that a policy refuses, one by one', async () => {
+  test('rejects rows that a policy rejects, one by one', async () => {
     const text = `id,owner_id,body\n1,${alice},a\n2,${bob},b\n`
     expect(await imported('mine/import?mode=partial', text, csv)).toEqual({
       ...{ processed: 2, inserted: 1, updated: 0, skipped: 0, failed: 1 },
@@ -475,7 +475,7 @@ describe('import › row-level security', () => {
     expect(await rowsOf('mine')).toEqual([{ id: 1, owner_id: alice, body: 'a' }])
   })
 
-  test('neither shows nor changes a hidden record through a conflict', async () => {
+  test('neither discloses nor changes a hidden record through a conflict', async () => {
     await app.sql(`insert into mine values (1, '${bob}', 'hers')`)
     const rows = [
       { id: 1, body: 'x' },
@@ -509,13 +509,13 @@ describe('import › row-level security', () => {
     expect(await app.sql('select count(*)::int as n from quota')).toEqual([{ n: 3 }])
   })
 
-  test('does not hold for administrators', async () => {
+  test('does not apply to administrators', async () => {
     const text = `id,owner_id\n1,${alice}\n2,${bob}\n`
     expect(await imported('mine/import', text, csv, await app.adminToken())).toEqual(all(2))
   })
 
   test.each(['closed', 'readable'])(
-    'answers 403 for the table %s, which callers may not write',
+    'returns 403 for the table %s, which callers may not write',
     async (table) => {
       const response = await post(`${table}/import?mode=partial`, [{ id: 1 }])
       expect([response.status, envelope(response)]).toEqual([
@@ -527,7 +527,7 @@ describe('import › row-level security', () => {
 })
 
 describe('import › triggers and constraints', () => {
-  test('counts no more than 1,000 rows that the database refuses where nothing is kept', async () => {
+  test('counts at most 1,000 rejected rows when nothing is kept', async () => {
     const rows = Array.from({ length: 1500 }, (_, index) => `${index},${bob}`).join('\n')
     for (const query of ['', '?dryRun=true']) {
       const response = await post(`mine/import${query}`, `id,owner_id\n${rows}`, csv)
@@ -536,7 +536,7 @@ describe('import › triggers and constraints', () => {
     }
   })
 
-  test('ends one in the mode partial beyond api.import_max_refused', async () => {
+  test('ends in partial mode beyond api.import_max_refused', async () => {
     const rows = (owners: readonly string[]) =>
       `id,owner_id\n${owners.map((owner, id) => `${id},${owner}`).join('\n')}`
     const send = (owners: readonly string[]) =>
@@ -551,7 +551,7 @@ describe('import › triggers and constraints', () => {
     expect(await app.sql('select from mine')).toEqual([])
   })
 
-  test('holds no savepoint of a row that was refused', async () => {
+  test('releases the savepoint of a rejected row', async () => {
     const rows = Array.from({ length: 200 }, (_, index) => `${index + 1}`).join('\n')
     for (const query of ['mode=partial&dryRun=true', 'mode=partial']) {
       const { failed, inserted, errors } = await imported(`nested/import?${query}`, `id\n${rows}\n`, csv)
@@ -562,7 +562,7 @@ describe('import › triggers and constraints', () => {
     }
   })
 
-  test('names the rows that a trigger refuses, and counts what it drops as skipped', async () => {
+  test('names the rows that a trigger rejects, and counts dropped rows as skipped', async () => {
     const rows = ['fine', 'bad', 'dropped', 'late', 'denied'].map((name, id) => ({ id, name }))
     expect(await imported('guarded/import?mode=partial', rows)).toEqual({
       ...{ processed: 5, inserted: 1, updated: 0, skipped: 1, failed: 3 },
@@ -574,7 +574,7 @@ describe('import › triggers and constraints', () => {
     })
   })
 
-  test('answers 500 when a trigger is broken, and changes nothing', async () => {
+  test('returns 500 when a trigger is broken, and changes nothing', async () => {
     const response = await post('guarded/import?mode=partial', [
       { id: 1, name: 'fine' },
       { id: 2, name: 'broken' },
@@ -613,7 +613,7 @@ describe('import › triggers and constraints', () => {
     ])
   })
 
-  test('answers the failure of a deferred constraint that no row is to blame for', async () => {
+  test('returns the failure of a deferred constraint that no row is to blame for', async () => {
     await app.sql(`
       create function never() returns trigger language plpgsql as $$
       begin raise exception 'never' using errcode = '23503'; end $$;
@@ -627,7 +627,7 @@ describe('import › triggers and constraints', () => {
   })
 })
 
-describe('import › refusals', () => {
+describe('import › rejects', () => {
   test.each([
     ['nothing/import', [], 404, 'collection_not_found', 'collection not found: nothing'],
     ['track_names/import', [], 405, 'write_not_allowed', 'write operations not allowed on view'],
@@ -662,11 +662,11 @@ describe('import › refusals', () => {
     expect([response.status, envelope(response)]).toEqual([status, { code: status, message, error }])
   })
 
-  test('takes a table without a primary key when nothing depends on it', async () => {
+  test('no table without a primary key when nothing depends on it', async () => {
     expect(await imported('loose/import', 'name\na\na\n', csv)).toEqual(all(2))
   })
 
-  test('of content types and encodings', async () => {
+  test('other content types and encodings', async () => {
     const type = await post('track/import', 'x', { 'content-type': 'application/xml' })
     expect([type.status, envelope(type)]).toEqual([
       415,
@@ -689,7 +689,7 @@ describe('import › refusals', () => {
     ])
   })
 
-  test('of more rows or bytes than configured, and of a row that is too long', async () => {
+  test('more rows or bytes than configured, and a row that is too long', async () => {
     const many = await post('track/import', 'id,name\n1,a\n2,b\n3,c\n4,d\n', csv, token, small)
     expect([many.status, envelope(many)]).toEqual([
       400,
@@ -713,7 +713,7 @@ describe('import › refusals', () => {
     })
   })
 
-  test('of more different sets of columns than statements it would send', async () => {
+  test('more column sets than it would send statements', async () => {
     const names = ['price', 'rating', 'added_on', 'tags', 'doc', 'mood', 'raw', 'label']
     const rows = Array.from({ length: 201 }, (_, bits) => ({
       id: bits,
@@ -728,7 +728,7 @@ describe('import › refusals', () => {
   })
 })
 
-test('import › leaves no connection and no fault behind', async () => {
+test('import › releases every connection and logs no fault', async () => {
   await expect
     .poll(() =>
       app.sql(
@@ -736,6 +736,6 @@ test('import › leaves no connection and no fault behind', async () => {
       ),
     )
     .toEqual([{ n: 0 }])
-  // The broken trigger above is one of the operator.
+  // The broken trigger above is a fault of the operator.
   expect(faultsOf(app).filter((line) => !line.includes('guarded'))).toEqual([])
 })

@@ -7,7 +7,7 @@ import { waitFor } from '../../../../../test/wait-for.ts'
 import { eventsOf, recordedChanges, recording, recordingTables } from './recorded-changes.ts'
 
 /**
- * A table with others that inherit from it shows their rows among its own, for which neither its keys nor its indexes hold
+ * A table has the rows of its inheriting tables among its own. Neither its keys nor its indexes hold for them
  * (PostgreSQL, Inheritance, Caveats).
  */
 
@@ -56,7 +56,7 @@ async function namesByCursor(query: string, as: { token?: string } = { token }):
 }
 
 test.each(['', 'sort=-id', 'sort=note,-id', 'search=river'])(
-  'pages by cursor hold rows of equal keys: %s',
+  'inheritance › pages by cursor have rows with equal keys: %s',
   async (query) => {
     const all = await namesOf(query)
     expect(all).toHaveLength(query.startsWith('search') ? 4 : 7)
@@ -64,18 +64,18 @@ test.each(['', 'sort=-id', 'sort=note,-id', 'search=river'])(
   },
 )
 
-test('pages by cursor hold rows of equal keys without a token', async () => {
+test('inheritance › pages by cursor have rows with equal keys without a token', async () => {
   expect(await namesByCursor('', {})).toEqual(await namesOf(''))
 })
 
-test('a search under policies finds the rows of every table beside an index on one', async () => {
+test('inheritance › a search under policies finds the rows of every table beside an index on one', async () => {
   const path = '/api/admin/search/city/enable'
   const { json } = await app.request('POST', path, { token: await app.adminToken() })
   expect(json).toMatchObject({ isIndexed: true })
   expect((await namesOf('search=river')).toSorted()).toEqual(['Bern', 'Linz', 'Lyon', 'Rome'])
 })
 
-test('a write by filter that has a listener changes no other row of the key', async () => {
+test('inheritance › a captured write by filter changes no other row with the key', async () => {
   recordedChanges.add('city update')
   const path = `/api/collections/city?expect=1&filter=${encodeURIComponent("name = 'Bern'")}`
   const response = await app.request('PATCH', path, { token, body: { note: 'bears' } })
@@ -94,7 +94,7 @@ test('a write by filter that has a listener changes no other row of the key', as
   ])
 })
 
-test('a write by id that has a listener leaves the rows of every table with what they were', async () => {
+test('inheritance › a captured write by id leaves the rows of every table with their own values', async () => {
   recordedChanges.add('city update')
   const response = await app.request('PATCH', '/api/collections/city/1', { token, body: { note: 'new' } })
   expect(response.status).toBe(200)
@@ -115,7 +115,7 @@ test('a write by id that has a listener leaves the rows of every table with what
 })
 
 test.each(['/4', `?expect=1&filter=${encodeURIComponent("name = 'Linz'")}`])(
-  'a write that has a listener finds a row again that was changed meanwhile: %s',
+  'inheritance › a captured write finds a row again that was changed concurrently: %s',
   async (path) => {
     recordedChanges.add('city update')
     const holder = new pg.Client({ connectionString: app.database.url })
@@ -141,7 +141,7 @@ test.each(['/4', `?expect=1&filter=${encodeURIComponent("name = 'Linz'")}`])(
   },
 )
 
-test('writes that have a listener need no right to more than the columns', async () => {
+test('inheritance › captured writes need no privilege beyond the columns', async () => {
   recordedChanges.add('city update')
   await app.sql('revoke select on city from basalt_authenticated')
   await app.sql('grant select (id, name, note) on city to basalt_authenticated')

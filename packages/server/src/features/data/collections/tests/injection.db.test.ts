@@ -5,9 +5,9 @@ import { createTestApp, envelope, type TestApp, userToken } from '../../../../..
 import { quoteIdentifier } from '../../../../database/sql.ts'
 
 /**
- * Names and values that mean something to a part on the way: to SQL, JSON, URLs, JavaScript, our own statements.
- * A single backslash is not among the names: once V8 has seen one as a key, its `JSON.parse` takes other keys of one
- * escaped character for it.
+ * Names and values with a special meaning in SQL, JSON, URLs, JavaScript, or our own statements. A single backslash
+ * is not among the names: once V8 has seen one as a key, its `JSON.parse` mistakes other keys of one escaped
+ * character for it.
  */
 
 const names = [
@@ -135,7 +135,7 @@ beforeAll(async () => {
   tables = await app.sql('select oid, relname from pg_class order by oid')
 })
 afterAll(async () => {
-  // Nothing that was sent was ever SQL.
+  // No input was ever executed as SQL.
   expect(await app.sql('select * from canary')).toEqual([{ id: 1, label: 'alive' }])
   expect(await app.sql('select oid, relname from pg_class order by oid')).toEqual(tables)
   expect(faultsOf(app)).toEqual([])
@@ -151,7 +151,7 @@ function query(parameters: Readonly<Record<string, string>>): string {
   return `?${new URLSearchParams(parameters)}`
 }
 
-/** An object with these members, whatever their names. */
+/** Returns an object with these members, whatever their names. */
 function members(...entries: [string, unknown][]): Record<string, unknown> {
   const object: Record<string, unknown> = Object.create(null)
   for (const [name, value] of entries) object[name] = value
@@ -162,8 +162,8 @@ function entriesOf(item: object): [string, unknown][] {
   return Object.entries(item)
 }
 
-describe('a table and a column may be called', () => {
-  test.each(names)('%j, and be listed', async (name) => {
+describe('injection › a table and a column named', () => {
+  test.each(names)('%j are listed', async (name) => {
     const path = encodeURIComponent(name)
     const quoted = quoteIdentifier(name)
     const all = await send('GET', path)
@@ -195,7 +195,7 @@ describe('a table and a column may be called', () => {
     expect(ids).toEqual([1, 2, 3])
   })
 
-  test.each(names)('%j, and be counted, grouped and exported', async (name) => {
+  test.each(names)('%j are counted, grouped and exported', async (name) => {
     const path = encodeURIComponent(name)
     const quoted = quoteIdentifier(name)
     const counted = await send(
@@ -230,12 +230,12 @@ describe('a table and a column may be called', () => {
     const csv = await send('GET', `${path}/export.csv${query({ fields: quoted, sort: quoted })}`)
     expect(csv.status, csv.text).toBe(200)
     const facet = await send('GET', `${path}/facets/${encodeURIComponent(name)}/search?q=T`)
-    // A path of dots is no path.
+    // A path segment cannot consist of dots.
     if (!/^\.+$/.test(name))
       expect(facet.json.facetHits).toEqual([{ value: 'two', highlighted: '<mark>t</mark>wo', count: 1 }])
   })
 
-  test.each(names)('%j, and be written', async (name) => {
+  test.each(names)('%j are written', async (name) => {
     const path = encodeURIComponent(name)
     const created = await send('POST', path, members(['id', 4], [name, "it's \\ new"]))
     expect(created.status, created.text).toBe(201)
@@ -271,10 +271,10 @@ describe('a table and a column may be called', () => {
     expect((await send('GET', path)).json.totalItems).toBe(3)
   })
 
-  // Beside a column of that name the related records have no place.
+  // Beside a column of that name, related records cannot be returned.
   const related = names.map((name, index) => [name, index] as const).filter(([name]) => name !== 'expand')
 
-  test.each(related)('%j, and be expanded', async (name, index) => {
+  test.each(related)('%j are expanded', async (name, index) => {
     const response = await send('GET', `kid%20${index}${query({ expand: quoteIdentifier(name) })}`)
     expect(response.status, response.text).toBe(200)
     const [first, second] = response.json.items
@@ -293,13 +293,13 @@ describe('a table and a column may be called', () => {
     expect(back.json.expand).toEqual({ [`kid ${index}`]: [expect.objectContaining({ kid: 10 })] })
   })
 
-  test('with a dot, in a schema or like one', async () => {
+  test('with a dot are distinguished from a schema', async () => {
     expect((await send('GET', 'shop.odd.table')).json.items).toEqual([{ id: 1, x: 'found' }])
     expect((await send('GET', 'shop.odd.table/1')).json).toEqual({ id: 1, x: 'found' })
     expect((await send('POST', 'shop.both', { id: 1 })).json).toEqual({ id: 1 })
   })
 
-  test('like the start of a query, without being taken for another with that query', async () => {
+  test('like the start of a query are distinguished from that query', async () => {
     const odd = { id: 1, 'a?_b': 'one', extra: null }
     expect((await send('GET', 'a%3F_b')).json.items[0]).toEqual(odd)
     expect((await send('GET', 'a?_b?')).json.items).toEqual([{ id: 1, letter: 'a' }])
@@ -308,7 +308,7 @@ describe('a table and a column may be called', () => {
   })
 })
 
-test('schemas of the configuration may have any names', async () => {
+test('injection › configured schemas may have any names', async () => {
   const schemas = ['MixedCase', 'a.b', 'a b', '"', 'a "b"', "it's", 'a\\b', '$user', '1', 'select', 'ö']
   const createTable = (schema: string, name: string) =>
     `create table ${quoteIdentifier(schema)}.${name} (id int primary key, number serial)`
@@ -330,7 +330,7 @@ test('schemas of the configuration may have any names', async () => {
   expect(faultsOf(odd)).toEqual([])
 })
 
-describe('a name that does not exist is named in the refusal', () => {
+describe('injection › an unknown name is quoted in the error', () => {
   const missing = [
     'nope',
     'n'.repeat(64),
@@ -413,7 +413,7 @@ describe('a name that does not exist is named in the refusal', () => {
     },
   )
 
-  test('members of every object in a body change nothing', async () => {
+  test('and inherited members in a body change nothing', async () => {
     const ignored = await send('POST', 'item', '{"key":"proto","__proto__":{"key":"x","polluted":1}}')
     expect([ignored.status, ignored.json.key]).toEqual([201, 'proto'])
     const refused = await send('POST', 'item', '{"key":"proto2","constructor":{"prototype":{"polluted":1}}}')
@@ -428,13 +428,13 @@ describe('a name that does not exist is named in the refusal', () => {
   })
 })
 
-describe('a value is nothing but a value', () => {
-  test.each(values)('%j', async (value) => {
+describe('injection › a value is only a value', () => {
+  test.each(values)('in a record: %j', async (value) => {
     const path = `item/${encodeURIComponent(value)}`
     const body = { key: value, note: value, n: 1, doc: { [`k ${value}`]: value }, tags: [value, null] }
     const created = await send('POST', 'item', body)
     expect([created.status, created.json]).toEqual([201, body])
-    // A path of dots is no path.
+    // A path segment cannot consist of dots.
     const isAddressable = value !== '.' && value !== '..'
     if (isAddressable) expect((await send('GET', path)).json).toEqual(body)
 

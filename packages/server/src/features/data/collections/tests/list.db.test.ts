@@ -17,7 +17,7 @@ function list(path: string) {
   return app.request('GET', `/api/collections/${path}`, { token })
 }
 
-/** The values of one column, in the order of the list. */
+/** Returns the values of one column, in the order of the list. */
 async function column(path: string, name: string): Promise<unknown[]> {
   const response = await list(path)
   expect(response.status, response.text).toBe(200)
@@ -30,8 +30,8 @@ async function expectError(path: string, status: number, message: string, error:
   expect(response.status).toBe(status)
 }
 
-describe('a plain list', () => {
-  test('answers every column, the page and the totals, ordered by primary key', async () => {
+describe('GET /collections/:table', () => {
+  test('returns every column, the page and the totals, ordered by primary key', async () => {
     const response = await list('author')
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -49,7 +49,7 @@ describe('a plain list', () => {
     })
   })
 
-  test('of nothing is an empty page', async () => {
+  test('returns an empty page when no row matches', async () => {
     const response = await list('author?filter=author_id>100')
     expect(response.json).toEqual({ page: 1, perPage: 20, totalItems: 0, totalPages: 0, items: [] })
   })
@@ -58,7 +58,7 @@ describe('a plain list', () => {
     expect((await list('author/')).json.totalItems).toBe(3)
   })
 
-  test('answers HEAD without a body', async () => {
+  test('returns no body for HEAD', async () => {
     const response = await app.request('HEAD', '/api/collections/author', { token })
     expect([response.status, response.text]).toEqual([200, ''])
   })
@@ -70,7 +70,7 @@ describe('a plain list', () => {
     ['table of another schema', 'archive.report', 1],
     ['table without a primary key', 'log_line', 3],
     ['table with an odd name', encodeURIComponent('Odd "table"'), 1],
-  ])('works on a %s', async (_kind, name, count) => {
+  ])('lists a %s', async (_kind, name, count) => {
     expect((await list(name)).json).toMatchObject({ totalItems: count })
   })
 
@@ -82,19 +82,19 @@ describe('a plain list', () => {
     ['a table of public under its schema', 'public.author'],
     ['a table of another schema without it', 'report'],
     ['an index', 'author_pkey'],
-  ])('of %s is 404', async (_what, name) => {
+  ])('returns 404 for %s', async (_what, name) => {
     await expectError(name, 404, `collection not found: ${name}`, 'collection_not_found')
   })
 })
 
-describe('paging', () => {
-  test('goes by page and perPage', async () => {
+describe('GET /collections/:table?page', () => {
+  test('pages by page and perPage', async () => {
     const response = await list('book?page=2&perPage=2')
     expect(response.json).toMatchObject({ page: 2, perPage: 2, totalItems: 5, totalPages: 3 })
     expect(response.json.items.map((item: { book_id: number }) => item.book_id)).toEqual([3, 4])
   })
 
-  test('past the end is an empty page with the totals', async () => {
+  test('returns an empty page with the totals past the end', async () => {
     expect((await list('book?page=9')).json).toMatchObject({ page: 9, totalItems: 5, items: [] })
   })
 
@@ -120,31 +120,31 @@ describe('paging', () => {
     ['page=1&page=2', 'parameter "page" is given more than once'],
     ['skipTotal=yes', 'skipTotal: expected true or false'],
     ['total=exact', 'total: expected "estimated"'],
-  ])('refuses %s', async (query, message) => {
+  ])('rejects %s', async (query, message) => {
     await expectError(`book?${query}`, 400, message, 'invalid_parameter')
   })
 
-  /** The policy counts the rows it is asked about. */
+  /** Table whose policy counts its evaluations. */
   const counted = `
-    create sequence asked;
-    grant usage on sequence asked to basalt_authenticated;
+    create sequence evaluated;
+    grant usage on sequence evaluated to basalt_authenticated;
     create table counted (id int primary key);
     insert into counted select generate_series(1, 7);
     alter table counted enable row level security;
-    create policy asked on counted using (nextval('asked') > 0);`
+    create policy evaluated on counted using (nextval('evaluated') > 0);`
 
   test.each([
-    { query: 'perPage=10', totalItems: 7, asked: 7, what: 'the first page is not full' },
-    { query: 'perPage=5&page=2', totalItems: 7, asked: 7, what: 'the last page is not full' },
-    { query: 'filter=id>9', totalItems: 0, asked: 0, what: 'nothing matches' },
-    { query: 'perPage=5', totalItems: 7, asked: 5 + 7, what: 'more pages follow' },
-    { query: 'perPage=7', totalItems: 7, asked: 7 + 7, what: 'the only page is full' },
-    { query: 'perPage=5&page=3', totalItems: 7, asked: 7 + 7, what: 'the page is past the end' },
-    { query: 'perPage=5&skipTotal=true', totalItems: -1, asked: 5, what: 'no total is wanted' },
-  ])('reads $asked of seven rows when $what', async ({ query, totalItems, asked }) => {
-    await app.sql(`drop table if exists counted; drop sequence if exists asked; ${counted}`)
+    { query: 'perPage=10', totalItems: 7, evaluated: 7, what: 'the first page is not full' },
+    { query: 'perPage=5&page=2', totalItems: 7, evaluated: 7, what: 'the last page is not full' },
+    { query: 'filter=id>9', totalItems: 0, evaluated: 0, what: 'nothing matches' },
+    { query: 'perPage=5', totalItems: 7, evaluated: 5 + 7, what: 'more pages follow' },
+    { query: 'perPage=7', totalItems: 7, evaluated: 7 + 7, what: 'the only page is full' },
+    { query: 'perPage=5&page=3', totalItems: 7, evaluated: 7 + 7, what: 'the page is past the end' },
+    { query: 'perPage=5&skipTotal=true', totalItems: -1, evaluated: 5, what: 'no total is wanted' },
+  ])('reads $evaluated of seven rows when $what', async ({ query, totalItems, evaluated }) => {
+    await app.sql(`drop table if exists counted; drop sequence if exists evaluated; ${counted}`)
     expect((await list(`counted?${query}`)).json).toMatchObject({ totalItems })
-    expect(await app.sql("select nextval('asked')::int - 1 as asked")).toEqual([{ asked }])
+    expect(await app.sql("select nextval('evaluated')::int - 1 as evaluated")).toEqual([{ evaluated }])
   })
 
   test('skips the count', async () => {
@@ -152,7 +152,7 @@ describe('paging', () => {
     expect((await list('book?skipTotal=false')).json).toMatchObject({ totalItems: 5 })
   })
 
-  test('answers the estimate of the planner', async () => {
+  test("returns the planner's estimate", async () => {
     await app.sql('analyze book')
     expect((await list('book?total=estimated')).json).toMatchObject({ totalItems: 5, totalPages: 1 })
     const filtered = await list("book?total=estimated&filter=title='Solaris'")
@@ -160,7 +160,7 @@ describe('paging', () => {
   })
 })
 
-describe('sort', () => {
+describe('GET /collections/:table?sort', () => {
   test.each([
     ['sort=title', [5, 3, 2, 1, 4]],
     ['sort=-pages', [1, 5, 3, 2, 4]],
@@ -172,11 +172,11 @@ describe('sort', () => {
     ['sort=-editor_id', [2, 4, 1, 3, 5]],
     ['sort=', [1, 2, 3, 4, 5]],
     ['sort=%22title%22', [5, 3, 2, 1, 4]],
-  ])('%s', async (query, ids) => {
+  ])('sorts by %s', async (query, ids) => {
     expect(await column(`book?${query}`, 'book_id')).toEqual(ids)
   })
 
-  test('of a table without a primary key is its stored order', async () => {
+  test('keeps the stored order of a table without a primary key', async () => {
     expect(await column('log_line', 'line')).toEqual(['one', 'two', 'three'])
   })
 
@@ -185,18 +185,18 @@ describe('sort', () => {
     ['sort=title,', 'sort: expected a name after the last comma', 'invalid_parameter'],
     ['sort=,title', 'sort: expected comma-separated names, at position 0', 'invalid_parameter'],
     [`sort=${Array(11).fill('title').join()}`, 'sort: expected at most 10 fields', 'invalid_parameter'],
-  ])('refuses %s', async (query, message, error) => {
+  ])('rejects %s', async (query, message, error) => {
     await expectError(`book?${query}`, 400, message, error)
   })
 })
 
-describe('fields', () => {
-  test('chooses columns', async () => {
+describe('GET /collections/:table?fields', () => {
+  test('returns the named columns', async () => {
     const response = await list('book?fields=title,book_id&perPage=1')
     expect(response.json.items).toEqual([{ title: 'The Dispossessed', book_id: 1 }])
   })
 
-  test('may name a column twice', async () => {
+  test('accepts a column named twice', async () => {
     expect((await list('author?fields=name,name&perPage=1')).json.items).toEqual([{ name: 'Ursula' }])
   })
 
@@ -208,12 +208,12 @@ describe('fields', () => {
     ])
   })
 
-  test('refuses unknown columns', async () => {
+  test('rejects unknown columns', async () => {
     await expectError('book?fields=title,nope', 400, 'unknown column "nope" in fields', 'unknown_column')
   })
 })
 
-describe('filter', () => {
+describe('GET /collections/:table?filter', () => {
   test.each([
     ['book_id = 2', [2]],
     ['book_id=2', [2]],
@@ -247,7 +247,7 @@ describe('filter', () => {
     ['"title" = \'Solaris\'', [2]],
     ['', [1, 2, 3, 4, 5]],
     ['   ', [1, 2, 3, 4, 5]],
-  ])('%s', async (filter, ids) => {
+  ])('matches %s', async (filter, ids) => {
     expect(await column(`book?filter=${encodeURIComponent(filter)}`, 'book_id')).toEqual(ids)
   })
 
@@ -306,7 +306,7 @@ describe('filter', () => {
       'filter expression too deeply nested (max 50 levels)',
       50,
     ],
-  ])('refuses %s', async (filter, message, position) => {
+  ])('rejects %s', async (filter, message, position) => {
     const response = await list(`book?filter=${encodeURIComponent(filter)}`)
     expect(envelope(response)).toMatchObject({
       code: 400,
@@ -315,12 +315,12 @@ describe('filter', () => {
     })
   })
 
-  test('nests up to 50 levels', async () => {
+  test('accepts 50 nested levels', async () => {
     const filter = `${'('.repeat(50)}pages = 341${')'.repeat(50)}`
     expect(await column(`book?filter=${encodeURIComponent(filter)}`, 'book_id')).toEqual([1])
   })
 
-  test('is at most 10000 bytes long', async () => {
+  test('accepts at most 10000 bytes', async () => {
     await expectError(
       `book?filter=${`title='${'x'.repeat(10_000)}'`}`,
       400,

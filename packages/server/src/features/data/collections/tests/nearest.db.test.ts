@@ -85,8 +85,8 @@ async function idsOf(table: string, query: Query, options?: { token?: string }) 
   return json.items.map(({ id }: { id: number }) => id)
 }
 
-describe(`nearest on ${extensionEngine}`, () => {
-  test('answers the records by their distance, without those that have none', async () => {
+describe(`GET /collections/:table?nearest on ${extensionEngine}`, () => {
+  test('returns the records by distance, without those that have none', async () => {
     const { status, json } = await list('note', { nearest: '[2,0,0]', fields: 'id,title' })
     expect(status).toBe(200)
     expect(json).toEqual({
@@ -103,7 +103,7 @@ describe(`nearest on ${extensionEngine}`, () => {
     })
   })
 
-  test('takes a vector of 1,536 full digits in the body of a POST', async () => {
+  test('accepts a vector of 1,536 full digits in the body of a POST', async () => {
     const { status, json } = await app.request('POST', '/api/collections/note/query', {
       token,
       body: { nearest: [2, 0.1 + 0.2, 1e-9], fields: ['id'], perPage: 2, filter: 'topic_id = 1' },
@@ -129,7 +129,7 @@ describe(`nearest on ${extensionEngine}`, () => {
     })
   })
 
-  test('shows all columns, and expands relations', async () => {
+  test('returns all columns, and expands relations', async () => {
     const { json } = await list('note', { nearest: '[0,1,0]', perPage: '1', expand: 'topic' })
     expect(json).toEqual({
       page: 1,
@@ -170,11 +170,11 @@ describe(`nearest on ${extensionEngine}`, () => {
     ['sparsevec', { nearest: '[0,1,0,0,0]', vector_column: 'sparse', distance: 'l2' }, [3, 1, 2]],
     ['sparsevec', { nearest: '{2:3}/5', vector_column: 'sparse' }, [2, 1]],
     ['a vector of any length', { nearest: '[1,0]', vector_column: 'loose' }, [1]],
-  ])('takes %s', async (_, query, ids) => {
+  ])('accepts %s', async (_, query, ids) => {
     expect(await idsOf('kinds', query)).toEqual(ids)
   })
 
-  test('takes a domain over a vector, and the column that is named', async () => {
+  test('accepts a domain over a vector, and the named column', async () => {
     expect(await idsOf('several', { nearest: '[1,0]', vector_column: 'b' })).toEqual([2, 1])
   })
 
@@ -289,13 +289,13 @@ describe(`nearest on ${extensionEngine}`, () => {
     ['note', { nearest: '[1,2,3]', search: 'a' }, 'unsupported parameter "search"'],
     ['note', { nearest: '[1,2,3]', filter: 'nope = 1' }, 'invalid filter: unknown column: nope'],
     ['note', { nearest: '[1,2,3]', fields: 'nope' }, 'unknown column "nope" in fields'],
-  ])('is 400 on %s: %j', async (table, query, message) => {
+  ])('returns 400 on %s: %j', async (table, query, message) => {
     const response = await list(table, query)
     expect(response.status, response.text).toBe(400)
     expect(response.json.message).toBe(message)
   })
 
-  test('says what is wrong in the envelope of every error', async () => {
+  test('explains the fault in the envelope of every error', async () => {
     expect(envelope(await list('note', { nearest: '[1,2]' }))).toEqual({
       code: 400,
       error: 'dimension_mismatch',
@@ -303,7 +303,7 @@ describe(`nearest on ${extensionEngine}`, () => {
     })
   })
 
-  test('is a plain list while nothing is searched for', async () => {
+  test('returns a plain list while the search is empty', async () => {
     const query = { semantic: 'true', search: ' ', vector_column: 'embedding', distance: 'l2', fields: 'id' }
     const { json } = await list('topic', { ...query, fields: 'topic_id' })
     expect(json.items).toEqual([{ topic_id: 1 }, { topic_id: 2 }])
@@ -316,7 +316,7 @@ describe(`nearest on ${extensionEngine}`, () => {
       error: 'insufficient_permissions',
       message: 'insufficient permissions',
     })
-    // Of several, the one that may be read is meant.
+    // The only readable vector column is used.
     const { json } = await list('secret', { nearest: '[1,0]' })
     expect(json.items).toEqual([{ id: 1, title: 'mine', other: [1, 0], _distance: 0 }])
     const admin = await app.adminToken()
@@ -325,7 +325,7 @@ describe(`nearest on ${extensionEngine}`, () => {
     )
   })
 
-  test('needs a token', async () => {
+  test('requires a token', async () => {
     expect((await list('note', { nearest: '[1,0,0]' }, {})).status).toBe(401)
   })
 
@@ -333,7 +333,7 @@ describe(`nearest on ${extensionEngine}`, () => {
     const vector = { nearest: '[1,0,0]', fields: 'id', perPage: String(perPage) }
     const { json } = await list('busy', vector)
     const found = json.items.map(({ id }: { id: number }) => id)
-    // Without the index: what the answer has to be.
+    // The expected rows, read without the index.
     const exact = await database.sql<{ id: number }>(`
       select id from busy where owner = '${alice}'
       order by (embedding operator(extensions.<=>) '[1,0,0]') + 0, id limit ${perPage}`)
@@ -346,7 +346,7 @@ describe(`nearest on ${extensionEngine}`, () => {
     )
   })
 
-  test('answers all that a filter leaves, be it less than a page', async () => {
+  test('returns all rows that match a filter, even if they are less than a page', async () => {
     expect(await idsOf('busy', { nearest: '[1,0,0]', filter: 'id > 1900' })).toEqual([2000])
     const admin = await app.adminToken()
     const query = { nearest: '[1,0,0]', filter: 'id > 1985', fields: 'id', perPage: '500' }
@@ -355,14 +355,14 @@ describe(`nearest on ${extensionEngine}`, () => {
     )
   })
 
-  test('finds more rows than an index looks at by itself', async () => {
+  test('finds more rows than an index scans by default', async () => {
     const admin = await app.adminToken()
     const query = { nearest: '[1,0,0]', fields: 'id', perPage: '500' }
     const ids = await idsOf('busy', query, { token: admin })
     expect(new Set(ids).size).toBe(500)
   })
 
-  test('is 404 for a collection that does not exist', async () => {
+  test('returns 404 for an unknown collection', async () => {
     expect((await list('nope', { nearest: '[1]' })).status).toBe(404)
   })
 })

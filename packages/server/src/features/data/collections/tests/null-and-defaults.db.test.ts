@@ -28,10 +28,10 @@ function send(method: string, path: string, body?: unknown, type?: string) {
   return app.request(method, `/api/${path}`, { token, ...(body === undefined ? {} : { body }), headers })
 }
 
-describe('a record of defaults', () => {
+describe('record of defaults', () => {
   beforeEach(() => app.sql('truncate counter restart identity'))
 
-  test('is created from {} where every required column has one, alone, in a batch and in an import', async () => {
+  test('is created from {} when every required column has one, alone, in a batch and in an import', async () => {
     const first = await send('POST', 'collections/counter', {})
     expect([first.status, first.json]).toEqual([201, { id: 1, note: null, at: expect.any(String) }])
     const chosen = await send('POST', 'collections/counter?fields=id', { expand: {}, _local: 1 })
@@ -49,12 +49,12 @@ describe('a record of defaults', () => {
     expect(await app.sql('select id, note from counter order by id')).toEqual(
       [null, null, null, null, 'n', null, null, 'm', null]
         .map((note, index) => ({ id: index + 1, note }))
-        // The import writes its rows by the columns they have.
+        // The import writes its rows by their column sets.
         .map((row) => (row.id > 6 ? expect.anything() : row)),
     )
   })
 
-  test.each(['plain', 'badge'])('is refused where one has none: %s', async (table) => {
+  test.each(['plain', 'badge'])('is rejected where a column has none: %s', async (table) => {
     const refused = await send('POST', `collections/${table}`, {})
     expect([refused.status, envelope(refused)]).toEqual([
       400,
@@ -62,7 +62,7 @@ describe('a record of defaults', () => {
     ])
   })
 
-  test('needs the key of an upsert, and is no update', async () => {
+  test('requires the key of an upsert, and is no update', async () => {
     const upsert = await send('POST', 'collections/counter?onConflict=id', {})
     expect([upsert.status, upsert.json.message]).toEqual([
       400,
@@ -73,8 +73,8 @@ describe('a record of defaults', () => {
   })
 })
 
-describe('a domain', () => {
-  test('that refuses NULL, or is made of one, makes its column required, in the schema and the reference', async () => {
+describe('domain', () => {
+  test('makes its column required when it rejects NULL, or is made of one, in the schema and the reference', async () => {
     const { columns } = (await send('GET', 'schema')).json.tables['public.badge']
     const nullable = columns.map((each: Record<string, unknown>) => [each.name, each.nullable])
     expect(nullable).toEqual([
@@ -96,7 +96,7 @@ describe('a domain', () => {
   })
 })
 
-describe('null of JSON', () => {
+describe('JSON null', () => {
   const rows = `
     (1, 'null', 'null', 'null', null),
     (2, null, null, null, '{a}'),
@@ -111,20 +111,20 @@ describe('null of JSON', () => {
     ['csv', 'text/csv'],
     ['json', 'application/json'],
     ['ndjson', 'application/x-ndjson'],
-  ])('survives an export and an import as %s, and NULL does', async (format, type) => {
+  ])('survives an export and an import as %s, and so does NULL', async (format, type) => {
     const exported = await send('GET', `collections/doc/export.${format}?sort=id`)
     const imported = await send('POST', 'collections/copy/import', exported.text, type)
     expect([imported.status, imported.json]).toMatchObject([200, { inserted: 4, failed: 0 }])
     const expected = (await stored('doc')).map((row) => ({ ...row, raw: row.raw?.trim() ?? null }))
     expect((await stored('copy')).map((row) => ({ ...row, raw: row.raw?.trim() ?? null }))).toEqual(expected)
-    // Again over what is there.
+    // The second import updates the existing rows.
     await app.sql('update copy set j = null, raw = null')
     const updated = await send('POST', 'collections/copy/import?on_conflict=update', exported.text, type)
     expect(updated.json).toMatchObject({ updated: 4 })
     expect((await stored('copy')).map((row) => ({ ...row, raw: row.raw?.trim() ?? null }))).toEqual(expected)
   })
 
-  test('is null in CSV, and named beside the record in JSON, which other readers pass over', async () => {
+  test('is null in CSV, and named beside the record in JSON, which other readers ignore', async () => {
     expect((await send('GET', 'collections/doc/export.csv?fields=id,j&sort=id')).text).toBe(
       'id,j\n1,null\n2,\n3,"{""a"": null}"\n4,"""null"""\n',
     )

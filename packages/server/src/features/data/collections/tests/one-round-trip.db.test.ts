@@ -17,7 +17,7 @@ let proxy: WireProxy
 let app: TestApp
 const token = userToken({ sub: alice })
 
-/** Whether every change has a listener. */
+/** True if every change has a listener. */
 let isCaptured = false
 const changes: ChangeLog = {
   hasTriggers: false,
@@ -58,7 +58,7 @@ afterAll(async () => {
 
 type Request = readonly [status: number, method: string, path: string, body?: unknown]
 
-/** What a request, which must end as given, sends to Postgres. */
+/** Returns what a request sends to PostgreSQL; the request must end as given. */
 async function trafficOf(
   status: number,
   method: string,
@@ -67,7 +67,7 @@ async function trafficOf(
   as = token,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Traffic> {
-  // An error is answered before its connection is free again.
+  // An error response is sent before its connection is free again.
   await waitFor('free connections', () => app.app.database.user.stats.busy === 0)
   proxy.takeTraffic()
   const response = await app.request(method, `/api/${path}`, {
@@ -129,7 +129,7 @@ describe('one round trip and one transaction', () => {
     ['an update', 2, [200, 'PATCH', 'collections/note/10', { body: 'y' }]],
     ['an update of nothing', 2, [404, 'PATCH', 'collections/note/2', { body: 'y' }]],
     ['a delete', 2, [204, 'DELETE', 'collections/note/10']],
-    // The check whether the creates may be joined, the creates, and five more.
+    // The check whether the creates may be merged, the creates, and five more.
     ['a batch', 8, [200, 'POST', 'collections/note/batch', { operations }]],
     [
       'a batch across tables',
@@ -154,7 +154,7 @@ describe('one round trip and one transaction', () => {
     expect(traffic.executes).toBe(executes)
   })
 
-  test('for the administrator, too', async () => {
+  test('for the administrator', async () => {
     const admin = await app.adminToken()
     // Opens a connection of the administrators' login.
     await trafficOf(200, 'GET', 'collections/note', undefined, admin)
@@ -168,15 +168,15 @@ describe('one round trip and one transaction', () => {
     })
   })
 
-  test('and one more for a write with an Idempotency-Key, which stores its answer', async () => {
+  test('and one more for a write with an Idempotency-Key, which stores its response', async () => {
     const write = (key: string) =>
       trafficOf(200, 'PATCH', 'collections/note/1', { body: 'k' }, token, { 'idempotency-key': key })
     await write('one')
-    // Begin, context, login role, key, caller's role, write; login role, answer, caller's role, commit.
+    // Begin, context, login role, key, caller's role, write; login role, response, caller's role, commit.
     expect(await write('two')).toEqual({ turns: 2, syncs: 2, executes: 10, parsed: [] })
   })
 
-  test('and none for what is refused before', async () => {
+  test('and none for a request that is rejected before', async () => {
     const none: Traffic = { turns: 0, syncs: 0, executes: 0, parsed: [] }
     expect(await trafficOf(400, 'GET', 'collections/book?page=x')).toEqual(none)
     expect(await trafficOf(400, 'POST', 'collections/note', '{')).toEqual(none)
@@ -185,7 +185,7 @@ describe('one round trip and one transaction', () => {
   })
 })
 
-describe('a shape that was seen before is not parsed again', () => {
+describe('statement parsing › is skipped for a shape that was seen before', () => {
   const filter = (text: string) => `collections/book?filter=${encodeURIComponent(text)}`
 
   test.each<
@@ -239,12 +239,12 @@ describe('a shape that was seen before is not parsed again', () => {
         { operations: [3, 4, 5, 6].map((number) => ({ method: 'create', body: { room: 's', number } })) },
       ],
     ],
-  ])('%s', async (_what, status, first, second) => {
+  ])('for %s', async (_what, status, first, second) => {
     expect(await trafficOf(status, ...first)).toMatchObject(once)
     expect(await trafficOf(status, ...second)).toMatchObject({ ...once, parsed: [] })
   })
 
-  test('nor for another caller', async () => {
+  test('for another caller', async () => {
     await trafficOf(200, 'GET', 'collections/note')
     const other = userToken({ sub: bob, email: 'bob@example.com', aal: 'aal2' })
     expect(await trafficOf(200, 'GET', 'collections/note', undefined, other)).toMatchObject({
@@ -253,15 +253,15 @@ describe('a shape that was seen before is not parsed again', () => {
     })
   })
 
-  test('nor after an error', async () => {
+  test('after an error', async () => {
     await trafficOf(200, 'GET', filter('pages = 1'))
     await trafficOf(400, 'GET', filter("pages = 'x'"))
     expect(await trafficOf(200, 'GET', filter('pages = 2'))).toMatchObject({ ...once, parsed: [] })
   })
 })
 
-describe('a listener', () => {
-  test('costs a write nothing while there is none, and no round trip when there is one', async () => {
+describe('change capture', () => {
+  test('costs a write nothing without a listener, and no round trip with one', async () => {
     const write = () => trafficOf(200, 'PATCH', 'collections/note/1', { body: 'w' })
     const batch = () => trafficOf(200, 'POST', 'collections/note/batch', { operations })
     await write()

@@ -14,8 +14,8 @@ import {
 import { waitFor } from '../../../../../test/wait-for.ts'
 
 /**
- * `track` is open to read where published, `message` to write, `artist` in two columns; `draft` and what PUBLIC may
- * read are not open to requests without a token.
+ * `track` may be read where published, `message` may be written, `artist` may be read in two columns. `draft` and the
+ * tables that PUBLIC may read are closed to requests without a token.
  */
 const setup = `
   create table artist (artist_id int primary key, name text not null, email text);
@@ -97,7 +97,7 @@ function expectMissing(response: TestResponse): void {
 
 const create = { operations: [{ method: 'create', body: { id: 9 } }] }
 
-describe('a request without a token', () => {
+describe('request without a token', () => {
   test.each([
     ['GET', 'collections/label'],
     ['GET', 'collections/label/1'],
@@ -113,7 +113,7 @@ describe('a request without a token', () => {
     ['GET', 'schema'],
     ['GET', 'usage'],
     ['GET', 'realtime?tables=draft'],
-  ])('is answered 401 where nothing is granted: %s %s', async (method, path, body?: object) => {
+  ])('returns 401 where nothing is granted: %s %s', async (method, path, body?: object) => {
     const response = await send(method, path, body)
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toBe('Bearer')
@@ -121,19 +121,19 @@ describe('a request without a token', () => {
   })
 
   test.each(['draft', 'listed', 'shop.closed'])(
-    'is answered 401 where PUBLIC alone may read: %s',
+    'returns 401 where only PUBLIC may read: %s',
     async (name) => {
       expectMissing(await send('GET', `collections/${name}`))
     },
   )
 
-  test('is answered 401 before its body is looked at', async () => {
+  test('returns 401 before its body is read', async () => {
     const headers = { 'content-type': 'text/plain' }
     expectMissing(await app.request('POST', '/api/collections/track', { body: 'x', headers }))
     expectMissing(await app.request('POST', '/api/collections/track', { body: 'x'.repeat(2_000_000) }))
   })
 
-  test('reads the rows that policies show, and their claims are null', async () => {
+  test('reads the rows that policies show, with null claims', async () => {
     const response = await send('GET', 'collections/track?fields=track_id')
     expect(response.json).toEqual({
       page: 1,
@@ -149,14 +149,14 @@ describe('a request without a token', () => {
     expect((await send('HEAD', 'collections/track')).status).toBe(200)
   })
 
-  test('is not granted writes by a grant to read', async () => {
+  test('may not write by a grant to read', async () => {
     expectMissing(await send('POST', 'collections/track', { track_id: 3 }))
     expectMissing(await send('PATCH', 'collections/track/1', { title: 'x' }))
     expectMissing(await send('DELETE', 'collections/track/1'))
     expectMissing(await send('POST', 'collections/track/batch', create))
   })
 
-  test('sees of a relation the columns that are granted', async () => {
+  test('reads the granted columns of a relation', async () => {
     expect((await send('GET', 'collections/artist')).json.items).toEqual([{ artist_id: 1, name: 'Nina' }])
     for (const query of ['fields=email', "filter=email='nina@example.com'", 'sort=email']) {
       expect(envelope(await send('GET', `collections/artist?${query}`)), query).toEqual(forbidden)
@@ -164,7 +164,7 @@ describe('a request without a token', () => {
   })
 
   test.each(['by_name', 'keyless'])(
-    'lists %s without the columns that tell its rows apart',
+    'lists %s without the columns that distinguish its rows',
     async (table) => {
       for (const query of ['', '?sort=-name', '?search=nina']) {
         const { json } = await send('GET', `collections/${table}${query}`)
@@ -179,30 +179,30 @@ describe('a request without a token', () => {
     },
   )
 
-  test('searches the rows that policies show, in the columns that are granted', async () => {
+  test('searches the rows that policies show, in the granted columns', async () => {
     expect((await send('GET', 'collections/track?search=sinnerman&fields=title')).json.items).toEqual([
       { title: 'Sinnerman' },
     ])
     expect((await send('GET', 'collections/track?search=unheard')).json.items).toEqual([])
     expect((await send('GET', 'collections/artist?search=nina')).json.items).toHaveLength(1)
     expect((await send('GET', 'collections/artist?search=example')).json.items).toEqual([])
-    const lookUps = ['nearby_rows', 'search_rows', 'search_rows', 'similar_rows']
+    const lookups = ['nearby_rows', 'search_rows', 'search_rows', 'similar_rows']
     const found = await app.sql(
       `select proname as name, has_function_privilege('basalt_anonymous', oid, 'execute') as granted from pg_proc
        where pronamespace = 'basalt'::regnamespace and proname = any ($1) order by 1`,
-      [lookUps],
+      [lookups],
     )
-    expect(found).toEqual(lookUps.map((name) => ({ name, granted: false })))
+    expect(found).toEqual(lookups.map((name) => ({ name, granted: false })))
   })
 
-  test('expands what is granted, and nothing of what is not', async () => {
+  test('expands granted relations, and no others', async () => {
     const response = await send('GET', 'collections/track/1?fields=title&expand=artist,label,draft')
     expect(response.json).toEqual({ title: 'Sinnerman', expand: { artist: { artist_id: 1, name: 'Nina' } } })
     const signedIn = await app.request('GET', '/api/collections/track/1?fields=title&expand=label', { token })
     expect(signedIn.json.expand.label).toEqual({ label_id: 1, name: 'Verve' })
   })
 
-  test('writes what is granted, within the policies', async () => {
+  test('writes granted tables, within the policies', async () => {
     const created = await send('POST', 'collections/message', { body: 'hello' })
     expect([created.status, created.json]).toEqual([
       201,
@@ -226,7 +226,7 @@ describe('a request without a token', () => {
     expect(envelope(await send('POST', 'collections/message/batch', withDelete))).toMatchObject({ code: 403 })
   })
 
-  test('writes across tables those that are granted', async () => {
+  test('writes across granted tables', async () => {
     const operation = (table: string) => ({ table, method: 'create', body: { body: 'across' } })
     const done = await send('POST', 'batch', { operations: [operation('message')] })
     expect(done.json).toMatchObject([{ status: 201, body: { body: 'across' } }])
@@ -240,14 +240,14 @@ describe('a request without a token', () => {
     }
   })
 
-  test('is answered 400 for parameters that are wrong, as any other', async () => {
+  test('returns 400 for wrong parameters, as for any caller', async () => {
     expect(envelope(await send('GET', 'collections/track?filter=a'))).toMatchObject({
       error: 'invalid_filter',
     })
     expect(envelope(await send('POST', 'collections/message', '{'))).toMatchObject({ error: 'invalid_json' })
   })
 
-  test('is answered 500 where a policy is at fault', async () => {
+  test('returns 500 where a policy is at fault', async () => {
     expect(envelope(await send('GET', 'collections/cyclic'))).toMatchObject({
       code: 500,
       error: 'database_definition_error',
@@ -255,7 +255,7 @@ describe('a request without a token', () => {
     })
   })
 
-  test('with a token that is not good is answered 401, never as one without', async () => {
+  test('returns 401 for an invalid token, which is never treated as none', async () => {
     const pending = { sub: alice, mfa_pending: true, jti: alice, exp: Math.floor(Date.now() / 1000) + 900 }
     const headers = [
       'Bearer x',
@@ -288,7 +288,7 @@ describe('a request without a token', () => {
   })
 })
 
-test('public reads › mixed with callers on two nodes › each sees its own role and claims', async () => {
+test('public reads › mixed with callers on two nodes › each uses its own role and claims', async () => {
   const withoutUser = {
     role: 'basalt_anonymous',
     user_id: null,
@@ -313,7 +313,7 @@ test('public reads › mixed with callers on two nodes › each sees its own rol
   }
 })
 
-test('public reads › a grant › is in force at once, its revocation within seconds on every node', async () => {
+test('public reads › a grant › applies at once, its revocation within seconds on every node', async () => {
   await app.sql('create table fresh (id int primary key); insert into fresh values (1)')
   expectMissing(await send('GET', 'collections/fresh'))
   await app.sql('grant select on fresh to basalt_anonymous')
@@ -322,7 +322,7 @@ test('public reads › a grant › is in force at once, its revocation within se
   }
   await app.sql('revoke select on fresh from basalt_anonymous')
   for (const node of [app, other]) {
-    // PostgreSQL refuses until the catalog has noticed.
+    // PostgreSQL rejects the read until the catalog is refreshed.
     expect([401, 403]).toContain((await node.request('GET', '/api/collections/fresh')).status)
     await waitFor(
       'the revocation',
@@ -331,7 +331,7 @@ test('public reads › a grant › is in force at once, its revocation within se
   }
 })
 
-test('public reads › with database.require_rls › need row-level security, too', async () => {
+test('public reads › with database.require_rls › require row-level security, too', async () => {
   await using strict = await createTestApp({ database, config: { 'database.require_rls': 'true' } })
   expect(envelope(await strict.request('GET', '/api/collections/artist'))).toMatchObject({
     error: 'rls_required',
@@ -340,12 +340,12 @@ test('public reads › with database.require_rls › need row-level security, to
   expectMissing(await strict.request('GET', '/api/collections/label'))
 })
 
-test('public reads › a schema without usage for the role › answers 401', async () => {
+test('public reads › a schema without usage for the role › returns 401', async () => {
   await app.sql('revoke usage on schema shop from basalt_anonymous')
   await waitFor('the revocation', async () => (await send('GET', 'collections/shop.item')).status === 401)
 })
 
-test('public reads › the role › may do nothing by itself', async () => {
+test('public reads › the role › has no privilege by itself', async () => {
   await using fresh = await createTestApp({ setup: 'create table plain (id int primary key)' })
   const rows = await fresh.sql(`
     select nspname || '.' || relname as name

@@ -44,8 +44,8 @@ function query(table: string, body: unknown, options: RequestOptions = { token }
   return app.request('POST', `/api/collections/${table}/query`, { ...options, body })
 }
 
-describe('a list by POST', () => {
-  test('answers what the same parameters in the URL do', async () => {
+describe('POST /collections/:table/query', () => {
+  test('returns the same as with the parameters in the URL', async () => {
     const body = {
       filter: "genre IN ('Jazz', 'Soul') AND serial > 9007199254740991",
       search: 'blue -"number 2"',
@@ -77,7 +77,7 @@ describe('a list by POST', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store')
   })
 
-  test('takes no body as no parameters', async () => {
+  test('treats an empty body as no parameters', async () => {
     const answer = await app.request('POST', '/api/collections/album/query', { token })
     expect([answer.status, answer.json.totalItems]).toEqual([200, 2])
   })
@@ -120,7 +120,7 @@ describe('a list by POST', () => {
     ],
     ['{"nearest": [1, 2]}', 'table "track" has no vector columns', 'no_vector_columns'],
     ['{"filter": ', 'invalid JSON body', 'invalid_json'],
-  ])('refuses %s', async (body, message, error) => {
+  ])('rejects %s', async (body, message, error) => {
     const answer = await app.request('POST', '/api/collections/track/query', {
       token,
       body,
@@ -129,7 +129,7 @@ describe('a list by POST', () => {
     expect(envelope(answer)).toMatchObject({ code: 400, message, error })
   })
 
-  // Each of them would keep the server busy for minutes, were it read by trial and error.
+  // Each of them would keep the server busy for minutes if it were parsed with backtracking.
   test.each([
     [{ sort: `${' '.repeat(8000)}x` }, 'unknown column "x" in sort', 'unknown_column'],
     [{ sort: `+${' '.repeat(400_000)}x` }, 'unknown column "x" in sort', 'unknown_column'],
@@ -142,12 +142,12 @@ describe('a list by POST', () => {
       thresholdFormat,
       'invalid_parameter',
     ],
-  ])('refuses long values at once: %#', async (body, message, error) => {
+  ])('rejects long values in linear time: %#', async (body, message, error) => {
     const answer = await query('track', body)
     expect(envelope(answer)).toEqual({ code: 400, message, error })
   })
 
-  test('refuses parameters in the URL, other content types and unknown collections', async () => {
+  test('rejects parameters in the URL, other content types and unknown collections', async () => {
     const path = '/api/collections/track/query'
     expect(envelope(await app.request('POST', `${path}?perPage=3`, { token, body: {} }))).toMatchObject({
       code: 400,
@@ -162,7 +162,7 @@ describe('a list by POST', () => {
     expect((await app.request('PUT', path, { token, body: {} })).status).toBe(405)
   })
 
-  test('is a read: to a key that may only read, on the tables that it names', async () => {
+  test('is a read for a read-only key, on its tables', async () => {
     const key = {
       token: (await createApiKey(app, { userId: alice, scope: 'readonly', allowedTables: ['track'] })).key,
     }
@@ -174,7 +174,7 @@ describe('a list by POST', () => {
     expect((await query('track', { expand: ['album'] }, key)).status).toBe(403)
   })
 
-  test('without a token reads what is granted to requests without one', async () => {
+  test('reads what is granted to requests without a token', async () => {
     expect((await query('album', { filter: 'album_id = 2' }, {})).json.items).toEqual([
       { album_id: 2, title: 'Blue Train' },
     ])

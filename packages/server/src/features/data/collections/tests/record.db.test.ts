@@ -44,7 +44,7 @@ beforeAll(async () => {
   await app.app.catalog.refresh()
 })
 afterAll(() => app[Symbol.asyncDispose]())
-/** Each test writes, so each gets the library as it was. */
+/** Each test writes, so each gets the original library. */
 beforeEach(() =>
   app.sql(
     `${restoreLibrary} truncate guarded, member, closed, hole, deferred, hidden, partly, by_name restart identity`,
@@ -65,14 +65,14 @@ async function rows(table: string) {
   return await app.sql(`select * from ${table} order by 1`)
 }
 
-/** The answer to a value that does not fit its column. */
+/** Returns the error of a value that does not fit its column. */
 function misfit(column: string, message: string) {
   const fault = { code: 'invalid_value', message }
   return { code: 400, message, error: 'invalid_value', data: { [column]: fault } }
 }
 
-describe('get', () => {
-  test('answers the record', async () => {
+describe('GET /collections/:table/:id', () => {
+  test('returns the record', async () => {
     const response = await send('GET', 'book/2')
     expect(response.status).toBe(200)
     expect(response.json).toEqual({
@@ -90,11 +90,11 @@ describe('get', () => {
     expect(response.text).toContain('"price":9.00')
   })
 
-  test('chooses columns', async () => {
+  test('returns the named columns', async () => {
     expect((await send('GET', 'book/2?fields=title')).json).toEqual({ title: 'Solaris' })
   })
 
-  test('shows a caller the columns it may read', async () => {
+  test('returns the columns that the caller may read', async () => {
     await app.sql("insert into partly values (1, 'yes', 'no')")
     expect((await send('GET', 'partly/1')).json).toEqual({ id: 1, shown: 'yes' })
     await expectError(send('GET', 'partly/1?fields=secret'), {
@@ -109,7 +109,7 @@ describe('get', () => {
     ['an encoded comma inside a value', 'shelf/a%2Cb,1', 'comma'],
     ['an id that was encoded as a whole', 'shelf/north%2C1', 'N1'],
     ['encoded characters', 'shelf/n%6Frth,1', 'N1'],
-  ])('understands %s', async (_what, path, label) => {
+  ])('accepts %s', async (_what, path, label) => {
     expect((await send('GET', path)).json).toMatchObject({ label })
   })
 
@@ -159,18 +159,18 @@ describe('get', () => {
       'invalid_value',
     ],
     ['an unknown field', 'book/1?fields=nope', 400, 'unknown column "nope" in fields', 'unknown_column'],
-  ])('with %s is an error', async (_what, path, code, message, error) => {
+  ])('rejects %s', async (_what, path, code, message, error) => {
     await expectError(send('GET', path), { code, message, error })
   })
 
-  test('with a broken encoding is an error', async () => {
+  test('rejects a broken encoding', async () => {
     expect((await send('GET', 'book/%E0%A4%A')).status).toBe(400)
     expect((await send('GET', 'book/%00')).status).toBe(400)
   })
 })
 
-describe('create', () => {
-  test('stores the record and answers it whole', async () => {
+describe('POST /collections/:table', () => {
+  test('stores the record and returns it whole', async () => {
     const response = await send('POST', 'book', {
       title: 'Ubik',
       author_id: 3,
@@ -190,12 +190,12 @@ describe('create', () => {
     })
   })
 
-  test('takes numbers and booleans as text, too', async () => {
+  test('accepts numbers and booleans as text', async () => {
     const response = await send('POST', 'book', { title: 5, author_id: '3', pages: '12' })
     expect(response.json).toMatchObject({ title: '5', author_id: 3, pages: 12 })
   })
 
-  test('takes a record back as it was read', async () => {
+  test('accepts a record as it was read', async () => {
     const { json: read } = await send('GET', 'book/1?expand=author')
     const { book_id: _, isbn: __, ...copy } = read
     const response = await send('POST', 'book', { ...copy, _highlight: 'x' })
@@ -203,7 +203,7 @@ describe('create', () => {
     expect(response.json).toMatchObject({ title: 'The Dispossessed', price: 12.5 })
   })
 
-  test('stores null as SQL NULL and lets defaults stand for what is absent', async () => {
+  test('stores null as SQL NULL and applies defaults to absent columns', async () => {
     await send('POST', 'member', { id: 1, email: 'a@b', nick: null })
     await send('POST', 'member', { id: 2, email: 'a@b' })
     expect(await rows('member')).toEqual([
@@ -228,7 +228,7 @@ describe('create', () => {
     ['{"title":', 'invalid JSON body', 'invalid_json'],
     ['{title:1}', 'invalid JSON body', 'invalid_json'],
     ['{"title":"x","nope":1}', 'unknown column "nope" in request body', 'unknown_column'],
-  ])('refuses the body %s', async (body, message, error) => {
+  ])('rejects the body %s', async (body, message, error) => {
     await expectError(send('POST', 'book', body), { code: 400, message, error })
     expect(await rows('book')).toHaveLength(5)
   })
@@ -410,11 +410,11 @@ describe('create', () => {
         },
       },
     ],
-  ])('tells of %s', async (_what, table, body, expected) => {
+  ])('reports %s', async (_what, table, body, expected) => {
     await expectError(send('POST', table, body), expected)
   })
 
-  test('tells of an exclusion constraint', async () => {
+  test('reports an exclusion constraint', async () => {
     await send('POST', 'guarded', { level: 7 })
     await expectError(send('POST', 'guarded', { level: 7 }), {
       code: 400,
@@ -424,7 +424,7 @@ describe('create', () => {
     })
   })
 
-  test('refuses what cannot be written', async () => {
+  test('rejects read-only collections', async () => {
     for (const [name, kind] of [
       ['long_book', 'view'],
       ['author_count', 'materialized view'],
@@ -439,7 +439,7 @@ describe('create', () => {
     }
   })
 
-  test('with only some columns granted answers those that may be read', async () => {
+  test('returns the readable columns when only some are granted', async () => {
     const response = await send('POST', 'partly', { id: 1, shown: 'x' })
     expect([response.status, response.json]).toEqual([201, { id: 1, shown: 'x' }])
     expect(await rows('partly')).toEqual([{ id: 1, shown: 'x', secret: 'hush' }])
@@ -452,8 +452,8 @@ describe('create', () => {
   })
 })
 
-describe('update', () => {
-  test('changes only the given fields and answers the whole record', async () => {
+describe('PATCH /collections/:table/:id', () => {
+  test('changes only the given fields and returns the whole record', async () => {
     const { json: before } = await send('GET', 'book/2')
     const response = await send('PATCH', 'book/2', { pages: 210, isbn: null })
     expect(response.status).toBe(200)
@@ -461,7 +461,7 @@ describe('update', () => {
     expect((await send('GET', 'book/2')).json).toEqual({ ...before, pages: 210, isbn: null })
   })
 
-  test('takes a record back as it was read, computed columns included', async () => {
+  test('accepts a record as it was read, computed columns included', async () => {
     await send('POST', 'guarded', { code: 'x', starts: '2026-01-01', ends: '2026-01-11' })
     const { json: read } = await send('GET', 'guarded/1')
     expect(read.days).toBe(10)
@@ -469,7 +469,7 @@ describe('update', () => {
     expect(response.json).toEqual({ ...read, ends: '2026-01-21', days: 20 })
   })
 
-  test('does not touch the domains of other columns', async () => {
+  test('does not check the domains of other columns', async () => {
     await send('POST', 'member', { id: 1, email: 'a@b' })
     expect((await send('PATCH', 'member/1', { nick: 'z' })).json).toEqual({ id: 1, email: 'a@b', nick: 'z' })
   })
@@ -513,17 +513,17 @@ describe('update', () => {
       expect.stringContaining('invalid integer value'),
       'invalid_value',
     ],
-  ])('with %s is an error', async (_what, path, body, code, message, error) => {
+  ])('rejects %s', async (_what, path, body, code, message, error) => {
     await expectError(send('PATCH', path, body), { code, message, error })
   })
 
-  test('of one record twice at once loses no field', async () => {
+  test('loses no field of two concurrent updates', async () => {
     await Promise.all([send('PATCH', 'book/1', { pages: 1 }), send('PATCH', 'book/1', { title: 'Both' })])
     expect((await send('GET', 'book/1')).json).toMatchObject({ pages: 1, title: 'Both' })
   })
 })
 
-describe('delete', () => {
+describe('DELETE /collections/:table/:id', () => {
   test('removes the record', async () => {
     const response = await send('DELETE', 'book/4')
     expect([response.status, response.text, response.headers.get('content-type')]).toEqual([204, '', null])
@@ -535,7 +535,7 @@ describe('delete', () => {
     })
   })
 
-  test('of a record that is referred to is refused', async () => {
+  test('rejects deleting a referenced record', async () => {
     await expectError(send('DELETE', 'author/1'), {
       code: 400,
       message: 'foreign key violation',
@@ -544,7 +544,7 @@ describe('delete', () => {
     })
   })
 
-  test('of the same record at once succeeds once', async () => {
+  test('succeeds once for concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => send('DELETE', 'book/4')))
     expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(404)])
   })
@@ -554,13 +554,13 @@ describe('delete', () => {
     ['no primary key', 'log_line/1', 400],
     ['a wrong id', 'book/x', 400],
     ['an unknown collection', 'nothing/1', 404],
-  ])('with %s is an error', async (_what, path, code) => {
+  ])('rejects %s', async (_what, path, code) => {
     expect((await send('DELETE', path)).status).toBe(code)
   })
 })
 
-test('a table of an extension is read by callers and written by administrators alone', async () => {
-  // Granted in full, as what an extension creates after the first start is.
+test('records › a table of an extension is readable, and writable only by administrators', async () => {
+  // Granted in full, as an extension's objects are when created after the first start.
   await app?.sql(`
     create extension pg_trgm;
     create table extra (id int primary key);
@@ -586,7 +586,7 @@ test('a table of an extension is read by callers and written by administrators a
   expect((await app?.request('POST', '/api/collections/extra', administrator))?.status).toBe(201)
 })
 
-test('a table that is created after the start is served at once', async () => {
+test('records › a table that is created after the start is served at once', async () => {
   await using database = await createTestDatabase()
   await using other = await createTestApp({ database })
   await database.sql('create table late (id int primary key); insert into late values (1)')

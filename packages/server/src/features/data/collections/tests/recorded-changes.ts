@@ -8,9 +8,9 @@ import {
 import { statement } from '../../../../database/connection/message.ts'
 import { render, type Sql, sql } from '../../../../database/sql.ts'
 
-/** A change log for tests: writes what it is handed into a table. */
+/** Change log for tests that writes its changes into a table. */
 
-/** Table and action of what has a listener: `item create`. */
+/** Tables and actions that have a listener: `item create`. */
 export const recordedChanges = new Set<string>()
 
 export const recording: ChangeLog = {
@@ -26,15 +26,15 @@ export const recording: ChangeLog = {
     const { text, values } = render(sql`
       insert into captured.change (collection, action, rows)
       select ${collection}, ${action}, json_agg(${change}) from ${changedRows(action, form)}`)
-    // Nothing but the two texts is bound.
+    // Only the two texts are bound.
     return { call: { statement: statement(text), values: values as string[] }, takesChanges: true }
   },
 }
 
 /**
- * In the capturing call, for its `from`: the changes that the action made of the write before it, in their order, as
- * `c (record, "oldRecord")` of type `json`. `record` is the whole row as it is now, or as it was deleted; `"oldRecord"`
- * is there for updates alone.
+ * Compiles the changes that the action made in the preceding write, for the `from` of the capturing call. They are in
+ * order, as `c (record, "oldRecord")` of type `json`. `record` is the whole row as written or deleted; `"oldRecord"`
+ * is present only for updates.
  */
 export function changedRows(action: ChangeAction, form: ChangeForm): Sql {
   if (form === 'upsert') {
@@ -46,7 +46,7 @@ export function changedRows(action: ChangeAction, form: ChangeForm): Sql {
   }
   if (action === 'update') return sql`json_to_recordset(${takeChanges}) c (record json, "oldRecord" json)`
   if (form === 'array') return sql`json_array_elements(${takeChanges}) c (record)`
-  // Read once, however often it is named.
+  // The value is read once, however often it is referenced.
   return sql`(select ${takeChanges} as record offset 0) c`
 }
 
@@ -63,7 +63,7 @@ export interface RecordedEvent {
   readonly rows: any
 }
 
-/** What was recorded, in order; a call that found no change of its action is none. */
+/** Returns the recorded changes in order. A call without a change of its action records none. */
 export async function eventsOf(app: TestApp): Promise<RecordedEvent[]> {
   const rows = await app.sql(
     'select collection as table, action, rows from captured.change where rows is not null order by id',

@@ -65,7 +65,7 @@ describe('database.require_rls', () => {
     ['POST', 'collections/bare/batch', create],
     ['POST', 'batch', createAcross],
     ['GET', 'realtime?tables=bare', undefined],
-  ])('answers 403 rls_required with the statement that mends it: %s %s', async (method, path, body) => {
+  ])('returns 403 rls_required with the statement that fixes it: %s %s', async (method, path, body) => {
     const response = await send(method, path, body)
     const { error, message } = refusal('bare', 'alter table "public"."bare" enable row level security')
     expect([response.status, envelope(response)]).toMatchObject([
@@ -82,17 +82,17 @@ describe('database.require_rls', () => {
     ['nested_view', 'alter table "public"."bare" enable row level security'],
     ['of_hidden', 'alter table "hidden"."thing" enable row level security'],
     ['kept', 'a materialized view cannot have it; revoke all on "public"."kept" from basalt_authenticated'],
-  ])('answers 403 for %s', async (collection, remedy) => {
+  ])('returns 403 for %s', async (collection, remedy) => {
     const response = await send('GET', `collections/${collection}`)
     expect([response.status, envelope(response)]).toEqual([403, refusal(collection, remedy)])
   })
 
-  test('answers 403 when what is expanded has no row-level security', async () => {
+  test('returns 403 when an expanded relation has no row-level security', async () => {
     const response = await send('GET', 'collections/safe?expand=bare')
     expect([response.status, response.json.error]).toEqual([403, 'rls_required'])
   })
 
-  test('serves what has it, and views with the rights of their reader', async () => {
+  test('serves tables with row-level security, and views with the privileges of their reader', async () => {
     for (const collection of ['safe', 'invokers_view']) {
       expect((await send('GET', `collections/${collection}`)).json.totalItems).toBe(1)
     }
@@ -106,7 +106,7 @@ describe('database.require_rls', () => {
     expect((await send('GET', 'schema')).text).toContain('"bare"')
   })
 
-  test('serves a table at once when it has been mended, wherever it is', async () => {
+  test('serves a table as soon as it is secured, on either schema', async () => {
     await app.sql('create table mended (id int primary key)')
     expect((await send('GET', 'collections/mended')).status).toBe(403)
     await app.sql('alter table mended enable row level security')
@@ -145,7 +145,7 @@ describe('database.require_rls', () => {
     expect(response.status).toBe(status)
   })
 
-  test('refuses the start without auth', async () => {
+  test('prevents a start without auth', async () => {
     const config = { 'database.require_rls': 'true', 'auth.enabled': 'false' }
     await expect(createTestApp({ database: app.database, config })).rejects.toThrow(
       /contradicts auth.enabled/,

@@ -15,7 +15,7 @@ let app: TestApp
 
 const session = '5e551000-0000-4000-8000-000000000001'
 const guest = 'c0c00000-0000-4000-8000-000000000003'
-/** Where the user id of a policy comes from. */
+/** Expression of the user id in a policy. */
 const me = "nullif(current_setting('basalt.user_id', true), '')::uuid"
 
 const tokens = {
@@ -131,7 +131,7 @@ interface Case {
   readonly request: readonly [method: string, path: string, body?: unknown]
   /** Status, or status and body, by caller. */
   readonly answers: Readonly<Record<CallerName, number | readonly [status: number, body: unknown]>>
-  /** The records afterwards, for those who succeed. */
+  /** Records afterwards, for callers who succeed. */
   readonly after?: readonly object[]
 }
 
@@ -320,7 +320,7 @@ function read(response: TestResponse): unknown {
   return response.status < 300 ? response.json : envelope(response)
 }
 
-describe('who may do what', () => {
+describe('row-level security by caller', () => {
   const callers: readonly CallerName[] = ['nobody', 'alice', 'aliceAal2', 'bob', 'guest', 'admin']
 
   test.each(matrix.flatMap((row) => callers.map((caller) => [row.what, caller, row] as const)))(
@@ -337,14 +337,14 @@ describe('who may do what', () => {
   )
 })
 
-describe('what policies know of the caller', () => {
+describe('claims of the caller in policies', () => {
   async function claimsOf(token: string) {
     const response = await app.request('GET', '/api/collections/claims', { token })
     expect(response.status, response.text).toBe(200)
     return response.json.items
   }
 
-  test('are the claims of the token', async () => {
+  test('are those of the token', async () => {
     expect(
       await claimsOf(userToken({ sub: alice, email: 'a@example.com', aal: 'aal2', sid: session })),
     ).toEqual([
@@ -389,7 +389,7 @@ describe('what policies know of the caller', () => {
     ).toEqual([])
   })
 
-  test('are answered by the functions of the schema basalt, with their types', async () => {
+  test('are returned by the functions of the schema basalt, with their types', async () => {
     await app.sql(`
       create or replace view answers as select basalt.user_id() as user_id, basalt.user_email() as user_email,
         basalt.email_verified() as email_verified, basalt.aal() as aal, basalt.is_anonymous() as is_anonymous,
@@ -444,7 +444,7 @@ describe('what policies know of the caller', () => {
       types,
     }
     expect(await answers(await app.adminToken())).toEqual([noCaller])
-    // A connection on which a caller has been gives back '' rather than null.
+    // On a connection that served a caller, the setting is '' rather than null.
     expect(await answers(await app.adminToken())).toEqual([noCaller])
   })
 
@@ -465,7 +465,8 @@ describe('what policies know of the caller', () => {
     const body = { statement: 'select id from indexed' }
     const { json } = await app.request('POST', '/api/rpc/plan_of', { token: tokens.alice, body })
     const plan = json.map(({ line }: { line: string }) => line.trim())
-    // The function is inlined to what an index can look up; in a subquery it is asked once, before the rows.
+    // The function is inlined to an expression that an index supports. In a subquery it is called once, before the
+    // rows.
     expect(plan).toContain(
       "Index Cond: (owner_id = (NULLIF(current_setting('basalt.user_id'::text, true), ''::text))::uuid)",
     )
@@ -510,7 +511,7 @@ describe('what policies know of the caller', () => {
     ' \t\r\n',
     "E'\\u0027'",
     'x'.repeat(1024),
-  ])('are taken as they are: %j', async (email) => {
+  ])('are used verbatim: %j', async (email) => {
     expect(await claimsOf(userToken({ sub: alice, email }))).toMatchObject([
       { role: 'basalt_authenticated', user_id: alice, user_email: email },
     ])
@@ -525,7 +526,7 @@ describe('what policies know of the caller', () => {
     expect(response.json.items).toEqual([{ id: 1, claim: 'user_email', value: email }])
   })
 
-  test.each(['a\0b', 'x'.repeat(1025)])('cannot be what no setting can hold: %j', async (email) => {
+  test.each(['a\0b', 'x'.repeat(1025)])('cannot be a value that no setting can hold: %j', async (email) => {
     const response = await app.request('GET', '/api/collections/claims', {
       token: userToken({ sub: alice, email }),
     })
@@ -536,15 +537,15 @@ describe('what policies know of the caller', () => {
     })
   })
 
-  test('is nothing for the administrator', async () => {
+  test('are empty for the administrator', async () => {
     const { role, ...claims } = (await as('admin', 'GET', 'collections/claims')).json.items[0]
     expect(role).toBe('basalt_administrator')
     for (const value of Object.values(claims)) expect([null, '']).toContain(value)
   })
 })
 
-describe('what an error tells', () => {
-  test('is nothing of records that are hidden', async () => {
+describe('errors under row-level security', () => {
+  test('disclose nothing of hidden records', async () => {
     const taken = await as('alice', 'POST', 'collections/doc', { id: 9, code: 'b' })
     expect(envelope(taken)).toEqual({
       code: 409,
@@ -572,7 +573,7 @@ describe('what an error tells', () => {
   })
 })
 
-describe('policies of every kind', () => {
+describe('policies', () => {
   async function ids(caller: CallerName, path: string): Promise<number[]> {
     const response = await as(caller, 'GET', `collections/${path}`)
     expect(response.status, response.text).toBe(200)
@@ -580,7 +581,7 @@ describe('policies of every kind', () => {
     return response.json.items.map(({ id }: { id: number }) => id)
   }
 
-  test('restrictive ones narrow what permissive ones allow', async () => {
+  test('restrict by restrictive ones what permissive ones allow', async () => {
     await app.sql(`
       create table narrow (id int primary key, owner_id uuid, open bool);
       alter table narrow enable row level security;
@@ -594,7 +595,7 @@ describe('policies of every kind', () => {
     expect((await as('alice', 'PATCH', 'collections/narrow/1', { open: true })).status).toBe(200)
   })
 
-  test('without any, nothing is visible and nothing can be written', async () => {
+  test('allow nothing when there are none', async () => {
     await app.sql(`
       create table shut (id int primary key);
       alter table shut enable row level security;
@@ -614,7 +615,7 @@ describe('policies of every kind', () => {
     expect(await ids('alice', 'elsewhere')).toEqual([])
   })
 
-  test('may call functions that look at hidden tables', async () => {
+  test('may call functions that read hidden tables', async () => {
     await app.sql(`
       create table team (id int primary key, user_id uuid);
       revoke all on team from basalt_authenticated;
@@ -632,7 +633,7 @@ describe('policies of every kind', () => {
     expect(envelope(await as('alice', 'GET', 'collections/team'))).toEqual(denied)
   })
 
-  test('that need a second look at the table hold through a batch', async () => {
+  test('hold through a batch when they read the table again', async () => {
     await app.sql(`
       create table ticket (id int primary key, owner_id uuid default ${me});
       alter table ticket enable row level security;
@@ -652,7 +653,7 @@ describe('policies of every kind', () => {
     expect((await create(3)).status).toBe(403)
   })
 
-  test('for writing alone do not let the record be read back', async () => {
+  test('do not let a record be read back when they are for writing alone', async () => {
     await app.sql(`
       create table drop_box (id int primary key, body text);
       alter table drop_box enable row level security;
@@ -668,7 +669,7 @@ describe('policies of every kind', () => {
     expect((await as('alice', 'PATCH', 'collections/drop_box/1', { body: 'x' })).status).toBe(404)
   })
 
-  test('that fail are faults of the definition', async () => {
+  test('are faults of the definition when they fail', async () => {
     await app.sql(`
       create table fraction (id int primary key);
       alter table fraction enable row level security;
@@ -682,8 +683,8 @@ describe('policies of every kind', () => {
   })
 })
 
-describe('views', () => {
-  test('show what their owner sees, or what the caller sees when they say so', async () => {
+describe('views under row-level security', () => {
+  test('return the rows of their owner, or of the caller with security_invoker', async () => {
     await app.sql(`
       create view all_docs as select id, owner_id from doc;
       create view own_docs with (security_invoker) as select id, owner_id from doc`)
@@ -707,7 +708,7 @@ describe('grants', () => {
       insert into ledger values (1);
       insert into reading values (1, 'x');
       insert into badge values (1, 1)`)
-    // Granted when the tables came into being.
+    // Granted when the tables were created.
     await app.sql(`
       revoke all on staff, ledger, reading from basalt_authenticated;
       grant select (id, name), insert (id, name, salary), update (name) on staff to basalt_authenticated;
@@ -740,13 +741,13 @@ describe('grants', () => {
     ['a create where only reading is granted', 'POST', 'reading', { id: 2 }, refused403],
     ['an update where only reading is granted', 'PATCH', 'reading/1', { body: 'y' }, refused403],
     ['a delete where only reading is granted', 'DELETE', 'reading/1', undefined, denied],
-  ])('refuse %s', async (_what, method, path, body, expected) => {
+  ])('reject %s', async (_what, method, path, body, expected) => {
     const response = await as('alice', method, `collections/${path}`, body)
     expect(envelope(response)).toEqual(expected)
     expect(response.status).toBe(403)
   })
 
-  test('refuse the same in a batch, and name the operation', async () => {
+  test('reject the same in a batch, and name the operation', async () => {
     const operations = [
       { method: 'update', id: 1, body: { name: 'changed' } },
       { method: 'update', id: 1, body: { salary: 1 } },
@@ -760,7 +761,7 @@ describe('grants', () => {
     ])
   })
 
-  test('let through the columns they name', async () => {
+  test('allow the columns that they name', async () => {
     expect((await as('alice', 'GET', 'collections/staff')).json).toEqual(
       page({ id: 1, name: 'Ada' }, { id: 2, name: 'Ben' }),
     )
@@ -778,7 +779,7 @@ describe('grants', () => {
     ])
   })
 
-  test('show in the schema document, for callers but not for the administrator', async () => {
+  test('appear in the schema document for callers, but not for the administrator', async () => {
     const { tables } = (await as('alice', 'GET', 'schema')).json
     expect(Object.keys(tables)).not.toContain('public.ledger')
     expect(tables['public.staff'].columns.map(({ name }: { name: string }) => name)).toEqual(['id', 'name'])
@@ -794,18 +795,18 @@ describe('grants', () => {
     ])
   })
 
-  test('taken away stay taken away when the server starts again', async () => {
+  test('stay revoked when the server restarts', async () => {
     await using again = await createTestApp({ database: app.database })
     const response = await again.request('GET', '/api/collections/ledger', { token: tokens.alice })
     expect(envelope(response)).toEqual(denied)
     expect((await again.request('GET', '/api/collections/reading', { token: tokens.alice })).status).toBe(200)
   })
 
-  test('never reach the tables of the server itself', async () => {
+  test('never cover the tables of the server itself', async () => {
     await app.sql('create view peek with (security_invoker) as select key from basalt.settings')
     expect(envelope(await as('alice', 'GET', 'collections/peek'))).toEqual(denied)
     expect((await as('alice', 'GET', 'collections/basalt.settings')).status).toBe(404)
-    // Files of users are read and written by callers, under policies (see the guide to files).
+    // Callers read and write files of users under policies (see the guide to files).
     expect(
       await app.sql(`select relname as open, relrowsecurity as "hasPolicies" from pg_class
         where relnamespace = 'basalt'::regnamespace and relkind in ('r', 'v', 'S')
@@ -813,7 +814,7 @@ describe('grants', () => {
     ).toEqual([{ open: 'objects', hasPolicies: true }])
   })
 
-  test('that are taken away while the server runs count at once', async () => {
+  test('take effect at once when they are revoked while the server runs', async () => {
     await app.sql('create table moody (id int primary key); insert into moody values (1)')
     expect((await as('alice', 'GET', 'collections/moody/1')).status).toBe(200)
     await app.sql('revoke select on moody from basalt_authenticated')
@@ -825,7 +826,7 @@ describe('grants', () => {
   })
 })
 
-test('each of many callers at once sees its own, on connections they share', async () => {
+test('row-level security › each of many concurrent callers reads its own rows, on shared connections', async () => {
   await using shared = await createTestApp({
     config: { 'database.max_conns': '4' },
     setup: `${policies}
@@ -853,7 +854,7 @@ test('each of many callers at once sees its own, on connections they share', asy
   const send = (token: string, method: string, path: string, body?: unknown) =>
     shared.request(method, `/api/collections/${path}`, { token, ...(body === undefined ? {} : { body }) })
 
-  /** What a user does, in an order of its own; every answer must be about that user. */
+  /** Requests of a user, in an order of its own; every response must be about that user. */
   const actions: readonly ((user: (typeof users)[number], round: number) => Promise<void>)[] = [
     async ({ sub, token }) => {
       const [claims] = (await send(token, 'GET', 'claims')).json.items
@@ -889,10 +890,10 @@ test('each of many callers at once sees its own, on connections they share', asy
   ]
   const rounds = 3
   await Promise.all(
-    users.flatMap((user, place) =>
+    users.flatMap((user, index) =>
       Array.from({ length: rounds }, async (_, round) => {
         for (const step of actions.keys())
-          await actions[(step + place + round) % actions.length]?.(user, round)
+          await actions[(step + index + round) % actions.length]?.(user, round)
       }),
     ),
   )
@@ -902,7 +903,7 @@ test('each of many callers at once sees its own, on connections they share', asy
   expect(counted).toEqual({ count: users.length * (3 + rounds * 3), owners: users.length })
 })
 
-test('administrators see every row where policies apply to the login role', async () => {
+test('row-level security › administrators read every row where policies apply to the login role', async () => {
   const role = `login_${randomUUID().replaceAll('-', '')}`
   const cluster = inject('clusterUrl')
   const superuser = new pg.Client({ connectionString: `${cluster}/postgres` })
@@ -945,7 +946,7 @@ test('administrators see every row where policies apply to the login role', asyn
     expect(await idsOf(tokens.alice, 'doc')).toEqual([1])
     expect(await idsOf(tokens.alice, 'forced')).toEqual([1])
     expect(await idsOf(admin, 'doc')).toEqual([1, 2])
-    // Its policies hold for the login role, and not for the role of administrators.
+    // Its policies apply to the login role, and not to the role of administrators.
     expect(await idsOf(admin, 'forced')).toEqual([1, 2])
     expect((await send(admin, 'PATCH', 'forced/1', { owner_id: bob })).status).toBe(200)
   } finally {
@@ -955,7 +956,7 @@ test('administrators see every row where policies apply to the login role', asyn
   }
 })
 
-test('while auth is off, everybody sees everything', async () => {
+test('row-level security › every caller reads everything while auth is off', async () => {
   await using open = await createTestApp({ setup: policies + contents, config: { 'auth.enabled': 'false' } })
   const response = await open.request('GET', '/api/collections/doc')
   expect(response.json).toEqual(page(doc1, doc2, doc3, doc4))

@@ -9,7 +9,10 @@ const tokens = {
   carol: userToken({ sub: carol }),
 }
 
-/** Bob has most rows, alice 150 behind the first 300, carol 3 at the end. The word `delta` is in five rows of alice. */
+/**
+ * Returns rows of which bob has most, alice 150 after the first 300, carol 3 at the end. The word `delta` is in five
+ * rows of alice.
+ */
 const rows = (name: string) => `
 create table ${name} (id int primary key, owner uuid not null, kind text not null, body text not null);
 insert into ${name}
@@ -51,8 +54,8 @@ describe.each([
   ['plain', 'without an index'],
   ['found', 'with an index of the words'],
   ['keyed', 'with an index of the words and one of the owners'],
-])('a search of more matches than search.rank_limit (%s: %s)', (table) => {
-  test('ranks that many of those the caller may read, and says so', async () => {
+])('search of more matches than search.rank_limit (%s: %s)', (table) => {
+  test('ranks that many of the visible ones, and reports it', async () => {
     const page = await list(table, 'search=river&perPage=3', tokens.alice)
     expect(page).toMatchObject({ totalItems: 5, totalPages: 2, searchExhaustive: false })
     expect(page.items).toHaveLength(3)
@@ -65,7 +68,7 @@ describe.each([
     expect((await list(table, 'search=river&perPage=3&page=3', tokens.alice)).items).toEqual([])
   })
 
-  test('has cursors that end with them', async () => {
+  test('ends its cursors with the ranked matches', async () => {
     const ids: number[] = []
     let cursor: string | undefined = ''
     while (cursor !== undefined) {
@@ -78,7 +81,7 @@ describe.each([
     expect(ids).toHaveLength(5)
   })
 
-  test('finds the few rows of a caller behind those of others', async () => {
+  test('finds the few rows of a caller after those of others', async () => {
     const page = await list(table, 'search=river', tokens.carol)
     expect(page).toMatchObject({ totalItems: 3 })
     expect(page.items.map(({ id }: Row) => id)).toEqual([598, 599, 600])
@@ -98,7 +101,7 @@ describe.each([
     })
   })
 
-  test('counts and sorts all of them where it does not rank', async () => {
+  test('counts and sorts all matches where it does not rank', async () => {
     const sorted = await list(table, 'search=river&sort=-id&perPage=2', tokens.alice)
     expect(sorted).toMatchObject({ totalItems: 148, items: [{ id: 596 }, { id: 594 }] })
     expect(sorted).not.toHaveProperty('searchExhaustive')

@@ -54,7 +54,7 @@ function list(table: string, parameters: Readonly<Record<string, string>>, as: s
   return app.request('GET', `/api/collections/${table}?${new URLSearchParams(parameters)}`, { token: as })
 }
 
-/** The keys of what is found, in order. */
+/** Returns the keys of the matches, in order. */
 async function found(table: string, parameters: Readonly<Record<string, string>>, key = 'track_id') {
   const response = await list(table, parameters)
   expect(response.status, response.text).toBe(200)
@@ -90,17 +90,17 @@ describe('search › syntax', () => {
     expect(await found('track', { search: '  ' })).toEqual([1, 2, 3, 4, 5])
   })
 
-  test('does not look into arrays', async () => {
+  test('does not search arrays', async () => {
     expect(await found('track', { search: 'opera' })).toEqual([])
   })
 })
 
 describe('search › order', () => {
-  test('puts what matches best first, and rows of the same rank by primary key', async () => {
+  test('puts the best matches first, and rows of the same rank by primary key', async () => {
     expect(await found('track', { search: 'queen' })).toEqual([5, 2, 4])
   })
 
-  test('is that of sort where it is given', async () => {
+  test('follows sort if given', async () => {
     expect(await found('track', { search: 'queen', sort: '-track_id' })).toEqual([5, 4, 2])
   })
 
@@ -117,7 +117,7 @@ describe('search › order', () => {
     expect(keys).toHaveLength(5)
   })
 
-  test('refuses a cursor of a list that was not searched', async () => {
+  test('rejects a cursor of a list without a search', async () => {
     const { json } = await list('track', { perPage: '1', cursor: '' })
     await expectInvalid(
       'track',
@@ -128,7 +128,7 @@ describe('search › order', () => {
 })
 
 describe('search › with other parameters', () => {
-  test('counts what is found, on every page', async () => {
+  test('counts the matches, on every page', async () => {
     expect((await list('track', { search: 'queen', perPage: '2', page: '2' })).json).toMatchObject({
       page: 2,
       totalItems: 3,
@@ -153,7 +153,7 @@ describe('search › with other parameters', () => {
     })
   })
 
-  test('estimates', async () => {
+  test('estimates the total', async () => {
     const response = await list('track', { search: 'queen', total: 'estimated' })
     expect(response.status).toBe(200)
     expect(response.json.items).toHaveLength(3)
@@ -171,7 +171,7 @@ describe('search › with other parameters', () => {
   })
 })
 
-describe('search › what the caller may not see', () => {
+describe('search › hidden data', () => {
   test('rows that policies hide are neither found nor counted', async () => {
     const response = await list('note', { search: 'river', highlight: 'true', skipTotal: 'false' })
     expect(response.json.items.map(({ id }: { id: number }) => id)).toEqual([1])
@@ -192,28 +192,28 @@ describe('search › what the caller may not see', () => {
     expect(await found('paper', { search: 'hiden', fuzzy: 'true' }, 'id')).toEqual([2])
   })
 
-  test('an administrator searches all of them', async () => {
+  test('covers all columns for an administrator', async () => {
     const response = await list('paper', { search: 'hidden' }, await app.adminToken())
     expect(response.json.totalItems).toBe(2)
   })
 })
 
 describe('search › fuzzy', () => {
-  test('finds words with typos, and the best of them first', async () => {
+  test('finds words with typos, the best match first', async () => {
     expect(await found('track', { search: 'bohemain rapsody', fuzzy: 'true' })).toEqual([1])
     expect(await found('track', { search: 'bohemain rapsody' })).toEqual([])
   })
 
-  test('finds what is spelled right, too', async () => {
+  test('finds correctly spelled words, too', async () => {
     expect(await found('track', { search: 'cobain', fuzzy: 'true' })).toEqual([3])
   })
 
-  test('is as tolerant as the threshold says', async () => {
+  test('follows the threshold', async () => {
     expect(await found('track', { search: 'kobain', fuzzy: 'true', typo_threshold: '0.3' })).toEqual([3])
     expect(await found('track', { search: 'kobain', fuzzy: 'true', typo_threshold: '0.9' })).toEqual([])
   })
 
-  test('keeps out what is excluded', async () => {
+  test('leaves out excluded words', async () => {
     const search = 'quen -killer'
     expect(await found('track', { search, fuzzy: 'true', typo_threshold: '0.1' })).not.toContain(2)
     expect(await found('track', { search: 'quen', fuzzy: 'true', typo_threshold: '0.1' })).toContain(2)
@@ -227,7 +227,7 @@ describe('search › fuzzy', () => {
     expect(keys).toEqual((await found('track', { ...parameters, perPage: '2' })).slice(0, 2))
   })
 
-  test('shows the whole text, escaped, where no word matches', async () => {
+  test('returns the whole text, escaped, where no word matches', async () => {
     const { json } = await list('track', {
       search: 'contry',
       fuzzy: 'true',
@@ -250,7 +250,7 @@ describe('search › fuzzy', () => {
 })
 
 describe('search › highlight', () => {
-  test('marks what was found and escapes the source', async () => {
+  test('marks the matches and escapes the source', async () => {
     const { json } = await list('track', { search: 'live', highlight: 'true', fields: 'track_id' })
     expect(json.items).toEqual([
       {
@@ -265,12 +265,12 @@ describe('search › highlight', () => {
     ])
   })
 
-  test('shows an empty text where a column is null', async () => {
+  test('returns an empty text where a column is null', async () => {
     const { json } = await list('track', { search: 'rhapsody -bohemian', highlight: 'true' })
     expect(json.items[0]._highlightResult.composer).toEqual({ value: '', matchLevel: 'none' })
   })
 
-  test('comes with pages by cursor', async () => {
+  test('works with pages by cursor', async () => {
     const { json } = await list('track', { search: 'cobain', highlight: 'true', cursor: '' })
     expect(json.items[0]._highlight).toBe('Come as You Are Kurt <b>Cobain</b> CA')
   })
@@ -280,7 +280,7 @@ describe('search › highlight', () => {
     expect(Object.keys(json.items[0])).not.toContain('_highlight')
   })
 
-  test('is refused on a table with a column of that name', async () => {
+  test('is rejected on a table with a column of that name', async () => {
     await expectInvalid(
       'clash',
       { search: 'a', highlight: 'true' },
@@ -289,7 +289,7 @@ describe('search › highlight', () => {
   })
 })
 
-describe('search › refuses', () => {
+describe('search › with faulty parameters', () => {
   test.each<[string, Record<string, string>, string]>([
     ['a long term', { search: 'x'.repeat(1001) }, 'search term too long'],
     ['a long term of few characters', { search: 'é'.repeat(501) }, 'search term too long'],
@@ -315,11 +315,11 @@ describe('search › refuses', () => {
         'typo_threshold must be a number between 0 and 1',
       ],
     ),
-  ])('%s', async (_name, parameters, message) => {
+  ])('rejects %s', async (_name, parameters, message) => {
     await expectInvalid('track', parameters, message)
   })
 
-  test('a table without text columns', async () => {
+  test('rejects a table without text columns', async () => {
     await expectInvalid(
       'number',
       { search: 'a' },
@@ -327,7 +327,7 @@ describe('search › refuses', () => {
     )
   })
 
-  test('fuzzy without the extension', async () => {
+  test('rejects fuzzy without the extension', async () => {
     await using bare = await createTestApp({ setup: 'create table line (id int primary key, body text)' })
     const response = await bare.request('GET', '/api/collections/line?search=a&fuzzy=true', { token })
     expect(envelope(response)).toMatchObject({
@@ -335,7 +335,7 @@ describe('search › refuses', () => {
       message: 'fuzzy search is unavailable because pg_trgm is not installed',
       error: 'fuzzy_search_unavailable',
     })
-    // Known as soon as it is there.
+    // The extension is recognized as soon as it exists.
     await bare.sql('create extension pg_trgm')
     await bare.sql("insert into line values (1, 'whale')")
     const after = await bare.request('GET', '/api/collections/line?search=whael&fuzzy=true', { token })
@@ -343,7 +343,7 @@ describe('search › refuses', () => {
   })
 })
 
-describe('search › withstands', () => {
+describe('search › hostile input', () => {
   test.each(
     [
       'x'.repeat(1000),
@@ -358,14 +358,14 @@ describe('search › withstands', () => {
       '-"a" -b or -c',
       '\u202e\ufeff\u0001',
     ].map((search) => [search.slice(0, 20), search]),
-  )('%j', async (_name, search) => {
+  )('handles %j', async (_name, search) => {
     for (const fuzzy of ['true', 'false']) {
       const response = await list('track', { search, fuzzy, highlight: 'true' })
       expect(response.status, response.text).toBe(200)
     }
   })
 
-  test('a text of a megabyte of words', async () => {
+  test('handles a text of a megabyte of words', async () => {
     await app.sql('create table long (id int primary key, body text)')
     await app.sql(`
       insert into long select 1, 'needle ' || string_agg(md5(n::text), ' ') from generate_series(1, 60000) n`)
@@ -373,7 +373,7 @@ describe('search › withstands', () => {
     expect(await found('long', { search: 'needle' }, 'id')).toEqual([1])
   })
 
-  test('a table of 300 text columns', async () => {
+  test('handles a table of 300 text columns', async () => {
     const names = Array.from({ length: 300 }, (_, index) => `c${index} text`)
     await app.sql(`create table wide (id int primary key, ${names.join(', ')})`)
     await app.sql("insert into wide (id, c299) values (1, 'needle')")
@@ -384,7 +384,7 @@ describe('search › withstands', () => {
     }
   })
 
-  test('ten at once, half of them on another node', async () => {
+  test('handles ten concurrent requests, half of them on another node', async () => {
     await using other = await createTestApp({ database: app.database })
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>

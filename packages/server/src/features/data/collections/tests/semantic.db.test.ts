@@ -20,7 +20,7 @@ import { waitFor } from '../../../../../test/wait-for.ts'
 let provider: EmbeddingProvider
 let database: ExtensionDatabase
 let app: TestApp
-/** A node whose configuration says other dimensions than the columns have. */
+/** Node that is configured with other dimensions than the columns have. */
 let wrong: TestApp
 let plain: TestApp
 const key = 'sk-very-secret'
@@ -89,15 +89,15 @@ function list(table: string, query: Query, node = app) {
   return node.request('GET', `/api/collections/${table}?${new URLSearchParams(query)}`, { token })
 }
 
-/** A text that no test has asked for yet, so that its vector is not known. */
+/** Returns a text that no test has used yet, so that its vector is not cached. */
 let texts = 0
 function freshText(letters: string): string {
   texts += 1
   return `${letters} ${texts}`
 }
 
-describe(`semantic_query on ${extensionEngine}`, () => {
-  test('answers the records nearest to the meaning of a text', async () => {
+describe(`GET /collections/:table?semantic_query on ${extensionEngine}`, () => {
+  test('returns the records nearest to the meaning of a text', async () => {
     const query = { semantic_query: ' aaab ', fields: 'id', filter: 'topic_id = 1' }
     const { status: code, json, text } = await list('note', query)
     expect(code, text).toBe(200)
@@ -117,7 +117,7 @@ describe(`semantic_query on ${extensionEngine}`, () => {
     expect(provider.texts).toEqual(['aaab'])
   })
 
-  test('leaves out vectors of other dimensions where the column takes any', async () => {
+  test('leaves out vectors of other dimensions where the column accepts any', async () => {
     const { json, text } = await list('loose', { semantic_query: 'a', fields: 'id' })
     expect(json.items, text).toEqual([
       { id: 1, _distance: 0 },
@@ -130,7 +130,7 @@ describe(`semantic_query on ${extensionEngine}`, () => {
     expect(json).toEqual({ page: 1, perPage: 20, totalItems: 0, totalPages: 1, items: [] })
   })
 
-  test('asks the provider for nothing that cannot be answered', async () => {
+  test('sends the provider no request that cannot succeed', async () => {
     const query = { semantic_query: freshText('a') }
     expect((await list('topic', query)).json.message).toBe('table "topic" has no vector columns')
     expect((await list('nope', query)).status).toBe(404)
@@ -138,7 +138,7 @@ describe(`semantic_query on ${extensionEngine}`, () => {
     expect(provider.requests).toEqual([])
   })
 
-  test('says which dimensions do not fit', async () => {
+  test('names the dimensions that do not fit', async () => {
     const mismatch = await list('other', { semantic_query: freshText('a') })
     expect([mismatch.status, mismatch.json.message]).toEqual([
       500,
@@ -156,7 +156,7 @@ describe(`semantic_query on ${extensionEngine}`, () => {
     [401, {}, 502, 'embedding provider authentication failed', null],
     [500, {}, 502, 'embedding provider error: status 500', null],
     [200, {}, 502, 'embedding provider error: the answer is not one of an embeddings endpoint', null],
-  ])('passes on that the provider answered %i', async (code, headers, expected, message, wait) => {
+  ])("passes on the provider's status %i", async (code, headers, expected, message, wait) => {
     provider.answer = status(code, headers as Record<string, string>, `"${key}"`)
     const response = await list('note', { semantic_query: freshText('a') })
     expect([response.status, response.json.message, response.headers.get('retry-after')]).toEqual([
@@ -167,7 +167,7 @@ describe(`semantic_query on ${extensionEngine}`, () => {
     expect(response.text + app.log.join()).not.toContain(key)
   })
 
-  test('is 504 when the provider does not answer in time', async () => {
+  test('returns 504 when the provider times out', async () => {
     provider.answer = () => undefined
     expect(envelope(await list('note', { semantic_query: freshText('a') }))).toEqual({
       code: 504,
@@ -184,13 +184,13 @@ describe(`semantic_query on ${extensionEngine}`, () => {
       headers: { authorization: `Bearer ${token}` },
       signal: client.signal,
     })
-    await waitFor('the provider to be asked', () => provider.requests.length === 1)
+    await waitFor('the request to the provider', () => provider.requests.length === 1)
     client.abort()
     await expect(request).rejects.toThrow()
     await waitFor('the request to end', () => provider.requests[0]?.isCanceled === true)
   })
 
-  test('asks the provider once for ten clients at once', async () => {
+  test('calls the provider once for ten concurrent clients', async () => {
     const query = { semantic_query: freshText('aab'), fields: 'id', perPage: '1' }
     const answers = await Promise.all(Array.from({ length: 10 }, () => list('note', query)))
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
@@ -198,7 +198,7 @@ describe(`semantic_query on ${extensionEngine}`, () => {
     expect(provider.requests).toHaveLength(1)
   })
 
-  test('needs pgvector, and hybrid search too', async () => {
+  test('requires pgvector, and so does hybrid search', async () => {
     const semantic = await list('note', { semantic_query: 'a' }, plain)
     expect([semantic.status, semantic.json.message]).toEqual([
       400,
@@ -212,11 +212,11 @@ describe(`semantic_query on ${extensionEngine}`, () => {
   })
 })
 
-describe(`semantic=true on ${extensionEngine}`, () => {
+describe(`GET /collections/:table?semantic=true on ${extensionEngine}`, () => {
   /** Words: 3, 1 and 5 in the order of their ranks; meaning "aaaple": 1, 3, then the rest. */
   const query = { search: 'apple', semantic: 'true' }
 
-  test('fuses what is found by words and by meaning', async () => {
+  test('fuses the matches by words and by meaning', async () => {
     const { status: code, json, text } = await list('note', { ...query, fields: 'id', expand: 'topic' })
     expect(code, text).toBe(200)
     const { items, ...page } = json
@@ -248,7 +248,7 @@ describe(`semantic=true on ${extensionEngine}`, () => {
     expect(scores).toEqual(scores.toSorted((one: number, two: number) => two - one))
   })
 
-  test('answers columns of any name', async () => {
+  test('returns columns of any name', async () => {
     const { status: code, json, text } = await list('spot', { search: 'apple', semantic: 'true' })
     expect(code, text).toBe(200)
     expect(json.items).toEqual([
@@ -256,7 +256,7 @@ describe(`semantic=true on ${extensionEngine}`, () => {
     ])
   })
 
-  test('is paged, filtered, and hides what a policy hides', async () => {
+  test('pages, filters, and leaves out rows that a policy hides', async () => {
     const whole = (await list('note', { ...query, fields: 'id' })).json.items
     const first = (await list('note', { ...query, fields: 'id', perPage: '2' })).json
     expect(first).toEqual({
@@ -290,7 +290,7 @@ describe(`semantic=true on ${extensionEngine}`, () => {
     [{ ...query, search: 'x'.repeat(1001) }, 'search term too long'],
     [{ ...query, nearest: '[1,0,0]' }, 'cannot combine semantic=true with nearest or semantic_query'],
     [{ ...query, distance: 'x' }, 'unsupported distance metric "x"; valid: cosine, l2, inner_product'],
-  ])('is 400 for %j', async (wrongQuery, message) => {
+  ])('returns 400 for %j', async (wrongQuery, message) => {
     const response = await list('note', wrongQuery)
     expect([response.status, response.json.message]).toEqual([400, message])
   })
@@ -300,12 +300,12 @@ describe(`semantic=true on ${extensionEngine}`, () => {
     ['clash', 'semantic cannot be used on table "clash" because it has a "_fts_rank" column'],
     ['untitled', 'search not supported: table "untitled" has no text columns to search'],
     ['topic', 'table "topic" has no vector columns'],
-  ])('is 400 on %s', async (table, message) => {
+  ])('returns 400 on %s', async (table, message) => {
     const response = await list(table, query)
     expect([response.status, response.json.message]).toEqual([400, message])
   })
 
-  test('is 501 without a provider', async () => {
+  test('returns 501 without a provider', async () => {
     await using bare = await createTestApp({ setup: 'create table note (id int primary key, title text)' })
     expect(envelope(await list('note', query, bare))).toEqual({
       code: 501,
@@ -315,22 +315,22 @@ describe(`semantic=true on ${extensionEngine}`, () => {
   })
 })
 
-test('a search by meaning › is counted by user where the provider is asked, whatever the credential', async () => {
+test('search by meaning › counts provider calls by user, with any credential', async () => {
   const config = { ...database.config, 'ai.providers': providers(), 'ai.queries_per_hour': '2' }
   await using limited = await createTestApp({ database, config })
   await database.sql(`insert into basalt.users (id) values ('${alice}') on conflict do nothing`)
   await database.sql(`delete from basalt.attempts where key like 'ai.queries:%'`)
   const { key: apiKey } = await createApiKey(limited, { userId: alice, scope: 'readonly' })
-  const ask = async (bearer: string, text: string) => {
+  const sendRequest = async (bearer: string, text: string) => {
     const query = new URLSearchParams({ semantic_query: text })
     const answer = await limited.request('GET', `/api/collections/note?${query}`, { token: bearer })
     return answer.status === 200 ? 200 : [answer.status, answer.json.error]
   }
   const refused = [429, 'embedding_limit_reached']
-  expect([await ask(token, 'abc'), await ask(apiKey, 'abd')]).toEqual([200, 200])
-  expect([await ask(token, 'abe'), await ask(apiKey, 'abe')]).toEqual([refused, refused])
-  expect(await ask(token, 'abd')).toBe(200)
-  expect(await ask(userToken({ sub: bob }), 'abf')).toBe(200)
-  expect(await ask(await limited.adminToken(), 'abg')).toBe(200)
+  expect([await sendRequest(token, 'abc'), await sendRequest(apiKey, 'abd')]).toEqual([200, 200])
+  expect([await sendRequest(token, 'abe'), await sendRequest(apiKey, 'abe')]).toEqual([refused, refused])
+  expect(await sendRequest(token, 'abd')).toBe(200)
+  expect(await sendRequest(userToken({ sub: bob }), 'abf')).toBe(200)
+  expect(await sendRequest(await limited.adminToken(), 'abg')).toBe(200)
   expect(provider.requests).toHaveLength(4)
 })

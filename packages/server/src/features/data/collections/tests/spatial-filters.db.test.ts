@@ -100,7 +100,7 @@ async function idsOf(parameters: Record<string, string>, table = 'spot'): Promis
   return ids
 }
 
-/** The ids by SQL, which speaks of `Ext 1` as `e`. */
+/** Returns the ids by SQL, in which `e` stands for `Ext 1`. */
 const idsBySql = async (condition: string, order = 'id') =>
   (
     await app.sql<{ id: number }>(
@@ -122,7 +122,7 @@ const square = (west: number, south: number, east: number, north: number) => ({
 })
 const json = JSON.stringify
 
-describe('near', () => {
+describe('GET /collections/:table?near', () => {
   test.each([
     ['geom,13.4,52.5,12', "e.st_dwithin(geom, 'SRID=4326;POINT(13.4 52.5)', 12)"],
     ['geog,13.4,52.5,1200000', "e.st_dwithin(geog, 'POINT(13.4 52.5)', 1200000)"],
@@ -131,22 +131,22 @@ describe('near', () => {
     ['geog,0,90,1', 'abs(e.st_y(geog::"Ext 1".geometry)) > 89 and e.st_y(geog::"Ext 1".geometry) > 0'],
     ['free,10,10,0.6', "e.st_dwithin(e.st_setsrid(free, 0), 'POINT(10 10)', 0.6)"],
     ['utm,20000,10000,15000', "e.st_dwithin(utm, 'SRID=25833;POINT(20000 10000)', 15000)"],
-  ])('%s finds what PostGIS finds', async (near, condition) => {
+  ])('%s finds the same as PostGIS', async (near, condition) => {
     const ids = await idsBySql(condition)
     expect(ids.length).toBeGreaterThan(0)
     expect(await idsOf({ near })).toEqual(ids)
   })
 })
 
-describe('bbox', () => {
-  test.each(columns)('of %s finds what is between the edges, which belong to it', async (column) => {
+describe('GET /collections/:table?bbox', () => {
+  test.each(columns)('finds rows of %s between the edges, edges included', async (column) => {
     const scale = column === 'utm' ? 1000 : 1
     const box = [-30, 40, 20, 70].map((value) => value * scale).join(',')
     const inside = `e.st_x(geom) between -30 and 20 and e.st_y(geom) between 40 and 70`
     expect(await idsOf({ bbox: `${column},${box}` })).toEqual(await idsBySql(inside))
   })
 
-  test.each(['geom', 'geog'])('of %s is right for any box', async (column) => {
+  test.each(['geom', 'geog'])('is right for any box on %s', async (column) => {
     const degree = (limit: number) => fc.integer({ min: -limit, max: limit })
     await fc.assert(
       fc.asyncProperty(
@@ -169,7 +169,7 @@ describe('bbox', () => {
   })
 })
 
-describe('within and intersects', () => {
+describe('GET /collections/:table?within and intersects', () => {
   const shape = square(-5, 35, 25, 65)
   const multi = { type: 'MultiPolygon', coordinates: [shape.coordinates, square(95, -5, 105, 5).coordinates] }
 
@@ -219,7 +219,7 @@ describe('within and intersects', () => {
     }
   })
 
-  test.each(['geom', 'geog', 'free'])('answer a polygon that crosses itself, on %s', async (column) => {
+  test.each(['geom', 'geog', 'free'])('accept a self-intersecting polygon on %s', async (column) => {
     const bow = {
       type: 'Polygon',
       coordinates: [
@@ -247,13 +247,13 @@ describe('spatial filters', () => {
       bbox: 'geom,-5,-5,40,40',
       within: `geom,${json(square(-1, -1, 31, 31))}`,
     }
-    const place =
+    const condition =
       "e.st_x(geom) between 0 and 30 and e.st_y(geom) between 0 and 30 and e.st_dwithin(geom, 'SRID=4326;POINT(0 0)', 40)"
     expect(await idsOf({ ...parameters, filter: `owner = '${bob}'` })).toEqual(
-      await idsBySql(`${place} and owner = '${bob}'`),
+      await idsBySql(`${condition} and owner = '${bob}'`),
     )
     expect(await idsOf(parameters, 'mine')).toEqual(
-      await idsBySql(`${place} and owner = '${alice}' and id <= 1000`),
+      await idsBySql(`${condition} and owner = '${alice}' and id <= 1000`),
     )
     const { json: page } = await list('spot', {
       ...parameters,
@@ -274,7 +274,7 @@ describe('spatial filters', () => {
     }
   })
 
-  test('take a column whose name is quoted', async () => {
+  test('accept a quoted column name', async () => {
     expect(await idsOf({ near: '"odd,""col",1,2,3' })).toEqual([])
   })
 
@@ -304,7 +304,7 @@ describe('spatial filters', () => {
       'invalid intersects geometry: coordinates: expected a longitude from -180 to 180 and a latitude from -90 to 90',
     ],
     [{ near: 'geom,0,0,0' }, 'near distance must be greater than 0'],
-  ])('%j is refused', async (parameters, message) => {
+  ])('reject %j', async (parameters, message) => {
     const response = await list('spot', parameters)
     expect([response.status, envelope(response)]).toEqual([
       400,
@@ -312,7 +312,7 @@ describe('spatial filters', () => {
     ])
   })
 
-  test('whatever is sent answer 200 or 400', async () => {
+  test('return 200 or 400 for any parameters', async () => {
     const number = fc.oneof(
       fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
       fc.constantFrom('0', '-0', '1e308', '1e-320', '180', '-90', '99999999999999999999'),
@@ -357,7 +357,7 @@ describe('sort by distance', () => {
     ['geom', "e.st_distance(geom, 'SRID=4326;POINT(13.4 52.5)')"],
     ['geog', "e.st_distance(geog, 'POINT(13.4 52.5)')"],
     ['free', "e.st_distance(e.st_setsrid(free, 0), 'POINT(13.4 52.5)')"],
-  ])('of %s shows the nearest first, with their distance', async (column, distance) => {
+  ])('returns the nearest first, with their distance: %s', async (column, distance) => {
     const { json: page } = await list('spot', {
       sort: `${column}.distance(13.4,52.5),id`,
       fields: 'id',
@@ -372,7 +372,7 @@ describe('sort by distance', () => {
     expect(page.items).toEqual(expected)
   })
 
-  test.each(['geom', 'geog'])('of %s goes through all pages by cursor, once each', async (column) => {
+  test.each(['geom', 'geog'])('pages by cursor through all rows, once each: %s', async (column) => {
     const ids: number[] = []
     let cursor = ''
     do {
@@ -389,7 +389,7 @@ describe('sort by distance', () => {
     expect(ids).toEqual(await idsBySql('true', `e.st_distance(${column}, ${point}), id`))
   })
 
-  test('works with a search, highlights, facets and a relation that the fields leave out', async () => {
+  test('works with a search, highlights, facets and a relation outside the fields', async () => {
     const { json: page } = await list('labelled', {
       sort: 'geom.distance(0,0)',
       search: 'blue',
@@ -428,7 +428,7 @@ describe('sort by distance', () => {
     })
   })
 
-  test('sorts an export, whose records have their columns alone', async () => {
+  test('sorts an export, whose records have only their columns', async () => {
     const parameters = { sort: 'geom.distance(0.9,0)', near: 'geom,0,0,2.5', fields: 'id' }
     const files = []
     for (const format of ['csv', 'ndjson']) {
@@ -437,7 +437,7 @@ describe('sort by distance', () => {
     expect(files).toEqual(['id\n1\n3\n2\n', '{"id":1}\n{"id":3}\n{"id":2}\n'])
   })
 
-  test('sorts the rows that a procedure answers', async () => {
+  test('sorts the rows that a procedure returns', async () => {
     const parameters = new URLSearchParams({ sort: 'geom.distance(-2,0),id', fields: 'kind', perPage: '2' })
     const response = await app.request('GET', `/api/rpc/places_named?name=blue&${parameters}`, { token })
     expect([response.status, response.json]).toEqual([
@@ -455,7 +455,7 @@ describe('sort by distance', () => {
     ])
   })
 
-  test('takes no cursor of another place', async () => {
+  test('rejects a cursor of another point', async () => {
     const { json: page } = await list('spot', { sort: 'geog.distance(0,0)', perPage: '1', cursor: '' })
     const other = await list('spot', { sort: 'geog.distance(0,1)', cursor: page.nextCursor })
     expect([other.status, other.json.message]).toEqual([400, 'invalid cursor: it belongs to another sort'])
@@ -474,20 +474,20 @@ describe('sort by distance', () => {
       'geom.distance(1,2)',
       'distance sort cannot be used on "measured" because it has a "_distance" column',
     ],
-  ])('on %s: %s is refused', async (table, sort, message) => {
+  ])('on %s: %s is rejected', async (table, sort, message) => {
     const response = await list(table, { sort })
     expect([response.status, response.json.message]).toEqual([400, message])
   })
 })
 
-describe('an index', () => {
+describe('spatial index', () => {
   // The table is small enough to be read as a whole.
   beforeAll(() => app.sql('set enable_seqscan = off; set enable_sort = off'))
 
   test.each([
     ['near of a geometry', { near: 'geom,13.4,52.5,1' }, /Index.* Scan.*spot_geom_idx/],
     ['near of a geography', { near: 'geog,13.4,52.5,1000' }, /Index.* Scan.*spot_geog_idx/],
-    ['near of places of any system', { near: 'free,13.4,52.5,1' }, /Index.* Scan.*spot_free_idx/],
+    ['near with any reference system', { near: 'free,13.4,52.5,1' }, /Index.* Scan.*spot_free_idx/],
     ['bbox of a geometry', { bbox: 'geom,0,0,1,1' }, /Index.* Scan.*spot_geom_idx/],
     ['bbox of a geography', { bbox: 'geog,0,0,1,1' }, /Index.* Scan.*spot_geog_idx/],
     ['within', { within: `geom,${json(square(0, 0, 1, 1))}` }, /Index.* Scan.*spot_geom_idx/],
@@ -497,7 +497,7 @@ describe('an index', () => {
       { intersects: 'free,{"type":"Point","coordinates":[1,2]}' },
       /Index.* Scan.*spot_free_idx/,
     ],
-  ])('answers %s', async (_what, parameters: Record<string, string>, expected) => {
+  ])('serves %s', async (_what, parameters: Record<string, string>, expected) => {
     expect(await explain(parameters)).toMatch(expected)
   })
 
@@ -534,25 +534,25 @@ describe('an index', () => {
         { intersects: `geom,${json(origin)}`, near: 'geog,0,0,5', bbox: 'free,-1,-1,1,1' },
         "e.st_equals(geom, 'SRID=4326;POINT(0 0)')",
       ],
-    ])('is asked for the rows: %j', async (parameters, condition) => {
+    ])('is looked up for the rows: %j', async (parameters, condition) => {
       const ids = await idsBySql(`(${condition}) and owner = '${alice}'`)
       expect(ids.length).toBeGreaterThan(0)
       expect(await idsOf(parameters, own)).toEqual(ids)
       const plan = await explain(parameters, own)
       expect(plan).toMatch(/TID Cond: \(ctid = /)
       expect(plan).not.toContain('Seq Scan')
-      // Once per statement: in a condition they could be asked for once per row.
+      // The lookup must run once per statement. As a condition it could run once per row.
       expect(plan).not.toContain('nearby_rows')
     })
 
     test.each([
       ['is on some rows alone', { near: 'utm,20000,10000,1' }],
       ['a box of more than half of the earth would read as a whole', { bbox: 'geog,-100,-80,100,80' }],
-    ])('is not asked when it %s', async (_why, parameters: Record<string, string>) => {
+    ])('is not looked up when it %s', async (_why, parameters: Record<string, string>) => {
       expect(await statementOf(parameters, own)).not.toContain('nearby_rows')
     })
 
-    test('is not asked without a token, nor for callers who may not read the whole row', async () => {
+    test('is not looked up without a token, nor for callers who may not read the whole row', async () => {
       const parameters = { near: 'geom,0,0,1', fields: 'id' }
       expect(await statementOf(parameters, own)).toContain('nearby_rows')
       await app.sql(`
@@ -579,7 +579,7 @@ describe('an index', () => {
     })
   })
 
-  test('answers the nearest, where a second sort key leaves it in use: from PostgreSQL 17', async () => {
+  test('returns the nearest with a second sort key: from PostgreSQL 17', async () => {
     const [version] = await app.sql<{ number: string }>(
       `select current_setting('server_version_num') as number`,
     )
@@ -588,7 +588,7 @@ describe('an index', () => {
   })
 })
 
-/** What a list sends to read its rows. */
+/** Returns the statements that a list sends to read its rows. */
 async function sentFor(parameters: Record<string, string>, table: string, as: string | null) {
   const statements: { text: string; values: readonly unknown[] }[] = []
   const observed = observeStatements((statement) => statements.push(statement))
@@ -605,7 +605,7 @@ async function sentFor(parameters: Record<string, string>, table: string, as: st
 const statementOf = async (parameters: Record<string, string>, table: string, as: string | null = token) =>
   (await sentFor(parameters, table, as)).text
 
-/** The plan of a list, as the role that works for callers has it. */
+/** Returns the plan of a list, as the callers' role has it. */
 async function explain(parameters: Record<string, string>, table = 'spot'): Promise<string> {
   const { text, values } = await sentFor(parameters, table, token)
   await app.sql('set role basalt_authenticated')

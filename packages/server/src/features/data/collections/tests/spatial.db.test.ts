@@ -128,14 +128,14 @@ describe('geometry and geography', () => {
     ['points', null],
     ['geog', null],
     ['geom', null],
-  ])('go in and out as the same GeoJSON: %s %j', async (column, value) => {
+  ])('round-trip as the same GeoJSON: %s %j', async (column, value) => {
     const expected = { id: 1, [column]: value }
     const created = await send('POST', 'stop', { id: 1, [column]: value })
     expect(created.status, created.text).toBe(201)
     expect(created.json).toMatchObject(expected)
     expect((await send('GET', 'stop/1')).json).toEqual(created.json)
     expect((await send('GET', 'stop')).json.items).toEqual([created.json])
-    // Sent back as it came.
+    // The record is sent back as it was received.
     expect((await send('PATCH', 'stop/1', created.json)).json).toEqual(created.json)
     const operations = [
       { method: 'update', id: 1, body: { [column]: value } },
@@ -150,7 +150,7 @@ describe('geometry and geography', () => {
     expect(batch.json[3].body).toMatchObject({ id: 2, [column]: value })
   })
 
-  test('are shown in relations, both ways', async () => {
+  test('are returned in relations, both ways', async () => {
     await send('POST', 'city', { id: 1, name: 'Berlin', place: point })
     await send('POST', 'stop', { id: 1, city_id: 1, geog: point, geom: point })
     expect((await send('GET', 'stop/1?expand=city&fields=id')).json.expand.city.place).toEqual(point)
@@ -203,7 +203,7 @@ describe('geometry and geography', () => {
     ])
   })
 
-  test('are stored as what they are', async () => {
+  test('are stored with their type and reference system', async () => {
     await send('POST', 'stop', { id: 1, geom: point, geog: point, metres: point, shape: point })
     expect(
       await app.sql(`
@@ -220,7 +220,7 @@ describe('geometry and geography', () => {
     ])
   })
 
-  test('are taken as text that PostGIS reads', async () => {
+  test('are accepted as text that PostGIS reads', async () => {
     const body = { id: 1, geom: 'SRID=4326;POINT(1 2)', geog: 'POINT(1 2)', metres: 'SRID=25833;POINT(3 4)' }
     const created = await send('POST', 'stop', body)
     expect(created.json).toMatchObject({
@@ -230,7 +230,7 @@ describe('geometry and geography', () => {
     })
   })
 
-  test('that GeoJSON has no form for do not take the list away', async () => {
+  test('without a GeoJSON form do not break the list', async () => {
     await app.sql(`
       set search_path to "Ext 1", public;
       insert into stop (id, shape) values
@@ -295,7 +295,7 @@ describe('geometry and geography', () => {
     ['points', [{ type: 'Point' }]],
     ['geom', { ...point, crs: 5 }],
     ['geom', { ...point, crs: { type: 'name', properties: { name: 'bogus' } } }],
-    // The reference system, the kind and the dimensions of another column.
+    // The reference system, the type and the dimensions of another column.
     ['geom', { ...point, crs: { type: 'name', properties: { name: 'EPSG:3857' } } }],
     ['metres', { ...point, crs: { type: 'name', properties: { name: 'EPSG:4326' } } }],
     ['geog', 'SRID=25833;POINT(1 2)'],
@@ -304,7 +304,7 @@ describe('geometry and geography', () => {
     ['spot', polygon],
     ['geom', { type: 'Point', coordinates: [1, 2, 3] }],
     ['high', point],
-    // Other than objects.
+    // Values other than objects.
     ['geom', 'nonsense'],
     ['geom', ''],
     ['geom', 'POINT(1'],
@@ -318,7 +318,7 @@ describe('geometry and geography', () => {
     ['geog', [point]],
   ]
 
-  test.each(malformed)('that are malformed are 400: %s %j', async (column, value) => {
+  test.each(malformed)('are rejected with 400 when malformed: %s %j', async (column, value) => {
     const refused = await send('POST', 'stop', { id: 1, [column]: value })
     expect([refused.status, refused.json.error], refused.text).toEqual([400, 'invalid_geometry'])
     expect(refused.json).toMatchObject({ message: 'invalid GeoJSON geometry', data: expect.anything() })
@@ -328,7 +328,7 @@ describe('geometry and geography', () => {
     ['geom', { type: 'Point' }],
     ['geom', polygon],
     ['geog', 'nonsense'],
-  ])('that are malformed are 400 in updates and batches: %s %j', async (column, value) => {
+  ])('are rejected with 400 in updates and batches when malformed: %s %j', async (column, value) => {
     await app.sql('insert into stop (id) values (9)')
     const body = { [column]: value }
     const operations = [
@@ -347,7 +347,7 @@ describe('geometry and geography', () => {
     expect(await app.sql('select id, geom, geog from stop')).toEqual([{ id: 9, geom: null, geog: null }])
   })
 
-  test('say which column and what is wrong', async () => {
+  test('report the column and the fault', async () => {
     const response = await send('POST', 'stop', { id: 1, geog: { type: 'Point', coordinates: [200, 0] } })
     expect(envelope(response)).toEqual({
       code: 400,
@@ -369,12 +369,12 @@ describe('geometry and geography', () => {
     })
   })
 
-  test('in a filter are 400 when malformed', async () => {
+  test('are rejected with 400 in a filter when malformed', async () => {
     const response = await send('GET', `stop?filter=${encodeURIComponent("geom = 'nonsense'")}`)
     expect([response.status, response.json.message]).toEqual([400, 'invalid GeoJSON geometry'])
   })
 
-  test('are delivered by streams as GeoJSON, and policies decide about them', async () => {
+  test('are delivered by streams as GeoJSON, subject to policies', async () => {
     await using stream = await openEventStream(app.url, 'tables=stop,guarded', { token })
     const near = { type: 'Point', coordinates: [0.001, 0] }
     await send('POST', 'stop', { id: 1, geom: point, geog: point })
@@ -394,7 +394,7 @@ describe('geometry and geography', () => {
     expect(stream.text).not.toContain('crs')
   })
 
-  test('are captured from plain SQL as the data API shows them', async () => {
+  test('are captured from plain SQL in the format of the data API', async () => {
     await using _stream = await openEventStream(app.url, 'tables=stop', { token })
     await app.sql(`
       insert into stop (id, geom, geog, area, metres, spot, shape) values (7,
@@ -452,8 +452,8 @@ describe('geometry and geography', () => {
   })
 })
 
-describe('aggregates of places', () => {
-  const ask = (parameters: Readonly<Record<string, string>>) =>
+describe('aggregates of geometries', () => {
+  const sendRequest = (parameters: Readonly<Record<string, string>>) =>
     app.request('GET', `/api/collections/stop?${new URLSearchParams(parameters)}`, { token })
   const box = (west: number, south: number, east: number, north: number) => ({
     type: 'Polygon',
@@ -476,7 +476,7 @@ describe('aggregates of places', () => {
   )
 
   test('are GeoJSON', async () => {
-    const { json } = await ask({ aggregate: 'bbox(geom),centroid(geom),bbox(geog),centroid(geog)' })
+    const { json } = await sendRequest({ aggregate: 'bbox(geom),centroid(geom),bbox(geog),centroid(geog)' })
     expect(json).toEqual({
       results: [
         {
@@ -489,9 +489,9 @@ describe('aggregates of places', () => {
     })
   })
 
-  test('are made for each group', async () => {
+  test('are computed for each group', async () => {
     const query = { aggregate: 'count(geom),bbox(geom),centroid(geom)', group: 'city_id' }
-    const { json } = await ask({ ...query, groupSort: '-city_id' })
+    const { json } = await sendRequest({ ...query, groupSort: '-city_id' })
     expect(json.results).toEqual([
       { city_id: 3, count_geom: 0, bbox_geom: null, centroid_geom: null },
       {
@@ -507,22 +507,22 @@ describe('aggregates of places', () => {
         centroid_geom: { type: 'Point', coordinates: [1, 2] },
       },
     ])
-    expect(envelope(await ask({ ...query, groupSort: 'bbox_geom' }))).toEqual({
+    expect(envelope(await sendRequest({ ...query, groupSort: 'bbox_geom' }))).toEqual({
       code: 400,
       error: 'invalid_parameter',
       message: 'groupSort: bbox_geom has no order',
     })
   })
 
-  test('are no facets', async () => {
-    expect(envelope(await ask({ facets: 'geom' }))).toEqual({
+  test('are not supported as facets', async () => {
+    expect(envelope(await sendRequest({ facets: 'geom' }))).toEqual({
       code: 400,
       error: 'unsupported_facet',
       message: 'unsupported facet column "geom" with type ""Ext 1".geometry(Point,4326)"',
     })
   })
 
-  test('go into exports as GeoJSON', async () => {
+  test('are exported as GeoJSON', async () => {
     const file = async (name: string) =>
       (await app.request('GET', `/api/collections/stop/${name}?fields=id,geom&filter=id>2`, { token })).text
     expect(await file('export.csv')).toBe('id,geom\n3,"{""type"":""Point"",""coordinates"":[7,8]}"\n4,\n')

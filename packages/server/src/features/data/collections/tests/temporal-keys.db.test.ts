@@ -39,13 +39,13 @@ function request(method: string, path: string, body?: unknown): Promise<TestResp
   return app.request(method, `/api/${path}`, { token, ...(body === undefined ? {} : { body }) })
 }
 
-describe('a key without overlaps', () => {
+describe('key without overlaps', () => {
   test('addresses its record', async () => {
     const response = await request('GET', `collections/rate/1,${encodeURIComponent('[1,10)')}`)
     expect(response.json).toEqual({ room: 1, during: '[1,10)', price: 50 })
   })
 
-  test('refuses a record that overlaps with 400', async () => {
+  test('rejects an overlapping record with 400', async () => {
     const response = await request('POST', 'collections/rate', { room: 1, during: '[5,6)' })
     expect(envelope(response)).toMatchObject({ code: 400, error: 'exclusion_violation' })
   })
@@ -68,7 +68,7 @@ describe('a key without overlaps', () => {
       [record],
       'on_conflict: the primary key of "rate" is deferrable or allows no overlaps',
     ],
-  ])('is none that POST %s can name', async (path, body, message) => {
+  ])('cannot be named by POST %s', async (path, body, message) => {
     expect(envelope(await request('POST', path, body))).toMatchObject({
       code: 400,
       error: 'invalid_parameter',

@@ -7,7 +7,7 @@ import { createTestApp, envelope, type TestApp, userToken } from '../../../../..
 import { quoteIdentifier } from '../../../../database/sql.ts'
 import { sliceObject } from '../../../../lib/json-slices.ts'
 
-/** What a read gives can be sent back, and is then the same value in the database. */
+/** A value that was read can be sent back, and is then the same value in the database. */
 
 const token = userToken({ sub: alice })
 let app: TestApp
@@ -34,12 +34,15 @@ async function send(method: string, path: string, body?: string) {
   return response
 }
 
-/** The value's JSON in a record, digit by digit. */
+/** Returns the value's JSON in a record, digit by digit. */
 function valueIn(record: string): string | undefined {
   return sliceObject(record).get('v')
 }
 
-/** Ids of the rows with equal values, as texts: `IS NOT DISTINCT FROM` does not exist for every type. */
+/**
+ * Returns the ids of the rows with equal values, compared as texts: `IS NOT DISTINCT FROM` does not exist for every
+ * type.
+ */
 async function storedIn(table: string, ids: readonly number[]): Promise<(string | null)[]> {
   const rows = await app.sql<{ v: string | null }>(
     `select v::text as v from ${quoteIdentifier(table)} where id = any ($1) order by id`,
@@ -50,7 +53,7 @@ async function storedIn(table: string, ids: readonly number[]): Promise<(string 
 
 let nextId = 1
 
-/** Reads a stored value, sends it back by create and by patch, and compares. Answers the JSON that was read. */
+/** Reads a stored value, sends it back by create and by patch, and compares. Returns the JSON that was read. */
 async function roundTrip(table: string, value: string): Promise<string | undefined> {
   const [original, created, patched] = [nextId, nextId + 1, nextId + 2]
   nextId += 3
@@ -69,8 +72,8 @@ async function roundTrip(table: string, value: string): Promise<string | undefin
   return read
 }
 
-describe('a value of type', () => {
-  test.each(Object.entries(columnTypes))('%s comes back as it went out', async (name, { type, values }) => {
+describe('value of type', () => {
+  test.each(Object.entries(columnTypes))('%s round-trips', async (name, { type, values }) => {
     const table = `of_${name}`
     await createTable(table, type)
     for (const [value, json] of Object.entries(values)) expect(await roundTrip(table, value)).toBe(json)
@@ -82,20 +85,23 @@ describe('a value of type', () => {
     expect(nulls).toEqual([{ id: -1 }, { id: 0 }])
   })
 
-  test.each(Object.entries(optionalTypes))('%s, if there is one', async (name, { setup, type, values }) => {
-    const exists = await app.sql(setup).then(
-      () => true,
-      () => false,
-    )
-    if (!exists) return
-    await createTable(`of_${name}`, type)
-    for (const [value, json] of Object.entries(values))
-      expect(await roundTrip(`of_${name}`, value)).toBe(json)
-  })
+  test.each(Object.entries(optionalTypes))(
+    '%s round-trips if the type exists',
+    async (name, { setup, type, values }) => {
+      const exists = await app.sql(setup).then(
+        () => true,
+        () => false,
+      )
+      if (!exists) return
+      await createTable(`of_${name}`, type)
+      for (const [value, json] of Object.entries(values))
+        expect(await roundTrip(`of_${name}`, value)).toBe(json)
+    },
+  )
 })
 
-describe('where JSON can say less,', () => {
-  test('an array begins at one when it comes back', async () => {
+describe('less expressive JSON', () => {
+  test('makes an array begin at one when it is sent back', async () => {
     await createTable('bounds', 'int[]')
     await app.sql("insert into bounds values (1, '[2:3]={7,8}')")
     const read = valueIn((await send('GET', 'bounds/1')).text)
@@ -103,7 +109,7 @@ describe('where JSON can say less,', () => {
     expect([read, await storedIn('bounds', [1])]).toEqual(['[7,8]', ['{7,8}']])
   })
 
-  test('the null of a document comes back as NULL', async () => {
+  test("makes a document's null NULL when it is sent back", async () => {
     await createTable('documents', 'jsonb')
     await app.sql("insert into documents values (1, 'null')")
     expect(valueIn((await send('GET', 'documents/1')).text)).toBe('null')
@@ -111,7 +117,7 @@ describe('where JSON can say less,', () => {
     expect(await storedIn('documents', [1])).toEqual([null])
   })
 
-  test('the null of a document in an array comes back as NULL, and rows of documents as documents', async () => {
+  test("makes a document's null in an array NULL when it is sent back, and rows of documents documents", async () => {
     await createTable('document_lists', 'jsonb[]')
     await app.sql(`insert into document_lists values (1, '{"null","{}"}'), (2, '{{1,2},{3,4}}')`)
     for (const id of [1, 2]) {
@@ -122,7 +128,7 @@ describe('where JSON can say less,', () => {
   })
 })
 
-describe('an array of documents in a body', () => {
+describe('array of documents in a body', () => {
   beforeAll(async () => {
     await app.sql(`
       create type binder as (sheets jsonb[]);
@@ -138,7 +144,7 @@ describe('an array of documents in a body', () => {
     return row
   }
 
-  test('may be a text, as Postgres writes arrays', async () => {
+  test('may be a text, as PostgreSQL writes arrays', async () => {
     expect(await storedValue('{"v":"{{1,2},{3,4}}","inner_v":"({[1]})"}')).toEqual({
       v: '{{1,2},{3,4}}',
       raw: '{}',
@@ -146,7 +152,7 @@ describe('an array of documents in a body', () => {
     })
   })
 
-  test.each(['5', 'true', '{"0":[1]}', '"[1]"'])('is refused like that of numbers: %s', async (value) => {
+  test.each(['5', 'true', '{"0":[1]}', '"[1]"'])('is rejected like one of numbers: %s', async (value) => {
     const refuse = async (table: string, body: string) => {
       const response = await app.request('POST', `/api/collections/${table}`, { token, body })
       const { code, message, error } = response.json
@@ -158,7 +164,7 @@ describe('an array of documents in a body', () => {
     expect(await refuse('filed', `{"id":0,"inner_v":{"sheets":${value}}}`)).toEqual(refusal)
   })
 
-  test('is held to the rules of its column', async () => {
+  test('obeys the rules of its column', async () => {
     const body = (value: string) => ({ token, body: `{"id":0,"kept":[${value}]}` })
     const refused = await app.request('POST', '/api/collections/filed', body('[],[],[],[],[],[],[],[],[]'))
     expect(envelope(refused)).toMatchObject({ code: 400, error: 'check_violation' })
@@ -188,7 +194,7 @@ describe('an array of documents in a body', () => {
     expect((await send('GET', 'filed?filter=id<0&sort=-id')).json.items).toEqual([records[0], records[2]])
   })
 
-  test('follows a type that grows', async () => {
+  test('follows a type that gets a new attribute', async () => {
     await app.sql("insert into filed (id, inner_v) values (-3, '({[1]})')")
     await app.sql('alter type binder add attribute covers jsonb[]')
     const { json } = await send('PATCH', 'filed/-3', '{"inner_v":{"sheets":[[3]],"covers":[[4],[5]]}}')
@@ -318,7 +324,7 @@ describe('any value of type', () => {
     ],
   }
 
-  test.each(Object.entries(generated))('%s comes back as it went out', async (name, [type, values]) => {
+  test.each(Object.entries(generated))('%s round-trips', async (name, [type, values]) => {
     await createTable(name, type)
     await fc.assert(
       fc.asyncProperty(values, async (value) => {
@@ -328,7 +334,7 @@ describe('any value of type', () => {
     )
   })
 
-  test('number keeps every digit that is sent', async () => {
+  test('number keeps every digit', async () => {
     await createTable('digits', 'numeric')
     await app.sql('alter table digits add doc jsonb, add raw json, add list numeric[]')
     await app.app.catalog.refresh()
@@ -368,7 +374,7 @@ describe('JSON in a body', () => {
     return row ?? {}
   }
 
-  test('is NULL where it is null, and null where it is deeper', async () => {
+  test('is NULL where it is null, and JSON null when nested', async () => {
     const row = await store('{"id":1,"raw":null,"v":null}')
     expect(row).toMatchObject({ raw: null, v: null })
     expect(await store('{"id":2,"raw":[null],"v":{"a":null}}')).toMatchObject({
@@ -392,7 +398,7 @@ describe('JSON in a body', () => {
     })
   })
 
-  test('counts by its last member when one is repeated', async () => {
+  test('uses the last of repeated members', async () => {
     expect(await store('{"id":20,"label":"first","label":"last","n":1,"n":2.50}')).toMatchObject({
       label: 'last',
       n: '2.50',
@@ -410,7 +416,7 @@ describe('JSON in a body', () => {
     })
   })
 
-  test('may be a number or boolean in a text column, and numbers may come as texts', async () => {
+  test('may be a number or boolean in a text column, and numbers may be texts', async () => {
     expect(
       await store('{"id":23,"label":12345678901234567890.10,"n":"1.50","big":"9223372036854775807"}'),
     ).toEqual({
@@ -436,13 +442,13 @@ describe('JSON in a body', () => {
     ],
     ['{"id":30,"big":1e3}', 'invalid bigint value "1e3" — expected a whole number, e.g. 42'],
     ['{"id":30,"big":1.0}', 'invalid bigint value "1.0" — expected a whole number, e.g. 42'],
-  ])('is refused: %s', async (body, message) => {
+  ])('is rejected: %s', async (body, message) => {
     const response = await app.request('POST', '/api/collections/doc', { token, body })
     expect(envelope(response)).toMatchObject({ code: 400, message, error: 'invalid_value' })
     expect(await app.sql('select id from doc where id = 30')).toEqual([])
   })
 
-  test('that is nested deeply is stored or refused', async () => {
+  test('is stored or rejected when deeply nested', async () => {
     const nested = (depth: number) => `{"id":31,"v":${'['.repeat(depth)}${']'.repeat(depth)}}`
     expect((await app.request('POST', '/api/collections/doc', { token, body: nested(1000) })).status).toBe(
       201,

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-const ask = (collection: string) => app.request('GET', `/api/collections/${collection}`, { token })
+const sendRequest = (collection: string) => app.request('GET', `/api/collections/${collection}`, { token })
 
 const notFound = (collection: string) => ({
   code: 404,
@@ -28,30 +28,30 @@ const notFound = (collection: string) => ({
   error: 'collection_not_found',
 })
 
-describe('an unknown collection', () => {
-  test('is 404 while a transaction holds an exclusive lock and others create tables', async () => {
+describe('unknown collection', () => {
+  test('returns 404 while a transaction holds an exclusive lock and others create tables', async () => {
     await using holder = await openTransaction(app.database)
     await holder.sql('lock table held in access exclusive mode')
     await holder.sql('alter table held add column note text')
     for (const index of [1, 2, 3]) {
       await app.sql(`create table made_${index} (id int primary key)`)
-      const [unknown, made] = await Promise.all([ask('nothing'), ask(`made_${index}`)])
+      const [unknown, made] = await Promise.all([sendRequest('nothing'), sendRequest(`made_${index}`)])
       expect(envelope(unknown)).toEqual(notFound('nothing'))
       expect(made.status).toBe(200)
     }
     await holder.commit()
   })
 
-  test('is 404 while a table with policies is locked, and found when it is not', async () => {
+  test('returns 404 while a table with policies is locked, and is found when it is not', async () => {
     await using holder = await openTransaction(app.database)
     await holder.sql('lock table guarded in access exclusive mode')
     await app.sql('create table beside (id int primary key)')
-    expect(envelope(await ask('nothing'))).toEqual(notFound('nothing'))
+    expect(envelope(await sendRequest('nothing'))).toEqual(notFound('nothing'))
     await holder.commit()
-    expect((await ask('beside')).status).toBe(200)
+    expect((await sendRequest('beside')).status).toBe(200)
   })
 
-  test('is looked for once, although every look finds other definitions', async () => {
+  test('makes the catalog read once, although every read finds other definitions', async () => {
     const seen: Catalog[] = []
     const work = withCatalog(app.app.catalog, async (catalog) => {
       seen.push(catalog)
@@ -63,11 +63,13 @@ describe('an unknown collection', () => {
     expect(seen.length).toBeLessThanOrEqual(3)
   })
 
-  test('is 404 for a hundred requests at once, and found once it is created', async () => {
-    const responses = await Promise.all(Array.from({ length: 100 }, (_, index) => ask(`later_${index % 10}`)))
+  test('returns 404 for a hundred concurrent requests, and is found once it is created', async () => {
+    const responses = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => sendRequest(`later_${index % 10}`)),
+    )
     expect(responses.map(({ status }) => status)).toEqual(Array(100).fill(404))
     await app.sql('create table later_5 (id int primary key)')
-    expect((await ask('later_5')).status).toBe(200)
+    expect((await sendRequest('later_5')).status).toBe(200)
   })
 })
 

@@ -4,7 +4,7 @@ import { alice, bob } from '../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { eventsOf, recordedChanges, recording, recordingTables } from './recorded-changes.ts'
 
-/** `POST ?onConflict=`: creates a record, or updates or answers the one with its key. */
+/** `POST ?onConflict=` creates a record, or updates or returns the one with its key. */
 
 const setup = `
 ${recordingTables}
@@ -67,7 +67,7 @@ const one = { id: 1, sku: 'a', name: 'one', price: 1.5, region: 'eu', code: 'x' 
 describe.each([
   ['without a listener', []],
   ['with listeners', ['item', 'parted', 'owned', 'album']],
-])('an upsert %s', (_what, captured) => {
+])('upsert %s', (_what, captured) => {
   beforeEach(() => {
     for (const table of captured)
       for (const action of ['create', 'update']) recordedChanges.add(`${table} ${action}`)
@@ -103,12 +103,12 @@ describe.each([
       { ...one, id: 9, sku: 'z' },
     ],
     ['a key and nothing else', 'id', { id: 1 }, one],
-  ])('finds it by %s', async (_key, columns, body, record) => {
+  ])('finds the record by %s', async (_key, columns, body, record) => {
     const response = await post(`item?onConflict=${columns}`, body)
     expect([response.status, response.json]).toEqual([200, record])
   })
 
-  test('leaves the record that has the key with onConflictAction=ignore', async () => {
+  test('keeps the record that has the key with onConflictAction=ignore', async () => {
     const ignored = await post('item?onConflict=sku&onConflictAction=ignore', {
       id: 7,
       sku: 'a',
@@ -138,7 +138,7 @@ describe.each([
     )
   })
 
-  test('answers fields and related records', async () => {
+  test('returns fields and related records', async () => {
     for (const status of [201, 200]) {
       const response = await post('album?onConflict=id&fields=title&expand=artist', {
         id: 1,
@@ -178,7 +178,7 @@ describe.each([
     })
   })
 
-  test('of twenty at once over two nodes one creates and the others update', async () => {
+  test('creates once for twenty concurrent requests on two nodes, and updates in the others', async () => {
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         post(
@@ -193,12 +193,12 @@ describe.each([
     if (captured.length === 0) return
     const events = await eventsOf(app)
     expect(events.map(({ action }) => action).sort()).toEqual(['create', ...Array(19).fill('update')])
-    // Each update names what the one before it wrote.
+    // Each update has the name that the one before it wrote.
     const names = events.map(({ rows }) => rows[0].record.name)
     expect(events.slice(1).map(({ rows }) => rows[0].oldRecord.name)).toEqual(names.slice(0, -1))
   })
 
-  test('of twenty at once that ignore one creates and the others answer its record', async () => {
+  test('creates once for twenty concurrent requests that ignore, and returns the record in the others', async () => {
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) => {
         const path = 'item?onConflict=sku&onConflictAction=ignore&fields=name'
@@ -238,7 +238,7 @@ describe.each([
     )
   })
 
-  test('in a batch that fails leaves nothing', async () => {
+  test('in a failing batch leaves nothing', async () => {
     const good = { method: 'create', body: { id: 3, sku: 'c' }, onConflict: 'sku' }
     const hidden = { method: 'create', table: 'owned', body: { id: 2, body: 'x' }, onConflict: 'id' }
     for (const [operation, status, error] of [
@@ -267,7 +267,7 @@ describe.each([
     expect(await eventsOf(app)).toEqual([])
   })
 
-  test('in twenty batches at once over two nodes creates once', async () => {
+  test('in twenty concurrent batches on two nodes creates once', async () => {
     const responses = await Promise.all(
       Array.from({ length: 20 }, (_, index) => {
         const onConflictAction = index % 3 === 0 ? 'ignore' : 'update'
@@ -281,8 +281,8 @@ describe.each([
   })
 })
 
-describe('an upsert', () => {
-  test('hands on the columns that the caller may read', async () => {
+describe('POST /collections/:table?onConflict', () => {
+  test('captures the columns that the caller may read', async () => {
     for (const action of ['create', 'update']) recordedChanges.add(`part_seen ${action}`)
     const updated = await post('part_seen?onConflict=id', { id: 1, shown: 'uno' })
     expect([updated.status, updated.json]).toEqual([200, { id: 1, shown: 'uno' }])
@@ -303,7 +303,7 @@ describe('an upsert', () => {
     ])
   })
 
-  test('that ignores answers what a trigger has made of a key, alone and in a batch', async () => {
+  test('returns the key as a trigger changed it when it ignores, alone and in a batch', async () => {
     const body = { id: 4, sku: 'LOUD' }
     const record = { id: 4, sku: 'loud' }
     const created = await post('lowered?onConflict=sku&onConflictAction=ignore', body)
@@ -314,7 +314,7 @@ describe('an upsert', () => {
     expect(json).toEqual([{ index: 0, status: 201, body: record }])
   })
 
-  test('takes its key as on_conflict, too', async () => {
+  test('accepts its key as on_conflict, too', async () => {
     expect((await post('item?on_conflict=sku', { id: 1, sku: 'a', name: 'uno' })).status).toBe(200)
     expect(envelope(await post('item?on_conflict=sku&onConflict=sku', { sku: 'a' }))).toMatchObject({
       ...{ code: 400, message: 'cannot use both onConflict and on_conflict' },
@@ -332,12 +332,12 @@ describe('an upsert', () => {
     })
   })
 
-  test('of a row that a trigger discards is refused', async () => {
+  test('rejects a row that a trigger discards', async () => {
     const response = await post('hole?onConflict=id', { id: 1 })
     expect(envelope(response)).toMatchObject({ code: 409, error: 'row_discarded' })
   })
 
-  test('still meets other constraints', async () => {
+  test('still obeys other constraints', async () => {
     const response = await post('item?onConflict=sku', { id: 1, sku: 'new' })
     expect(envelope(response)).toMatchObject({ code: 409, error: 'unique_violation' })
   })
@@ -369,7 +369,7 @@ describe('an upsert', () => {
       'onConflictAction: expected onConflict beside it',
     ],
     ['a name that is not closed', 'item?onConflict=%22id', expect.stringContaining('onConflict')],
-  ])('%s is refused', async (_what, path, message) => {
+  ])('rejects %s', async (_what, path, message) => {
     const response = await post(path, path.startsWith('keyless') ? { name: 'z' } : { id: 9, sku: 'z' })
     expect(envelope(response)).toEqual({ code: 400, error: 'invalid_parameter', message })
     expect(await app.sql('select 1 from item where id = 9')).toEqual([])
@@ -387,7 +387,7 @@ describe('an upsert', () => {
     [{ onConflictAction: 'ignore' }, 'onConflictAction: expected onConflict beside it'],
     [{ method: 'update', id: 1, onConflict: 'id' }, 'onConflict: expected only with create'],
     [{ method: 'delete', id: 1, onConflict: 'id' }, 'onConflict: expected only with create'],
-  ])('in a batch is refused with %j', async (members, message) => {
+  ])('rejects %j in a batch', async (members, message) => {
     const first = { method: 'create', body: { id: 9, sku: 'z' } }
     const { status, json } = await post('item/batch', { operations: [first, { ...first, ...members }] })
     expect([status, json.message]).toEqual([400, `operation[1]: ${message}`])
@@ -399,7 +399,7 @@ describe('an upsert', () => {
     expect(await app.sql('select 1 from item where id = 9')).toEqual([])
   })
 
-  test('unknown parameters of writes are refused with the nearest name', async () => {
+  test('POST /collections/:table › rejects unknown parameters with the nearest name', async () => {
     for (const [method, path, message] of [
       ['POST', 'item?onConflit=id', 'unknown parameter "onConflit"; did you mean onConflict?'],
       ['PATCH', 'item/1?field=id', 'unknown parameter "field"; did you mean fields?'],
@@ -413,7 +413,7 @@ describe('an upsert', () => {
   })
 })
 
-describe('create and update', () => {
+describe('POST and PATCH /collections/:table', () => {
   test.each([
     ['POST', 'album?fields=title,id', { id: 1, title: 'A', artist_id: 1 }, 201, { title: 'A', id: 1 }],
     [
@@ -423,7 +423,7 @@ describe('create and update', () => {
       201,
       { id: 1, title: 'A', artist_id: 1, expand: { artist: { id: 1, name: 'Ann' } } },
     ],
-  ])('%s %s answers what is asked for', async (method, path, body, status, expected) => {
+  ])('%s %s returns the requested fields', async (method, path, body, status, expected) => {
     for (const isCaptured of [false, true]) {
       await app.sql('truncate album')
       if (isCaptured) recordedChanges.add('album create')
@@ -433,7 +433,7 @@ describe('create and update', () => {
     expect(await eventsOf(app)).toEqual([{ table: 'album', action: 'create', rows: [{ record: body }] }])
   })
 
-  test('PATCH answers what is asked for, with the record as it is now', async () => {
+  test('PATCH returns the requested fields, with the record as written', async () => {
     for (const isCaptured of [false, true]) {
       await app.sql(`truncate album; insert into album values (1, 'A', null)`)
       if (isCaptured) recordedChanges.add('album update')
@@ -455,7 +455,7 @@ describe('create and update', () => {
     ])
   })
 
-  test('an unknown field or relation is refused before anything is written', async () => {
+  test('reject an unknown field or relation before anything is written', async () => {
     for (const query of ['fields=nothing', 'expand=nothing']) {
       const response = await post(`album?${query}`, { id: 1 })
       expect([response.status, response.json.message]).toEqual([400, expect.stringContaining('"nothing"')])

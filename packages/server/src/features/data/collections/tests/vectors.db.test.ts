@@ -33,7 +33,7 @@ function send(method: string, path: string, body?: unknown) {
 }
 
 describe('vectors', () => {
-  test('go in and out as lists', async () => {
+  test('round-trip as lists', async () => {
     const body = {
       id: 1,
       embedding: [1, 2.5, -3],
@@ -68,7 +68,7 @@ describe('vectors', () => {
   })
 
   test.each([[[1, 2]], [['a', 1, 2]], [5], [{ a: 1 }], ['x']])(
-    'that do not fit are 400: %j',
+    'are rejected with 400 when they do not fit: %j',
     async (embedding) => {
       const response = await send('POST', 'note', { id: 2, embedding })
       expect(response.status, response.text).toBe(400)

@@ -4,7 +4,7 @@ import { alice } from '../../../../../../test/fixtures.ts'
 import { createTestApp, envelope, type TestApp, userToken } from '../../../../../../test/test-app.ts'
 import { testAdminPassword } from '../../../../../../test/test-config.ts'
 
-/** What a grid of an administrator reads and writes. */
+/** Endpoints of the dashboard grid. */
 
 const setup = `
 create table author (id bigint generated always as identity primary key, name text not null unique);
@@ -73,8 +73,8 @@ function change(table: string, operations: readonly object[], on = app) {
 
 const versionOf = async (id: number) => (await page('book', { id: String(id) })).rows[0].version
 
-describe('a table', () => {
-  test('is described with its columns, key, relations and what sorts it', async () => {
+describe('GET /admin/tables/:table', () => {
+  test('describes the columns, key, relations and sorted columns', async () => {
     const { status, json } = await read('book')
     expect(status).toBe(200)
     expect({
@@ -118,7 +118,7 @@ describe('a table', () => {
     })
   })
 
-  test('says whether the log has what plain SQL changes', async () => {
+  test('reports whether plain SQL changes are captured', async () => {
     const isCaptured = async () => (await read(encodeURIComponent('Odd "name" ü'))).json.isCaptured
     expect(await isCaptured()).toBe(true)
     await app.sql(`comment on table "Odd ""name"" ü" is 'Ours. @events off'`)
@@ -129,7 +129,7 @@ describe('a table', () => {
     expect(await isCaptured()).toBe(true)
   })
 
-  test('that does not exist is 404, also after it was dropped', async () => {
+  test('returns 404 for an unknown or dropped table', async () => {
     expect(envelope(await read('nothing'))).toMatchObject({ error: 'collection_not_found' })
     await app.sql('create table short_lived (id int primary key)')
     expect((await read('short_lived/rows')).status).toBe(200)
@@ -138,7 +138,7 @@ describe('a table', () => {
   })
 
   test.each(['', '/rows', '/count', '/cell?id=1&column=id'])(
-    'is for administrators alone: %s',
+    'rejects callers other than administrators: %s',
     async (path) => {
       for (const wrong of [undefined, userToken({ sub: alice }), 'x']) {
         const { status } = await app.request('GET', `/api/admin/tables/book${path}`, { token: wrong })
@@ -148,8 +148,8 @@ describe('a table', () => {
   )
 })
 
-describe('rows', () => {
-  test('are texts with the key and the version of each', async () => {
+describe('GET /admin/tables/:table/rows', () => {
+  test('returns texts with the key and the version of each row', async () => {
     const { rows, ...rest } = await page('book', { limit: '1', columns: 'title,price,doc' })
     expect(rest).toEqual({
       columns: ['title', 'price', 'doc'],
@@ -164,7 +164,7 @@ describe('rows', () => {
   })
 
   test.each(['', 'title', '-title', 'price', '-title,price'])(
-    'of all pages, forwards and back, are the whole list sorted by "%s"',
+    'pages forwards and back through the whole list sorted by "%s"',
     async (sort) => {
       const keys = (rows: readonly { key: readonly string[] }[]) => rows.map(({ key }) => key[0])
       const whole = keys((await page('book', { sort })).rows)
@@ -186,7 +186,7 @@ describe('rows', () => {
     },
   )
 
-  test('begin at a value, up and down, and have rows before it', async () => {
+  test('starts at a value, ascending and descending, with rows before it', async () => {
     const up = await page('book', { sort: 'price', from: '20', limit: '2' })
     expect(up.rows.map(({ key }: { key: string[] }) => key[0])).toEqual(['20', '21'])
     const before = await page('book', { sort: 'price', before: up.before, limit: '2' })
@@ -195,7 +195,7 @@ describe('rows', () => {
     expect(down.rows.map(({ key }: { key: string[] }) => key[0])).toEqual(['19', '18'])
   })
 
-  test('without a primary key are read as they lie, and those of a view are counted off', async () => {
+  test('reads rows without a primary key in stored order, and counts those of a view', async () => {
     for (const [table, paging, count] of [
       ['heap', 'file', 12],
       ['titles', 'offset', 25],
@@ -212,12 +212,12 @@ describe('rows', () => {
     expect((await page('heap', { sort: '-n', limit: '1' })).rows[0].cells).toEqual(['12', 'w12'])
   })
 
-  test('of one id are that row', async () => {
+  test('returns the single row of an id', async () => {
     expect((await page('pair', { id: 'x%2Cy,1' })).rows).toMatchObject([{ key: ['x,y', '1'] }])
     expect((await page('book', { id: '404' })).rows).toEqual([])
   })
 
-  test('with odd names are read', async () => {
+  test('reads rows with odd names', async () => {
     const { columns, rows } = await page('Odd "name" ü', { sort: '-"A B"', filter: `"quote""d" != 'x'` })
     expect(columns).toEqual(['select', 'A B', 'quote"d'])
     expect(rows.map(({ cells }: { cells: unknown }) => cells)).toEqual([
@@ -226,7 +226,7 @@ describe('rows', () => {
     ])
   })
 
-  test('have long values cut, with their sizes, and the whole value on demand', async () => {
+  test('cuts long values, with their sizes, and returns the whole value on demand', async () => {
     const long = 'ü'.repeat(3000)
     await app.sql(
       `update book set title = $1, doc = jsonb_build_object('a', repeat('x', 200000)), cover = decode(repeat('ab', 5000), 'hex')
@@ -244,7 +244,7 @@ describe('rows', () => {
     expect((await read('book/cell', { id: '2', column: 'doc' })).json).toEqual({ value: null })
   })
 
-  test('of 1,500 columns stay within a megabyte', async () => {
+  test('keeps rows of 1,500 columns within a megabyte', async () => {
     const names = Array.from({ length: 1500 }, (_, index) => `c${index}`)
     await app.sql(
       `insert into wide (id, ${names.join()}) select n, ${names.map(() => "repeat('x', 4)").join()} from generate_series(1, 40) n`,
@@ -254,7 +254,7 @@ describe('rows', () => {
     expect(response.text.length).toBeLessThan(1_200_000)
   })
 
-  test('are those a user may read, without versions, when read as one', async () => {
+  test('returns the rows that a user may read, without versions, when viewed as one', async () => {
     await app.sql(`update book set title = 'alice@example.com' where id in (3, 7)`)
     const { rows } = await page('book', { as: alice, columns: 'id' })
     expect(rows).toEqual([
@@ -264,7 +264,7 @@ describe('rows', () => {
     expect((await read('book/count', { as: alice })).json).toMatchObject({ count: 2 })
   })
 
-  test('that are read as a user are recorded once for a session, a user and a table', async () => {
+  test('records a view as a user once for a session, a user and a table', async () => {
     const recorded = () =>
       app.sql(
         `select actor, action, target, detail, address from basalt.audit where action = 'tables.view_as' order by id`,
@@ -273,23 +273,26 @@ describe('rows', () => {
     const signIn = async () =>
       (await app.request('POST', '/api/admin/auth', { body: { password: testAdminPassword } })).json.token
     const [first, another] = [await signIn(), await signIn()]
-    const look = (path: string, on = app, bearer = first) =>
+    const fetchGrid = (path: string, on = app, bearer = first) =>
       on.request('GET', `/api/admin/tables/${path}`, { token: bearer })
     const [bob] = await app.sql(
       `insert into basalt.users (email) values ('bob@example.com') on conflict (email) do update set email = excluded.email returning id`,
     )
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        look(`book/rows?as=${index % 3 ? alice : alice.toUpperCase()}&limit=1`, index % 2 ? second : app),
+        fetchGrid(
+          `book/rows?as=${index % 3 ? alice : alice.toUpperCase()}&limit=1`,
+          index % 2 ? second : app,
+        ),
       ),
     )
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
-    await look(`book/count?as=${alice}`)
-    await look(`pair/count?as=${alice}`)
-    await look(`pair/rows?as=${bob?.id}`, second)
-    // Nothing that is refused, and nothing of the administrator's own.
-    expect((await look(`nothing/rows?as=${alice}`)).status).toBe(404)
-    await look('wide/rows')
+    await fetchGrid(`book/count?as=${alice}`)
+    await fetchGrid(`pair/count?as=${alice}`)
+    await fetchGrid(`pair/rows?as=${bob?.id}`, second)
+    // Neither a rejected read nor the administrator's own is recorded.
+    expect((await fetchGrid(`nothing/rows?as=${alice}`)).status).toBe(404)
+    await fetchGrid('wide/rows')
     const entry = (target: string, id: unknown) => ({
       ...{ actor: 'admin', action: 'tables.view_as', target, address: '127.0.0.1' },
       detail: { as: `user ${id}` },
@@ -299,7 +302,7 @@ describe('rows', () => {
       entry('pair', alice),
       entry('pair', bob?.id),
     ])
-    await look(`book/rows?as=${alice}`, app, another)
+    await fetchGrid(`book/rows?as=${alice}`, app, another)
     expect((await recorded()).slice(before + 3)).toEqual([entry('book', alice)])
     const kept = () => app.sql('select from basalt.views_as')
     const held = (await kept()).length
@@ -307,7 +310,7 @@ describe('rows', () => {
     expect(await kept()).toHaveLength(held - 3)
   })
 
-  test('that cost more than allowed are refused before they are read', async () => {
+  test('rejects rows that cost more than allowed, before reading them', async () => {
     const refused = await read('book/rows', { sort: 'price', maxCost: '1' })
     expect([refused.status, envelope(refused)]).toMatchObject([
       409,
@@ -328,13 +331,13 @@ describe('rows', () => {
     [{ maxCost: '-1' }, 'maxCost: expected a number from 0'],
     [{ filter: 'nope = 1' }, 'invalid filter'],
     [{ sort: 'price', from: 'cheap' }, 'invalid'],
-  ])('asked for with %j are refused', async (query, message) => {
+  ])('rejects %j', async (query, message) => {
     const response = await read('book/rows', query)
     expect(response.status).toBe(400)
     expect(envelope(response).message).toContain(message)
   })
 
-  test('of a view or without a key are refused what their order does not have', async () => {
+  test('rejects positions that a view or a table without a key does not have', async () => {
     const { after } = await page('heap', { limit: '2' })
     expect(envelope(await read('heap/rows', { before: after })).message).toBe(
       'before: expected a table with a primary key, or a sort',
@@ -347,8 +350,8 @@ describe('rows', () => {
   })
 })
 
-describe('a count', () => {
-  test('ends at its bound, and has the estimate of the planner beside it', async () => {
+describe('GET /admin/tables/:table/count', () => {
+  test("stops at its limit, and returns the planner's estimate beside it", async () => {
     expect((await read('book/count', { most: '10' })).json).toEqual({
       count: 10,
       isBounded: true,
@@ -362,21 +365,21 @@ describe('a count', () => {
   })
 })
 
-describe('a cell', () => {
+describe('GET /admin/tables/:table/cell', () => {
   test.each([
     [{ column: 'title' }, 400, 'id: expected the id of a row'],
     [{ id: '1' }, 400, 'column: expected the name of a column'],
     [{ id: '1', column: 'nope' }, 400, 'unknown column "nope" in column'],
     [{ id: '404', column: 'title' }, 404, 'record not found: 404'],
     [{ id: 'x', column: 'title' }, 400, 'invalid'],
-  ])('asked for with %j is refused with %i', async (query, status, message) => {
+  ])('rejects %j with %i', async (query, status, message) => {
     const response = await read('book/cell', query)
     expect([response.status, envelope(response).message]).toEqual([status, expect.stringContaining(message)])
   })
 })
 
-describe('changes', () => {
-  test('are written together, each to the version that was read', async () => {
+describe('POST /admin/tables/:table/changes', () => {
+  test('writes changes together, each to the version that was read', async () => {
     const response = await change('book', [
       { method: 'update', id: '1', version: await versionOf(1), body: { title: 'new', doc: { n: 1.1 } } },
       { method: 'delete', id: '2', version: await versionOf(2) },
@@ -391,7 +394,7 @@ describe('changes', () => {
       { id: 2, title: 'title 2' },
       undefined,
     ])
-    // The next change can name what these have made.
+    // The next change can name the versions that these have made.
     const [updated, deleted, created] = response.json
     expect([updated.version, created.version]).toEqual([await versionOf(1), await versionOf(100)])
     expect(deleted.version).toBeUndefined()
@@ -401,7 +404,7 @@ describe('changes', () => {
     ])
   })
 
-  test('to a row that has changed are refused with all others, naming it', async () => {
+  test('rejects all changes when one row has changed, and names it', async () => {
     const version = await versionOf(2)
     await app.sql('update book set price = 1 where id = 2')
     const response = await change('book', [
@@ -421,14 +424,14 @@ describe('changes', () => {
     ])
   })
 
-  test('to a row that was deleted are refused', async () => {
+  test('rejects changes to a deleted row', async () => {
     const version = await versionOf(2)
     await app.sql('delete from book where id = 2')
     const response = await change('book', [{ method: 'delete', id: '2', version }])
     expect([response.status, envelope(response).error]).toEqual([409, 'record_changed'])
   })
 
-  test('of ten administrators to one version are written once', async () => {
+  test('writes one of ten concurrent changes to the same version', async () => {
     const version = await versionOf(5)
     const statuses = await Promise.all(
       Array.from({ length: 10 }, async (_, index) => {
@@ -440,7 +443,7 @@ describe('changes', () => {
     expect(statuses.sort()).toEqual([200, ...Array(9).fill(409)])
   })
 
-  test('of composite keys and odd names are written', async () => {
+  test('writes rows with composite keys and odd names', async () => {
     const { rows } = await page('pair', { id: 'x%2Cy,1' })
     const written = await change('pair', [
       { method: 'update', id: 'x%2Cy,1', version: rows[0].version, body: { n: 7 } },
@@ -460,12 +463,12 @@ describe('changes', () => {
       'operation[0]: version: expected the version of the row, as text',
     ],
     [[], 'operations array is empty'],
-  ])('of the wrong form are refused: %j', async (operations, message) => {
+  ])('rejects the malformed change %j', async (operations, message) => {
     const response = await change('book', operations)
     expect([response.status, envelope(response).message]).toEqual([400, message])
   })
 
-  test('to views are refused, and so is a column that was dropped meanwhile', async () => {
+  test('rejects changes to views, and to a column that was dropped meanwhile', async () => {
     expect((await change('titles', [{ method: 'create', body: { title: 'x' } }])).status).toBe(405)
     await app.sql('alter table pair rename column n to m')
     const response = await change('pair', [{ method: 'update', id: 'x,2', body: { n: 1 } }])
@@ -476,7 +479,7 @@ describe('changes', () => {
     ])
   })
 
-  test('are for administrators alone', async () => {
+  test('rejects callers other than administrators', async () => {
     const response = await app.request('POST', '/api/admin/tables/book/changes', {
       token: userToken({ sub: alice }),
       body: { operations: [{ method: 'delete', id: '1' }] },
