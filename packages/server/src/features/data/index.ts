@@ -32,7 +32,7 @@ export interface DataPorts extends Pick<AdvisorContext, 'listCaptured'> {
   readonly callers: Callers | undefined
 }
 
-/** Wires what serves the operator's tables. */
+/** Creates the features that serve the operator's tables. */
 export function wireData(
   { config, isDevelopment, database, catalog, queue, notifications, clock, log }: Platform,
   { changes, embedders, listCaptured, callers }: DataPorts,
@@ -81,7 +81,7 @@ export function wireData(
     },
     bulkLimit: config.api.bulk_max_rows,
   }
-  /** Opens the collections on a way to the database that undoes everything; their writes have no listener. */
+  /** Opens the collections on a database access that undoes everything. Their writes have no listener. */
   const rehearse = (rehearsal: RehearsedDatabase): Collections =>
     openCollections({
       ...collectionDeps,

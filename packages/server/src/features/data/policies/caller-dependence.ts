@@ -1,21 +1,21 @@
 import type { Policy, Relation } from '../../../database/catalog/model.ts'
 import { sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
+import { applicablePolicies } from './applicable-policies.ts'
 import { type ExpressionFacts, type SharedClaim, type Term, TermReader } from './caller-terms.ts'
-import { decidingPolicies } from './deciding.ts'
 import { type NodeValue, parseStoredExpression, walk } from './stored-expression.ts'
 
 /**
- * All by which policies for SELECT distinguish callers with a token, where that is known: callers who have the claims in
- * common, and whose id the row does not name, are the same to them.
+ * Properties by which SELECT policies distinguish callers with a token, if all of them are known. Callers with the
+ * same claims, whose id the row does not name, are equal to the policies.
  */
 export interface CallerDependence {
-  /** Condition on a row that all policies make together. */
+  /** Condition on a row that all policies combine to. */
   readonly term: Term
   readonly claims: ReadonlySet<SharedClaim>
-  /** True if the id matters, as a name in a column or by being there. */
+  /** True if the id matters, as a value in a column or by its existence. */
   readonly namesCaller: boolean
-  /** Functions of Basalt that the policies may call, as they were when this was read, by object id. */
+  /** Functions of Basalt that the policies may call, by object id, as they were when this was read. */
   readonly helpers: readonly HelperVersion[]
 }
 
@@ -24,7 +24,7 @@ export interface HelperVersion {
   readonly version: string
 }
 
-/** Bodies of Basalt's helpers for policies, as the migrations have made them. */
+/** Bodies of Basalt's helpers for policies, as the migrations create them. */
 const helpers: ReadonlyMap<string, readonly [claim: 'userId' | SharedClaim, body: string]> = new Map([
   ['user_id', ['userId', "select nullif(current_setting('basalt.user_id', true), '')::uuid"]],
   [
@@ -35,7 +35,7 @@ const helpers: ReadonlyMap<string, readonly [claim: 'userId' | SharedClaim, body
   ['is_anonymous', ['isAnonymous', "select nullif(current_setting('basalt.is_anonymous', true), '')::bool"]],
 ])
 
-/** Stable functions that answer the same to every caller: the time of the transaction, and sums with it. */
+/** Stable functions with the same result for every caller: the transaction time, and sums with it. */
 const stableFunctions = [
   'now()',
   'transaction_timestamp()',
@@ -45,24 +45,24 @@ const stableFunctions = [
 ]
 
 /**
- * Reads by what the policies of a table distinguish callers. Facts are as of now, and may be newer than the relation: its
- * policies must then be the same.
+ * Reads the properties by which the policies of a table distinguish callers. The facts are current and may be newer
+ * than the relation, whose policies must then be the same.
  *
- * @returns undefined where that is not known: every caller has to be decided about
+ * @returns undefined where they are not known: the policies must be evaluated for every caller
  */
 export async function readCallerDependence(
   database: Queryable,
   relation: Relation,
 ): Promise<CallerDependence | undefined> {
   if (!relation.rlsEnabled) return independent
-  const policies = decidingPolicies(relation, 'caller', 'SELECT')
+  const policies = applicablePolicies(relation, 'caller', 'SELECT')
   if (policies.some(({ readsRelations }) => readsRelations)) return undefined
   const table = await readTable(database, relation)
   if (table?.is_plain !== true) return undefined
   const stored = new Map(table.policies.map((policy) => [policy.version, policy.tree]))
   const trees = new Map<Policy, NodeValue>()
   for (const policy of policies) {
-    // A policy without USING asks nothing.
+    // A policy without USING has no condition.
     if (policy.using === undefined) continue
     const tree = parseStoredExpression(stored.get(policy.version) ?? '')
     if (tree === undefined) return undefined
@@ -86,7 +86,7 @@ export async function readCallerDependence(
   }
 }
 
-/** Without row-level security nothing is asked of a row. */
+/** Dependence of a table without row-level security, which has no condition on a row. */
 const independent: CallerDependence = {
   term: { kind: 'constant', value: true },
   claims: new Set(),
@@ -110,29 +110,29 @@ interface TableRow {
   readonly nondeterministic: readonly string[]
 }
 
-/** Base types and enumerations; all others are made of types, or have conditions. */
+/** Condition for base types and enumerations. All other types consist of types, or have constraints. */
 const isPlainType = sql`(t.typtype in ('b', 'e') or t.oid < 16384) and not exists (
   select from pg_type e where e.oid = t.typelem and e.typtype not in ('b', 'e') and e.oid >= 16384)`
 
 function readTable(database: Queryable, { schema, name }: Relation): Promise<TableRow | undefined> {
   return database.maybeOne<TableRow>(sql`
-    with recursive given as (
+    with recursive family as (
       select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = ${schema} and c.relname = ${name}
     ), descendants as (
-      select i.inhrelid as oid from pg_inherits i join given on i.inhparent = given.oid
+      select i.inhrelid as oid from pg_inherits i join family on i.inhparent = family.oid
       union
       select i.inhrelid from pg_inherits i join descendants d on i.inhparent = d.oid
     )
     select
       coalesce((
         select json_agg(json_build_object('version', concat(p.oid, '/', p.xmin), 'tree', p.polqual::text))
-        from pg_policy p where p.polrelid = given.oid and p.polqual is not null
+        from pg_policy p where p.polrelid = family.oid and p.polqual is not null
       ), '[]') as policies,
       (
         select json_agg(json_build_object(
           'number', a.attnum::text, 'name', a.attname, 'isStored', a.attgenerated <> 'v'))
-        from pg_attribute a where a.attrelid = given.oid and a.attnum > 0 and not a.attisdropped
+        from pg_attribute a where a.attrelid = family.oid and a.attnum > 0 and not a.attisdropped
       ) as columns,
       coalesce((
         select json_agg(json_build_object(
@@ -146,14 +146,14 @@ function readTable(database: Queryable, { schema, name }: Relation): Promise<Tab
       ), '[]') as helpers,
       not exists (
         select from pg_attribute a join pg_type t on t.oid = a.atttypid
-        where a.attrelid = given.oid and a.attnum > 0 and not a.attisdropped and not (${isPlainType})
+        where a.attrelid = family.oid and a.attnum > 0 and not a.attisdropped and not (${isPlainType})
       ) and not exists (select from pg_policy p join descendants d on d.oid = p.polrelid) as is_plain,
       array(
         select t.oid::text from pg_type t left join pg_type e on e.oid = t.typelem
         where coalesce(e.typtype, t.typtype) = 'e' and t.oid >= 16384
       ) as enums,
       array(select oid::text from pg_collation where not collisdeterministic) as nondeterministic
-    from given`)
+    from family`)
 }
 
 async function readFacts(

@@ -8,27 +8,27 @@ import {
   textOfConstant,
 } from './stored-expression.ts'
 
-/** A condition of a policy, as far as a row and the caller's id decide it. */
+/** Condition of a policy, as far as a row and the caller's id decide it. */
 export type Term =
   | { readonly kind: 'and' | 'or'; readonly terms: readonly Term[] }
   | { readonly kind: 'not'; readonly term: Term }
   | { readonly kind: 'test'; readonly term: Term; readonly test: BooleanTest }
   | { readonly kind: 'constant'; readonly value: boolean | null }
-  /** A boolean column. */
+  /** Term of a boolean column. */
   | { readonly kind: 'column'; readonly column: string }
   | { readonly kind: 'isNull'; readonly column: string }
-  /** The caller's id equals the column, or one of its elements. */
+  /** Term that the caller's id equals the column, or one of its elements. */
   | { readonly kind: 'isCaller' | 'hasCaller'; readonly column: string }
-  /** Anything else that depends on nothing but the row and the claims that are named, and cannot fail. */
+  /** Term of anything else that depends only on the row and the named claims, and cannot fail. */
   | { readonly kind: 'any' }
-  /** The same, where evaluating it may fail. */
+  /** Term like `any`, but its evaluation may fail. */
   | { readonly kind: 'fallible' }
 
-/** `IS TRUE` and its like, in the order of PostgreSQL's BoolTestType. */
+/** Boolean tests such as `IS TRUE`, in the order of PostgreSQL's BoolTestType. */
 export const booleanTests = ['true', 'not true', 'false', 'not false', 'unknown', 'not unknown'] as const
 export type BooleanTest = (typeof booleanTests)[number]
 
-/** Claims that few values differ in. */
+/** Claims that have few different values. */
 export type SharedClaim = 'aal' | 'isEmailVerified' | 'isAnonymous'
 
 export interface ExpressionColumn {
@@ -37,25 +37,25 @@ export interface ExpressionColumn {
   readonly isStored: boolean
 }
 
-/** Facts about a database that expressions of its policies are read with. */
+/** Facts about a database that are needed to read the expressions of its policies. */
 export interface ExpressionFacts {
-  /** Columns by their number. */
+  /** Columns by number. */
   readonly columns: ReadonlyMap<string, ExpressionColumn>
-  /** Functions of Basalt that are as Basalt made them, by object id. */
+  /** Unchanged functions of Basalt, by object id. */
   readonly helpers: ReadonlyMap<string, 'userId' | SharedClaim>
-  /** Built-in functions and operators that depend on nothing but their arguments, by object id. */
+  /** Built-in functions and operators that depend only on their arguments, by object id. */
   readonly pureFunctions: ReadonlySet<string>
   readonly pureOperators: ReadonlySet<string>
-  /** Types of PostgreSQL itself, and enumerations. */
+  /** Predicate for PostgreSQL's own types and enumerations. */
   readonly plainTypes: (oid: string) => boolean
   readonly isDeterministic: (collation: string) => boolean
 }
 
-/** Object ids that PostgreSQL has always had (pg_type.dat, pg_operator.dat, pg_proc.dat). */
+/** Object ids that are the same in every PostgreSQL version (pg_type.dat, pg_operator.dat, pg_proc.dat). */
 const types = { bool: '16', text: '25', varchar: '1043', uuid: '2950', uuidArray: '2951', textArray: '1009' }
 const operators = { boolEq: '91', textEq: '98', textNe: '531', uuidEq: '2972', uuidNe: '2973' }
 const currentSetting = new Set(['2077', '3294'])
-/** SubLinkType of a subquery that is one value (primnodes.h). */
+/** SubLinkType of a subquery with a single value (primnodes.h). */
 const exprSubLink = '4'
 
 const settings: ReadonlyMap<string, SharedClaim> = new Map([
@@ -64,7 +64,10 @@ const settings: ReadonlyMap<string, SharedClaim> = new Map([
   ['basalt.is_anonymous', 'isAnonymous'],
 ])
 
-/** Nodes whose value follows from those below them; an SQL value, such as `current_user`, is the same for a whole role. */
+/**
+ * Nodes whose value follows from the nodes below them. An SQL value, such as `current_user`, is the same for a whole
+ * role.
+ */
 const transparent: ReadonlySet<string> = new Set([
   ...[
     'BOOLEXPR',
@@ -96,7 +99,10 @@ const withOperator: ReadonlySet<string> = new Set([
   'SCALARARRAYOPEXPR',
 ])
 
-/** Reads what decides in a policy's expression: which columns name callers, which claims matter, what else there is. */
+/**
+ * Reader of a policy's expression. It finds the columns that name callers, the claims that matter, and all other
+ * dependencies.
+ */
 export class TermReader {
   readonly claims = new Set<SharedClaim>()
   /** True if the id of the caller matters. */
@@ -107,7 +113,10 @@ export class TermReader {
     this.#facts = facts
   }
 
-  /** @returns undefined when the expression depends on anything unknown: another function, another table, another claim */
+  /**
+   * @returns undefined when the expression depends on anything unknown: another function, another table, another
+   * claim
+   */
   read(value: NodeValue | undefined): Term | undefined {
     if (!isNode(value)) return undefined
     const node = this.#unwrap(value)
@@ -164,7 +173,7 @@ export class TermReader {
     return { kind: 'constant', value: !isNull }
   }
 
-  /** A column compared with the caller's id. */
+  /** Reads a column that is compared with the caller's id. */
   #readCaller(node: ExpressionNode): Term | undefined {
     const { fields, tag } = node
     const operator = fields.get('opno')
@@ -214,7 +223,7 @@ export class TermReader {
     return isVarchar && type === 'text' ? this.#columnOf(arg) : undefined
   }
 
-  /** A claim that callers share with many others, alone or compared with a constant. */
+  /** Reads a claim that callers share with many others, alone or compared with a constant. */
   #readClaim(node: ExpressionNode): Term | undefined {
     const { tag, fields } = node
     if (tag === 'FUNCEXPR') {
@@ -239,7 +248,7 @@ export class TermReader {
     return this.#isOfRow(node) ? { kind: 'fallible' } : undefined
   }
 
-  /** Returns whether the value depends on nothing but the row and shared claims. */
+  /** Returns whether the value depends only on the row and shared claims. */
   #isOfRow(value: NodeValue): boolean {
     if (Array.isArray(value)) return value.every((each) => this.#isOfRow(each))
     if (!isNode(value)) return true
@@ -281,7 +290,7 @@ export class TermReader {
     })
   }
 
-  /** Returns whether the operator is one of PostgreSQL's that depends on its arguments alone. */
+  /** Returns whether the operator is one of PostgreSQL's that depends only on its arguments. */
   #isPure({ fields }: ExpressionNode): boolean {
     return this.#facts.pureOperators.has(String(fields.get('opno')))
   }
@@ -290,7 +299,10 @@ export class TermReader {
     return this.#facts.isDeterministic(String(fields.get('inputcollid')))
   }
 
-  /** The type of an expression for the caller's id: a function of Basalt, its setting, a cast or `nullif` of those. */
+  /**
+   * Returns the type of an expression for the caller's id: a function of Basalt, its setting, or a cast or `nullif`
+   * of those.
+   */
   #callerIdType(value: NodeValue | undefined): 'uuid' | 'text' | undefined {
     if (!isNode(value)) return undefined
     const node = this.#unwrap(value)
@@ -316,7 +328,7 @@ export class TermReader {
     return fields.get('args') === nothing ? this.#facts.helpers.get(String(fields.get('funcid'))) : undefined
   }
 
-  /** The setting that `current_setting` of a constant reads. */
+  /** Returns the setting that a `current_setting` of a constant reads. */
   #settingOf(node: ExpressionNode): string | undefined {
     if (!currentSetting.has(String(node.fields.get('funcid')))) return undefined
     const args = nodesOf(node, 'args')
@@ -330,7 +342,7 @@ export class TermReader {
     return column?.isStored === true ? column.name : undefined
   }
 
-  /** The value behind `(select value)`. A subquery with anything else in it stays as it is. */
+  /** Returns the value inside `(select value)`. A subquery with anything else in it is returned unchanged. */
   #unwrap(node: ExpressionNode): ExpressionNode {
     const query = node.fields.get('subselect')
     if (node.tag !== 'SUBLINK' || node.fields.get('subLinkType') !== exprSubLink || !isNode(query))
@@ -342,7 +354,7 @@ export class TermReader {
   }
 }
 
-/** Returns whether a query's field is as in one that has a target list and nothing else. */
+/** Returns whether a field of a query has its default value, as in a query with only a target list. */
 function isBareField(name: string, value: NodeValue): boolean {
   if (name === 'targetList' || name.startsWith('stmt_')) return true
   if (name === 'commandType') return value === '1'

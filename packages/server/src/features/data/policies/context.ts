@@ -12,16 +12,16 @@ export interface AccessContext {
   readonly catalog: LiveCatalog
   readonly callers: Callers
   readonly openCollections: OpenCollections
-  /** The rows that a list of the administrator would read. */
+  /** Plans the list that reads the rows as the administrator. */
   readonly planRows: (catalog: Catalog, relation: Relation, queryString: string) => ListPlan
   /** Folders of the project, for files of cases. */
   readonly project: { readonly policies: string; readonly migrations: string }
-  /** Each explanation holds a connection. */
+  /** Slots of explanations, each of which holds a connection. */
   readonly slots: Slots
 }
 
-/** A table through the eyes of a caller, in a rehearsal of the caller's own. */
-export interface Look {
+/** Examination of a table as a caller, in a rehearsal of the caller's own. */
+export interface Examination {
   readonly context: AccessContext
   readonly rehearsal: Rehearsal
   readonly catalog: Catalog
@@ -29,7 +29,7 @@ export interface Look {
   readonly caller: ExaminedCaller
 }
 
-/** A filter as the query string of a list. */
+/** Returns the query string of a list with this filter. */
 export function toQuery(filter: string | undefined): string {
   return filter === undefined || filter === '' ? '' : `filter=${encodeURIComponent(filter)}`
 }

@@ -4,12 +4,12 @@ export const accessErrorTable = {
   invalidCaller: {
     status: 400,
     message: (problem: string) => problem,
-    help: '`as` says through whose eyes to look; the message names the field and what was expected.',
+    help: '`as` names the caller to examine. The message names the field and what was expected.',
   },
   callerNotFound: {
     status: 404,
     message: (what: string) => `${what} not found`,
-    help: 'No user, API key or OAuth client has what `as` names.',
+    help: 'No user, API key or OAuth client matches `as`.',
   },
   invalidExplanation: {
     status: 400,
@@ -24,17 +24,17 @@ export const accessErrorTable = {
   invalidExpression: {
     status: 400,
     message: (field: string, problem: string) => `${field}: ${problem}`,
-    help: 'A policy has one expression that is true or false, without subquery parentheses left open or clauses after it.',
+    help: 'A policy has a single boolean expression, without unbalanced parentheses or further clauses.',
   },
   caseNotPossible: {
     status: 400,
     message: (problem: string) => problem,
-    help: 'Cases of policies are made by users, API keys and requests without a token.',
+    help: 'Cases can be made only for users, API keys and requests without a token.',
   },
   caseFileExists: {
     status: 409,
     message: (name: string) => `${name} exists`,
-    help: 'Choose another name: case files are not overwritten.',
+    help: 'Choose another name, since case files are not overwritten.',
   },
 } as const
 

@@ -6,12 +6,12 @@ import type { CallerReference } from './schemas.ts'
 /** Caller whose access is explained. */
 export interface ExaminedCaller {
   readonly as: CallerReference
-  /** For sentences: `ada@example.com`. */
+  /** Label for sentences: `ada@example.com`. */
   readonly label: string
   readonly scope: Exclude<CallerScope, { kind: 'unrestricted' }>
-  /** Undefined for requests without a token. */
+  /** Identity; undefined for requests without a token. */
   readonly identity: UserIdentity | undefined
-  /** Checks that stand between the caller and any table. */
+  /** Gates between the caller and any table. */
   readonly gates: readonly Gate[]
 }
 
@@ -19,11 +19,11 @@ export interface ExaminedCaller {
 export interface Callers {
   /** @throws AppError invalid_caller, caller_not_found */
   find(as: CallerReference): Promise<ExaminedCaller>
-  /** Lists some users, those whose sessions were used last, and a request without a token. */
+  /** Lists a request without a token and some users, those with the most recently used sessions. */
   sample(): Promise<CallerReference[]>
 }
 
-/** Returns the scope and tables that a case of policies needs to act as the caller; undefined without a grant. */
+/** Returns the scope and tables that a policy case needs to act as the caller; undefined without a grant. */
 export function grantOf({ scope }: ExaminedCaller) {
   if (scope.kind !== 'caller' || scope.grant === undefined) return undefined
   const { mayWrite, tables } = scope.grant

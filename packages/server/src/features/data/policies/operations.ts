@@ -4,10 +4,10 @@ import type { RequestOrigin } from '../../../http/requests/request-origin.ts'
 import { untilDisconnected } from '../../../http/responses/disconnection.ts'
 import { recordAudit } from '../../operations/audit/index.ts'
 import { requireRelation, withCatalog } from '../collections/index.ts'
+import { clauseOf } from './applicable-policies.ts'
 import { saveCase } from './cases/save-case.ts'
 import { compare } from './comparison/compare.ts'
-import type { AccessContext, Look } from './context.ts'
-import { clauseOf } from './deciding.ts'
+import type { AccessContext, Examination } from './context.ts'
 import { accessErrors } from './errors.ts'
 import { evaluateParts } from './evaluation/evaluated-expression.ts'
 import { planStages } from './evaluation/stages.ts'
@@ -28,7 +28,7 @@ import {
   SaveRequest,
 } from './schemas.ts'
 
-/** Part of every description below. */
+/** Options that all operations below share. */
 const common = { guard: 'admin', permission: 'owner', tag: 'access', method: 'POST' } as const
 const path = '/api/admin/access'
 
@@ -36,16 +36,19 @@ const explainAccess = operation({
   ...common,
   id: 'access.explain',
   path: `${path}/explain`,
-  summary: 'Explain why a caller may do something with rows, or may not',
+  summary: 'Explain why a caller may or may not do something with rows',
   description:
-    'Gates before the policies, the verdict of each policy on each row, their verdict together, and the response of the data API itself. Writes go through the data API and are undone; numbers that sequences have given stay given.',
+    'Returns the gates before the policies, the verdict of each policy on each row, their combined verdict, and the response of the data API itself. Writes go through the data API and are undone. Sequence numbers that were used are not returned.',
   body: ExplainRequest,
   success: ok(Explanation),
   async handle(context: AccessContext, { body, origin }, reply) {
     const caller = await context.callers.find(body.as)
     await record(context, 'explain', [body.as], body, origin)
     const unexposed = await explainUnexposed(context, caller, body)
-    return unexposed ?? (await rehearseFor(context, caller, body.table, reply, (look) => explain(look, body)))
+    return (
+      unexposed ??
+      (await rehearseFor(context, caller, body.table, reply, (examination) => explain(examination, body)))
+    )
   },
 })
 
@@ -53,24 +56,24 @@ const takeApart = operation({
   ...common,
   id: 'access.takeApart',
   path: `${path}/parts`,
-  summary: 'Take the expression of a policy apart for one row',
+  summary: 'Split the expression of a policy into parts for one row',
   description:
-    'For the first of the rows: the value of each part that AND, OR and NOT join, and of both sides of comparisons.',
+    'For the first of the rows: the value of each part that AND, OR and NOT combine, and of both sides of comparisons.',
   body: PartsRequest,
   success: ok(ExpressionPart),
   async handle(context: AccessContext, { body, origin }, reply) {
     const { action = 'select' } = body
     const caller = await context.callers.find(body.as)
     await record(context, 'take_apart', [body.as], body, origin)
-    return await rehearseFor(context, caller, body.table, reply, async (look) => {
-      const { rehearsal, relation } = look
+    return await rehearseFor(context, caller, body.table, reply, async (examination) => {
+      const { rehearsal, relation } = examination
       const stage = planStages(relation, caller.scope.kind, action)[body.stage]
       const policy = stage?.policies.find(({ name }) => name === body.policy)
       if (stage === undefined || policy === undefined) {
         throw accessErrors.policyNotFound(body.policy, relation.collection)
       }
       const clause = clauseOf(policy, stage.clause)
-      const row = await findRow(look, body, stage)
+      const row = await findRow(examination, body, stage)
       return clause === undefined ? alwaysTrue : await evaluateParts(rehearsal, relation, row, clause)
     })
   },
@@ -84,7 +87,7 @@ const compareAccess = operation({
   path: `${path}/compare`,
   summary: 'Compare what callers may do before and after a change of a policy',
   description:
-    'The changed expressions are evaluated over rows; no definition is changed, and no table is locked.',
+    'The changed expressions are evaluated over rows. No definition is changed, and no table is locked.',
   body: CompareRequest,
   success: ok(Comparison),
   async handle(context: AccessContext, { body, origin }, reply) {
@@ -101,20 +104,20 @@ const saveAccessCase = operation({
   ...common,
   id: 'access.saveCase',
   path: `${path}/cases`,
-  summary: 'Make a case for `basalt policy test` of an explanation',
+  summary: 'Create a case for `basalt policy test` from an explanation',
   body: SaveRequest,
   success: ok(SavedCase),
   async handle(context: AccessContext, { body, origin }, reply) {
     const caller = await context.callers.find(body.as)
     await record(context, 'save_case', [body.as], body, origin)
-    return await rehearseFor(context, caller, body.table, reply, (look) => saveCase(look, body))
+    return await rehearseFor(context, caller, body.table, reply, (examination) => saveCase(examination, body))
   },
 })
 
-/** Explanations of what callers may do. */
+/** Operations that explain the access of callers. */
 export const policyOperations = [explainAccess, takeApart, compareAccess, saveAccessCase]
 
-/** Records in the audit that an administrator examines callers, before anything is read. */
+/** Records in the audit log that an administrator examines callers, before anything is read. */
 async function record(
   { database }: AccessContext,
   name: string,
@@ -132,7 +135,7 @@ async function record(
   })
 }
 
-/** Describes a caller for the audit, without claims of an address. */
+/** Describes a caller for the audit log, without claims about an address. */
 function describeReference({ kind, id, email, clientId, userId }: CallerReference): string {
   return [kind, id ?? email ?? clientId, userId].filter((part) => part !== undefined).join(' ')
 }
@@ -143,11 +146,11 @@ async function rehearseFor<Result>(
   caller: ExaminedCaller,
   table: string,
   reply: FastifyReply,
-  work: (look: Look) => Promise<Result>,
+  work: (examination: Examination) => Promise<Result>,
 ): Promise<Result> {
   const { database, slots } = context
   const signal = untilDisconnected(reply)
-  // A policy or grant of just now is what is asked about.
+  // The explanation may be about a policy or grant that was just made.
   await context.catalog.refresh()
   return await withCatalog(context.catalog, async (catalog) => {
     const relation = requireRelation(catalog, table, 'unrestricted')
@@ -159,5 +162,5 @@ async function rehearseFor<Result>(
   })
 }
 
-/** Explanations at once on this node. */
+/** Maximum number of concurrent explanations on this node. */
 const mostExplanations = 3

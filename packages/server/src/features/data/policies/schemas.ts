@@ -3,9 +3,7 @@ import { type Static, Type } from '../../../lib/type.ts'
 
 const closed = { additionalProperties: false }
 
-/**
- * Fields that a kind of caller takes, for the API document. They are checked by hand, for the message.
- */
+/** Fields that each kind of caller accepts, for the API document. They are validated by hand, for the message. */
 const fieldsByKind = {
   if: { properties: { kind: { const: 'user' } } },
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
@@ -18,7 +16,7 @@ const fieldsByKind = {
   },
 }
 
-/** Caller by user, key, client or claims. */
+/** Caller identified by user, key, client or claims. */
 export const CallerReference = component(
   'CallerReference',
   checkedByHandler(
@@ -27,17 +25,17 @@ export const CallerReference = component(
       {
         kind: Type.Enum(['user', 'key', 'client', 'anonymous', 'claims'], {
           description:
-            '`user`: by `id` or `email`; `key`: the API key `id`; `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself; `anonymous`: without a token; `claims`: free, of `userId`.',
+            '`user`: by `id` or `email`. `key`: the API key `id`. `client`: the OAuth client `clientId`, for the user of `id` or `email`, or for itself. `anonymous`: without a token. `claims`: any claims, of `userId`.',
         }),
         id: Type.Optional(Type.String({ maxLength: 100 })),
         email: Type.Optional(checkedByHandler({ format: 'email' }, Type.String({ maxLength: 1024 }))),
-        aal: Type.Optional(Type.Enum(['aal1', 'aal2'], { description: 'aal1 unless given.' })),
+        aal: Type.Optional(Type.Enum(['aal1', 'aal2'], { description: '`aal1` unless given.' })),
         sessionId: Type.Optional(checkedByHandler({ format: 'uuid' }, Type.String({ maxLength: 100 }))),
         clientId: Type.Optional(Type.String({ maxLength: 2048 })),
         userId: Type.Optional(checkedByHandler({ format: 'uuid' }, Type.String({ maxLength: 100 }))),
         scope: Type.Optional(
           Type.Enum(['*', 'readonly', 'readwrite'], {
-            description: 'Scope of a client; as granted unless given.',
+            description: 'Scope of a client; the granted one unless given.',
           }),
         ),
         tables: Type.Optional(Type.Array(Type.String({ maxLength: 200 }), { maxItems: 1000 })),
@@ -50,15 +48,17 @@ export const CallerReference = component(
 )
 export type CallerReference = Static<typeof CallerReference>
 
-/** Rows that are looked at, unless a request says otherwise. */
+/** Number of rows that are examined unless a request gives another. */
 export const defaultRows = { explain: 20, compare: 50, save: 1 } as const
-/** Rows of an explanation that would write: each is a request of its own. */
+/** Maximum number of rows of an explanation that would write, since each is a request of its own. */
 export const mostWrittenRows = 10
-/** Rows of a file of cases: it says one thing. */
+/** Maximum number of rows of a file of cases, which should test one thing. */
 export const mostSavedRows = 10
 
 const limit = (description: string) =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum: 50, description: `Rows at most; ${description}` }))
+  Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 50, description: `Maximum number of rows; ${description}` }),
+  )
 
 const record = Type.Object({}, { additionalProperties: true })
 const rowsOf = {
@@ -72,7 +72,7 @@ const rowsOf = {
   filter: Type.Optional(
     Type.String({
       maxLength: 10_000,
-      description: 'Rows by a filter, as lists take it. Without ids and filter: the first ones.',
+      description: 'Rows by a filter, as in a list. Without ids and filter, the first rows.',
     }),
   ),
 }
@@ -85,7 +85,7 @@ export const ExplainRequest = component(
       ...rowsOf,
       limit: limit(`${defaultRows.explain} unless given; of update and delete the first ${mostWrittenRows}.`),
       action: Type.Optional(
-        Type.Enum(['select', 'insert', 'update', 'delete'], { description: 'select unless given.' }),
+        Type.Enum(['select', 'insert', 'update', 'delete'], { description: '`select` unless given.' }),
       ),
       values: Type.Optional(
         Type.Union([record, Type.Array(record, { maxItems: mostWrittenRows })], {
@@ -94,7 +94,7 @@ export const ExplainRequest = component(
       ),
       plan: Type.Optional(
         Type.Enum(['none', 'plan', 'analyze'], {
-          description: 'Plan of the statement to include; `analyze` runs it. none unless given.',
+          description: 'Plan of the statement to include; `analyze` runs it. `none` unless given.',
         }),
       ),
     },
@@ -112,7 +112,7 @@ const verdict = {
 }
 const outcome = Type.Optional(
   Type.Union([Type.Boolean(), Type.Enum(['error'])], {
-    description: 'Verdict of the policies together; absent where there is no row to evaluate.',
+    description: 'Combined verdict of the policies; absent where there is no row to evaluate.',
   }),
 )
 const failure = Type.Object({ message: Type.String(), sqlState: Type.String() })
@@ -132,7 +132,7 @@ const nullableText = Type.Union([Type.String(), Type.Null()])
 const plan = component(
   'AccessPlan',
   Type.Object({
-    plan: Type.Optional(Type.Unknown({ description: 'As EXPLAIN (FORMAT JSON) answers it.' })),
+    plan: Type.Optional(Type.Unknown({ description: 'Plan as EXPLAIN (FORMAT JSON) returns it.' })),
     error: Type.Optional(failure),
   }),
 )
@@ -148,7 +148,9 @@ export const Explanation = component(
       grant: Type.Union([
         Type.Object({
           mayWrite: Type.Boolean(),
-          tables: Type.Union([Type.Array(Type.String()), Type.Null()], { description: 'null: all.' }),
+          tables: Type.Union([Type.Array(Type.String()), Type.Null()], {
+            description: 'Tables of the grant; null for all.',
+          }),
         }),
         Type.Null(),
       ]),
@@ -170,7 +172,7 @@ export const Explanation = component(
         refusal: Type.Optional(
           Type.Object(
             { status: Type.Integer(), error: Type.String(), message: Type.String() },
-            { description: 'Response of a gate that stops the request before a statement is sent.' },
+            { description: 'Response of the gate that stops the request before a statement is sent.' },
           ),
         ),
       }),
@@ -181,9 +183,11 @@ export const Explanation = component(
         name: Type.String(),
         command: Type.String(),
         clause: Type.Enum(['using', 'check']),
-        row: Type.Enum(['before', 'after'], { description: 'The row as it is, or as it would be.' }),
+        row: Type.Enum(['before', 'after'], {
+          description: '`before`: the row as it is. `after`: the row as the write would make it.',
+        }),
       }),
-      { description: 'Tests that PostgreSQL makes, each of which must pass.' },
+      { description: 'Tests that PostgreSQL makes, all of which must pass.' },
     ),
     policies: Type.Array(
       Type.Object({
@@ -208,12 +212,14 @@ export const Explanation = component(
         schema: Type.String(),
         name: Type.String(),
         rlsEnabled: Type.Boolean(),
-        visible: Type.Optional(Type.Integer({ description: 'Rows that the caller sees, up to a limit.' })),
+        visible: Type.Optional(
+          Type.Integer({ description: 'Rows that are visible to the caller, up to a limit.' }),
+        ),
         isMore: Type.Boolean(),
         error: Type.Optional(failure),
         sentence: Type.String(),
       }),
-      { description: 'Tables that policies look at.' },
+      { description: 'Tables that the policies read.' },
     ),
     rows: Type.Array(
       Type.Object({
@@ -222,16 +228,16 @@ export const Explanation = component(
         stages: Type.Array(Type.Object({ outcome, verdicts: Type.Array(Type.Object(verdict)) })),
         allowed: outcome,
         actual: Type.Optional(
-          Type.Boolean({ description: 'Whether it happened; absent where something else decided.' }),
+          Type.Boolean({ description: 'True if the action happened; absent where something else decided.' }),
         ),
         answer: Type.Optional(answer),
         agrees: Type.Optional(
-          Type.Boolean({ description: 'Whether both say the same; absent where one does not say.' }),
+          Type.Boolean({ description: 'True if both agree; absent where one is unknown.' }),
         ),
         sentence: Type.String(),
       }),
     ),
-    isCut: Type.Boolean({ description: 'Rows were left out because together they are too large.' }),
+    isCut: Type.Boolean({ description: 'True if rows were left out because all together are too large.' }),
     answer: Type.String(),
     statement: Type.Optional(
       Type.Object({
@@ -241,7 +247,7 @@ export const Explanation = component(
       }),
     ),
     plans: Type.Optional(Type.Object({ withPolicies: plan, withoutPolicies: plan })),
-    psql: Type.String({ description: 'Shows the same in psql.' }),
+    psql: Type.String({ description: 'Script that shows the same in psql.' }),
     remains: Type.Array(Type.String(), { description: 'Effects that are not undone.' }),
   }),
 )
@@ -268,14 +274,14 @@ export const CompareRequest = Type.Object(
     action: Type.Optional(
       Type.Enum(['select', 'insert', 'update', 'delete'], {
         description:
-          'select unless given. insert and update: of rows as they are, whether the caller might add such a row, or store it unchanged.',
+          '`select` unless given. `insert` and `update` examine rows as they are: whether the caller might add such a row, or store it unchanged.',
       }),
     ),
     as: Type.Optional(
       Type.Array(CallerReference, {
         minItems: 1,
         maxItems: 20,
-        description: 'Unless given: some users, and a request without a token.',
+        description: 'Some users, and a request without a token, unless given.',
       }),
     ),
     policy: Type.Object(
@@ -283,21 +289,25 @@ export const CompareRequest = Type.Object(
         name: Type.String({ minLength: 1, maxLength: 63 }),
         command: Type.Optional(
           Type.Enum(['ALL', 'SELECT', 'INSERT', 'UPDATE', 'DELETE'], {
-            description: 'SELECT for a new policy unless given.',
+            description: '`SELECT` for a new policy unless given.',
           }),
         ),
         permissive: Type.Optional(
-          Type.Boolean({ description: 'false: restrictive. Of a new policy true unless given.' }),
+          Type.Boolean({
+            description: 'False for a restrictive policy. True for a new policy unless given.',
+          }),
         ),
         roles: Type.Optional(
           Type.Array(Type.String({ minLength: 1, maxLength: 63 }), {
             minItems: 1,
             maxItems: 100,
-            description: 'For whom. Of a new policy `public`, which is everyone, unless given.',
+            description: 'Roles of the policy. `public`, which is every role, for a new policy unless given.',
           }),
         ),
         using: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000 })),
-        check: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000, description: 'WITH CHECK.' })),
+        check: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 100_000, description: 'Expression of WITH CHECK.' }),
+        ),
         drop: Type.Optional(Type.Boolean()),
       },
       closed,
@@ -313,11 +323,11 @@ export const SaveRequest = Type.Object(
     limit: limit(`${defaultRows.save} unless given; the first ${mostSavedRows}.`),
     name: Type.String({
       pattern: '^[a-z0-9][a-z0-9_-]{0,79}$',
-      description: 'Name of the file, without `.toml`: letters in lower case, digits, `-` and `_`.',
+      description: 'Name of the file, without `.toml`: lower-case letters, digits, `-` and `_`.',
     }),
     expect: Type.Optional(
       Type.Enum(['present', 'allowed', 'refused'], {
-        description: 'Expectation of the case: the present outcome unless given.',
+        description: 'Expectation of the case; the present outcome unless given.',
       }),
     ),
     save: Type.Optional(
@@ -328,14 +338,14 @@ export const SaveRequest = Type.Object(
 )
 export type SaveRequest = Static<typeof SaveRequest>
 
-/** Value of a part of an expression for a row, with the parts that it joins. */
+/** Value of a part of an expression for a row, with the parts that it combines. */
 export const ExpressionPart = component(
   'ExpressionPart',
   Type.Object({
     ...verdict,
     text: Type.String(),
     operator: Type.Optional(Type.Enum(['and', 'or', 'not'])),
-    terms: Type.Array(record, { description: 'Parts of an operator, like this one.' }),
+    terms: Type.Array(record, { description: 'Parts of an operator, in the same form.' }),
     sides: Type.Array(
       Type.Object({
         expression: Type.String(),
@@ -347,7 +357,7 @@ export const ExpressionPart = component(
   }),
 )
 
-/** Difference that a change of a policy makes for callers. */
+/** Difference that a policy change makes for callers. */
 export const Comparison = component(
   'PolicyComparison',
   Type.Object({
@@ -358,9 +368,9 @@ export const Comparison = component(
         label: Type.String(),
         stopped: Type.Optional(Type.String({ description: 'Gate that stops the caller before any policy.' })),
         shown: Type.Array(nullableText, { description: 'Rows that only the changed policy permits.' }),
-        hidden: Type.Array(nullableText, { description: 'Rows that it permits no longer.' }),
-        kept: Type.Integer({ description: 'Number of rows that it permits as before.' }),
-        absent: Type.Integer({ description: 'Number of rows that neither permits.' }),
+        hidden: Type.Array(nullableText, { description: 'Rows that the changed policy no longer permits.' }),
+        kept: Type.Integer({ description: 'Number of rows that both policies permit.' }),
+        absent: Type.Integer({ description: 'Number of rows that neither policy permits.' }),
         errors: Type.Array(Type.String(), { description: 'Errors of rows that could not be decided.' }),
       }),
     ),
@@ -373,9 +383,9 @@ export const SavedCase = component(
   'PolicyCaseFile',
   Type.Object({
     name: Type.String(),
-    content: Type.String({ description: 'TOML.' }),
+    content: Type.String({ description: 'Content of the file in TOML.' }),
     path: Type.Union([Type.String(), Type.Null()], {
-      description: 'Where it was written, in the project; null when it was not.',
+      description: 'Path of the file in the project; null if it was not written.',
     }),
   }),
 )

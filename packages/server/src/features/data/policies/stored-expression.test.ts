@@ -14,8 +14,8 @@ function parseNode(text: string) {
   return node
 }
 
-describe('stored expressions › parse', () => {
-  test('nodes, lists, bitmapsets and the bytes of constants', () => {
+describe('parseStoredExpression', () => {
+  test('reads nodes, lists, bitmapsets and the bytes of constants', () => {
     const node = parseNode(
       '{OPEXPR :opno 98 :args ({VAR :varattno 2 :varnullingrels (b)} {CONST :constlen -1 :constbyval false :constisnull false :constvalue 8 [ 32 0 0 0 97 97 108 50 ]}) :location -1}',
     )
@@ -26,14 +26,14 @@ describe('stored expressions › parse', () => {
     expect([...walk(node)].map(({ tag }) => tag)).toEqual(['OPEXPR', 'VAR', 'CONST'])
   })
 
-  test('an alias that looks like a field, with protected characters', () => {
+  test('reads an alias that looks like a field, with protected characters', () => {
     const node = parseNode('{TARGETENTRY :resname :resno :resno 1 :resorigtbl 0}')
     expect(node.fields.get('resname')).toBe(':resno')
     expect(node.fields.get('resno')).toBe('1')
     expect(parseNode('{TARGETENTRY :resname a\\ \\}\\ :resno\\ 7 :resno 1}').fields.get('resno')).toBe('1')
   })
 
-  test('booleans as bytes of a datum, null, and neither', () => {
+  test('reads booleans as bytes of a datum, null, and neither', () => {
     const constant = (value: string) =>
       booleanOfConstant(parseNode(`{CONST :consttype 16 :constbyval true ${value}}`))
     expect(constant(':constisnull false :constvalue 1 [ 1 0 0 0 0 0 0 0 ]')).toBe(true)
@@ -51,7 +51,7 @@ describe('stored expressions › parse', () => {
     '(1 2',
     '{VAR :a 1 :a 2}',
     ')',
-  ])('nothing from %s', (text) => {
+  ])('returns nothing for %s', (text) => {
     expect(parseStoredExpression(text)).toBe(undefined)
   })
 })

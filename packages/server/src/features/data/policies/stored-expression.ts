@@ -1,26 +1,29 @@
 /**
- * Nodes of expressions as PostgreSQL stores them (`pg_node_tree`; `nodes/outfuncs.c` writes them, `nodes/read.c` reads
- * them). Operators, functions and types are object ids there, which no search path and no name can change.
+ * Node of an expression as PostgreSQL stores it (`pg_node_tree`; written by `nodes/outfuncs.c`, read by
+ * `nodes/read.c`). Operators, functions and types are object ids there, which no search path and no name can change.
  */
 export interface ExpressionNode {
-  /** As it is written: `OPEXPR`. */
+  /** Tag as it is written: `OPEXPR`. */
   readonly tag: string
   readonly fields: ReadonlyMap<string, NodeValue>
 }
 
-/** A token, a node, or a list: of a bitmapset and the bytes of a constant, too, with the tokens around them. */
+/** Token, node or list. Bitmapsets and the bytes of a constant are lists, too, with the tokens around them. */
 export type NodeValue = string | ExpressionNode | readonly NodeValue[]
 
 /** Text of a null pointer and of an empty list. */
 export const nothing = '<>'
 
-/** A parenthesis or brace, or a token up to the next of these, in which a backslash protects any character. */
+/**
+ * Pattern of a parenthesis or brace, or of a token up to the next of these. In a token a backslash protects any
+ * character.
+ */
 const tokens = /[(){}]|(?:\\[\s\S]|[^\s(){}\\])+/g
 
 /**
  * Parses a stored expression.
  *
- * @returns undefined when it is not of the form
+ * @returns undefined when the text has another form
  */
 export function parseStoredExpression(text: string): NodeValue | undefined {
   const reader = new NodeReader(text.match(tokens) ?? [])
@@ -61,7 +64,10 @@ class NodeReader {
     }
   }
 
-  /** The first token is a value even when it looks like a name. The bytes of a constant follow its length. */
+  /**
+   * Reads a field. Its first token is a value even when it looks like a name. The bytes of a constant follow its
+   * length.
+   */
   #readField(): NodeValue | undefined {
     const values: NodeValue[] = []
     do {
@@ -115,19 +121,20 @@ export function* walk(value: NodeValue | undefined): Iterable<ExpressionNode> {
   }
 }
 
-/** Returns the text of a constant of type `text`; undefined for null and what is stored otherwise. */
+/** Returns the text of a constant of type `text`; undefined for null and for another storage form. */
 export function textOfConstant(node: ExpressionNode): string | undefined {
   const bytes = bytesOfConstant(node)
   if (bytes === undefined || node.fields.get('constlen') !== '-1') return undefined
   const [first = 0] = bytes
-  // A header of one byte or of four, which holds the length (varatt.h); what is compressed or stored elsewhere is none.
+  // The header has one byte or four, and holds the length (varatt.h). A compressed or external value has another
+  // header.
   const isShort = (first & 1) === 1 && first >> 1 === bytes.length
   const isLong = bytes.length >= 4 && bytes.readUInt32LE() === bytes.length << 2
   if (!isShort && !isLong) return undefined
   return bytes.subarray(isShort ? 1 : 4).toString('utf8')
 }
 
-/** Returns the value of a constant of type `boolean`; null for NULL, undefined for what is stored otherwise. */
+/** Returns the value of a constant of type `boolean`; null for NULL, undefined for another storage form. */
 export function booleanOfConstant(node: ExpressionNode): boolean | null | undefined {
   if (node.fields.get('constisnull') === 'true') return null
   const bytes = bytesOfConstant(node)

@@ -4,7 +4,7 @@ import type { BooleanTest, Term } from './caller-terms.ts'
 export type RowMembers = ReadonlyMap<string, string>
 
 /**
- * Returns the ids that the row names in the columns by which the term decides about callers.
+ * Returns the row's ids in the columns by which the term decides about callers.
  *
  * @returns undefined when a column is missing
  */
@@ -44,7 +44,7 @@ function comparisonsOf(term: Term): readonly Extract<Term, { readonly kind: 'isC
   }
 }
 
-/** Values that a condition may have, of SQL's three; empty for none. */
+/** Possible values of a condition, of SQL's three; empty for none. */
 interface Values {
   readonly mayBeTrue: boolean
   readonly mayBeFalse: boolean
@@ -57,8 +57,8 @@ const isNull: Values = { mayBeTrue: false, mayBeFalse: false, mayBeNull: true }
 const isAnything: Values = { mayBeTrue: true, mayBeFalse: true, mayBeNull: true }
 
 /**
- * Returns whether the term cannot be true of the row for a caller with a token whom the row does not name, and cannot
- * fail either: then PostgreSQL need not be asked.
+ * Returns whether the term can neither be true of the row nor fail for a caller with a token whom the row does not
+ * name. Then PostgreSQL need not evaluate it.
  */
 export function excludesUnnamed(term: Term, row: RowMembers): boolean {
   return !mayFail(term) && !valuesOf(term, row).mayBeTrue
@@ -74,7 +74,7 @@ function valuesOf(term: Term, row: RowMembers): Values {
     case 'and':
       return conjunctionOf(term.terms.map((each) => valuesOf(each, row)))
     case 'or':
-      // By De Morgan's laws, which hold for three values.
+      // De Morgan's laws hold for three values.
       return negationOf(conjunctionOf(term.terms.map((each) => negationOf(valuesOf(each, row)))))
     case 'not':
       return negationOf(valuesOf(term.term, row))
@@ -91,7 +91,7 @@ function valuesOf(term: Term, row: RowMembers): Values {
     case 'isCaller':
       return row.get(term.column) === 'null' ? isNull : isFalse
     case 'hasCaller':
-      // An array that holds a null answers null.
+      // A comparison with an array that holds a null gives null.
       return { mayBeTrue: false, mayBeFalse: true, mayBeNull: true }
     default:
       return isAnything

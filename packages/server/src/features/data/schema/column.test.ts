@@ -5,14 +5,14 @@ import { describeColumn } from './column.ts'
 
 const vectorTypes = ['vector', 'halfvec', 'sparsevec']
 
-/** A column as the catalog of a database with the extensions would have it. */
+/** Returns a column as the catalog of a database with the extensions would have it. */
 function column(base: string, typeName: string): Column {
   const isVector = vectorTypes.includes(base)
   return {
     name: 'place',
     position: 1,
     type: {
-      // Printed by Postgres, which is what the brand stands for.
+      // PostgreSQL prints such names, as the branded type requires.
       name: base as TypeName,
       base,
       element: undefined,
@@ -29,7 +29,7 @@ function column(base: string, typeName: string): Column {
       json: 'object',
       enumLabels: undefined,
     },
-    // As PostgreSQL would print it.
+    // PostgreSQL would print it in this form.
     typeName: typeName as TypeName,
     nullable: true,
     default: undefined,
@@ -45,7 +45,7 @@ function describeType(base: string, typeName: string): object {
   return describeColumn({ primaryKey: [] }, column(base, typeName), 'caller')
 }
 
-describe('a column of PostGIS', () => {
+describe('describeColumn of a PostGIS column', () => {
   test.each([
     ['geometry', 'geometry(Point,4326)', 'Point', 4326, 2, false],
     ['geometry', 'geometry(MultiPolygonZM,3857)', 'MultiPolygon', 3857, 4, false],
@@ -55,7 +55,7 @@ describe('a column of PostGIS', () => {
     ['geometry', 'public.geometry(Geometry,4326)', 'Geometry', 4326, 2, false],
     ['geography', 'geography(Point,4326)', 'Point', 4326, 2, true],
     ['geography', 'geography', '', 4326, 2, true],
-  ])('%s, %s', (base, typeName, geometryType, srid, coordDimension, isGeography) => {
+  ])('describes %s as %s', (base, typeName, geometryType, srid, coordDimension, isGeography) => {
     expect(describeType(base, typeName)).toMatchObject({
       type: typeName,
       isGeometry: true,
@@ -68,7 +68,7 @@ describe('a column of PostGIS', () => {
   })
 })
 
-test('a column of PostGIS Raster is one of its own kind', () => {
+test('describeColumn › gives a PostGIS Raster column a kind of its own', () => {
   expect(describeType('raster', 'raster')).toMatchObject({
     isRaster: true,
     isGeometry: false,
@@ -77,16 +77,16 @@ test('a column of PostGIS Raster is one of its own kind', () => {
   expect(describeType('geometry', 'geometry')).not.toHaveProperty('isRaster')
 })
 
-describe('a column of pgvector', () => {
+describe('describeColumn of a pgvector column', () => {
   test.each([
     ['vector', 'vector(1536)', 1536],
     ['halfvec', 'halfvec(3072)', 3072],
     ['sparsevec', 'extensions.sparsevec(30000)', 30_000],
-  ])('tells its dimensions when it has a number of them: %s, %s', (base, typeName, vectorDim) => {
+  ])('includes the number of dimensions: %s, %s', (base, typeName, vectorDim) => {
     expect(describeType(base, typeName)).toMatchObject({ isVector: true, vectorDim })
   })
 
-  test('of any number of dimensions tells none', () => {
+  test('has no number of dimensions when any is allowed', () => {
     expect(describeType('vector', 'vector')).toMatchObject({ isVector: true, isGeometry: false })
     expect(describeType('vector', 'vector')).not.toHaveProperty('vectorDim')
   })

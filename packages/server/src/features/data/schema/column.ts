@@ -2,12 +2,12 @@ import type { Column, Relation } from '../../../database/catalog/model.ts'
 import { parseSpatialModifier } from '../../../database/catalog/spatial.ts'
 import { vectorDimensions } from '../../../database/catalog/vectors.ts'
 
-/** Who reads the document: a caller sees what it may use, the administrator everything. */
+/** Reader of the document: a caller sees what it may use, the administrator sees everything. */
 export type Viewer = 'caller' | 'administrator'
 
 /**
- * Describes a column of the schema document, which leaves out what is undefined. The SQL of a default is the
- * administrator's: it may name what callers must not know.
+ * Describes a column of the schema document, which leaves out undefined values. Only the administrator sees the SQL
+ * of a default, as it may name objects that are hidden from callers.
  */
 export function describeColumn(relation: Pick<Relation, 'primaryKey'>, column: Column, viewer: Viewer) {
   const { type } = column
@@ -38,9 +38,9 @@ function describeSpace({ type, typeName }: Column) {
   return {
     isGeometry: true,
     isGeography,
-    // Empty where the column takes every kind.
+    // The name is empty where the column accepts every kind.
     geometryType: typeName.endsWith(')') ? kind : '',
-    // PostGIS's own defaults: an unknown plane, and the earth as GPS sees it.
+    // PostGIS's own defaults: an unknown plane, and the earth by GPS coordinates.
     srid: srid ?? (isGeography ? 4326 : 0),
     coordDimension: 2 + axes.length,
   }

@@ -14,8 +14,11 @@ const anyObject = Type.Object({}, { additionalProperties: true })
 export const SchemaDocument = component(
   'Schema',
   Type.Object({
-    tables: Type.Object({}, { additionalProperties: anyObject, description: 'By `schema.table`.' }),
-    functions: Type.Object({}, { additionalProperties: anyObject, description: 'By `schema.function`.' }),
+    tables: Type.Object({}, { additionalProperties: anyObject, description: 'Tables by `schema.table`.' }),
+    functions: Type.Object(
+      {},
+      { additionalProperties: anyObject, description: 'Functions by `schema.function`.' },
+    ),
     schemas: Type.Array(Type.String()),
     hasPostGIS: Type.Boolean(),
     postGISVersion: Type.Optional(Type.String()),
@@ -29,9 +32,9 @@ export const SchemaDocument = component(
 )
 
 /**
- * Describes the snapshot for a viewer. JSON leaves out what is undefined. Pure.
+ * Describes the catalog snapshot for a viewer. JSON leaves out undefined values. Pure.
  *
- * @param tables what a program may touch, as `allowedTables` of an API key; undefined: all
+ * @param tables tables that a program may use, as `allowedTables` of an API key; undefined for all
  */
 export function describeCatalog(catalog: Catalog, viewer: Viewer, tables?: ReadonlySet<string>) {
   const { relations, functions, schemas, extensions, builtAt } = catalog
@@ -64,11 +67,11 @@ export function describeCatalog(catalog: Catalog, viewer: Viewer, tables?: Reado
 
 const nameOf = ({ schema, name }: { readonly schema: string; readonly name: string }) => `${schema}.${name}`
 
-/** Part of the catalog that a viewer sees. What names something unseen is left out with it. */
+/** Part of the catalog that a viewer sees. An object that names something hidden is left out, too. */
 interface View {
   readonly sees: (relation: Relation) => boolean
   readonly seesColumn: (column: Column) => boolean
-  /** Returns whether all the columns of the relation with this schema and name are seen. */
+  /** Returns whether all these columns of the relation are visible. */
   readonly seesAll: (schema: string, relation: string, columns: readonly string[]) => boolean
 }
 
@@ -145,7 +148,7 @@ function describeRelationships(catalog: Catalog, relation: Relation, view: View)
   })
 }
 
-/** Describes how the table is kept and guarded: nothing a caller needs, and much an attacker would like to know. */
+/** Describes the storage and protection of a table. A caller does not need it, and it would help an attacker. */
 function describeInternals({ checks, indexes, policies }: Relation) {
   return {
     checkConstraints: unlessEmpty(checks),
@@ -172,7 +175,7 @@ function describeInternals({ checks, indexes, policies }: Relation) {
   }
 }
 
-/** Returns functions by name; those whose name is in use have their parameters in the key. */
+/** Returns functions by name. Those whose name is already used have their parameters in the key. */
 function describeFunctions(functions: readonly DatabaseFunction[]): Readonly<Record<string, object>> {
   const described = new Map<string, object>()
   for (const item of functions) {

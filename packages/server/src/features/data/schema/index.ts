@@ -7,7 +7,7 @@ export { describeColumn } from './column.ts'
 export { describeCatalog } from './document.ts'
 export { createSchemaLog } from './schema-changes.ts'
 
-/** Tables, columns and relations, as far as the caller may use them. */
+/** Creates the feature that describes tables, columns and relations, as far as the caller may use them. */
 export function schema(catalog: LiveCatalog): Feature {
   return {
     name: 'schema',

@@ -18,7 +18,7 @@ export const getSchema = operation({
   method: 'GET',
   path: '/api/schema',
   tag: 'schema',
-  summary: 'Tables, columns and relations the caller may use',
+  summary: 'Get the tables, columns and relations that the caller may use',
   success: asText(ok(SchemaDocument)),
   async handle({ catalog, documents }: SchemaDeps, { http }) {
     await catalog.refresh()

@@ -9,16 +9,16 @@ import type { Catalog } from '../../../database/catalog/model.ts'
 
 export interface SchemaLogOptions {
   readonly log: Logger
-  /** A sentence for people, else fields for programs. */
+  /** True for a sentence for people, false for fields for programs. */
   readonly isForPeople: boolean
-  /** While it is not, everything is open anyway. */
+  /** True if `auth.enabled` is set. Otherwise every table is open anyway. */
   readonly isAuthEnabled: boolean
 }
 
-/** Lines of one look at the catalog: a migration may bring hundreds of tables. */
+/** Maximum number of lines per refresh of the catalog: a migration may create hundreds of tables. */
 const shownChanges = 20
 
-/** Logs which relations were created, altered and dropped, and which of them no policy guards. */
+/** Creates a log of which relations were created, altered and dropped, and which of them no policy protects. */
 export function createSchemaLog({ log, isForPeople, isAuthEnabled }: SchemaLogOptions) {
   return (before: Catalog, after: Catalog): void => {
     const changes = compareCatalogs(before, after)
@@ -34,7 +34,7 @@ export function createSchemaLog({ log, isForPeople, isAuthEnabled }: SchemaLogOp
   }
 }
 
-/** `table invoice created, with row-level security` */
+/** Describes a change: `table invoice created, with row-level security` */
 function describe({ change, relation }: RelationChange, isOpen: boolean): string {
   const what = `${relation.kind.replaceAll('_', ' ')} ${relation.collection} ${change}`
   if (isOpen) return `${what}, open to every signed-in caller: enable row-level security on it`

@@ -1,11 +1,11 @@
 import { integer } from '../../../config/keys.ts'
 import { Type } from '../../../lib/type.ts'
 
-/** `search`: searches of collections. */
+/** Keys of `search`, searches of collections. */
 export const searchConfig = Type.Object({
   rank_limit: integer(
     1000,
-    'Matches that a search ranks at most, of those that the caller may read. A search with more ranks the first ones in the order of the table, and says so.',
+    'Maximum number of matches that a search ranks, among the readable ones. If there are more, it ranks the first ones in table order and sets `searchExhaustive` to false.',
     1,
     1_000_000,
   ),

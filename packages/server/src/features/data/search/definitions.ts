@@ -12,11 +12,11 @@ const topic = 'search_settings'
 export interface StoredDefinitionsDeps {
   readonly database: SystemDatabase
   readonly notifications: Notifications
-  /** As configured. */
+  /** Configured name of the text search configuration. */
   readonly configName: string
 }
 
-/** The stored settings of all collections, as they are in force on this node. */
+/** Stored settings of all collections, as they are in force on this node. */
 export class StoredDefinitions implements SearchDefinitions {
   readonly #deps: StoredDefinitionsDeps
   readonly #watch: WatchHandle
@@ -30,7 +30,7 @@ export class StoredDefinitions implements SearchDefinitions {
     this.#config = deps.configName
     this.#watch = deps.notifications.watch({
       topic,
-      // A row per collection with settings of its own. Its version changes with every update.
+      // There is a row per collection with settings of its own. Its version changes with every update.
       version: sql`select string_agg(xmin::text, ',' order by schema_name, table_name) from basalt.search_settings`,
       onChange: () => this.#read(),
     })
@@ -57,7 +57,7 @@ export class StoredDefinitions implements SearchDefinitions {
     return this.#settings.get(keyOf(schema, name))
   }
 
-  /** Names who learns of searches. */
+  /** Registers the listener of searches. */
   onSearch(listener: (relation: Relation) => void): void {
     this.#onSearch = listener
   }
@@ -66,8 +66,8 @@ export class StoredDefinitions implements SearchDefinitions {
     this.#onSearch(relation)
   }
 
-  /** What was committed before the call is in force on this node when it resolves. */
-  async look(): Promise<void> {
+  /** Polls the stored settings. All changes committed before the call are in force on this node when it resolves. */
+  async poll(): Promise<void> {
     await this.#watch.look()
   }
 
@@ -77,10 +77,10 @@ export class StoredDefinitions implements SearchDefinitions {
     this.#version = rows.map(({ version }) => version).join()
   }
 
-  /** After the commit of a change: in force on this node when it resolves, and soon on the others. */
+  /** Applies a committed change: it is in force on this node when this resolves, and soon on the others. */
   async refresh(): Promise<void> {
     this.#deps.notifications.announce(topic)
-    await this.look()
+    await this.poll()
   }
 }
 
@@ -89,7 +89,7 @@ export function toSettings(row: queries.SearchRow | undefined): SearchSettings {
   return { attributes: row.attributes, customRanking: row.custom_ranking, synonyms: row.synonyms }
 }
 
-/** The quoted, qualified name. @throws OperatorError when callers cannot use such a configuration */
+/** Returns the quoted, qualified name. @throws OperatorError when callers cannot use such a configuration */
 export async function resolveConfig(
   database: Pick<SystemDatabase, 'one' | 'many'>,
   configName: string,
@@ -101,7 +101,7 @@ export async function resolveConfig(
       `api.text_search_config: callers may not use it: grant usage on schema ${schema} to ${callerRole}`,
     )
   } catch (error) {
-    // No such object or schema, or no name at all.
+    // The name has no such object or schema, or is malformed.
     if (!['42704', '3F000', '42602', '42601'].includes(codeOf(error) ?? '')) throw error
     const names = await queries.listTextSearchConfigs(database)
     throw new OperatorError(

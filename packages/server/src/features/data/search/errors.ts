@@ -4,12 +4,12 @@ export const searchErrorTable = {
   invalidSearchSettings: {
     status: 400,
     message: (problem: string) => problem,
-    help: 'The settings name a column that cannot be used so, twice the same one, or an unknown weight or order. Weights are `high`, `medium`, `low` and `lowest`, orders `asc` and `desc`.',
+    help: 'The settings name an unsuitable column, a column twice, or an unknown weight or order. Weights are `high`, `medium`, `low` and `lowest`, orders `asc` and `desc`.',
   },
   invalidSynonyms: {
     status: 400,
     message: (problem: string) => problem,
-    help: 'A group has 2 to 8 terms of at most 128 characters, and no term stands in two places. `{"groups": []}` removes all.',
+    help: 'A group has 2 to 8 terms of at most 128 characters, and a term occurs only once. `{"groups": []}` removes all synonyms.',
   },
   searchIndexUnsupported: {
     status: 400,
@@ -19,17 +19,17 @@ export const searchErrorTable = {
   searchIndexBuildInProgress: {
     status: 409,
     message: 'another index build is already in progress',
-    help: 'A node or a command is building or dropping the search indexes of this collection. `GET /api/admin/search` shows how far it is.',
+    help: 'A node or a command is building or dropping the search indexes of this collection. `GET /api/admin/search` shows the progress.',
   },
   searchIndexGaveWay: {
     status: 409,
     message: 'the index build gave way to a statement that changes the table; try again',
-    help: 'Another session was about to change the table, and a build would have kept it waiting. Builds of the server itself are repeated.',
+    help: 'Another session was about to change the table, and the build would have kept it waiting. Builds started by the server are repeated.',
   },
   searchIndexFailed: {
     status: 500,
     message: 'failed to create index',
-    help: '`data.reason` says why PostgreSQL did not make it; `GET /api/admin/search` keeps the reason.',
+    help: '`data.reason` has the error of PostgreSQL. `GET /api/admin/search` keeps the reason.',
   },
 } as const
 

@@ -6,16 +6,19 @@ import type { Indexing } from './indexing.ts'
 
 export const indexJobName = 'search_index_build'
 
-/** Longest pause before a build that gave way is begun again. */
+/** Maximum pause before a build that gave way is repeated. */
 const pauseLimitMs = 30_000
 
 interface IndexPayload {
   readonly collection: string
 }
 
-/** Gives a collection the indexes that its settings ask for. */
+/** Creates the job that builds the indexes required by a collection's settings. */
 export function indexJob(live: LiveCatalog, indexing: Indexing): JobType<IndexPayload> {
-  /** Returns false where a statement that changes the table was in the way; it may have changed what is built. */
+  /**
+   * Builds the indexes. Returns false after giving way to a change of the table, which may have changed the indexed
+   * columns.
+   */
   async function attemptBuild(collection: string, signal: AbortSignal): Promise<boolean> {
     await live.refresh(live.current)
     const catalog = live.current
@@ -35,7 +38,7 @@ export function indexJob(live: LiveCatalog, indexing: Indexing): JobType<IndexPa
   return {
     name: indexJobName,
     retry: { attempts: 5, delay: 30, delayMax: 600, backoff: 2 },
-    // The database ends a build that takes too long; this is for when it does not.
+    // The database ends a build that takes too long. This timeout applies if it does not.
     timeout: 12 * 3600,
     findProblem: ({ collection }) =>
       typeof collection === 'string' && collection !== ''

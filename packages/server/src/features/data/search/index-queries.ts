@@ -2,14 +2,14 @@ import { type Sql, sql } from '../../../database/sql.ts'
 import type { Queryable } from '../../../database/system-database.ts'
 import { searchIndexPrefixes } from '../collections/index.ts'
 
-/** A search index as it is in the database. */
+/** Search index as it is in the database. */
 export interface IndexRow {
   readonly schema_name: string
   readonly table_name: string
   readonly name: string
   readonly is_valid: boolean
   readonly size_bytes: string
-  /** Of what is being built, from 0 to 1; null otherwise. */
+  /** Progress of a build, from 0 to 1; null otherwise. */
   readonly progress: number | null
 }
 
@@ -19,7 +19,10 @@ const isOurs = sql.join(
   sql` or `,
 )
 
-/** All of the schemas, or those of one table; the parts of partitioned tables are counted with these. */
+/**
+ * Lists all indexes of the schemas, or those of one table. Indexes of partitions are counted with their partitioned
+ * table.
+ */
 export async function listIndexes(
   database: Pick<Queryable, 'many'>,
   schemas: readonly string[],
@@ -47,12 +50,12 @@ export async function listIndexes(
     order by n.nspname, c.relname, x.relname`)
 }
 
-/** What an index over columns of a table would read. */
+/** Input of an index over columns of a table. */
 export interface IndexSource {
-  /** Null before the first `analyze`. */
+  /** Estimate of the planner; null before the first `analyze`. */
   readonly estimatedRows: number | null
   readonly tableBytes: number
-  /** Of the columns, as the planner's statistics say; null before there are any. */
+  /** Size of the columns by the planner's statistics; null before there are any. */
   readonly textBytes: number | null
 }
 
@@ -76,7 +79,7 @@ export async function readIndexSource(
     where n.nspname = ${schema} and c.relname = ${name}`)
 }
 
-/** Names and validity of the search indexes of one table alone, attached to others or not. */
+/** Lists names and validity of the search indexes of one table only, attached to others or not. */
 export async function listOwnIndexes(
   database: Pick<Queryable, 'many'>,
   { schema, name }: { readonly schema: string; readonly name: string },
@@ -92,7 +95,7 @@ export async function listOwnIndexes(
     order by 1`)
 }
 
-/** The tables that hold the rows of a partitioned table. */
+/** Lists the tables that hold the rows of a partitioned table. */
 export async function listPartitions(
   database: Pick<Queryable, 'many'>,
   { schema, name }: { readonly schema: string; readonly name: string },
@@ -107,8 +110,9 @@ export async function listPartitions(
 }
 
 /**
- * Holds until the transaction ends; false while another one, on whichever node, holds it. Without parameters: those would
- * leave a portal with a snapshot, for whose end a concurrent build waits.
+ * Tries to take the lock that a transaction holds until its end. Returns false while another transaction holds it, on
+ * any node. The statement has no parameters: they would leave a portal with a snapshot, for whose end a concurrent
+ * build waits.
  */
 export async function tryLockIndexes(
   transaction: Queryable,

@@ -26,7 +26,7 @@ export interface SearchDeps {
   readonly log: Logger
 }
 
-/** Settings, synonyms and indexes of searches. */
+/** Creates the feature with settings, synonyms and indexes of searches. */
 export function search({ database, catalog, queue, definitions, log }: SearchDeps): Feature {
   const { system, mode } = database
   const indexer = createIndexer(database)

@@ -12,9 +12,12 @@ import { WorkInFlight } from '../../../lib/work-in-flight.ts'
 import { partIndexName } from '../collections/index.ts'
 import { searchErrors } from './errors.ts'
 import * as queries from './index-queries.ts'
-import type { WantedIndex } from './wanted-indexes.ts'
+import type { RequiredIndex } from './required-indexes.ts'
 
-/** Longest time that a statement which keeps others from the table waits for them: later statements queue behind it. */
+/**
+ * Maximum time that a statement with an exclusive table lock waits for other sessions, since later statements queue
+ * after it.
+ */
 const lockTimeoutMs = 200
 
 type Table = Pick<Relation, 'schema' | 'name' | 'kind'>
@@ -25,41 +28,42 @@ export interface IndexChanges {
   readonly durationMs: number
 }
 
-/** Builds and drops search indexes without keeping readers and writers from their tables. */
+/** Indexer that builds and drops search indexes without blocking readers and writers of their tables. */
 export interface Indexer {
   /**
-   * Gives a table the wanted indexes and no others. What a crash has left half built is built again.
+   * Gives a table exactly these indexes. An index that a crash has left incomplete is built again.
    *
-   * @throws AppError search_index_build_in_progress while another node or command does the same; search_index_gave_way
-   *   when another session changes the table; search_index_failed
+   * @throws AppError search_index_build_in_progress while another node or command does the same;
+   * search_index_gave_way
+   * when another session changes the table; search_index_failed
    */
-  apply(table: Table, wanted: readonly WantedIndex[], signal?: AbortSignal): Promise<IndexChanges>
-  /** Cancels what is in flight and waits for its end. */
+  apply(table: Table, required: readonly RequiredIndex[], signal?: AbortSignal): Promise<IndexChanges>
+  /** Cancels builds in flight and waits for their end. */
   stop(): Promise<void>
 }
 
-/** Connections beside the pools: a build outlasts every statement of a request. */
+/** Creates an indexer. It uses connections outside the pools, since a build outlasts every statement of a request. */
 export function createIndexer(deps: Pick<Database, 'system' | 'aside' | 'engine'>): Indexer {
   const work = new WorkInFlight()
 
   async function run(
     table: Table,
-    wanted: readonly WantedIndex[],
+    required: readonly RequiredIndex[],
     signal: AbortSignal,
   ): Promise<IndexChanges> {
     const changes = await buildIndexes(deps, {
       tryLock: (transaction) => queries.tryLockIndexes(transaction, table),
       signal,
-      run: (worker) => changeExplained(worker, table, wanted),
+      run: (worker) => changeExplained(worker, table, required),
     })
     if (changes === undefined) throw searchErrors.searchIndexBuildInProgress()
     return changes
   }
 
   return {
-    async apply(table, wanted, signal) {
+    async apply(table, required, signal) {
       const signals = signal === undefined ? [work.signal] : [work.signal, signal]
-      const running = run(table, wanted, AbortSignal.any(signals)).catch((error) => {
+      const running = run(table, required, AbortSignal.any(signals)).catch((error) => {
         throw toIndexError(error)
       })
       return await work.add(running)
@@ -71,10 +75,10 @@ export function createIndexer(deps: Pick<Database, 'system' | 'aside' | 'engine'
 async function changeExplained(
   worker: Connection,
   table: Table,
-  wanted: readonly WantedIndex[],
+  required: readonly RequiredIndex[],
 ): Promise<IndexChanges> {
   try {
-    return await change(worker, table, wanted)
+    return await change(worker, table, required)
   } catch (error) {
     const missing = await explainMissingRight(
       error,
@@ -84,23 +88,23 @@ async function changeExplained(
   }
 }
 
-/** New indexes first: searches use the old ones until they are there. */
+/** Builds new indexes first, since searches use the old ones until they exist. */
 async function change(
   worker: Connection,
   table: Table,
-  wanted: readonly WantedIndex[],
+  required: readonly RequiredIndex[],
 ): Promise<IndexChanges> {
   const began = performance.now()
   const present = await queries.listOwnIndexes(queryableOn(worker), table)
   const built: string[] = []
   const dropped: string[] = []
-  for (const index of wanted) {
+  for (const index of required) {
     if (present.some(({ name, is_valid }) => name === index.name && is_valid)) continue
     if (table.kind === 'partitioned_table') await buildOnPartitions(worker, table, index)
     else await build(worker, table, index.name, index)
     built.push(index.name)
   }
-  const names = new Set(wanted.map(({ name }) => name))
+  const names = new Set(required.map(({ name }) => name))
   for (const { name } of present.filter((index) => !names.has(index.name) && !index.is_part)) {
     await drop(worker, table, name)
     dropped.push(name)
@@ -109,24 +113,24 @@ async function change(
   return { built, dropped, durationMs: Math.round(performance.now() - began) }
 }
 
-async function build(worker: Connection, table: Table, name: string, { keys }: WantedIndex): Promise<void> {
+async function build(worker: Connection, table: Table, name: string, { keys }: RequiredIndex): Promise<void> {
   const invalid = { ...table, kind: 'table' } as const
-  // Of a build that was cut off; while another one is in flight the lock is not ours.
+  // The index belongs to an interrupted build. While another build is in flight, this one does not hold the lock.
   await drop(worker, invalid, name)
   try {
     await worker.query(queries.createIndex(name, table, keys, { isConcurrent: true }))
   } catch (error) {
-    // What failed leaves an index that only costs.
+    // An index left by a failure only costs time.
     await drop(worker, invalid, name).catch(() => undefined)
     throw error
   }
 }
 
 /**
- * An index of a partitioned table cannot be built concurrently, but takes over those that its parts have already, which
- * then takes a moment (PostgreSQL, CREATE INDEX).
+ * Builds the index on the partitions first. An index of a partitioned table cannot be built concurrently, but it
+ * takes over existing indexes of its partitions, which is fast (PostgreSQL, CREATE INDEX).
  */
-async function buildOnPartitions(worker: Connection, table: Table, index: WantedIndex): Promise<void> {
+async function buildOnPartitions(worker: Connection, table: Table, index: RequiredIndex): Promise<void> {
   const queryable = queryableOn(worker)
   for (const part of await queries.listPartitions(queryable, table)) {
     const partName = partIndexName(index.name, part)
@@ -146,14 +150,14 @@ async function drop(worker: Connection, { schema, kind }: Table, name: string): 
     await worker.query(queries.dropIndex(schema, name, { isConcurrent: true }))
     return
   }
-  // Its parts go with it.
+  // The indexes of its partitions are dropped with it.
   await inTransaction(worker, async (transaction) => {
     await limitWaiting(transaction)
     await transaction.count(queries.dropIndex(schema, name, { isConcurrent: false }))
   })
 }
 
-/** Of builds that were cut off before the partitioned table took them over. */
+/** Drops indexes of builds that were interrupted before the partitioned table took the indexes over. */
 async function dropStrayParts(worker: Connection, table: Table): Promise<void> {
   const queryable = queryableOn(worker)
   for (const part of await queries.listPartitions(queryable, table)) {
@@ -170,7 +174,7 @@ async function limitWaiting(transaction: Queryable): Promise<void> {
 
 const lockNotAvailable = '55P03'
 
-/** What the administrator gets to know; the statement stays in the log. */
+/** Returns the error for the administrator; the statement stays in the log. */
 function toIndexError(error: unknown): unknown {
   if (error instanceof AppError) return error
   if (error instanceof GaveWay || codeOf(error) === lockNotAvailable) {

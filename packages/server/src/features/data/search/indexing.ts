@@ -6,17 +6,20 @@ import { toSettings } from './definitions.ts'
 import { type IndexRow, listIndexes } from './index-queries.ts'
 import type { IndexChanges, Indexer } from './indexer.ts'
 import * as queries from './queries.ts'
+import { requiredIndexes, requireIndexable } from './required-indexes.ts'
 import type { IndexStatus } from './status.ts'
-import { requireIndexable, wantedIndexes } from './wanted-indexes.ts'
 
 export interface IndexingDeps {
   readonly database: SystemDatabase
   readonly indexer: Indexer
-  /** The text search configuration by its qualified name. */
+  /** Returns the qualified name of the text search configuration. */
   readonly config: () => string
 }
 
-/** Decides which indexes a collection has, and has them made. The server and the command line use it alike. */
+/**
+ * Creates the functions that decide which indexes a collection has, and have them built. The server and the command
+ * line both use them.
+ */
 export function createIndexing({ database, indexer, config }: IndexingDeps) {
   async function settingsOf(relation: Relation) {
     return await queries.findSearchRow(database, tableOf(relation))
@@ -26,11 +29,11 @@ export function createIndexing({ database, indexer, config }: IndexingDeps) {
   async function build(catalog: Catalog, relation: Relation, signal?: AbortSignal): Promise<IndexChanges> {
     requireIndexable(relation)
     const settings = await settingsOf(relation)
-    // Disabled since the job was enqueued.
+    // The index was disabled after the job was enqueued.
     if (settings?.is_indexed === false) return { built: [], dropped: [], durationMs: 0 }
-    const wanted = wantedIndexes(catalog, relation, toSettings(settings), config())
+    const required = requiredIndexes(catalog, relation, toSettings(settings), config())
     try {
-      const changes = await indexer.apply(relation, wanted, signal)
+      const changes = await indexer.apply(relation, required, signal)
       if (changes.built.length > 0) {
         await queries.recordBuild(database, tableOf(relation), {
           durationMs: changes.durationMs,
@@ -61,7 +64,7 @@ export function createIndexing({ database, indexer, config }: IndexingDeps) {
       return await indexer.apply(relation, [])
     },
 
-    /** Of the collections that have indexes or settings, and of those named. */
+    /** Lists the status of the collections with indexes or settings, and of the named ones. */
     async list(catalog: Catalog, named: ReadonlySet<string> = new Set()): Promise<IndexStatus[]> {
       const [rows, indexes] = await Promise.all([
         queries.listSearchRows(database),
@@ -71,8 +74,8 @@ export function createIndexing({ database, indexer, config }: IndexingDeps) {
         const row = rows.find((each) => isOf(relation, each))
         const own = indexes.filter((each) => isOf(relation, each))
         if (row === undefined && own.length === 0 && !named.has(relation.collection)) return []
-        const wanted = wantedIndexes(catalog, relation, toSettings(row), config())
-        return [describeIndexes(relation, row, own, wanted)]
+        const required = requiredIndexes(catalog, relation, toSettings(row), config())
+        return [describeIndexes(relation, row, own, required)]
       })
       return sortNaturally(statuses, ({ collection }) => collection)
     },
@@ -85,13 +88,14 @@ function describeIndexes(
   relation: Relation,
   row: queries.SearchRow | undefined,
   own: readonly IndexRow[],
-  wanted: ReturnType<typeof wantedIndexes>,
+  required: ReturnType<typeof requiredIndexes>,
 ): IndexStatus {
   const { collection } = relation
   const isIndexed =
-    wanted.length > 0 && wanted.every(({ name }) => own.some((each) => each.name === name && each.is_valid))
+    required.length > 0 &&
+    required.every(({ name }) => own.some((each) => each.name === name && each.is_valid))
   const isEnabled = row?.is_indexed ?? null
-  const isWorthwhile = wanted.length > 0 && !isIndexed && isEnabled !== false
+  const isWorthwhile = required.length > 0 && !isIndexed && isEnabled !== false
   return {
     collection,
     isEnabled,
@@ -109,7 +113,7 @@ function describeIndexes(
   }
 }
 
-/** What makes searches of a collection fast. */
+/** Returns the command that makes searches of a collection fast. */
 export function adviceFor(collection: string): string {
   return `basalt search enable ${collection}`
 }

@@ -19,10 +19,10 @@ import { readIndexSource } from './index-queries.ts'
 import type { IndexChanges } from './indexer.ts'
 import { type Indexing, tableOf } from './indexing.ts'
 import * as queries from './queries.ts'
+import { findObstacle } from './required-indexes.ts'
 import { readSettings, SearchSettings, SearchSettingsInput } from './settings.ts'
 import { IndexStatus, SearchChange, SearchDescription } from './status.ts'
 import { readSynonyms, SearchSynonyms, SearchSynonymsInput } from './synonyms.ts'
-import { findObstacle } from './wanted-indexes.ts'
 
 export interface SearchContext {
   readonly catalog: LiveCatalog
@@ -30,17 +30,17 @@ export interface SearchContext {
   readonly queue: JobQueue
   readonly definitions: StoredDefinitions
   readonly indexing: Indexing
-  /** Collections that were searched here without an index. */
+  /** Collections that were searched on this node without an index. */
   readonly missed: ReadonlySet<string>
 }
 
-/** Part of every description below. */
+/** Options that all operations below share. */
 const common = { guard: 'admin', permission: 'owner', tag: 'search' } as const
 const params = Type.Object({
-  table: Type.String({ description: 'A table or view; outside `public` as `schema.table`.' }),
+  table: Type.String({ description: 'A table or view. Outside `public` it is written `schema.table`.' }),
 })
 
-// These two paths stand before records whose key is such a word.
+// These two paths take precedence over records with such a key.
 const settingsPath = '/api/collections/:table/search-settings'
 const synonymsPath = '/api/collections/:table/synonyms'
 const indexPath = '/api/admin/search'
@@ -50,7 +50,7 @@ const getSettings = operation({
   id: 'search.getSettings',
   method: 'GET',
   path: settingsPath,
-  summary: 'What of a collection is searched, and how it ranks',
+  summary: 'Get the searched columns of a collection and their ranking',
   params,
   success: ok(SearchSettings),
   handle: (context: SearchContext, { params }) =>
@@ -66,7 +66,7 @@ const replaceSettings = operation({
   method: 'PUT',
   path: settingsPath,
   summary: 'Replace weights and ranking',
-  description: 'In force on every node within a second; search indexes are built anew by a job.',
+  description: 'The settings are in force on every node within a second. A job rebuilds the search indexes.',
   params,
   body: SearchSettingsInput,
   success: ok(SearchSettings),
@@ -85,7 +85,7 @@ const getSynonyms = operation({
   id: 'search.getSynonyms',
   method: 'GET',
   path: synonymsPath,
-  summary: 'The synonyms of a collection',
+  summary: 'Get the synonyms of a collection',
   params,
   success: ok(SearchSynonyms),
   handle: (context: SearchContext, { params }) =>
@@ -100,7 +100,7 @@ const replaceSynonyms = operation({
   method: 'PUT',
   path: synonymsPath,
   summary: 'Replace the synonyms',
-  description: 'In force on every node within a second.',
+  description: 'The synonyms are in force on every node within a second.',
   params,
   body: SearchSynonymsInput,
   success: ok(SearchSynonyms),
@@ -120,7 +120,7 @@ const list = operation({
   id: 'search.list',
   method: 'GET',
   path: indexPath,
-  summary: 'The search indexes, and what would help',
+  summary: 'List the search indexes, and advice on missing ones',
   success: ok(Type.Object({ items: Type.Array(IndexStatus) })),
   async handle({ catalog, indexing, missed }: SearchContext) {
     return { items: await withCatalog(catalog, (current) => indexing.list(current, missed)) }
@@ -132,7 +132,7 @@ const describe = operation({
   id: 'search.describe',
   method: 'GET',
   path: `${indexPath}/:table`,
-  summary: 'How one collection is searched, and what its indexes would read',
+  summary: 'Describe how a collection is searched, and the input of its indexes',
   params,
   success: ok(SearchDescription),
   handle: (context: SearchContext, { params }) =>
@@ -148,7 +148,7 @@ const describe = operation({
         statusOf(context, relation.collection),
         readIndexSource(database, relation, searched),
       ])
-      // Dropped since the catalog was read, which is read again then.
+      // The table was dropped since the catalog was read, so the catalog is read again.
       if (source === undefined) throw collectionErrors.collectionNotFound(relation.collection)
       return {
         ...status,
@@ -166,9 +166,9 @@ const enable = operation({
   id: 'search.enable',
   method: 'POST',
   path: `${indexPath}/:table/enable`,
-  summary: 'Make the search indexes of a collection',
+  summary: 'Build the search indexes of a collection',
   description:
-    'Without keeping readers and writers from it. Answers when it is done; continues when the caller does not wait for that.',
+    'The build does not block readers and writers. The response comes when it is done. It continues when the caller disconnects.',
   params,
   success: ok(SearchChange),
   handle: (context: SearchContext, { params, origin }) =>
@@ -189,7 +189,7 @@ const disable = operation({
     changeIndexes(context, params.table, 'search.disable', origin, context.indexing.disable),
 })
 
-/** Administration of searches. */
+/** Operations that administer searches. */
 export const searchOperations = [
   getSettings,
   replaceSettings,
@@ -210,16 +210,16 @@ function withRelation<Result>(
   return withCatalog(catalog, (current) => work(requireRelation(current, collection, 'unrestricted')))
 }
 
-/** Reads settings from the database: the node may not have noticed yet what another one has changed. */
+/** Reads settings from the database, because this node may not have read another node's change yet. */
 async function readStored(
   { definitions }: SearchContext,
   { schema, name }: Relation,
 ): Promise<StoredSettings> {
-  await definitions.look()
+  await definitions.poll()
   return definitions.settingsOf({ schema, name })
 }
 
-/** Changes what is stored about a collection; its indexes follow. */
+/** Changes the stored settings of a collection and updates its indexes. */
 async function store(
   { database, queue, definitions }: SearchContext,
   { collection: target }: Relation,
@@ -252,7 +252,7 @@ function changeIndexes(
     const target = relation.collection
     await recordAudit(database, { actor: 'admin', action, target, detail: { ...changes }, origin })
     await definitions.refresh()
-    // The catalog learns of the indexes before the answer, so that the next search uses them.
+    // The catalog reads the indexes before the response, so that the next search uses them.
     await catalog.refresh()
     return { ...(await statusOf(context, target)), ...changes }
   })

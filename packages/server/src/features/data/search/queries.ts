@@ -9,7 +9,7 @@ export interface SearchRow {
   readonly attributes: SearchSettings['attributes']
   readonly custom_ranking: SearchSettings['customRanking']
   readonly synonyms: SearchSettings['synonyms']
-  /** Whether indexes are wanted; null: not decided. */
+  /** True if indexes are enabled; null if not decided. */
   readonly is_indexed: boolean | null
   readonly built_at: Date | null
   readonly build_ms: number | null
@@ -72,7 +72,9 @@ export async function replaceSynonyms(
     returning ${columns}`)
 }
 
-/** Undefined where nothing is stored under the name before, or something under the new one. */
+/**
+ * Renames the settings of a table. Returns undefined where the old name has none, or the new name already has some.
+ */
 export async function renameSearchRow(
   transaction: Queryable,
   from: Table,
@@ -86,7 +88,10 @@ export async function renameSearchRow(
     returning ${columns}`)
 }
 
-/** Undefined where none of the columns is named. @param names the new names by those before */
+/**
+ * Renames columns in the settings of a table. Returns undefined where none of the columns occurs. @param names the
+ * new names by the old ones
+ */
 export async function renameSearchColumns(
   transaction: Queryable,
   { schema_name, table_name }: Table,
@@ -125,7 +130,7 @@ export async function setIndexed(
     on conflict (schema_name, table_name) do update set is_indexed = excluded.is_indexed`)
 }
 
-/** What the last build took, or why it failed. */
+/** Records the duration of the last build, or its failure. */
 export async function recordBuild(
   database: Queryable,
   { schema_name, table_name }: Table,

@@ -16,15 +16,15 @@ export interface RenameDeps {
 }
 
 /**
- * What is stored about a collection follows it when its table or columns are renamed. Every node sees the rename, and one
- * of them finds a row to change.
+ * Moves the settings of a collection when its table or columns are renamed. Every node sees the rename, and one of
+ * them finds a row to change.
  */
 export function followRenames({ database, queue, definitions, log }: RenameDeps) {
   async function follow({ from, to, columns }: Rename): Promise<void> {
     const moved = await database.transaction(async (transaction) => {
       const table = await renameSearchRow(transaction, tableOf(from), tableOf(to))
       const row = (await renameSearchColumns(transaction, tableOf(to), columns)) ?? table
-      // The names of its indexes have those of the table and of the columns.
+      // The names of the indexes contain those of the table and of the columns.
       if (row?.is_indexed === true) {
         await queue.enqueue(indexJobName, { collection: to.collection }, transaction)
       }

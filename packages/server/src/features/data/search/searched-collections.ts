@@ -6,47 +6,47 @@ import { messageOf } from '../../../lib/errors.ts'
 import type { StoredDefinitions } from './definitions.ts'
 import { indexJobName } from './index-job.ts'
 import { adviceFor } from './indexing.ts'
-import { wantedIndexes } from './wanted-indexes.ts'
+import { requiredIndexes } from './required-indexes.ts'
 
 export interface SearchedCollectionsDeps {
   readonly catalog: Pick<LiveCatalog, 'current'>
   readonly definitions: Pick<StoredDefinitions, 'version' | 'config' | 'settingsOf' | 'rowOf'>
   readonly queue: Pick<JobQueue, 'enqueue' | 'wake'>
   readonly log: Pick<Logger, 'warn'>
-  /** Whether indexes are made without being asked for: the database is ours. */
+  /** True if indexes are built without a request, because the database is embedded. */
   readonly isAutomatic: boolean
 }
 
 /**
- * Notices collections that are searched without an index: in the embedded database they get one, again after one was
- * dropped by SQL; elsewhere the operator is advised, once until there is one.
+ * Collections that are searched without an index. In the embedded database they get one, also after one was dropped
+ * by SQL. Elsewhere the operator is advised, once until there is an index.
  */
 export class SearchedCollections {
   readonly #deps: SearchedCollectionsDeps
-  /** Looked at already; a new snapshot of the catalog has new relations. */
+  /** Relations that were checked already. A new catalog snapshot has new relations. */
   #known = new WeakMap<Relation, string>()
-  /** By collection: what was done for it, and for which relation of that name. */
+  /** Handled collections, each with the relation that had its name. */
   readonly #handled = new Map<string, string>()
-  /** Those without an index. */
+  /** Collections without an index. */
   readonly missed = new Set<string>()
 
   constructor(deps: SearchedCollectionsDeps) {
     this.#deps = deps
   }
 
-  /** Never waits and never fails. */
+  /** Handles a search of the collection. It never waits and never fails. */
   note(relation: Relation): void {
     const { catalog, definitions, isAutomatic, queue, log } = this.#deps
     if (this.#known.get(relation) === definitions.version) return
     this.#known.set(relation, definitions.version)
     const { collection } = relation
-    const wanted = wantedIndexes(
+    const required = requiredIndexes(
       catalog.current,
       relation,
       definitions.settingsOf(relation),
       definitions.config,
     )
-    const isIndexed = wanted.every(({ name }) =>
+    const isIndexed = required.every(({ name }) =>
       relation.indexes.some((index) => index.name === name && index.isValid),
     )
     if (isIndexed || definitions.rowOf(relation)?.is_indexed === false) {
@@ -55,7 +55,7 @@ export class SearchedCollections {
       return
     }
     this.missed.add(collection)
-    const key = isAutomatic ? [relation.version, ...wanted.map(({ name }) => name)].join() : ''
+    const key = isAutomatic ? [relation.version, ...required.map(({ name }) => name)].join() : ''
     if (this.#handled.get(collection) === key) return
     this.#handled.set(collection, key)
     if (isAutomatic) {

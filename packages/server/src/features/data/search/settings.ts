@@ -22,7 +22,7 @@ export const SearchSettings = component(
 
 const column = requiredByHandler(Type.String())
 
-/** Weights and ranking to store. The handler checks them, for messages that name columns. */
+/** Weights and ranking to store. The handler validates them, for messages that name columns. */
 export const SearchSettingsInput = component(
   'SearchSettingsInput',
   Type.Object({
@@ -32,7 +32,7 @@ export const SearchSettingsInput = component(
           column,
           weight: requiredByHandler(checkedByHandler({ enum: weights }, Type.String())),
         }),
-        { description: 'At most 32. Text columns that are not named weigh least.' },
+        { description: 'At most 32. Text columns that are not named have the lowest weight.' },
       ),
     ),
     customRanking: Type.Optional(
@@ -66,12 +66,12 @@ export function readSettings(
 
 function readAttributes(
   { column: columns, collection }: Relation,
-  given: NonNullable<SearchSettingsInput['attributes']>,
+  input: NonNullable<SearchSettingsInput['attributes']>,
 ): Attributes {
-  if (given.length > mostColumns)
+  if (input.length > mostColumns)
     throw invalid(`search settings may include at most ${mostColumns} attributes`)
   const known = new Set<string>()
-  return given.map(({ column: name = '', weight = '' }) => {
+  return input.map(({ column: name = '', weight = '' }) => {
     if (name === '') throw invalid('search setting attribute column is required')
     if (known.has(name)) throw invalid(`duplicate search setting attribute column: ${name}`)
     known.add(name)
@@ -88,13 +88,13 @@ function readAttributes(
 
 function readCustomRanking(
   { column: columns, collection }: Relation,
-  given: NonNullable<SearchSettingsInput['customRanking']>,
+  input: NonNullable<SearchSettingsInput['customRanking']>,
 ): CustomRanking {
-  if (given.length > mostColumns) {
+  if (input.length > mostColumns) {
     throw invalid(`search settings may include at most ${mostColumns} custom ranking columns`)
   }
   const known = new Set<string>()
-  return given.map(({ column: name = '', order = '' }) => {
+  return input.map(({ column: name = '', order = '' }) => {
     if (name === '') throw invalid('search setting custom ranking column is required')
     if (known.has(name)) throw invalid(`duplicate search setting custom ranking column: ${name}`)
     known.add(name)
@@ -105,7 +105,7 @@ function readCustomRanking(
     if (column === undefined) {
       throw invalid(`search setting custom ranking column "${name}" was not found on table "${collection}"`)
     }
-    // Documents have an order of their own in PostgreSQL, which says nothing of how well they fit.
+    // Documents have an order of their own in PostgreSQL, which is no measure of relevance.
     if (!column.type.hasOrder || ['json', 'jsonb'].includes(column.type.base)) {
       throw invalid(`search setting custom ranking column "${name}" is not rankable on table "${collection}"`)
     }

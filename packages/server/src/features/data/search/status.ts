@@ -3,19 +3,19 @@ import { Type } from '../../../lib/type.ts'
 
 const status = {
   collection: Type.String(),
-  isEnabled: nullable(Type.Boolean(), { description: 'State that was last requested; null: none yet.' }),
-  isIndexed: Type.Boolean({ description: 'Whether every search has an index.' }),
+  isEnabled: nullable(Type.Boolean(), { description: 'State that was last requested; null if none.' }),
+  isIndexed: Type.Boolean({ description: 'True if every search has an index.' }),
   indexes: Type.Array(
     component(
       'SearchIndex',
       Type.Object({
         name: Type.String(),
-        kind: Type.Enum(['words', 'trigrams'], { description: '`trigrams` serves fuzzy searches.' }),
+        kind: Type.Enum(['words', 'trigrams'], { description: '`trigrams` supports fuzzy searches.' }),
         state: Type.Enum(['valid', 'building', 'invalid'], {
-          description: '`invalid` after a build was cut off.',
+          description: '`invalid` after an interrupted build.',
         }),
         sizeBytes: Type.Integer(),
-        progress: nullable(Type.Number(), { description: 'From 0 to 1 while it is built.' }),
+        progress: nullable(Type.Number(), { description: 'Progress from 0 to 1 during a build.' }),
       }),
     ),
   ),
@@ -26,45 +26,47 @@ const status = {
       error: nullable(Type.String()),
     }),
   ),
-  advice: nullable(Type.String(), { description: 'The command that would help.' }),
+  advice: nullable(Type.String(), { description: 'Command that would help.' }),
 }
 
 /** Search indexes of one collection. */
 export const IndexStatus = component('SearchIndexStatus', Type.Object(status))
 export type IndexStatus = Answered<typeof IndexStatus>
 
-/** Search indexes of one collection after they were made or dropped. */
+/** Search indexes of one collection after they were built or dropped. */
 export const SearchChange = component(
   'SearchChange',
   Type.Object({
     ...status,
-    built: Type.Array(Type.String(), { description: 'Indexes made by this request.' }),
+    built: Type.Array(Type.String(), { description: 'Indexes built by this request.' }),
     dropped: Type.Array(Type.String()),
     durationMs: Type.Integer(),
   }),
 )
 export type SearchChange = Answered<typeof SearchChange>
 
-/** Search of one collection: its indexes, the columns to choose from, and what an index would read. */
+/** Search of one collection: its indexes, the available columns, and the input of an index. */
 export const SearchDescription = component(
   'SearchDescription',
   Type.Object({
     ...status,
-    obstacle: nullable(Type.String(), { description: 'Why it can have no index.' }),
-    textSearchConfig: Type.String({ description: 'Says which words have the same stem.' }),
-    hasTrigrams: Type.Boolean({ description: 'Whether pg_trgm is there, which `fuzzy` needs.' }),
+    obstacle: nullable(Type.String(), { description: 'Reason why it cannot have an index.' }),
+    textSearchConfig: Type.String({
+      description: 'Text search configuration, which decides which words have the same stem.',
+    }),
+    hasTrigrams: Type.Boolean({ description: 'True if pg_trgm is installed, which `fuzzy` needs.' }),
     columns: Type.Array(
       Type.Object({
         name: Type.String(),
         isSearchable: Type.Boolean(),
-        isRankable: Type.Boolean({ description: 'Whether `customRanking` can name it.' }),
+        isRankable: Type.Boolean({ description: 'True if `customRanking` can name the column.' }),
       }),
     ),
     source: Type.Object({
-      estimatedRows: nullable(Type.Number(), { description: 'As the planner believes.' }),
+      estimatedRows: nullable(Type.Number(), { description: 'Estimate of the planner.' }),
       tableBytes: Type.Number(),
       textBytes: nullable(Type.Number(), {
-        description: 'Of the searchable columns; null before the first `analyze`.',
+        description: 'Size of the searchable columns; null before the first `analyze`.',
       }),
     }),
   }),

@@ -3,31 +3,34 @@ import { type Static, Type } from '../../../lib/type.ts'
 import type { SearchSettings } from '../collections/index.ts'
 import { searchErrors } from './errors.ts'
 
-/** Groups of words that searches take for one another. */
+/** Groups of words that searches treat as the same. */
 export const SearchSynonyms = component(
   'SearchSynonyms',
   Type.Object({ groups: Type.Array(Type.Object({ terms: Type.Array(Type.String()) })) }),
 )
 
-/** Synonyms to store. The handler checks them, for messages that name terms. */
+/** Synonyms to store. The handler validates them, for messages that name terms. */
 export const SearchSynonymsInput = component(
   'SearchSynonymsInput',
   Type.Object({
     groups: requiredByHandler(
       Type.Array(Type.Object({ terms: requiredByHandler(Type.Array(Type.String())) }), {
-        description: 'Empty removes all. Groups of 2 to 8 terms, each of at most 128 characters.',
+        description: 'An empty list removes all. Groups have 2 to 8 terms, each of at most 128 characters.',
       }),
     ),
   }),
 )
 
-/** Every search rewrites its query by all groups of the collection: a few milliseconds for this many. */
+/**
+ * Maximum number of groups. Every search rewrites its query by all groups of the collection, which takes a few
+ * milliseconds for this many.
+ */
 const mostGroups = 256
 const mostTerms = 8
 const mostCharacters = 128
 
 /**
- * The groups as they are stored: terms trimmed, in lower case and sorted.
+ * Returns the groups in their stored form: terms trimmed, in lower case and sorted.
  *
  * @throws AppError invalid_synonyms
  */

@@ -3,7 +3,8 @@ import { AppError } from '../../../lib/errors.ts'
 import type { RunEvent, StatementResult } from './events.ts'
 
 /**
- * A run as one JSON document: the answer of its last statement, its values in JSON's own forms, without losing a digit.
+ * Formats a run as one JSON document: the result of its last statement, with values in JSON's own forms and every
+ * digit.
  *
  * @throws AppError of the statement that failed
  */
@@ -39,7 +40,7 @@ export function answerOf(events: readonly RunEvent[]): string {
   })
 }
 
-/** What is cut, and what JSON has no form for, stays a text. */
+/** Converts a value to JSON. A value that is cut, or that has no JSON form, stays a text. */
 function toJson(value: string | null, typeId = 0): unknown {
   if (value === null) return null
   try {

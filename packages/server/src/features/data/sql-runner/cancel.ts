@@ -6,12 +6,12 @@ import { sqlRunnerErrors } from './errors.ts'
 import { cancelBackend } from './queries.ts'
 import type { SqlRunner } from './runner.ts'
 
-/** A run of another node may be between two statements, where a cancel stops nothing. */
+/** Maximum number of attempts: a run of another node may be between two statements, where a cancel has no effect. */
 const attempts = 20
 const pauseMs = 50
 
 /**
- * Cancels a run of any node.
+ * Cancels a run on any node.
  *
  * @throws AppError sql_run_not_found
  */

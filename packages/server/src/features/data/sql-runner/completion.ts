@@ -17,7 +17,10 @@ export const SchemaNames = component(
 )
 type SchemaNames = Answered<typeof SchemaNames>
 
-/** Relations beyond so many are left out: the answer of one schema stays below a few hundred kilobytes. */
+/**
+ * Maximum number of relations. Further ones are left out, so that the response for one schema stays below a few
+ * hundred kilobytes.
+ */
 const maxRelations = 2000
 const maxFunctions = 2000
 
@@ -53,7 +56,7 @@ async function nameSchema(database: Queryable, schema: string): Promise<SchemaNa
   return { schema, relations, functions: functions.map(({ name }) => name) }
 }
 
-/** Names of the schemas in a snapshot of the catalog. Schemas that it does not hold are read each time. */
+/** Cache of the names in the schemas of a catalog snapshot. Schemas outside the snapshot are read each time. */
 export class SchemaNamesCache {
   readonly #database: Queryable
   readonly #names = new WeakMap<Catalog, Map<string, Promise<SchemaNames>>>()

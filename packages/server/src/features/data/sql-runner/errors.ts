@@ -4,22 +4,22 @@ export const sqlRunnerErrorTable = {
   invalidSqlRequest: {
     status: 400,
     message: (problem: string) => problem,
-    help: 'A member of the body is missing or malformed; the message says what was expected.',
+    help: 'A member of the body is missing or malformed. The message says what was expected.',
   },
   sqlFailed: {
     status: 400,
     message: (message: string) => message,
-    help: 'PostgreSQL refused a statement; `data` has the SQLSTATE, the number of the statement from 0, line and position in the text, and what PostgreSQL adds. Statements of the same transaction are undone.',
+    help: "PostgreSQL rejected a statement. `data` has the SQLSTATE, the number of the statement from 0, line and position in the text, and PostgreSQL's further details. Statements of the same transaction are undone.",
   },
   sqlReadOnlyUnavailable: {
     status: 409,
     message: (remedy: string) => `read-only runs have no login of their own: ${remedy}`,
-    help: 'Statements that only read log in as `basalt_reader`, which the server makes where its login may. The message names the statement or the setting that makes it possible; until then nothing stands in for that role. `mode: "write"` runs as the login of the server.',
+    help: 'Read-only statements log in as `basalt_reader`, which the server creates if its login may. The message names the statement or the setting that makes it possible. Until then no other role is used instead. `mode: "write"` runs as the login of the server.',
   },
   sqlRunNotFound: {
     status: 404,
     message: 'no run with this id is in flight',
-    help: 'The run has ended, or there was none. See `GET /api/admin/sql/runs`.',
+    help: 'The run has ended, or never existed. See `GET /api/admin/sql/runs`.',
   },
   sqlRunNotRecorded: {
     status: 404,
@@ -29,22 +29,22 @@ export const sqlRunnerErrorTable = {
   sqlRunExists: {
     status: 409,
     message: 'there is a run with this id',
-    help: 'The id of a run is chosen by its client, once: take a random UUID.',
+    help: 'The client chooses the id of a run, and each id can be used once. Use a random UUID.',
   },
   sqlRunCanceled: {
     status: 409,
     message: 'the run was canceled',
-    help: 'An administrator canceled the run, or its client disconnected. What was not committed is undone.',
+    help: 'An administrator canceled the run, or its client disconnected. Uncommitted changes are undone.',
   },
   tooManySqlRuns: {
     status: 429,
     message: (most: number) => `too many runs: this server runs ${most} at once`,
-    help: 'Each run has a connection to the database. Wait for one to end, or cancel one.',
+    help: 'Each run uses a database connection. Wait for one to end, or cancel one.',
   },
   sqlTimeout: {
     status: 504,
     message: (seconds: number) => `the run took longer than ${seconds} s`,
-    help: 'What was not committed is undone. `timeoutSeconds` of the request allows up to 600.',
+    help: 'Uncommitted changes are undone. `timeoutSeconds` of the request can be up to 600.',
   },
   savedQueryNotFound: {
     status: 404,
@@ -54,12 +54,12 @@ export const sqlRunnerErrorTable = {
   savedQueryNameTaken: {
     status: 409,
     message: (name: string) => `a query is saved as "${name}"`,
-    help: 'Names of saved queries are unique. Choose another, or change the one that has it.',
+    help: 'Names of saved queries are unique. Choose another name, or change the existing query.',
   },
   savedQueryChanged: {
     status: 409,
     message: 'the saved query has been changed',
-    help: 'It has another version than the request names: another administrator saved it in between. `data.current` is the present one.',
+    help: 'The query has another version than the request names, because another administrator has saved it. `data.current` is the present one.',
   },
 } as const
 

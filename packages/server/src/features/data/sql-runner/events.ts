@@ -1,6 +1,6 @@
 import type { Notice } from '../../../database/connection/connection.ts'
 
-/** What a run reports as it goes; lines of `application/x-ndjson`. */
+/** Event that a run reports; a line of `application/x-ndjson`. */
 export type RunEvent =
   | { readonly type: 'start'; readonly id: string; readonly role: string; readonly statements: number }
   | ({ readonly type: 'result' } & StatementResult)
@@ -18,15 +18,17 @@ export interface StatementResult {
   /** Number of the statement, from 0. */
   readonly statement: number
   readonly line: number
-  /** Such as `INSERT 0 3`; null where rows were left. */
+  /** Command tag such as `INSERT 0 3`; null if rows were left out. */
   readonly command: string | null
   readonly columns: readonly { readonly name: string; readonly type: string; readonly typeId: number }[]
   /** Values as PostgreSQL prints them. */
   readonly rows: readonly (readonly (string | null)[])[]
-  /** Rows that the statement answered or changed; of a result that was cut those that are here. */
+  /**
+   * Number of rows that the statement returned or changed. For a truncated result it is the number of included rows.
+   */
   readonly rowCount: number
   readonly hasMore: boolean
-  /** Values that were cut: row, column, whole length. */
+  /** Values that were cut: row, column, full length. */
   readonly cut: readonly (readonly [number, number, number])[]
   readonly durationMs: number
 }

@@ -10,16 +10,16 @@ import { readScript } from './script.ts'
 import { SessionWatch, SqlSession } from './session.ts'
 
 export interface Explained {
-  /** As `explain (format json)` answers it: one element with `Plan`. */
+  /** Plan as `explain (format json)` returns it: one element with `Plan`. */
   readonly plan: unknown
   readonly durationMs: number
 }
 
-/** A plan with many partitions. */
+/** Maximum length of a plan, enough for one with many partitions. */
 const maxPlanLength = 8_000_000
 
 /**
- * The plan of one statement; with `isAnalyzed` it runs, and what it did is undone.
+ * Returns the plan of one statement. With `isAnalyzed` the statement runs, and its effects are undone.
  *
  * @throws AppError invalid_sql_request, sql_failed, sql_timeout, sql_run_canceled
  */
@@ -66,7 +66,7 @@ export async function explainStatement(
       })
     }
   } finally {
-    // Ends the transaction, and with it what the statement did.
+    // This ends the transaction, and undoes the effects of the statement.
     await session.close()
   }
 }

@@ -4,27 +4,29 @@ import { AppError } from '../../../lib/errors.ts'
 import type { SqlStatement } from '../../../lib/sql-statements.ts'
 import { sqlRunnerErrors } from './errors.ts'
 import type { RunMode } from './request.ts'
-import { placeInScript } from './script.ts'
+import { locateInScript } from './script.ts'
 
-/** Where in a run something failed. */
-export interface FailurePlace {
+/** Location of a failure in a run. */
+export interface FailureLocation {
   readonly query: string
   readonly mode: RunMode
-  /** As whom policies see the run. */
+  /** Identity under which policies apply to the run. */
   readonly runAs: string
-  /** Undefined for what PostgreSQL does at the commit. */
+  /** Statement that failed. Undefined for a failure at the commit. */
   readonly statement: SqlStatement | undefined
   readonly index: number
-  /** Characters that were put before the statement. */
+  /** Number of characters that were put before the statement. */
   readonly prefix?: number
-  /** Who gives the right that was lacking, and how. */
+  /** Statement that grants the missing privilege. */
   readonly remedy?: string | undefined
 }
 
 type DatabaseError = NonNullable<ReturnType<typeof databaseErrorOf>>
 
-/** What an administrator is shown of an error of PostgreSQL: all of it, since the statement is the administrator's own. */
-export function describeSqlFailure(failure: unknown, place: FailurePlace): AppError {
+/**
+ * Describes a PostgreSQL error for an administrator. It is complete, since the statement is the administrator's own.
+ */
+export function describeSqlFailure(failure: unknown, location: FailureLocation): AppError {
   if (failure instanceof AppError) return failure
   const error = databaseErrorOf(failure)
   if (error === undefined) {
@@ -36,11 +38,11 @@ export function describeSqlFailure(failure: unknown, place: FailurePlace): AppEr
   return sqlRunnerErrors.sqlFailed(cutText(error.message)).with({
     data: {
       sqlState: code,
-      statement: place.index,
-      ...positionOf(error, place),
+      statement: location.index,
+      ...positionOf(error, location),
       ...present({
         detail,
-        hint: error.hint ?? hintOf(error, place) ?? place.remedy,
+        hint: error.hint ?? hintOf(error, location) ?? location.remedy,
         where,
         schema,
         table,
@@ -52,20 +54,20 @@ export function describeSqlFailure(failure: unknown, place: FailurePlace): AppEr
   })
 }
 
-function positionOf(error: DatabaseError, { query, statement, prefix = 0 }: FailurePlace): object {
+function positionOf(error: DatabaseError, { query, statement, prefix = 0 }: FailureLocation): object {
   if (statement === undefined) return {}
   if (error.position === undefined) return { line: statement.line }
-  return placeInScript(query, statement.start, Number(error.position) - prefix)
+  return locateInScript(query, statement.start, Number(error.position) - prefix)
 }
 
 function hintOf(
   { code = '', routine = '' }: DatabaseError,
-  { mode, runAs }: FailurePlace,
+  { mode, runAs }: FailureLocation,
 ): string | undefined {
   if (code === '25006' && mode === 'read') return 'The run is read-only: set mode to write.'
   if (code === '42501' && mode === 'read' && runAs === 'administrator')
     return 'The run is read-only, by a role that may not do this: set mode to write.'
-  // CREATE INDEX CONCURRENTLY, VACUUM and others.
+  // This applies to CREATE INDEX CONCURRENTLY, VACUUM and others.
   if (code === '25001' && routine === 'PreventInTransactionBlock')
     return 'Run each statement by itself: set transaction to each.'
   return undefined

@@ -16,7 +16,7 @@ export interface SqlRunnerFeatureDeps {
   readonly log: Logger
 }
 
-/** Statements of administrators: run, explained, kept, canceled. */
+/** Creates the feature that runs, explains, saves and cancels statements of administrators. */
 export function sqlRunner({ database, catalog, log }: SqlRunnerFeatureDeps): Feature {
   const runner = createSqlRunner({ database, log })
   const names = new SchemaNamesCache(database.system)

@@ -1,13 +1,14 @@
 import { Type } from '../../../lib/type.ts'
 
-/** Characters of a text in a list; a request by id gets the whole text. */
+/** Maximum length of a text in a list. A request by id returns the whole text. */
 export const listedLength = 300
 
 /** Members of an object whose texts are cut in lists. */
 export const cut = {
-  queryLength: Type.Integer({ description: 'Characters of the whole query.' }),
+  queryLength: Type.Integer({ description: 'Length of the whole query in characters.' }),
   isCut: Type.Boolean({
-    description: 'Whether the query by its id is longer than here; of a run, or its error.',
+    description:
+      'True if the query, or the error of a run, is longer than here. A request by its id returns all of it.',
   }),
 }
 

@@ -21,7 +21,7 @@ export interface SqlContext {
   readonly names: SchemaNamesCache
 }
 
-/** Part of every description below. */
+/** Options that all operations below share. */
 const common = { guard: 'admin', permission: 'owner', tag: 'SQL' } as const
 const path = '/api/admin/sql'
 const ndjson = 'application/x-ndjson'
@@ -44,11 +44,11 @@ const SqlResult = component(
     columns: Type.Array(Type.String()),
     types: Type.Array(Type.String()),
     rows: Type.Array(Type.Array(Type.Unknown())),
-    rowCount: Type.Integer({ description: 'Rows answered or changed.' }),
+    rowCount: Type.Integer({ description: 'Number of rows returned or changed.' }),
     durationMs: Type.Number(),
-    command: nullable(Type.String(), { description: 'Such as `INSERT 0 3`.' }),
+    command: nullable(Type.String(), { description: 'Command tag such as `INSERT 0 3`.' }),
     hasMore: Type.Boolean({
-      description: 'Whether there are more rows than `maxRows` or than fit the answer.',
+      description: 'True if there are more rows than `maxRows` or than fit in the response.',
     }),
     statements: Type.Integer(),
     notices: Type.Array(SqlNotice),
@@ -58,7 +58,7 @@ const SqlResult = component(
 const resultOrLines: Success<TUnsafe<Content>> = {
   status: 200,
   body: Type.Unsafe<Content>({
-    description: 'The answer of the last statement, or a line per event.',
+    description: 'The result of the last statement, or a line per event.',
     content: { 'application/json': { schema: SqlResult }, [ndjson]: { schema: Type.String() } },
   }),
 }
@@ -70,7 +70,7 @@ const run = operation({
   path,
   summary: 'Run SQL',
   description:
-    'Answers the rows of the last statement. With `Accept: application/x-ndjson` each statement is answered when it has finished, a JSON object per line: `start`, `result`, `notice`, `error`, `end`.',
+    'Returns the rows of the last statement. With `Accept: application/x-ndjson` the response has the result of each statement once it has finished, as one JSON object per line: `start`, `result`, `notice`, `error`, `end`.',
   body: RunBody,
   success: resultOrLines,
   async handle({ runner }: SqlContext, { body, origin, http }, reply) {
@@ -81,7 +81,7 @@ const run = operation({
       const emit = (event: RunEvent) => void lines.write(`${JSON.stringify(event)}\n`)
       const { ended } = await runner.start(request, origin, signal, emit)
       void ended.then(() => lines.end())
-      // A proxy that collects the lines would hold back those that have finished.
+      // A buffering proxy would hold back the lines of finished statements.
       void reply.type(`${ndjson}; charset=utf-8`).header('x-accel-buffering', 'no')
       return lines
     }
@@ -99,11 +99,11 @@ const explain = operation({
   method: 'POST',
   path: `${path}/explain`,
   summary: 'Show the plan of a statement',
-  description: 'With `analyze` the statement runs; what it changes is undone.',
+  description: 'With `analyze` the statement runs, and its changes are undone.',
   body: ExplainBody,
   success: ok(
     Type.Object({
-      plan: Type.Unknown({ description: 'As EXPLAIN (FORMAT JSON) answers it.' }),
+      plan: Type.Unknown({ description: 'Plan as EXPLAIN (FORMAT JSON) returns it.' }),
       durationMs: Type.Integer(),
     }),
   ),
@@ -131,13 +131,13 @@ const nameSchema = operation({
   id: 'sql.nameSchema',
   method: 'GET',
   path: `${path}/schemas/:schema`,
-  summary: 'Name what a schema holds, for completion',
+  summary: 'List the names in a schema for completion',
   params: Type.Object({ schema: Type.String() }),
   success: ok(SchemaNames),
   handle: ({ names, catalog }: SqlContext, { params }) => names.find(catalog.current, params.schema),
 })
 
-/** Statements of administrators: run, explained, kept and completed. */
+/** Operations that run, explain, save and complete statements of administrators. */
 export const sqlOperations = [
   run,
   explain,

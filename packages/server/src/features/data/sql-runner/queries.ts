@@ -11,7 +11,7 @@ export const SqlRun = component(
   'SqlRun',
   Type.Object({
     id: Type.String({ format: 'uuid' }),
-    query: Type.String({ description: 'Passwords are `[redacted]`.' }),
+    query: Type.String({ description: 'Query text with passwords as `[redacted]`.' }),
     ...cut,
     mode: Type.Enum(['read', 'write']),
     runAs: Type.String(),
@@ -27,10 +27,10 @@ export const SqlRun = component(
 )
 export type SqlRun = Answered<typeof SqlRun>
 
-/** So many runs are kept. */
-const keptRuns = 1000
+/** Maximum number of stored runs. */
+const storedRuns = 1000
 
-/** @returns 0 when there is a run with this id */
+/** @returns 0 when a run with this id exists */
 export async function insertRun(
   transaction: Queryable,
   run: {
@@ -39,14 +39,14 @@ export async function insertRun(
     readonly mode: RunMode
     readonly runAs: string
     readonly statements: number
-    /** Undefined behind a pooler. */
+    /** Process id of the session; undefined behind a pooler. */
     readonly backendPid: number | undefined
   },
 ): Promise<number> {
   await transaction.count(sql`
     delete from basalt.sql_runs
     where (started_at, id) < (
-      select started_at, id from basalt.sql_runs order by started_at desc, id desc offset ${keptRuns - 2}::int limit 1
+      select started_at, id from basalt.sql_runs order by started_at desc, id desc offset ${storedRuns - 2}::int limit 1
     )`)
   return await transaction.count(sql`
     insert into basalt.sql_runs (id, query, mode, run_as, statements, backend_pid, backend_start)
@@ -73,12 +73,12 @@ export async function finishRun(
     where id = ${id}::uuid and status = 'running'`)
 }
 
-/** Whether the session of a run is still there; a pooler does not say. */
+/** Condition that the session of a run still exists, which a pooler does not show. */
 const isAlive = sql`(backend_pid is null or exists (
   select from pg_stat_activity a where a.pid = backend_pid and a.backend_start = sql_runs.backend_start))`
 
 /**
- * Stops the statement of a run, wherever its client is connected. Nothing happens between two statements.
+ * Cancels the statement of a run, wherever its client is connected. Between two statements this has no effect.
  *
  * @returns whether the run is in flight
  */
@@ -90,15 +90,15 @@ export async function cancelBackend(database: Queryable, id: string): Promise<bo
 }
 
 export interface RunFilter {
-  /** Words of the query. */
+  /** Part of the query. */
   readonly search: string | undefined
-  /** The run after which the page begins. */
+  /** Run after which the page begins. */
   readonly after: TimePosition | undefined
 }
 
 const status = sql`case when status = 'running' and not ${isAlive} then 'interrupted' else status end as status`
 
-/** Columns of a run that lists have whole; positions of a cursor are microseconds since 1970. */
+/** Columns that lists have in full. Positions of a cursor are microseconds since 1970. */
 const columns = sql`
   mode, run_as as "runAs", ${status}, statements, row_count::float8 as "rowCount", duration_ms as "durationMs",
   started_at as "startedAt"`
@@ -125,7 +125,7 @@ export async function listRuns(
     limit ${limit}::int`)
 }
 
-/** A run with the whole of its texts. */
+/** Finds a run with its full texts. */
 export async function findRun(database: Queryable, id: string): Promise<SqlRun | undefined> {
   return await database.maybeOne<SqlRun>(sql`
     select id, query, char_length(query) as "queryLength", false as "isCut", error, ${columns}
@@ -133,7 +133,9 @@ export async function findRun(database: Queryable, id: string): Promise<SqlRun |
     where id = ${id}::uuid`)
 }
 
-/** Names of types by object id. A type that the run's own transaction has made is in its session alone. */
+/**
+ * Returns names of types by object id. A type that the run's own transaction has created exists only in its session.
+ */
 export async function nameTypes(session: Queryable, oids: readonly number[]): Promise<Map<number, string>> {
   const rows = await session.many<{ oid: string; name: string }>(sql`
     select oid::text as oid, pg_catalog.format_type(oid, null) as name
@@ -141,10 +143,10 @@ export async function nameTypes(session: Queryable, oids: readonly number[]): Pr
   return new Map(rows.map(({ oid, name }) => [Number(oid), name]))
 }
 
-/** Object ids of types by name; 0 for a name that is none. */
+/** Returns object ids of types by name; 0 for an unknown name. */
 export async function findTypes(database: Queryable, names: readonly string[]): Promise<number[]> {
   const rows = await database.many<{ oid: string }>(sql`
     select coalesce(to_regtype(name)::oid, 0)::text as oid
-    from unnest(${names}::text[]) with ordinality given (name, n) order by n`)
+    from unnest(${names}::text[]) with ordinality requested (name, n) order by n`)
   return rows.map(({ oid }) => Number(oid))
 }

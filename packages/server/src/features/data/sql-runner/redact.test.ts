@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { redactStatement } from './redact.ts'
 
-describe('sql › redaction', () => {
+describe('redactStatement', () => {
   test.each([
     ["create role a password 'secret'", "create role a password '[redacted]'"],
     ["create role a password E'x\\'secret'", "create role a password '[redacted]'"],
@@ -31,13 +31,13 @@ describe('sql › redaction', () => {
     ["select password, 'text', $1 from t", "select password, 'text', $1 from t"],
   ])('makes %j %j', (text, redacted) => expect(redactStatement(text)).toBe(redacted))
 
-  // By the square of its length each would take minutes.
+  // In quadratic time each would take minutes.
   test.each([
     ['blanks', `password${' '.repeat(900_000)}x`],
     ['open comments', 'password/*'.repeat(90_000)],
     ['open strings', "password '".repeat(90_001)],
     ['open dollar quotes', Array.from({ length: 60_000 }, (_, n) => `password $a${n}$`).join('')],
-  ])('passes over a megabyte of %s', (_name, text) => {
+  ])('scans a megabyte of %s in linear time', (_name, text) => {
     expect(redactStatement(text)).toMatch(/^password/)
   })
 })

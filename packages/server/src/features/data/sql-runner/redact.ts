@@ -1,23 +1,23 @@
 /**
- * What matters of SQL (PostgreSQL, Lexical Structure), in one pass: what is not closed takes the rest, or a text full of
- * openings would take time by the square of its length.
+ * Pattern of the relevant tokens of SQL (PostgreSQL, Lexical Structure), for one pass. An unclosed token takes the
+ * rest. Otherwise a text full of openings would take quadratic time.
  */
 const tokens =
   /--[^\n]*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/)?|[eE]'(?:[^'\\]|\\[\s\S]|'')*(?:'|$)|(?:[uU]&)?'(?:[^']|'')*(?:'|$)|(?<opening>\$(?:[A-Za-z_]\w*)?\$)(?<body>[\s\S]*?)(?<closing>\k<opening>|$)|"[^"]*(?:"|$)|[\w$]+|\s+|[\s\S]/g
 
-/** `password 'x'`, `password => 'x'`, `"password" = 'x'`, with blanks and comments between. */
+/** Pattern of `password 'x'`, `password => 'x'`, `"password" = 'x'`, with blanks and comments between. */
 const isPassword = /^"?password"?$/i
 const isBetween = /^(?:\s|--|\/\*|[=>:]$)/
 const inConnectionString = /(\bpassword\s*=(?!>)\s*)(?!'\[redacted\]')(?:\\?'[^']*'|[^\s'"]+)/gi
 
-/** Statements whose strings are options and passwords of other servers, wherever in a script they are. */
+/** Pattern of statements whose strings are options and passwords of other servers, anywhere in a script. */
 const ofConnections =
   /\b(?:create|alter)\s+(?:user\s+mapping|server|subscription)\b|\bdblink(?:_connect(?:_u)?|_exec)?\s*\(/i
 
-/** Bodies of functions within bodies. */
+/** Maximum nesting of function bodies. */
 const mostNested = 4
 
-/** A statement for the history and the audit: what may be a password is `[redacted]`. */
+/** Returns a statement for the history and the audit log. A possible password becomes `[redacted]`. */
 export function redactStatement(text: string): string {
   const withoutLiterals = redactLiterals(text, ofConnections.test(text), mostNested)
   return withoutLiterals.replace(inConnectionString, (_match, before: string) => `${before}[redacted]`)

@@ -11,15 +11,15 @@ import { type Static, Type } from '../../../lib/type.ts'
 import { isUuid } from '../../../lib/uuid.ts'
 import { sqlRunnerErrors } from './errors.ts'
 
-/** A text of this length is split within milliseconds. */
+/** Maximum length of a query. A text of this length is split within milliseconds. */
 const maxQueryLength = 1_000_000
 const maxParameters = 100
 
 export type RunMode = 'read' | 'write'
-/** One transaction for all statements, or each by itself, as `vacuum` needs it. */
+/** Transaction mode: one for all statements, or one for each, as `vacuum` needs it. */
 export type RunTransaction = 'all' | 'each'
 
-/** A value in PostgreSQL's text form, and the type that it has unless PostgreSQL infers one. */
+/** Value in PostgreSQL's text form, with its type unless PostgreSQL infers one. */
 export interface Parameter {
   readonly value: string | null
   readonly type: string | undefined
@@ -31,7 +31,7 @@ export interface RunRequest {
   readonly mode: RunMode
   readonly transaction: RunTransaction
   readonly scope: CallerScope
-  /** For the history: `administrator`, `anonymous` or `user <id>`. */
+  /** Identity for the history: `administrator`, `anonymous` or `user <id>`. */
   readonly runAs: string
   readonly parameters: readonly Parameter[]
   readonly maxRows: number
@@ -65,21 +65,21 @@ const transactions = ['all', 'each'] as const
 const callers = ['administrator', 'user', 'anonymous'] as const
 const levels = ['aal1', 'aal2'] as const
 
-/** SQL of an administrator; statements are checked by PostgreSQL. */
+/** SQL of an administrator. PostgreSQL validates the statements. */
 export const SqlText = checkedText(maxQueryLength, '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$')
 
 const SqlCaller = component(
   'SqlCaller',
   Type.Object(
     {
-      kind: option(callers, '`administrator` unless given.'),
+      kind: option(callers, '`administrator` unless input.'),
       userId: Type.Optional(uuidByHandler({ description: 'Required for a user.' })),
-      email: Type.Optional(Type.String({ description: 'Of the claims.' })),
+      email: Type.Optional(Type.String({ description: 'Level of the claims.' })),
       emailVerified: Type.Optional(Type.Boolean()),
-      aal: option(levels, '`aal1` unless given.'),
+      aal: option(levels, '`aal1` unless input.'),
       isAnonymous: Type.Optional(Type.Boolean()),
     },
-    { description: 'As whom: policies apply to users and to requests without a token.' },
+    { description: 'Identity of the run. Policies apply to users and to requests without a token.' },
   ),
 )
 
@@ -87,7 +87,7 @@ const statementMembers = {
   query: requiredByHandler(checkedByHandler({ format: 'sql' }, SqlText)),
   mode: option(
     modes,
-    '`read` (unless given): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server.',
+    '`read` (unless input): a role that may only read, in a transaction that cannot write. `write`: as the login role of the server.',
   ),
   runAs: Type.Optional(SqlCaller),
   parameters: Type.Optional(
@@ -106,11 +106,13 @@ export const ExplainBody = Type.Object({ ...statementMembers, analyze: Type.Opti
 export const RunBody = Type.Object({
   ...statementMembers,
   id: Type.Optional(
-    uuidByHandler({ description: 'To cancel the run by; chosen by the server unless given.' }),
+    uuidByHandler({
+      description: 'Id by which the run can be canceled. The server chooses one unless input.',
+    }),
   ),
   transaction: option(
     transactions,
-    '`all` (unless given): one transaction for all statements. `each`: every statement by itself.',
+    '`all` (unless input): one transaction for all statements. `each`: every statement by itself.',
   ),
   maxRows: bounded('Of each statement', runBounds.maxRows),
 })
@@ -142,9 +144,9 @@ export function readRunRequest(body: RunBody): RunRequest {
   }
 }
 
-function readBounded(name: keyof typeof runBounds, given: number | undefined): number {
+function readBounded(name: keyof typeof runBounds, input: number | undefined): number {
   const { fallback, most } = runBounds[name]
-  const value = given ?? fallback
+  const value = input ?? fallback
   if (!Number.isInteger(value) || value < 1 || value > most)
     throw invalid(`${name} must be a whole number from 1 to ${most}`)
   return value
@@ -157,11 +159,11 @@ export function readQuery(query = ''): string {
   return query
 }
 
-function readRunAs(given: RunBody['runAs']): Pick<RunRequest, 'scope' | 'runAs'> {
-  const kind = readOption('runAs.kind', given?.kind ?? 'administrator', callers)
+function readRunAs(input: RunBody['runAs']): Pick<RunRequest, 'scope' | 'runAs'> {
+  const kind = readOption('runAs.kind', input?.kind ?? 'administrator', callers)
   if (kind === 'administrator') return { scope: { kind: 'unrestricted' }, runAs: kind }
   if (kind === 'anonymous') return { scope: { kind: 'anonymous' }, runAs: kind }
-  const { userId = '', email = '', emailVerified = false, aal = 'aal1', isAnonymous = false } = given ?? {}
+  const { userId = '', email = '', emailVerified = false, aal = 'aal1', isAnonymous = false } = input ?? {}
   if (!isUuid(userId)) throw invalid('runAs.userId must be a UUID')
   readOption('runAs.aal', aal, levels)
   if (email.includes('\0')) throw invalid('runAs.email must not contain the character U+0000')
@@ -179,11 +181,11 @@ function readRunAs(given: RunBody['runAs']): Pick<RunRequest, 'scope' | 'runAs'>
   }
 }
 
-function readParameters(given: readonly unknown[]): Parameter[] {
-  if (given.length > maxParameters) throw invalid(`parameters must be at most ${maxParameters}`)
-  return given.map((parameter, index) => {
+function readParameters(input: readonly unknown[]): Parameter[] {
+  if (input.length > maxParameters) throw invalid(`parameters must be at most ${maxParameters}`)
+  return input.map((parameter, index) => {
     const isPlain = parameter === null || typeof parameter !== 'object' || !('value' in parameter)
-    // Only its members are read, and what they are is checked.
+    // Only its members are read, and their types are checked.
     const { value, type } = isPlain
       ? { value: parameter, type: undefined }
       : (parameter as { value?: unknown; type?: unknown })
@@ -203,10 +205,10 @@ function readValue(value: unknown, index: number): string | null {
 
 function readOption<const Option extends string>(
   name: string,
-  given: string,
+  input: string,
   options: readonly Option[],
 ): Option {
-  const found = options.find((option) => option === given)
+  const found = options.find((option) => option === input)
   if (found === undefined) throw invalid(`${name} must be one of: ${options.join(', ')}`)
   return found
 }

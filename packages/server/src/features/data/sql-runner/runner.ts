@@ -22,11 +22,11 @@ export interface SqlRunnerDeps {
 
 export interface SqlRunner {
   /**
-   * Begins a run; what it does is reported to `emit`, failures of statements included.
+   * Starts a run. Its events, failures of statements included, are reported to `emit`.
    *
    * @param signal cancels the run
    * @returns its end, which never rejects
-   * @throws AppError invalid_sql_request, sql_run_exists, too_many_sql_runs, …: before anything ran
+   * @throws AppError invalid_sql_request, sql_run_exists, too_many_sql_runs, …: before any statement has run
    */
   start(
     request: RunRequest,
@@ -34,18 +34,18 @@ export interface SqlRunner {
     signal: AbortSignal,
     emit: (event: RunEvent) => void,
   ): Promise<{ readonly ended: Promise<void> }>
-  /** Cancels a run of this node. @returns whether there is one */
+  /** Cancels a run of this node. @returns whether it exists */
   cancel(id: string): boolean
-  /** Cancels what is in flight and waits for its end. */
+  /** Cancels the runs in flight and waits for their end. */
   stop(): Promise<void>
 }
 
-/** Each has a connection. */
+/** Maximum number of concurrent runs, each of which has a connection. */
 const maxRuns = 8
 const maxNotices = 200
-/** Characters of the values that a run answers, of those of a statement, and of one value. */
+/** Maximum number of characters of the values in a run's response, of those of a statement, and of one value. */
 const maxSize = { run: 16_000_000, statement: 4_000_000, cell: 20_000 }
-/** Of a statement as the audit has it; the history has it whole. */
+/** Maximum length of a statement in the audit log; the history has it in full. */
 const auditedLength = 4000
 
 interface Running {
@@ -57,7 +57,7 @@ export function createSqlRunner({ database, log }: SqlRunnerDeps): SqlRunner {
   const { system, aside, engine } = database
   const inFlight = new Map<string, Running>()
 
-  /** In one transaction: what is not on record does not run. */
+  /** Records the run in one transaction, since nothing runs that is not on record. */
   async function record(
     request: RunRequest,
     statements: readonly SqlStatement[],
@@ -125,8 +125,8 @@ export function createSqlRunner({ database, log }: SqlRunnerDeps): SqlRunner {
           runAs === 'administrator'
             ? await findRemedy(error, (lookUp) => system.many<RemedyRow>(lookUp))
             : undefined
-        const place = { query, mode, runAs, statement, index, remedy: remedy?.text }
-        return describeSqlFailure(watch.explain(error), place)
+        const location = { query, mode, runAs, statement, index, remedy: remedy?.text }
+        return describeSqlFailure(watch.explain(error), location)
       }
     })().catch((error: unknown) => {
       log.warn({ err: error }, 'failed to run a statement of the SQL editor')
@@ -224,15 +224,18 @@ async function runStatement(
   }
 }
 
-export function requireParameters(statements: readonly SqlStatement[], given: readonly Parameter[]): void {
+export function requireParameters(
+  statements: readonly SqlStatement[],
+  parameters: readonly Parameter[],
+): void {
   const most = Math.max(...statements.map(({ parameters }) => parameters))
-  if (given.length === most) return
+  if (parameters.length === most) return
   throw sqlRunnerErrors.invalidSqlRequest(
-    `query has ${most === 0 ? 'no parameters' : `parameters up to $${most}`}, and parameters has ${given.length}`,
+    `query has ${most === 0 ? 'no parameters' : `parameters up to $${most}`}, and parameters has ${parameters.length}`,
   )
 }
 
-/** Object ids of the types of the parameters; 0 has PostgreSQL infer one. */
+/** Returns object ids of the types of the parameters; for 0 PostgreSQL infers the type. */
 export async function resolveTypes(
   { system }: Pick<Database, 'system'>,
   parameters: readonly Parameter[],

@@ -14,7 +14,7 @@ export interface RunDeps {
   readonly runner: SqlRunner
 }
 
-/** Part of every description below. */
+/** Options that all operations below share. */
 const common = { guard: 'admin', permission: 'owner', tag: 'SQL' } as const
 const collection = '/api/admin/sql/runs'
 const item = `${collection}/:id`
@@ -27,9 +27,9 @@ const list = operation({
   method: 'GET',
   path: collection,
   summary: 'List runs of SQL',
-  description: 'The last thousand, newest first, with the first 300 characters of query and error.',
+  description: 'The last thousand runs, newest first, with the first 300 characters of query and error.',
   query: Type.Object({
-    q: Type.Optional(Type.String({ description: 'A part of the query.' })),
+    q: Type.Optional(Type.String({ description: 'Part of the query.' })),
     limit: pageLimit.schema,
     cursor,
   }),
@@ -52,7 +52,7 @@ const get = operation({
   id: 'sql.getRun',
   method: 'GET',
   path: item,
-  summary: 'Get a run of SQL with the whole of its query and error',
+  summary: 'Get a run of SQL with its full query and error',
   params,
   success: ok(SqlRun),
   async handle({ database }: RunDeps, { params: { id } }) {
@@ -68,7 +68,7 @@ const cancel = operation({
   method: 'POST',
   path: `${item}/cancel`,
   summary: 'Cancel a run of SQL',
-  description: 'On whichever node it runs.',
+  description: 'The run may be on any node.',
   params,
   success: accepted(Type.Object({ id: Type.String({ format: 'uuid' }) })),
   async handle({ database, runner }: RunDeps, { params, origin }) {
@@ -79,5 +79,5 @@ const cancel = operation({
   },
 })
 
-/** Runs of SQL in flight and past. */
+/** Operations on runs of SQL, in flight and past. */
 export const runOperations = [list, get, cancel]

@@ -16,7 +16,7 @@ export interface SavedQueryDeps {
   readonly database: { readonly system: SystemDatabase }
 }
 
-/** Part of every description below. */
+/** Options that all operations below share. */
 const common = { guard: 'admin', permission: 'owner', tag: 'SQL' } as const
 const collection = '/api/admin/sql/saved'
 const item = `${collection}/:id`
@@ -24,14 +24,14 @@ const params = Type.Object({ id: Type.String({ description: 'UUID.' }) })
 
 const members = {
   id: Type.String({ format: 'uuid' }),
-  name: Type.String({ description: 'Folders are the parts before its slashes.' }),
+  name: Type.String({ description: 'Name of the query. The parts before its slashes are folders.' }),
   query: Type.String(),
   version: Type.Integer(),
   createdAt: timestamp,
   updatedAt: timestamp,
 }
 
-/** Query kept by name. */
+/** Query saved by name. */
 const SavedSql = component('SavedSql', Type.Object(members))
 type SavedSql = Answered<typeof SavedSql>
 
@@ -49,9 +49,9 @@ const list = operation({
   method: 'GET',
   path: collection,
   summary: 'List saved queries',
-  description: 'By name, with the first 300 characters of each.',
+  description: 'The queries are sorted by name, with the first 300 characters of each.',
   query: Type.Object({
-    q: Type.Optional(Type.String({ description: 'A part of the name.' })),
+    q: Type.Optional(Type.String({ description: 'Part of the name.' })),
     limit: pageLimit.schema,
     cursor,
   }),
@@ -118,7 +118,9 @@ const change = operation({
   body: Type.Object({
     name: Type.Optional(name),
     query: Type.Optional(SqlText),
-    version: requiredByHandler(Type.Integer({ description: 'As read. Another one is a conflict.' })),
+    version: requiredByHandler(
+      Type.Integer({ description: 'Version of the query as it was read. Another version is a conflict.' }),
+    ),
   }),
   success: ok(SavedSql),
   handle: ({ database }: SavedQueryDeps, { params: { id }, body, origin }) =>
@@ -167,7 +169,7 @@ const forget = operation({
   },
 })
 
-/** Queries kept by name. */
+/** Operations on queries saved by name. */
 export const savedQueryOperations = [list, get, save, change, forget]
 
 async function findSaved(database: Queryable, id: string): Promise<SavedSql | undefined> {
@@ -185,7 +187,7 @@ async function audit(
   await recordAudit(transaction, { actor: 'admin', action: `sql.${act}`, target, detail: { name }, origin })
 }
 
-/** Runs work that gives a query its name, which is unique. @throws AppError saved_query_name_taken */
+/** Runs work that gives a query its unique name. @throws AppError saved_query_name_taken */
 async function named<Name extends string | undefined, Result>(
   name: Name,
   work: (name: Name) => Promise<Result>,
@@ -198,9 +200,9 @@ async function named<Name extends string | undefined, Result>(
   }
 }
 
-/** `reports/sales/by month`: no folder without a name, no blanks around one. */
-function readName(given = ''): string {
-  const name = given.normalize('NFC')
+/** Reads a name such as `reports/sales/by month`, in which no folder is empty and none has blanks around its name. */
+function readName(input = ''): string {
+  const name = input.normalize('NFC')
   if (name.trim() === '') throw sqlRunnerErrors.invalidSqlRequest('name is required')
   if ([...name].length > maxNameLength)
     throw sqlRunnerErrors.invalidSqlRequest(`name must have at most ${maxNameLength} characters`)

@@ -8,9 +8,9 @@ const maxStatements = 1000
 const beginsOrEnds = new Set(['begin', 'start', 'commit', 'end', 'abort', 'rollback'])
 
 /**
- * The statements of a run.
+ * Splits the statements of a run.
  *
- * @throws AppError invalid_sql_request where there are none, too many, or some that would end the transaction of the run
+ * @throws AppError invalid_sql_request for none, too many, or one that would end the transaction of the run
  */
 export function readScript(
   query: string,
@@ -33,7 +33,9 @@ export function readScript(
   return statements
 }
 
-/** Savepoints stay within the transaction (PostgreSQL, ROLLBACK TO SAVEPOINT). */
+/**
+ * Returns whether a statement ends the transaction. Savepoints stay within it (PostgreSQL, ROLLBACK TO SAVEPOINT).
+ */
 function endsTransaction({ words: [first = '', second, third] }: SqlStatement): boolean {
   if (first === 'prepare') return second === 'transaction'
   if (!beginsOrEnds.has(first)) return false
@@ -42,11 +44,11 @@ function endsTransaction({ words: [first = '', second, third] }: SqlStatement): 
 }
 
 /**
- * Where PostgreSQL's position is in the text of the run.
+ * Returns the line and position of PostgreSQL's error position in the text of the run.
  *
  * @param position from 1, of the statement
  */
-export function placeInScript(query: string, start: number, position: number) {
+export function locateInScript(query: string, start: number, position: number) {
   const offset = offsetAt(query, position, start)
   const before = query.slice(0, offset)
   const lineStart = before.lastIndexOf('\n') + 1

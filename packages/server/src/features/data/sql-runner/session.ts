@@ -22,14 +22,18 @@ export interface SessionDeps {
 
 export type SessionOptions = Pick<RunRequest, 'mode' | 'transaction' | 'scope' | 'timeoutSeconds'>
 
-/** A cancel that comes between two statements stops nothing (PostgreSQL, Canceling Requests in Progress), so it is repeated. */
+/**
+ * Interval at which a cancel is repeated. One that arrives between two statements has no effect (PostgreSQL,
+ * Canceling Requests in Progress).
+ */
 const cancelEveryMs = 100
-/** A connection whose statement does not end by then is cut. */
+/** Time after which a connection is cut if its statement has not ended. */
 const cutAfterMs = 5000
 
 /**
- * What `discard all` does (PostgreSQL, DISCARD), which runs by itself only: in one message with what ends the transaction, a
- * pooler gives the session to no other client in between. The encoding is that of every connection.
+ * Parts of `discard all` (PostgreSQL, DISCARD), which can only run by itself. They are sent in one message with the
+ * end of the transaction, so that a pooler gives the session to no other client in between. Every connection has the
+ * same encoding.
  */
 const discards = [
   'set session authorization default',
@@ -45,16 +49,16 @@ const discards = [
 ]
 /** Tags of the statements that end a transaction block. */
 const blockEnds = new Set(['COMMIT', 'ROLLBACK', 'PREPARE TRANSACTION'])
-/** It has the tag of one that ends the block. */
+/** Pattern of a statement that has such a tag but does not end the block. */
 const rollbackToSavepoint = /^\s*rollback\s+((work|transaction)\s+)?to\s/i
 
 /**
- * A connection beside the pools on which one run works: as the reader, the owner or the gateway, with the role and claims of the run,
- * until its time is over or its signal aborts.
+ * Connection outside the pools on which one run works: as the reader, the owner or the gateway, with the role and
+ * claims of the run. It ends when its time is over or its signal aborts.
  */
 export class SqlSession {
   readonly connection: Connection
-  /** As which PostgreSQL checks what the statements do. */
+  /** Role for which PostgreSQL checks privileges. */
   readonly role: string
   readonly #options: SessionOptions
   readonly #isPooled: boolean
@@ -72,12 +76,12 @@ export class SqlSession {
     const { mode, transaction, scope, timeoutSeconds } = options
     const connection = await openFor(aside, mode, scope)
     try {
-      // The session's own clock is the one that ends a run; this one is for when the server has died.
+      // The session's own clock ends a run. This timeout applies when the server has died.
       const timeoutMs = timeoutSeconds * 1000 + cutAfterMs
       if (transaction === 'all') await user.begin(connection, scope, timeoutMs)
-      // A pooler's session is that of others between two statements.
+      // Between two statements, a pooler gives the session to other clients.
       else if (!engine.isPooled) await connection.script(`set statement_timeout = ${timeoutMs}`)
-      // Once a query has run, a transaction cannot be made to write again (PostgreSQL, SET TRANSACTION).
+      // Once a query has run, a transaction cannot become writable again (PostgreSQL, SET TRANSACTION).
       if (mode === 'read') await connection.script('set transaction read only')
       const { role } = await queryableOn(connection).one<{ role: string }>(
         sql`select current_user::text as role`,
@@ -100,7 +104,7 @@ export class SqlSession {
     )
   }
 
-  /** Runs one statement. Behind a pooler what it sets ends with its transaction. */
+  /** Runs one statement. Behind a pooler, its settings end with its transaction. */
   async fetch(query: BoundedQuery): Promise<BoundedAnswer> {
     if (!this.#isPooled || this.#options.transaction === 'all') return await this.connection.fetch(query)
     const wasInTransaction = this.connection.isInTransaction
@@ -114,7 +118,7 @@ export class SqlSession {
     })
   }
 
-  /** Names of the types of an answer's columns, in order. */
+  /** Returns the names of the column types of a result, in order. */
   async namesOfTypes(fields: BoundedAnswer['fields']): Promise<string[]> {
     const unknown = new Set(fields.map(({ dataTypeID }) => dataTypeID))
     for (const oid of this.#typeNames.keys()) unknown.delete(oid)
@@ -125,7 +129,7 @@ export class SqlSession {
     return fields.map(({ dataTypeID }) => this.#typeNames.get(dataTypeID) ?? String(dataTypeID))
   }
 
-  /** Ends what the statements have left open. @returns what became of it */
+  /** Ends the open transaction. @returns its outcome */
   async end(): Promise<'committed' | 'rolled back'> {
     const { mode, transaction } = this.#options
     if (transaction === 'all' && mode === 'write') {
@@ -137,7 +141,7 @@ export class SqlSession {
     return 'rolled back'
   }
 
-  /** Also ends the transaction. */
+  /** Closes the connection and thereby ends the transaction. */
   async close(): Promise<void> {
     if (this.#isPooled && this.connection.isOpen && this.connection.isInTransaction)
       await this.#finish('rollback').catch(() => undefined)
@@ -149,7 +153,10 @@ export class SqlSession {
   }
 }
 
-/** What changes data as an administrator works as the owner, who may change everything; as a caller it logs in as callers do. */
+/**
+ * Opens the connection for a mode. An administrator's write runs as the owner, who may change everything. As a caller
+ * it logs in as callers do.
+ */
 async function openFor(
   aside: Database['aside'],
   mode: SessionOptions['mode'],
@@ -164,10 +171,10 @@ async function openFor(
   }
 }
 
-/** Why a session was stopped from outside. */
+/** Reason why a session was stopped from outside. */
 type StopReason = 'canceled' | 'overdue'
 
-/** Stops the session's statements when their time is over, or the signal aborts. */
+/** Watch that stops the session's statements when their time is over, or the signal aborts. */
 export class SessionWatch implements Disposable {
   readonly #session: SqlSession
   readonly #aside: Database['aside']
@@ -193,11 +200,11 @@ export class SessionWatch implements Disposable {
     if (failure !== undefined) throw failure
   }
 
-  /** What a failed statement means: its own error, or that it was stopped. */
+  /** Explains a failed statement: its own error, or that it was stopped. */
   explain(error: unknown): unknown {
     const wasCut = error instanceof ConnectionLost || codeOf(error) === '57014'
     if (!wasCut) return error
-    // Another node cancels by the backend alone.
+    // Another node cancels only through the backend.
     return this.#failure ?? (codeOf(error) === '57014' ? sqlRunnerErrors.sqlRunCanceled() : error)
   }
 

@@ -19,7 +19,7 @@ const user = Type.Object({ id: Type.Optional(Type.String({ format: 'uuid' })), .
 
 const key = Type.Object(
   {
-    /** Whose key it is. */
+    /** User that the key belongs to. */
     user: text,
     scope: Type.Optional(Type.Enum(['*', 'readonly', 'readwrite'])),
     tables: Type.Optional(Type.Array(text)),
@@ -30,23 +30,23 @@ const key = Type.Object(
 const policyCase = Type.Object(
   {
     name: text,
-    /** A user or key of the file, or `anonymous`: without a token. */
+    /** User or key of the file, or `anonymous` for a request without a token. */
     as: text,
     aal: Type.Optional(Type.Enum(['aal1', 'aal2'])),
     claims: Type.Optional(Type.Object(claims, closed)),
-    // One of these: what is done, with the collection or procedure.
+    // One of these is required: the operation, with the collection or procedure.
     list: Type.Optional(text),
     get: Type.Optional(text),
     create: Type.Optional(text),
     update: Type.Optional(text),
     delete: Type.Optional(text),
     call: Type.Optional(text),
-    /** Of get, update and delete. */
+    /** Record id, for get, update and delete. */
     id: Type.Optional(Type.Union([text, Type.Integer()])),
     filter: Type.Optional(text),
-    /** Of create and update; of call, the arguments. */
+    /** Values of create and update; arguments of call. */
     values: Type.Optional(values),
-    // What is expected: success, unless it is said.
+    // Expectations. Without one, success is expected.
     rows: Type.Optional(Type.Array(values)),
     count: Type.Optional(Type.Integer({ minimum: 0 })),
     row: Type.Optional(values),
@@ -72,9 +72,9 @@ export type CaseUser = Static<typeof user>
 
 export interface CaseFile {
   readonly name: string
-  /** With the ids of users in it. */
+  /** Setup statements with the ids of users filled in. */
   readonly setup: string
-  /** Those of the file; each has an id. */
+  /** Users of the file; each has an id. */
   readonly users: ReadonlyMap<string, Static<typeof user> & { readonly id: string }>
   readonly keys: ReadonlyMap<string, Static<typeof key>>
   readonly cases: readonly PolicyCase[]
@@ -83,17 +83,17 @@ export interface CaseFile {
 const verbs = ['list', 'get', 'create', 'update', 'delete', 'call'] as const
 export type Verb = (typeof verbs)[number]
 
-/** Pure. @throws OperatorError that names the place and what was expected */
+/** Parses a file of cases. Pure. @throws OperatorError that names the position and what was expected */
 export function parseCaseFile(name: string, content: string): CaseFile {
   const document = readToml(name, content)
   const [, [problem]] = Errors(caseFile, document)
   if (problem !== undefined) throw new OperatorError(`${name}: ${describeProblem(problem)}`, { exitCode: 2 })
-  // Checked just now.
+  // The document was checked above.
   const file = document as Static<typeof caseFile>
   const users = new Map(
-    Object.entries(file.users ?? {}).map(([each, given]) => [
+    Object.entries(file.users ?? {}).map(([each, entry]) => [
       each,
-      { ...given, id: given.id ?? idOf(name, each) },
+      { ...entry, id: entry.id ?? idOf(name, each) },
     ]),
   )
   const keys = new Map(Object.entries(file.keys ?? {}))
@@ -104,14 +104,14 @@ export function parseCaseFile(name: string, content: string): CaseFile {
   }
   const actors = ['anonymous', ...users.keys(), ...keys.keys()]
   for (const each of cases) {
-    const place = `case "${each.name}"`
-    if (!actors.includes(each.as)) throw fault(name, `${place}: as`, each.as, actors)
+    const position = `case "${each.name}"`
+    if (!actors.includes(each.as)) throw fault(name, `${position}: as`, each.as, actors)
     verbOf(name, each)
   }
   return { name, setup: bindUsers(name, file.setup ?? '', users), users, keys, cases }
 }
 
-/** What a case does. @throws OperatorError when that is nothing, or several things */
+/** Returns the operation of a case. @throws OperatorError when there is none, or several */
 export function verbOf(
   file: string,
   policyCase: PolicyCase,
@@ -121,13 +121,13 @@ export function verbOf(
     return target === undefined ? [] : [{ verb, target }]
   })
   const [only] = found
-  const place = `${file}: case "${policyCase.name}"`
+  const position = `${file}: case "${policyCase.name}"`
   if (only === undefined || found.length > 1) {
-    throw new OperatorError(`${place}: expected one of ${verbs.join(', ')}`, { exitCode: 2 })
+    throw new OperatorError(`${position}: expected one of ${verbs.join(', ')}`, { exitCode: 2 })
   }
   const needsId = ['get', 'update', 'delete'].includes(only.verb)
   if (needsId !== (policyCase.id !== undefined)) {
-    throw new OperatorError(`${place}: ${needsId ? 'id is required' : `id is not for ${only.verb}`}`, {
+    throw new OperatorError(`${position}: ${needsId ? 'id is required' : `id is not for ${only.verb}`}`, {
       exitCode: 2,
     })
   }
@@ -146,28 +146,30 @@ function readToml(name: string, content: string): unknown {
 }
 
 function describeProblem(problem: ReturnType<typeof Errors>[1][number]): string {
-  const place = problem.instancePath.slice(1).replaceAll('/', '.')
-  // What TypeBox says of a key that the schema does not have.
+  const position = problem.instancePath.slice(1).replaceAll('/', '.')
+  // TypeBox says this of a key that the schema does not have.
   const message = problem.message === 'schema is false' ? 'is no key of these files' : problem.message
-  return `${place === '' ? '' : `${place} `}${message}`
+  return `${position === '' ? '' : `${position} `}${message}`
 }
 
-function fault(file: string, place: string, name: string, known: readonly string[]): OperatorError {
+function fault(file: string, position: string, name: string, known: readonly string[]): OperatorError {
   return new OperatorError(
-    `${file}: ${place}: "${name}" is none of ${known.join(', ')}${suggestion(name, known)}`,
+    `${file}: ${position}: "${name}" is none of ${known.join(', ')}${suggestion(name, known)}`,
     {
       exitCode: 2,
     },
   )
 }
 
-/** The same at every run, and another in every file. */
+/** Returns an id that is the same in every run, and different in every file. */
 function idOf(file: string, user: string): string {
   const hash = createHash('sha256').update(`${file} ${user}`).digest('hex')
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-4${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`
 }
 
-/** Puts ids in the place of `:'alice'`, as psql does with its variables. @throws OperatorError for another name */
+/**
+ * Replaces `:'alice'` by the user's id, as psql does with its variables. @throws OperatorError for an unknown name
+ */
 function bindUsers(name: string, setup: string, users: CaseFile['users']): string {
   return setup.replaceAll(/:'(\w+)'/g, (_, user: string) => {
     const found = users.get(user)
@@ -176,7 +178,7 @@ function bindUsers(name: string, setup: string, users: CaseFile['users']): strin
   })
 }
 
-/** Puts ids in the place of texts `:alice`. Pure. */
+/** Replaces texts `:alice` by the user's id. Pure. */
 export function bindValues(value: unknown, users: CaseFile['users']): unknown {
   if (typeof value === 'string') return (value.startsWith(':') && users.get(value.slice(1))?.id) || value
   if (Array.isArray(value)) return value.map((item) => bindValues(item, users))
@@ -184,7 +186,7 @@ export function bindValues(value: unknown, users: CaseFile['users']): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, bindValues(item, users)]))
 }
 
-/** File of cases to be written: the statements of its setup, its users, keys and cases. */
+/** File of cases to write: the statements of its setup, its users, keys and cases. */
 export interface NewCaseFile {
   readonly comment: readonly string[]
   readonly setup: readonly string[]
@@ -216,7 +218,7 @@ function renderKey(name: string): string {
   return /^[\w-]+$/.test(name) ? name : renderText(name)
 }
 
-/** TOML has no null: such members are left out, as in a body that does not name them. */
+/** Renders a value. TOML has no null, so such members are left out, as in a body that does not name them. */
 function renderValue(value: unknown): string {
   if (typeof value === 'string') return renderText(value)
   if (Array.isArray(value))
@@ -229,12 +231,12 @@ function renderValue(value: unknown): string {
   return `{ ${members.map(([name, member]) => `${renderKey(name)} = ${renderValue(member)}`).join(', ')} }`
 }
 
-/** A basic string of TOML has the escapes of JSON; only DEL must be escaped besides. */
+/** Renders a basic string of TOML. It has the escapes of JSON; only DEL must be escaped in addition. */
 function renderText(text: string): string {
   return JSON.stringify(text).replaceAll('\u007f', '\\u007f')
 }
 
-/** For a multi-line basic string: quotes stand as they are, but for three of them. */
+/** Escapes a multi-line basic string. Quotes stay unescaped, except for three in a row. */
 function escapeLines(text: string): string {
   return text
     .replaceAll('\\', '\\\\')

@@ -4,7 +4,7 @@ import { codeOf, messageOf, OperatorError } from '../../../../lib/errors.ts'
 import { readTextFile } from '../../../../lib/text-file.ts'
 import { type CaseFile, parseCaseFile } from './case-file.ts'
 
-/** Every `.toml` of the folder. @throws OperatorError */
+/** Reads every `.toml` file of the folder. @throws OperatorError */
 export function readCaseFiles(folder: string): CaseFile[] {
   try {
     return readdirSync(folder)
@@ -19,9 +19,9 @@ export function readCaseFiles(folder: string): CaseFile[] {
 }
 
 /**
- * Writes cases that a client of the API sends, who has no business with the folders of the server.
+ * Writes cases sent by an API client, which must not learn the folders of the server.
  *
- * @returns the path in the project, whose folder has the migrations @throws OperatorError where there is one
+ * @returns the path in the project, whose folder has the migrations @throws OperatorError if the file exists
  */
 export function writeCases(
   { policies, migrations }: { readonly policies: string; readonly migrations: string },
@@ -30,21 +30,21 @@ export function writeCases(
 ): string {
   const folder = relative(dirname(migrations), policies)
   const isInside = folder !== '' && !folder.startsWith('..') && !isAbsolute(folder)
-  const shown = join(isInside ? folder : basename(policies), name).replaceAll('\\', '/')
-  return writeCaseFile(join(policies, name), content, shown)
+  const displayPath = join(isInside ? folder : basename(policies), name).replaceAll('\\', '/')
+  return writeCaseFile(join(policies, name), content, displayPath)
 }
 
-/** @param shown the path in messages @returns it @throws OperatorError where there is one */
-export function writeCaseFile(path: string, content: string, shown = path): string {
+/** @param displayPath the path in messages @returns it @throws OperatorError if the file exists */
+export function writeCaseFile(path: string, content: string, displayPath = path): string {
   try {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, content, { flag: 'wx' })
-    return shown
+    return displayPath
   } catch (error) {
     throw new OperatorError(
       codeOf(error) === 'EEXIST'
-        ? `${shown} exists`
-        : `cannot write ${shown}: ${messageOf(error).replaceAll(dirname(path), dirname(shown))}`,
+        ? `${displayPath} exists`
+        : `cannot write ${displayPath}: ${messageOf(error).replaceAll(dirname(path), dirname(displayPath))}`,
       { cause: error },
     )
   }

@@ -7,21 +7,23 @@ import { type Rehearsal, toCall } from '../rehearsal/rehearsal.ts'
 
 type Values = ReadonlyMap<string, string | null>
 
-/** Rows that a case begins with: those it is about, what they refer to, and what policies read of the caller. */
+/**
+ * Rows at the beginning of a case: its subjects, the targets of their keys, and the caller's rows that policies read.
+ */
 export interface CaseRows {
-  /** In an order in which each refers to those before it. */
+  /** Insert statements in an order in which each row refers only to earlier ones. */
   readonly statements: readonly string[]
-  /** Ids of users that they refer to. */
+  /** Ids of users that the rows refer to. */
   readonly users: ReadonlySet<string>
-  /** Tables that they refer to and that are not in the API. */
+  /** Tables that the rows refer to and that are not in the API. */
   readonly missing: ReadonlySet<string>
 }
 
-/** Rows of a table that policies read; more would hide what the case is about. */
+/** Maximum number of rows of a table that policies read; more would hide the subject of the case. */
 const readLimit = 20
 const rowLimit = 200
 
-/** Collects rows, each once, after those that it refers to. */
+/** Collector of rows. Each row comes once, after the rows that it refers to. */
 export class CaseRowCollector {
   readonly #rehearsal: Rehearsal
   readonly #catalog: Catalog
@@ -39,7 +41,7 @@ export class CaseRowCollector {
     return { statements: this.#statements, users: this.#users, missing: this.#missing }
   }
 
-  /** The rows for which the condition holds. */
+  /** Adds the rows for which the condition holds. */
   async add(relation: Relation, condition: Sql, limit = readLimit): Promise<Values[]> {
     const columns = relation.columns.filter(({ isGenerated }) => !isGenerated)
     const { rows } = await this.#rehearsal.attemptPastPolicies(
@@ -54,12 +56,15 @@ export class CaseRowCollector {
     return found
   }
 
-  /** What a row refers to that does not exist yet. */
+  /** Adds the rows that a row refers to and that do not exist yet. */
   async addReferences(relation: Relation, values: Values): Promise<void> {
     for (const key of relation.foreignKeys) await this.#addReferenced(key, values)
   }
 
-  /** What a policy reads: rows that name the caller, and rows that refer to those that the case is about. */
+  /**
+   * Adds rows of a table that a policy reads: rows with the caller's id, and rows with a key to the subjects of the
+   * case.
+   */
   async addRead(
     { schema, name }: Pick<PolicyRead, 'schema' | 'name'>,
     { scope }: ExaminedCaller,
@@ -133,13 +138,13 @@ function referringTo(relation: Relation, key: ForeignKey, values: Values): Sql |
   return parts.length === key.columns.length ? sql`(${sql.join(parts, sql` and `)})` : undefined
 }
 
-/** Texts, which PostgreSQL reads as the types of their columns. */
+/** Renders an insert. The values are texts, which PostgreSQL converts to the types of their columns. */
 function renderInsert({ schema, name, columns }: Relation, values: Values): string {
-  const given = [...values].filter(([, value]) => value !== null)
+  const present = [...values].filter(([, value]) => value !== null)
   const target = schema === 'public' ? quoteName(name) : `${quoteName(schema)}.${quoteName(name)}`
   const overriding = columns.some(({ identity }) => identity === 'always') ? 'overriding system value ' : ''
-  if (given.length === 0) return `insert into ${target} default values;`
-  const names = given.map(([column]) => quoteName(column)).join(', ')
-  const texts = given.map(([, value]) => quoteLiteral(value ?? '').trim()).join(', ')
+  if (present.length === 0) return `insert into ${target} default values;`
+  const names = present.map(([column]) => quoteName(column)).join(', ')
+  const texts = present.map(([, value]) => quoteLiteral(value ?? '').trim()).join(', ')
   return `insert into ${target} (${names}) ${overriding}values (${texts});`
 }

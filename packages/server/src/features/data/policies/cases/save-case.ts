@@ -2,7 +2,7 @@ import type { Relation } from '../../../../database/catalog/model.ts'
 import { sql } from '../../../../database/sql.ts'
 import { codeOf, OperatorError } from '../../../../lib/errors.ts'
 import { compileComparison, parseBodyId } from '../../collections/index.ts'
-import type { Look } from '../context.ts'
+import type { Examination } from '../context.ts'
 import { accessErrors } from '../errors.ts'
 import { grantOf } from '../examined-caller.ts'
 import { explain } from '../explanation/explain.ts'
@@ -14,10 +14,10 @@ import { writeCases } from './case-folder.ts'
 import { CaseRowCollector } from './case-rows.ts'
 
 /** @throws AppError case_not_possible, case_file_exists */
-export async function saveCase(look: Look, request: SaveRequest): Promise<SavedCase> {
-  const { rehearsal, catalog, relation, caller } = look
+export async function saveCase(examination: Examination, request: SaveRequest): Promise<SavedCase> {
+  const { rehearsal, catalog, relation, caller } = examination
   const { limit = defaultRows.save, expect = 'present' } = request
-  const explanation = await explain(look, {
+  const explanation = await explain(examination, {
     ...request,
     limit: Math.min(limit, mostSavedRows),
     plan: 'none',
@@ -26,9 +26,9 @@ export async function saveCase(look: Look, request: SaveRequest): Promise<SavedC
     throw accessErrors.caseNotPossible('a case needs a row; no row matches')
   }
   const collector = new CaseRowCollector(rehearsal, catalog)
-  await collectRows(look, request, explanation, collector)
+  await collectRows(examination, request, explanation, collector)
   const { statements, users: others, missing } = collector.collected
-  const actor = describeActor(look)
+  const actor = describeActor(examination)
   const referred = [...others].filter((id) => id !== actor.users.caller?.id)
   const users: Record<string, CaseUser> = { ...actor.users }
   for (const [index, id] of referred.entries()) users[`user${index + 1}`] = { id }
@@ -52,11 +52,11 @@ export async function saveCase(look: Look, request: SaveRequest): Promise<SavedC
     }),
   })
   const name = `${request.name}.toml`
-  return { name, content, path: request.save === true ? write(look, name, content) : null }
+  return { name, content, path: request.save === true ? write(examination, name, content) : null }
 }
 
 async function collectRows(
-  { relation, caller }: Look,
+  { relation, caller }: Examination,
   { action = 'select', values }: SaveRequest,
   { rows, reads }: Explanation,
   collector: CaseRowCollector,
@@ -80,9 +80,9 @@ async function collectRows(
             ? value
             : JSON.stringify(value),
       ])
-      const given = new Map(texts)
-      await collector.addReferences(relation, given)
-      subjects.push(given)
+      const subject = new Map(texts)
+      await collector.addReferences(relation, subject)
+      subjects.push(subject)
     }
   }
   for (const read of reads) await collector.addRead(read, caller, relation, subjects)
@@ -96,7 +96,7 @@ interface Actor {
 }
 
 /** @throws AppError case_not_possible */
-function describeActor({ caller }: Look): Actor {
+function describeActor({ caller }: Examination): Actor {
   const { scope } = caller
   if (scope.kind === 'anonymous') return { name: 'anonymous', aal: {}, users: {}, keys: {} }
   if (scope.userId === '') {
@@ -149,7 +149,7 @@ function describeAct(
   { id }: ExplainedRow,
   index: number,
 ): Partial<PolicyCase> {
-  // Objects of JSON, which the schema of the request lets have any members.
+  // Objects of JSON, for which the schema of the request allows any members.
   const records = [values ?? {}].flat() as Record<string, unknown>[]
   if (action === 'insert') return { create: collection, values: records[index] ?? {} }
   if (id === undefined)
@@ -158,7 +158,7 @@ function describeAct(
   return action === 'select' ? { get: collection, id } : { delete: collection, id }
 }
 
-function write({ context }: Look, name: string, content: string): string {
+function write({ context }: Examination, name: string, content: string): string {
   try {
     return writeCases(context.project, name, content)
   } catch (error) {

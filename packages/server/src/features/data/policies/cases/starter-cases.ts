@@ -5,7 +5,7 @@ import { suggestion } from '../../../../lib/suggestion.ts'
 import { renderCaseFile } from './case-file.ts'
 
 /**
- * A starter for the cases of a table: what most tables want, to be made true or changed. Pure.
+ * Renders starter cases for a table: common expectations, to be met or changed. Pure.
  *
  * @throws OperatorError when there is no such table
  */
@@ -57,7 +57,7 @@ export function scaffoldCases({ relations }: Catalog, collection: string): strin
   })
 }
 
-/** A reference to the users, or what the database fills in with the caller's id. */
+/** Returns whether a column refers to the users, or has the caller's id as its default. */
 function isOwner({ foreignKeys }: Relation, { name, default: fallback, type }: Column): boolean {
   if (type.base !== 'uuid') return false
   const refersToUsers = foreignKeys.some(
@@ -74,7 +74,7 @@ function isRequired({ nullable, default: fallback, identity, isGenerated }: Colu
   return !nullable && fallback === undefined && identity === undefined && !isGenerated
 }
 
-/** As SQL. */
+/** Returns a sample value as SQL. */
 function sampleOf({ type }: Column): string {
   if (type.json === 'boolean') return 'true'
   if (type.json === 'integer' || type.json === 'number') return '1'
@@ -84,7 +84,7 @@ function sampleOf({ type }: Column): string {
   return type.json === 'array' || type.json === 'object' ? "'{}'" : "'sample'"
 }
 
-/** Returns a value as a request has it. */
+/** Returns a sample value as in a request. */
 function exampleOf({ type }: Column): unknown {
   if (type.json === 'boolean') return true
   if (type.json === 'integer' || type.json === 'number') return 1

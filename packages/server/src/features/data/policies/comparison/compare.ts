@@ -1,6 +1,6 @@
 import { type Expression, sql } from '../../../../database/sql.ts'
-import { type Look, toQuery } from '../context.ts'
-import { clauseOf } from '../deciding.ts'
+import { clauseOf } from '../applicable-policies.ts'
+import { type Examination, toQuery } from '../context.ts'
 import { accessErrors } from '../errors.ts'
 import { evaluate, type RowInput } from '../evaluation/evaluate.ts'
 import { combine, planStages, type Stage, type Value } from '../evaluation/stages.ts'
@@ -13,17 +13,20 @@ import { type Clauses, editPolicy, readClauses } from './edited-policy.ts'
 
 type ComparedCaller = Comparison['callers'][number]
 
-/** @param look runs the work in a rehearsal of the caller @throws AppError policy_not_found, invalid_expression */
+/** @param examine runs the work in a rehearsal of the caller @throws AppError policy_not_found, invalid_expression */
 export async function compare(
   request: CompareRequest,
   callers: readonly ExaminedCaller[],
-  look: <Result>(caller: ExaminedCaller, work: (look: Look) => Promise<Result>) => Promise<Result>,
+  examine: <Result>(
+    caller: ExaminedCaller,
+    work: (examination: Examination) => Promise<Result>,
+  ) => Promise<Result>,
 ): Promise<Comparison> {
   const clauses = await readClauses(request.policy)
   const compared: ComparedCaller[] = []
   let rows = 0
   for (const caller of callers) {
-    await look(caller, async (each) => {
+    await examine(caller, async (each) => {
       const found = await compareFor(each, request, clauses)
       rows = Math.max(rows, found.rows)
       compared.push(found.compared)
@@ -33,7 +36,7 @@ export async function compare(
 }
 
 async function compareFor(
-  { context, rehearsal, catalog, relation, caller }: Look,
+  { context, rehearsal, catalog, relation, caller }: Examination,
   { policy, action = 'select', ids, filter, limit = defaultRows.compare }: CompareRequest,
   clauses: Clauses,
 ): Promise<{ rows: number; compared: ComparedCaller }> {
@@ -44,13 +47,13 @@ async function compareFor(
   const edited = await editPolicy(rehearsal, relation, policy, clauses)
   const plan = context.planRows(catalog, relation, toQuery(filter))
   const { rows } = await readCandidates(rehearsal, relation, { ids, plan, limit })
-  const given: RowInput = { kind: 'stored', texts: rows.map(({ stored }) => stored) }
+  const input: RowInput = { kind: 'stored', texts: rows.map(({ stored }) => stored) }
   const known = new Map<string, Promise<Value[]>>()
   const valuesOf = (expression: Expression | undefined) => {
     if (expression === undefined) return Promise.resolve(rows.map((): Value => true))
     const running =
       known.get(expression) ??
-      evaluate(rehearsal, relation, given, sql.expression(expression)).then((verdicts) => {
+      evaluate(rehearsal, relation, input, sql.expression(expression)).then((verdicts) => {
         for (const { message } of verdicts) if (message !== undefined) errors.add(message)
         return verdicts.map(({ value }) => value)
       })
@@ -60,7 +63,7 @@ async function compareFor(
   const errors = new Set<string>()
   const outcomesOf = async (stages: readonly Stage[]) => {
     const permitted = rows.map((): boolean | 'error' => stopped === undefined)
-    // Of a write, the row as it would be is the row as it is.
+    // A write is compared on the row as it is.
     for (const stage of stages) {
       const values: Value[][] = []
       for (const each of stage.policies) values.push(await valuesOf(clauseOf(each, stage.clause)))

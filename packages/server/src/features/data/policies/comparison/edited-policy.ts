@@ -8,7 +8,7 @@ import { readExpression } from './policy-expression.ts'
 
 type PolicyEdit = CompareRequest['policy']
 
-/** The expressions of an edited policy; undefined where it has none, or keeps the present one. */
+/** Expressions of an edited policy; undefined where it has none, or keeps the present one. */
 export interface Clauses {
   readonly using: Expression | undefined
   readonly check: Expression | undefined
@@ -22,7 +22,7 @@ export async function readClauses({ using, check }: PolicyEdit): Promise<Clauses
   }
 }
 
-/** The relation as it would be with the change. @throws AppError policy_not_found, invalid_explanation */
+/** Returns the relation with the change applied. @throws AppError policy_not_found, invalid_explanation */
 export async function editPolicy(
   rehearsal: Rehearsal,
   relation: Relation,
@@ -62,7 +62,7 @@ const fresh: Policy = {
   columns: undefined,
 }
 
-/** Which clauses a policy has is up to its command (PostgreSQL, CREATE POLICY). */
+/** Rejects clauses that the policy's command does not have (PostgreSQL, CREATE POLICY). */
 function requireClauses({ command, using, check }: Policy): void {
   if (command === 'INSERT') {
     if (using !== undefined) throw refuse('policy.using: a policy for INSERT has policy.check alone')
@@ -79,14 +79,14 @@ async function readRoles(
   rehearsal: Rehearsal,
   roles: readonly string[],
 ): Promise<Pick<Policy, 'roles' | 'isForCallers' | 'isForAnonymous'>> {
-  // `public` is no role; everyone is of it.
+  // `public` is no role; every role belongs to it.
   if (roles.includes('public')) return { roles: ['public'], isForCallers: true, isForAnonymous: true }
   const { rows } = await rehearsal.attemptPastPolicies(
     toCall(sql`
-      select given.name, r.oid is not null, pg_has_role(${callerRole}, r.oid, 'usage'),
+      select requested.name, r.oid is not null, pg_has_role(${callerRole}, r.oid, 'usage'),
         pg_has_role(${anonymousRole}, r.oid, 'usage')
-      from unnest(${roles}::text[]) given (name)
-      left join pg_roles r on r.rolname = given.name`),
+      from unnest(${roles}::text[]) requested (name)
+      left join pg_roles r on r.rolname = requested.name`),
   )
   const unknown = rows.find(([, exists]) => exists !== 't')
   if (unknown !== undefined) throw refuse(`policy.roles: no role "${unknown[0]}"`)

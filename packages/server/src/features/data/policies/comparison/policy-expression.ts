@@ -3,13 +3,13 @@ import { messageOf } from '../../../../lib/errors.ts'
 import { accessErrors } from '../errors.ts'
 
 /**
- * An expression that an administrator wrote, as one that can stand where PostgreSQL's own do: its parser finds a single
- * value in it and no clause after it, so that nothing of it reaches beyond its parentheses.
+ * Checks an expression written by an administrator, so that it can replace one of PostgreSQL's own. PostgreSQL's
+ * parser must find a single value in it and no clause after it. Nothing of it can then reach beyond its parentheses.
  *
  * @throws AppError invalid_expression
  */
 export async function readExpression(text: string, field: string): Promise<Expression> {
-  // At the first use: the parser takes memory that most servers never need.
+  // The parser is loaded at its first use: it takes memory that most servers never need.
   const { parse } = await import('libpg-query')
   const statements = await parse(`select (\n${text}\n)`).then(
     ({ stmts }) => stmts ?? [],
@@ -23,7 +23,7 @@ export async function readExpression(text: string, field: string): Promise<Expre
   if (statements.length !== 1 || select?.targetList?.length !== 1 || clauses.length > 0) {
     throw accessErrors.invalidExpression(field, 'expected one expression')
   }
-  // Parsed just now. A comment at its end must not take the parenthesis after it along.
+  // The text was parsed above. A comment at its end must not swallow the parenthesis after it.
   return `${text}\n` as Expression
 }
 

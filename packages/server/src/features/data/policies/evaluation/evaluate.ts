@@ -2,23 +2,23 @@ import type { Relation } from '../../../../database/catalog/model.ts'
 import type { Call } from '../../../../database/connection/message.ts'
 import { StatementFailed } from '../../../../database/connection/message.ts'
 import { type Expression, type Sql, sql } from '../../../../database/sql.ts'
-import { clauseOf } from '../deciding.ts'
-import { compileRecords, compileStoredRows, placeColumn } from '../given-rows.ts'
+import { clauseOf } from '../applicable-policies.ts'
+import { compileRecords, compileStoredRows, ordinalColumn } from '../input-rows.ts'
 import { type Rehearsal, TimeIsUp, toCall } from '../rehearsal/rehearsal.ts'
 import type { Stage, Value, Verdict } from './stages.ts'
 
-/** Rows that policies are asked about. */
+/** Rows over which policies are evaluated. */
 export type RowInput =
-  /** As PostgreSQL writes them. */
+  /** Rows as PostgreSQL writes them. */
   | { readonly kind: 'stored'; readonly texts: readonly string[] }
-  /** As the API answers them: those that a write would make. */
+  /** Rows that a write would make, as the API returns them. */
   | { readonly kind: 'records'; readonly records: readonly string[] }
 
 function countRows(rows: RowInput): number {
   return rows.kind === 'stored' ? rows.texts.length : rows.records.length
 }
 
-function compileGiven(relation: Relation, rows: RowInput): Sql {
+function compileInput(relation: Relation, rows: RowInput): Sql {
   return rows.kind === 'stored'
     ? compileStoredRows(relation, sql`${rows.texts}`)
     : compileRecords(relation, sql`${`[${rows.records.join(',')}]`}`)
@@ -30,17 +30,17 @@ function pick(rows: RowInput, index: number): RowInput {
     : { kind: 'records', records: rows.records.slice(index, index + 1) }
 }
 
-/** The values of an expression over the rows, in their order. */
+/** Compiles the values of an expression over the rows, in order. */
 function compileValues(relation: Relation, rows: RowInput, expressions: readonly Sql[]): Call {
   return toCall(sql`
     select ${sql.join(expressions)}
-    from ${compileGiven(relation, rows)}
-    order by ${placeColumn(relation)}`)
+    from ${compileInput(relation, rows)}
+    order by ${ordinalColumn(relation)}`)
 }
 
 /**
- * What the expression is for each row, as the caller. An error concerns only the row that it is raised on: where some row
- * raises one, each is evaluated by itself.
+ * Evaluates an expression for each row, as the caller. An error affects only the row that raises it: when one row
+ * raises an error, each row is evaluated by itself.
  */
 export async function evaluate(
   rehearsal: Rehearsal,
@@ -52,7 +52,7 @@ export async function evaluate(
   return (values ?? []).map(toVerdict)
 }
 
-/** The same for several expressions of any type: lists of texts, one for each of them. */
+/** Evaluates several expressions of any type: returns lists of texts, one for each of them. */
 export async function evaluateTexts(
   rehearsal: Rehearsal,
   relation: Relation,
@@ -68,7 +68,7 @@ export async function evaluateTexts(
   } catch (error) {
     const failure = describeFailure(error)
     if (count === 1 && expressions.length === 1) return [[failure]]
-    // What has run into the time limit would do so again for every part of it.
+    // An expression that has exceeded the time limit would do so again for every part of it.
     if (failure.sqlState === '57014')
       return expressions.map(() => Array.from({ length: count }, () => failure))
     return count === 1
@@ -104,7 +104,7 @@ async function byRow(
   return values
 }
 
-/** The value of an expression as text, or why it has none. */
+/** Value of an expression as text, or the reason why it has none. */
 export type Text =
   | { readonly text: string | null }
   | { readonly text?: undefined; readonly message: string; readonly sqlState: string }
@@ -115,7 +115,7 @@ export function toVerdict(value: Text): Verdict {
   return { value: read }
 }
 
-/** @throws what is neither the fault of an expression nor its time */
+/** @throws any error other than a fault of an expression or its timeout */
 export function describeFailure(error: unknown): { readonly message: string; readonly sqlState: string } {
   if (error instanceof TimeIsUp) {
     return { message: 'not evaluated: the time for this explanation is over', sqlState: '57014' }
@@ -124,7 +124,7 @@ export function describeFailure(error: unknown): { readonly message: string; rea
   return { message: error.error.message, sqlState: error.error.code ?? 'XX000' }
 }
 
-/** What a stage says of each row: verdicts in the order of its policies. */
+/** Evaluates a stage for each row. The verdicts are in the order of its policies. */
 export async function evaluateStage(
   rehearsal: Rehearsal,
   relation: Relation,

@@ -5,19 +5,19 @@ import { evaluateTexts, type RowInput, type Text, toVerdict } from './evaluate.t
 import { flatten, type Part, splitExpression } from './expression-tree.ts'
 import type { Verdict } from './stages.ts'
 
-/** A part of an expression with what it is for a row. */
+/** Part of an expression with its value for a row. */
 export interface ValuedPart extends Verdict {
   readonly text: string
   readonly operator: Part['operator']
   readonly terms: readonly ValuedPart[]
-  /** Of a comparison: what it compares, cut where it is long. */
+  /** Sides of a comparison, cut where they are long. */
   readonly sides: readonly ({ readonly expression: string } & Text)[]
 }
 
-/** Characters of a compared value that are shown. */
-const shownLength = 200
+/** Maximum number of characters of a compared value. */
+const sideLength = 200
 
-/** @param rows of which the first is looked at */
+/** @param rows of which the first is evaluated */
 export async function evaluateParts(
   rehearsal: Rehearsal,
   relation: Relation,
@@ -29,7 +29,7 @@ export async function evaluateParts(
   const values = await evaluateTexts(rehearsal, relation, rows, [
     ...parts.map(({ text }) => sql`(${piece(text)})::boolean`),
     ...parts.flatMap(({ sides }) =>
-      sides.map((side) => sql`left((${piece(side)})::text, ${sql.integer(shownLength)})`),
+      sides.map((side) => sql`left((${piece(side)})::text, ${sql.integer(sideLength)})`),
     ),
   ])
   const none: Text = { message: 'not evaluated', sqlState: '' }
@@ -49,7 +49,7 @@ export async function evaluateParts(
   return build(whole)
 }
 
-/** A piece of what PostgreSQL printed, cut at its own parentheses. */
+/** Returns a piece of PostgreSQL's output, cut at its own parentheses. */
 function piece(text: string): Sql {
   return sql.expression(text as Expression)
 }

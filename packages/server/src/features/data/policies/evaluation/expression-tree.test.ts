@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { flatten, splitExpression } from './expression-tree.ts'
 
-/** Operators and leaves in short. */
+/** Returns operators and leaves in short form. */
 function outline(text: string): unknown {
   const show = ({ operator, terms, text: leaf }: ReturnType<typeof splitExpression>): unknown =>
     operator === undefined ? leaf : [operator, ...terms.map(show)]
   return show(splitExpression(text))
 }
 
-describe('access › parts', () => {
+describe('expression tree', () => {
   test.each([
     ['(a = 1)', 'a = 1'],
     ['((a = 1) AND (b = 2))', ['and', 'a = 1', 'b = 2']],
@@ -38,11 +38,11 @@ describe('access › parts', () => {
     ['(id IN ( SELECT 1))', ['id']],
     ["((tags || '{a}'::text[]) @> other)", ["(tags || '{a}'::text[])", 'other']],
     ['(a IS NOT NULL)', []],
-  ])('finds what %s compares', (text, sides) => {
+  ])('finds the sides of %s', (text, sides) => {
     expect(splitExpression(text).sides).toEqual(sides)
   })
 
-  test('leaves an expression of too many or too deep parts in one piece', () => {
+  test('leaves an expression with too many or too deep parts in one piece', () => {
     const wide = Array.from({ length: 1000 }, (_, index) => `(c${index} = 1)`).join(' AND ')
     expect(splitExpression(wide).terms).toEqual([])
     let deep = 'a'

@@ -1,14 +1,14 @@
-/** An expression as PostgreSQL prints it (pg_get_expr), taken apart where it says AND, OR and NOT. */
+/** Expression as PostgreSQL prints it (pg_get_expr), split at AND, OR and NOT. */
 export interface Part {
   readonly text: string
   readonly operator: 'and' | 'or' | 'not' | undefined
-  /** Of an operator. */
+  /** Terms of an operator. */
   readonly terms: readonly Part[]
-  /** Of a comparison: what it compares. */
+  /** Sides of a comparison. */
   readonly sides: readonly string[]
 }
 
-/** Parts of one expression at most; the rest stays in one piece. */
+/** Maximum number of parts of an expression. The rest stays in one piece. */
 const partLimit = 400
 const depthLimit = 20
 
@@ -16,15 +16,18 @@ interface Token {
   readonly text: string
   readonly start: number
   readonly end: number
-  /** Parentheses around it. */
+  /** Number of parentheses around it. */
   readonly depth: number
 }
 
-/** Strings, identifiers, words, operators (PostgreSQL, Lexical Structure), each parenthesis by itself. */
+/**
+ * Pattern of strings, identifiers, words and operators (PostgreSQL, Lexical Structure), and of each single
+ * parenthesis.
+ */
 const lexeme =
   /[eE]?'(?:[^'\\]|''|\\[\s\S])*'|"(?:[^"]|"")*"|[\p{L}_][\p{L}\p{N}_$]*|\d[\d.eE]*|[-+*/<>=~!@#%^&|`?]+|[()[\],]|\S/gu
 
-/** Pure. */
+/** Splits an expression into its parts. Pure. */
 export function splitExpression(text: string): Part {
   let left = partLimit
   const split = (whole: string, depth: number): Part => {
@@ -33,13 +36,13 @@ export function splitExpression(text: string): Part {
     const tokens = tokenize(inner)
     const leaf: Part = { text: inner, operator: undefined, terms: [], sides: sidesOf(inner, tokens) }
     if (depth >= depthLimit || left <= 0) return leaf
-    // PostgreSQL puts each AND and OR into parentheses of its own, so that only one of them stands at the top.
+    // PostgreSQL puts each AND and OR into parentheses of its own, so that only one of them can be at the top.
     for (const operator of ['or', 'and'] as const) {
-      const places = tokens.filter((token) => token.depth === 0 && token.text.toLowerCase() === operator)
-      if (places.length === 0 || isWithinCase(tokens)) continue
-      if (places.length >= left) return leaf
-      const starts = [0, ...places.map(({ end }) => end)]
-      const ends = [...places.map(({ start }) => start), inner.length]
+      const separators = tokens.filter((token) => token.depth === 0 && token.text.toLowerCase() === operator)
+      if (separators.length === 0 || isWithinCase(tokens)) continue
+      if (separators.length >= left) return leaf
+      const starts = [0, ...separators.map(({ end }) => end)]
+      const ends = [...separators.map(({ start }) => start), inner.length]
       const terms = starts.map((start, index) => split(inner.slice(start, ends[index]).trim(), depth + 1))
       return { text: inner, operator, terms, sides: [] }
     }
@@ -53,7 +56,7 @@ export function splitExpression(text: string): Part {
   return split(text.trim(), 0)
 }
 
-/** A part and those within it, in the order of their texts. Pure. */
+/** Returns a part and all parts within it, in text order. Pure. */
 export function flatten(part: Part): Part[] {
   return [part, ...part.terms.flatMap(flatten)]
 }
@@ -69,7 +72,7 @@ function tokenize(text: string): Token[] {
   return tokens
 }
 
-/** Without parentheses around all of it. */
+/** Removes parentheses around the whole text. */
 function unwrap(text: string): string {
   const tokens = tokenize(text)
   const [first] = tokens
@@ -84,7 +87,10 @@ function isWithinCase(tokens: readonly Token[]): boolean {
 
 const comparisons = new Set(['=', '<>', '<', '>', '<=', '>=', '~~', '!~~', '~~*', '~', '@>', '<@', '&&'])
 
-/** What stands on both sides of a comparison that is all of the text; of `= ANY (…)` and `IN (…)` the left one. */
+/**
+ * Returns the sides of a comparison that is the whole text. For `= ANY (…)` and `IN (…)` it returns only the left
+ * side.
+ */
 function sidesOf(text: string, tokens: readonly Token[]): string[] {
   const top = tokens.filter(({ depth }) => depth === 0)
   if (isWithinCase(tokens)) return []

@@ -4,12 +4,12 @@ import { type Rehearsal, toCall } from '../rehearsal/rehearsal.ts'
 import type { Explanation } from '../schemas.ts'
 import { describeFailure } from './evaluate.ts'
 
-/** Table that a policy looks at besides the row; its own policies decide what it finds there. */
+/** Table that a policy reads besides the row. Its own policies decide which rows the policy finds there. */
 export type PolicyRead = Explanation['reads'][number]
 
 const countLimit = 1000
 
-/** One level: what the policies of those tables read in turn is not followed. */
+/** Describes the tables that policies read. Tables that those tables' policies read are not followed. */
 export async function describeReads(
   rehearsal: Rehearsal,
   relation: Relation,
@@ -32,14 +32,14 @@ export async function describeReads(
   for (const [policy, schema, name, isProtected] of rows) {
     if (policy == null || schema == null || name == null) continue
     const counted = await countVisible(rehearsal, schema, name)
-    const shown = schema === 'public' ? name : `${schema}.${name}`
+    const table = schema === 'public' ? name : `${schema}.${name}`
     reads.push({
       policy,
       schema,
       name,
       rlsEnabled: isProtected === 'true',
       ...counted,
-      sentence: describeRead(policy, shown, counted),
+      sentence: describeRead(policy, table, counted),
     })
   }
   return reads

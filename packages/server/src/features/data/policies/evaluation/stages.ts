@@ -1,24 +1,24 @@
 import type { Policy, Relation } from '../../../../database/catalog/model.ts'
-import type { Asker, PolicyCommand } from '../deciding.ts'
-import { clauseOf, decidingPolicies } from '../deciding.ts'
+import type { PolicyCommand, PolicyReader } from '../applicable-policies.ts'
+import { applicablePolicies, clauseOf } from '../applicable-policies.ts'
 
-/** What is done with a row. */
+/** Action on a row. */
 export type Action = 'select' | 'insert' | 'update' | 'delete'
 
 /**
- * One of the tests that PostgreSQL makes before it lets an action pass (CREATE POLICY, "Policies Applied by Command
- * Type"). Every one must pass: in each some permissive policy, and all restrictive ones.
+ * Test that PostgreSQL makes before an action passes (CREATE POLICY, "Policies Applied by Command Type"). Every stage
+ * must pass. Within a stage, one permissive policy and all restrictive ones must pass.
  */
 export interface Stage {
   readonly name: string
   readonly command: PolicyCommand
   readonly clause: 'using' | 'check'
-  /** The row as it is, or as it would be. */
+  /** Row of the stage: as it is, or as the write would make it. */
   readonly row: 'before' | 'after'
   readonly policies: readonly Policy[]
 }
 
-/** The API names rows by their key and answers them, so that every write is also a read. */
+/** Stages by action. The API names rows by their key and returns them, so that every write is also a read. */
 const stagesOf: Readonly<Record<Action, readonly Omit<Stage, 'policies'>[]>> = {
   select: [{ name: 'read the row', command: 'SELECT', clause: 'using', row: 'before' }],
   insert: [
@@ -37,29 +37,33 @@ const stagesOf: Readonly<Record<Action, readonly Omit<Stage, 'policies'>[]>> = {
   ],
 }
 
-/** Empty where row-level security does not apply. */
-export function planStages(relation: Relation, asker: Asker | 'unrestricted', action: Action): Stage[] {
-  if (!relation.rlsEnabled || asker === 'unrestricted') return []
+/** Plans the stages of an action. The list is empty where row-level security does not apply. */
+export function planStages(
+  relation: Relation,
+  reader: PolicyReader | 'unrestricted',
+  action: Action,
+): Stage[] {
+  if (!relation.rlsEnabled || reader === 'unrestricted') return []
   return stagesOf[action].map((stage) => ({
     ...stage,
-    policies: decidingPolicies(relation, asker, stage.command).filter(
+    policies: applicablePolicies(relation, reader, stage.command).filter(
       // A permissive policy without the clause permits nothing, a restrictive one restricts nothing.
       (policy) => !policy.permissive || clauseOf(policy, stage.clause) !== undefined,
     ),
   }))
 }
 
-/** What a policy says of a row. */
+/** Value of a policy for a row. */
 export type Value = true | false | null | 'error'
 
 export interface Verdict {
   readonly value: Value
-  /** Of an error. */
+  /** Message of an error. */
   readonly message?: string
   readonly sqlState?: string
 }
 
-/** What the policies of a stage come to: NULL permits as little as false does. Pure. */
+/** Combines the policies of a stage. NULL permits as little as false does. Pure. */
 export function combine(
   policies: readonly { readonly permissive: boolean }[],
   values: readonly Value[],
@@ -68,12 +72,12 @@ export function combine(
     values.filter((_, index) => policies[index]?.permissive === isPermissive)
   const [permissive, restrictive] = [of(true), of(false)]
   if (permissive.length === 0) return false
-  // Which of them PostgreSQL evaluates first is its own choice, and the first error ends the statement.
+  // PostgreSQL chooses the order of evaluation, and the first error ends the statement.
   if (values.includes('error')) return 'error'
   return permissive.includes(true) && restrictive.every((value) => value === true)
 }
 
-/** What all stages come to; undefined of one whose row cannot be made. Pure. */
+/** Combines all stages; undefined for one whose row cannot be made. Pure. */
 export function combineStages(
   outcomes: readonly (boolean | 'error' | undefined)[],
 ): boolean | 'error' | undefined {

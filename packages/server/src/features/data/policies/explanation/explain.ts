@@ -1,7 +1,7 @@
 import { describeContext } from '../../../../database/caller/caller-context.ts'
 import type { Relation } from '../../../../database/catalog/model.ts'
-import type { Look } from '../context.ts'
-import { clauseOf } from '../deciding.ts'
+import { clauseOf } from '../applicable-policies.ts'
+import type { Examination } from '../context.ts'
 import { evaluateStage } from '../evaluation/evaluate.ts'
 import { evaluateParts, type ValuedPart } from '../evaluation/evaluated-expression.ts'
 import { describeReads } from '../evaluation/policy-reads.ts'
@@ -11,7 +11,7 @@ import { type Gate, stopping } from '../gates/gate.ts'
 import { gatesOfTable } from '../gates/table-gates.ts'
 import { explainPlans } from '../rehearsal/query-plans.ts'
 import { type ProductionRun, runRequest } from '../rehearsal/run-request.ts'
-import { findVisible, type Sight } from '../rows/candidates.ts'
+import { findVisible, type Visibility } from '../rows/candidates.ts'
 import type { RowRequest } from '../rows/row-requests.ts'
 import { findSubjects, rowOf, type Subject } from '../rows/subjects.ts'
 import type { ExplainRequest, Explanation } from '../schemas.ts'
@@ -19,16 +19,23 @@ import { type ExplainedRow, explainRow, outcomesOf, withoutBody } from './explai
 import { reproduce } from './psql-script.ts'
 import { nearness } from './sentences.ts'
 
-export async function explain(look: Look, request: ExplainRequest): Promise<Explanation> {
-  const { rehearsal, catalog, relation, caller } = look
+export async function explain(examination: Examination, request: ExplainRequest): Promise<Explanation> {
+  const { rehearsal, catalog, relation, caller } = examination
   const { action = 'select', plan = 'none' } = request
   const gates = [...caller.gates, ...gatesOfTable(catalog, caller, relation, action)]
   const stages = planStages(relation, caller.scope.kind, action)
-  const subjects = await findSubjects(look, request)
+  const subjects = await findSubjects(examination, request)
   const candidates = subjects.rows.flatMap(({ candidate }) => candidate ?? [])
-  const sights = action === 'select' ? await findVisible(rehearsal, relation, candidates) : []
-  const runs = await runRequests(look, subjects.requests, gates)
-  const rows = await explainRows(look, { action, gates, stages, subjects: subjects.rows, sights, runs })
+  const visibilities = action === 'select' ? await findVisible(rehearsal, relation, candidates) : []
+  const runs = await runRequests(examination, subjects.requests, gates)
+  const rows = await explainRows(examination, {
+    action,
+    gates,
+    stages,
+    subjects: subjects.rows,
+    visibilities,
+    runs,
+  })
   const [run] = runs
   const { role, settings } = describeContext(caller.scope)
   return {
@@ -41,7 +48,7 @@ export async function explain(look: Look, request: ExplainRequest): Promise<Expl
     reads: await describeReads(rehearsal, relation, policiesOf(stages)),
     rows,
     isCut: subjects.isCut,
-    answer: answerOf(look, rows, gates, stages),
+    answer: answerOf(examination, rows, gates, stages),
     statement: run && { ...run.statement, outcome: withoutBody(run.outcome) },
     plans:
       plan === 'none' || run?.statement === undefined
@@ -52,9 +59,9 @@ export async function explain(look: Look, request: ExplainRequest): Promise<Expl
   }
 }
 
-/** What the data API answers to each request, unless a gate stops it before a statement is sent. */
+/** Sends each request to the data API, unless a gate stops it before a statement is sent. */
 async function runRequests(
-  { context, rehearsal, caller }: Look,
+  { context, rehearsal, caller }: Examination,
   requests: readonly RowRequest[],
   gates: readonly Gate[],
 ): Promise<ProductionRun[]> {
@@ -67,33 +74,33 @@ async function runRequests(
   return runs
 }
 
-interface RowExplanationInput {
+interface ExplainedSubjects {
   readonly action: Action
   readonly gates: readonly Gate[]
   readonly stages: readonly Stage[]
   readonly subjects: readonly Subject[]
-  /** Of a select, by row. */
-  readonly sights: readonly Sight[]
-  /** Of a write by row; of a select one for all rows. */
+  /** Visibility by row, for a select. */
+  readonly visibilities: readonly Visibility[]
+  /** Runs by row for a write; for a select, one run for all rows. */
   readonly runs: readonly ProductionRun[]
 }
 
-async function explainRows(look: Look, asked: RowExplanationInput): Promise<ExplainedRow[]> {
-  const { action, gates, stages, subjects, sights, runs } = asked
-  const verdicts = await evaluateStages(look, stages, subjects)
+async function explainRows(examination: Examination, input: ExplainedSubjects): Promise<ExplainedRow[]> {
+  const { action, gates, stages, subjects, visibilities, runs } = input
+  const verdicts = await evaluateStages(examination, stages, subjects)
   const rows: ExplainedRow[] = []
   let isClosestKnown = false
   for (const [index, subject] of subjects.entries()) {
     const ofRow = verdicts.map((byRow) => byRow[index])
     const failing = stages[outcomesOf({ stages, verdicts: ofRow }).indexOf(false)]
-    // Of the first row that is refused: others are looked at one by one.
+    // Only for the first rejected row: others are explained one at a time.
     const closest =
-      isClosestKnown || failing === undefined ? undefined : await findClosest(look, failing, subject)
+      isClosestKnown || failing === undefined ? undefined : await findClosest(examination, failing, subject)
     if (closest !== undefined) isClosestKnown = true
     rows.push(
       explainRow({
-        ...{ label: look.caller.label, action, gates, stages, subject, verdicts: ofRow, closest },
-        sight: sights[index],
+        ...{ label: examination.caller.label, action, gates, stages, subject, verdicts: ofRow, closest },
+        visibility: visibilities[index],
         outcome: runs[action === 'select' ? 0 : index]?.outcome,
       }),
     )
@@ -101,32 +108,36 @@ async function explainRows(look: Look, asked: RowExplanationInput): Promise<Expl
   return rows
 }
 
-/** By stage and row; undefined where there is no row to ask about. */
+/** Evaluates by stage and row; undefined where there is no row to evaluate. */
 async function evaluateStages(
-  { rehearsal, relation }: Look,
+  { rehearsal, relation }: Examination,
   stages: readonly Stage[],
   subjects: readonly Subject[],
 ): Promise<(readonly Verdict[] | undefined)[][]> {
   const byStage: (readonly Verdict[] | undefined)[][] = []
   for (const stage of stages) {
-    const given = subjects.map((subject) => rowOf(stage, subject))
-    const texts = given.flatMap((row) => (row?.kind === 'stored' ? row.texts : []))
-    const records = given.flatMap((row) => (row?.kind === 'records' ? row.records : []))
+    const inputs = subjects.map((subject) => rowOf(stage, subject))
+    const texts = inputs.flatMap((row) => (row?.kind === 'stored' ? row.texts : []))
+    const records = inputs.flatMap((row) => (row?.kind === 'records' ? row.records : []))
     const rows =
       stage.row === 'before' ? ({ kind: 'stored', texts } as const) : ({ kind: 'records', records } as const)
     const verdicts = await evaluateStage(rehearsal, relation, stage, rows)
-    byStage.push(given.map((row) => (row === undefined ? undefined : verdicts.shift())))
+    byStage.push(inputs.map((row) => (row === undefined ? undefined : verdicts.shift())))
   }
   return byStage
 }
 
 type Closest = { readonly policy: string; readonly part: ValuedPart } | undefined
 
-/** Policies that are taken apart for a sentence. */
+/** Maximum number of policies that are split for a sentence. */
 const comparedPolicies = 5
 
-/** The permissive policy of which most is true. */
-async function findClosest({ rehearsal, relation }: Look, stage: Stage, subject: Subject): Promise<Closest> {
+/** Finds the permissive policy with the most true parts. */
+async function findClosest(
+  { rehearsal, relation }: Examination,
+  stage: Stage,
+  subject: Subject,
+): Promise<Closest> {
   const row = rowOf(stage, subject)
   if (row === undefined) return undefined
   let best: { policy: string; part: ValuedPart; score: number } | undefined
@@ -154,7 +165,7 @@ function describeGrant({ scope }: ExaminedCaller) {
   return { mayWrite, tables: tables === undefined ? null : [...tables] }
 }
 
-/** All policies of the table, and in which stages they take part. */
+/** Describes all policies of the table, with the stages that they take part in. */
 function describePolicies(relation: Relation, { scope }: ExaminedCaller, stages: readonly Stage[]) {
   return relation.policies.map((policy) => ({
     name: policy.name,
@@ -164,16 +175,16 @@ function describePolicies(relation: Relation, { scope }: ExaminedCaller, stages:
     using: policy.using ?? null,
     check: policy.check ?? null,
     isForCaller: scope.kind === 'caller' ? policy.isForCallers : policy.isForAnonymous,
-    /** Index of each stage, with its place there. */
+    /** Index of each stage, and of the policy within it. */
     stages: stages.flatMap(({ policies }, stage) =>
       policies.includes(policy) ? [{ stage, place: policies.indexOf(policy) }] : [],
     ),
   }))
 }
 
-/** The first row that is refused, or else the first one. */
+/** Returns the result for the first rejected row, or else for the first row. */
 function answerOf(
-  { caller, relation }: Look,
+  { caller, relation }: Examination,
   rows: readonly ExplainedRow[],
   gates: readonly Gate[],
   stages: readonly Stage[],

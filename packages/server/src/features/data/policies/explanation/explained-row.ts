@@ -2,50 +2,51 @@ import type { ValuedPart } from '../evaluation/evaluated-expression.ts'
 import { type Action, combine, combineStages, type Stage, type Verdict } from '../evaluation/stages.ts'
 import { type Gate, stopping } from '../gates/gate.ts'
 import type { Outcome } from '../rehearsal/run-request.ts'
-import type { Sight } from '../rows/candidates.ts'
+import type { Visibility } from '../rows/candidates.ts'
 import type { Subject } from '../rows/subjects.ts'
 import type { Explanation } from '../schemas.ts'
 import { describeRow } from './sentences.ts'
 
 export type ExplainedRow = Explanation['rows'][number]
 
-/** What was found out about a row. */
+/** Findings about a row. */
 export interface Findings {
   readonly label: string
   readonly action: Action
   readonly gates: readonly Gate[]
   readonly stages: readonly Stage[]
   readonly subject: Subject
-  /** By stage; undefined where there is no row to ask about. */
+  /** Verdicts by stage; undefined where there is no row to evaluate. */
   readonly verdicts: readonly (readonly Verdict[] | undefined)[]
-  /** Of a select: whether the database shows the row. */
-  readonly sight: Sight
-  /** What the data API answered: of a write for this row, of a read for all of them. */
+  /** Visibility of the row in the database, for a select. */
+  readonly visibility: Visibility
+  /** Outcome of the data API: for a write of this row, for a read of all rows. */
   readonly outcome: Outcome | undefined
   readonly closest: { readonly policy: string; readonly part: ValuedPart } | undefined
 }
 
-/** What the policies of each stage come to. */
+/** Combines the policies of each stage. */
 export function outcomesOf({ stages, verdicts }: Pick<Findings, 'stages' | 'verdicts'>) {
-  return stages.map((stage, place) => {
-    const values = verdicts[place]?.map(({ value }) => value)
+  return stages.map((stage, index) => {
+    const values = verdicts[index]?.map(({ value }) => value)
     return values && combine(stage.policies, values)
   })
 }
 
-/** Pure. */
+/** Explains a row from its findings. Pure. */
 export function explainRow(findings: Findings): ExplainedRow {
-  const { label, action, gates, stages, subject, verdicts, sight, outcome, closest } = findings
+  const { label, action, gates, stages, subject, verdicts, visibility, outcome, closest } = findings
   const { candidate, after } = subject
   const outcomes = outcomesOf(findings)
   const allowed = combineStages(outcomes)
-  const answer = action === 'select' ? answerOfRead(sight, outcome) : outcome && withoutBody(outcome)
-  const actual = answer === undefined ? (typeof sight === 'boolean' ? sight : undefined) : happened(answer)
+  const answer = action === 'select' ? answerOfRead(visibility, outcome) : outcome && withoutBody(outcome)
+  const actual =
+    answer === undefined ? (typeof visibility === 'boolean' ? visibility : undefined) : happened(answer)
   const isDecided = stopping(gates) === undefined && typeof allowed === 'boolean' && actual !== undefined
   return {
     id: candidate?.id,
-    shown: candidate?.shown ?? shownOf(after),
-    stages: outcomes.map((each, place) => ({ outcome: each, verdicts: verdicts[place] ?? [] })),
+    shown: candidate?.shown ?? displayedColumnsOf(after),
+    stages: outcomes.map((each, index) => ({ outcome: each, verdicts: verdicts[index] ?? [] })),
     allowed,
     actual,
     answer,
@@ -59,27 +60,31 @@ export function explainRow(findings: Findings): ExplainedRow {
   }
 }
 
-/** Undefined where the database says of the row itself whether the caller sees it. */
-function answerOfRead(sight: Sight, outcome: Outcome | undefined) {
+/** Returns the result of a read. Undefined where the database says of the row itself whether it is visible. */
+function answerOfRead(visibility: Visibility, outcome: Outcome | undefined) {
   const failure = outcome === undefined || outcome.status < 300 ? undefined : withoutBody(outcome)
   if (failure !== undefined && refusals.has(failure.status) && failure.error !== 'record_not_found')
     return failure
   // A list may fail at another row.
-  if (typeof sight === 'boolean') return undefined
+  if (typeof visibility === 'boolean') return undefined
   if (failure !== undefined) return failure
-  if (sight === undefined) return undefined
-  return { status: sight.sqlState === '57014' ? 504 : 500, error: sight.sqlState, message: sight.message }
+  if (visibility === undefined) return undefined
+  return {
+    status: visibility.sqlState === '57014' ? 504 : 500,
+    error: visibility.sqlState,
+    message: visibility.message,
+  }
 }
 
 const refusals = new Set([401, 403, 404])
 
-/** Undefined where something else than the policies refused it. */
+/** Returns whether the write happened; undefined where something other than the policies rejected it. */
 function happened(outcome: Pick<Outcome, 'status'>): boolean | undefined {
   if (outcome.status < 300) return true
   return refusals.has(outcome.status) ? false : undefined
 }
 
-/** What refuses a write besides the policies. */
+/** Returns the reason that rejects a write besides the policies. */
 function faultOf(after: Subject['after'], outcome: Outcome | undefined): string | undefined {
   const fault =
     after !== undefined && 'fault' in after ? `${after.fault.status} ${after.fault.message}` : undefined
@@ -93,17 +98,17 @@ export function withoutBody({ body: _, ...rest }: Outcome): Omit<Outcome, 'body'
   return rest
 }
 
-/** Columns and characters of a row to be added. */
-const [shownColumns, shownLength] = [20, 200]
+/** Maximum numbers of columns and characters of a row to be added. */
+const [displayedColumns, displayedLength] = [20, 200]
 
-function shownOf(after: Subject['after']): Readonly<Record<string, string | null>> {
+function displayedColumnsOf(after: Subject['after']): Readonly<Record<string, string | null>> {
   if (after === undefined || !('record' in after)) return {}
-  // As the data API answers records.
+  // The data API returns records in this form.
   const record = JSON.parse(after.record) as Readonly<Record<string, unknown>>
   return Object.fromEntries(
     Object.entries(record)
-      .slice(0, shownColumns)
-      .map(([name, value]) => [name, value === null ? null : textOf(value).slice(0, shownLength)]),
+      .slice(0, displayedColumns)
+      .map(([name, value]) => [name, value === null ? null : textOf(value).slice(0, displayedLength)]),
   )
 }
 

@@ -3,7 +3,7 @@ import type { CallerScope } from '../../../../database/caller/caller-scope.ts'
 import { quoteLiteral } from '../../../../database/sql.ts'
 import type { SentStatement } from '../rehearsal/run-request.ts'
 
-/** A script for psql that does what the data API does, and undoes it. Pure. */
+/** Renders a psql script that does the same as the data API, and undoes it. Pure. */
 export function reproduce(scope: CallerScope, sent: SentStatement | undefined): string {
   const { role, settings } = describeContext(scope)
   const all = { ...(role === undefined ? {} : { role }), ...settings }
@@ -16,10 +16,10 @@ ${sent === undefined ? '' : `${bindConstants(sent)};\n`}rollback;
 `
 }
 
-/** Quoted texts, which may hold what looks like a parameter, and parameters. */
+/** Pattern of parameters, and of quoted texts, which may contain the text of a parameter. */
 const lexeme = /"(?:[^"]|"")*"|[eE]?'(?:[^'\\]|''|\\.)*'|\$(\d+)/gs
 
-/** The statement with its values in it. Pure. */
+/** Replaces the parameters of a statement by its values. Pure. */
 function bindConstants({ text, values }: SentStatement): string {
   const bound = text.replace(lexeme, (found, number: string | undefined) => {
     if (number === undefined) return found

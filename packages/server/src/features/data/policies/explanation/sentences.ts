@@ -15,66 +15,67 @@ const doesNot: Readonly<Record<Action, string>> = {
   delete: 'does not delete',
 }
 
-export interface Judged {
+export interface RowVerdicts {
   readonly label: string
   readonly action: Action
   readonly id: string | undefined
   readonly gates: readonly Gate[]
   readonly stages: readonly Stage[]
-  /** By stage. */
+  /** Outcomes by stage. */
   readonly outcomes: readonly (boolean | 'error' | undefined)[]
-  /** By stage and policy. */
+  /** Verdicts by stage and policy. */
   readonly verdicts: readonly (readonly Verdict[])[]
-  /** Of the first stage that does not pass: the policy that comes closest, taken apart. */
+  /** Closest policy of the first stage that does not pass, split into parts. */
   readonly closest?: { readonly policy: string; readonly part: ValuedPart } | undefined
-  /** What the database answered. */
+  /** Result in the database. */
   readonly actual?: boolean | undefined
-  /** What stops the row beside the policies: a constraint, a trigger. */
+  /** Reason that stops the row besides the policies: a constraint, a trigger. */
   readonly fault?: string | undefined
 }
 
-/** Says in words what becomes of a row. Pure. */
-export function describeRow(judged: Judged): string {
-  const { label, action, id, gates, stages, outcomes, actual, fault } = judged
+/** Describes in words whether a row passes. Pure. */
+export function describeRow(verdicts: RowVerdicts): string {
+  const { label, action, id, gates, stages, outcomes, actual, fault } = verdicts
   const row = id === undefined ? (action === 'insert' ? 'the row' : 'this row') : `row ${id}`
   const no = `${label} ${doesNot[action]} ${row}`
   const stopped = stopping(gates)
   if (stopped !== undefined) return `${no}: ${stopped.sentence}`
   const failing = outcomes.findIndex((outcome) => outcome === false || outcome === 'error')
   const yes = `${label} ${does[action]} ${row}`
-  // PostgreSQL came to a policy that permits before the one that fails, which it may do otherwise at any time.
-  if (outcomes[failing] === 'error' && actual === true) return `${yes}, but ${describeStage(judged, failing)}`
-  if (failing !== -1) return `${no}: ${describeStage(judged, failing)}`
+  // PostgreSQL evaluated a permitting policy before the failing one, and may choose the other order at any time.
+  if (outcomes[failing] === 'error' && actual === true)
+    return `${yes}, but ${describeStage(verdicts, failing)}`
+  if (failing !== -1) return `${no}: ${describeStage(verdicts, failing)}`
   if (fault !== undefined) return `${no}: ${fault}`
   if (stages.length === 0) return `${yes}: row-level security is off`
-  return `${yes}: ${permitting(judged, stages.length - 1)}`
+  return `${yes}: ${permitting(verdicts, stages.length - 1)}`
 }
 
-function permitting({ stages, verdicts, action }: Judged, last: number): string {
+function permitting({ stages, verdicts, action }: RowVerdicts, last: number): string {
   const index = action === 'select' ? 0 : Math.max(0, last - 1)
-  const names = (stages[index]?.policies ?? []).flatMap(({ name, permissive }, place) =>
-    permissive && verdicts[index]?.[place]?.value === true ? [`"${name}"`] : [],
+  const names = (stages[index]?.policies ?? []).flatMap(({ name, permissive }, position) =>
+    permissive && verdicts[index]?.[position]?.value === true ? [`"${name}"`] : [],
   )
   return `${names.join(', ')} ${names.length === 1 ? 'permits' : 'permit'} it`
 }
 
-function describeStage({ stages, verdicts, closest }: Judged, index: number): string {
+function describeStage({ stages, verdicts, closest }: RowVerdicts, index: number): string {
   const stage = stages[index]
   if (stage === undefined) return 'it is not evaluated'
   const command = stage.command.toLowerCase()
   const purpose = stages.length === 1 ? '' : ` (to ${stage.name})`
   const values = verdicts[index] ?? []
-  const failed = stage.policies.flatMap(({ name }, place) => {
-    const { value, message, sqlState } = values[place] ?? {}
+  const failed = stage.policies.flatMap(({ name }, position) => {
+    const { value, message, sqlState } = values[position] ?? {}
     return value === 'error' ? [`the policy "${name}" fails: ${message} (SQLSTATE ${sqlState})`] : []
   })
   if (failed[0] !== undefined) return failed[0]
   if (!stage.policies.some(({ permissive }) => permissive)) {
     return `no permissive policy for ${command}${purpose} applies to this caller`
   }
-  if (stage.policies.some(({ permissive }, place) => permissive && values[place]?.value === true)) {
-    const restricting = stage.policies.flatMap(({ name, permissive }, place) => {
-      const value = values[place]?.value
+  if (stage.policies.some(({ permissive }, position) => permissive && values[position]?.value === true)) {
+    const restricting = stage.policies.flatMap(({ name, permissive }, position) => {
+      const value = values[position]?.value
       return permissive || value === true ? [] : [`"${name}" is ${String(value)}`]
     })
     return `the restrictive policy ${restricting.join(', ')}${purpose}`
@@ -84,7 +85,7 @@ function describeStage({ stages, verdicts, closest }: Judged, index: number): st
   return `no policy for ${command}${purpose} permits it${hint}`
 }
 
-/** The first part that is not true. */
+/** Describes the first part that is not true. */
 function describePart(part: ValuedPart): string {
   const failing = part.operator === 'and' ? part.terms.find(({ value }) => value !== true) : undefined
   if (failing !== undefined) return describePart(failing)
@@ -93,7 +94,7 @@ function describePart(part: ValuedPart): string {
   return `${text} is ${String(part.value)}`
 }
 
-/** How near an expression is to being true: the share of what AND joins that is. Pure. */
+/** Returns how near an expression is to being true: the fraction of AND terms that are. Pure. */
 export function nearness({ operator, terms, value }: ValuedPart): number {
   if (value === true) return 1
   if (terms.length === 0 || operator === 'not') return 0

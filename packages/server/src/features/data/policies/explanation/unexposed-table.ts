@@ -6,14 +6,14 @@ import { gate } from '../gates/gate.ts'
 import type { ExplainRequest, Explanation } from '../schemas.ts'
 import { reproduce } from './psql-script.ts'
 
-/** What becomes of a table that exists and is not in the API; undefined of every other name. */
+/** Explains a table that exists and is not in the API; returns undefined for any other name. */
 export async function explainUnexposed(
   { database, catalog }: Pick<AccessContext, 'database' | 'catalog'>,
   caller: ExaminedCaller,
   { table, action = 'select' }: ExplainRequest,
 ): Promise<Explanation | undefined> {
   if (catalog.current.relations.has(table)) return undefined
-  // Names may have dots, so that where the schema ends is for the database to say.
+  // Names may have dots, so the database decides where the schema ends.
   const found = await database.system.maybeOne<{ schema: string; name: string; is_protected: boolean }>(sql`
     select n.nspname as schema, c.relname as name, c.relrowsecurity as is_protected
     from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -1,10 +1,10 @@
 import type { AppError } from '../../../../lib/errors.ts'
 import type { Explanation } from '../schemas.ts'
 
-/** Check that a request passes before policies are asked. */
+/** Check that a request passes before any policy is evaluated. */
 export type Gate = Explanation['gates'][number]
 
-/** @param refused what the API answers where it does not pass, if that needs no statement */
+/** @param refused error of the API if the request does not pass and needs no statement */
 export function gate(name: string, passes: boolean, sentence: string, refused?: AppError): Gate {
   if (passes) return { name, verdict: 'passes', sentence }
   if (refused === undefined) return { name, verdict: 'stops', sentence }
@@ -12,7 +12,7 @@ export function gate(name: string, passes: boolean, sentence: string, refused?: 
   return { name, verdict: 'stops', sentence, refusal: { status, error, message } }
 }
 
-/** The first that stops the request. */
+/** Returns the first gate that stops the request. */
 export function stopping(gates: readonly Gate[]): Gate | undefined {
   return gates.find(({ verdict }) => verdict === 'stops')
 }

@@ -6,7 +6,7 @@ import type { Action } from '../evaluation/stages.ts'
 import type { ExaminedCaller } from '../examined-caller.ts'
 import { type Gate, gate } from './gate.ts'
 
-/** The checks of the data API itself: each either throws, or lets the request pass. */
+/** Runs the checks of the data API itself. Each either throws or lets the request pass. */
 export function gatesOfTable(
   catalog: Catalog,
   { scope, label }: ExaminedCaller,
@@ -26,7 +26,7 @@ export function gatesOfTable(
         ]
       : []),
     check('exposed', `${collection} is ${isWrite ? 'a table of the API' : 'in the API'}`, () => {
-      // As the routes admit requests without a token.
+      // The routes admit requests without a token in the same way.
       if (reader === 'anonymous' && !privilegesOf(relation, reader)[action]) throw tokenRequired()
       ;(isWrite ? requireWritable : requireRelation)(catalog, collection, reader)
     }),
@@ -62,7 +62,7 @@ const roleOf = { caller: 'basalt_authenticated', anonymous: 'basalt_anonymous' }
 function privilege(relation: Relation, reader: keyof typeof roleOf, action: Action, label: string): Gate {
   const role = roleOf[reader]
   const has = privilegesOf(relation, reader)
-  // Every write answers the record, and finds it by its key.
+  // Every write returns the record, and finds it by its key.
   const needed = action === 'select' || action === 'delete' ? [action] : [action, 'select' as const]
   const missing = [...new Set<keyof typeof has>(['select', ...needed])].filter((each) => !has[each])
   const statement = `grant ${missing.join(', ')} on ${relation.schema}.${relation.name} to ${role}`

@@ -3,7 +3,7 @@ import { describeFailure } from '../evaluation/evaluate.ts'
 import type { Rehearsal } from './rehearsal.ts'
 import type { SentStatement } from './run-request.ts'
 
-/** A plan as EXPLAIN (FORMAT JSON) answers it, or why there is none. */
+/** Plan as EXPLAIN (FORMAT JSON) returns it, or the reason why there is none. */
 export type ExplainedPlan =
   | { readonly plan: unknown }
   | { readonly error: { readonly message: string; readonly sqlState: string } }
@@ -13,7 +13,7 @@ export interface Plans {
   readonly withoutPolicies: ExplainedPlan
 }
 
-/** How PostgreSQL goes about the statement for the caller, and for the login role. @param isRun whether to run it */
+/** Explains the plans of the statement for the caller and for the login role. @param isRun whether to run it */
 export async function explainPlans(
   rehearsal: Rehearsal,
   sent: SentStatement,

@@ -14,30 +14,30 @@ import { render, type Sql } from '../../../../database/sql.ts'
 import type { UserTransaction } from '../../../../database/user-database.ts'
 
 /**
- * A transaction of the caller, and one past the policies, which are never committed. Each attempt is undone by itself, so
- * that a failure leaves nothing behind for the next one; all of them see the same state of the database.
+ * Transaction of the caller, and one without policies. Neither is ever committed. Each attempt is undone by itself,
+ * so that a failure does not affect the next one. All attempts see the same state of the database.
  */
 export interface Rehearsal {
   /**
-   * Runs the steps as the caller unless they say otherwise, with the constraints that wait for the commit, and undoes them.
+   * Runs the steps as the caller unless they say otherwise, checks deferred constraints, and undoes the steps.
    *
    * @throws StatementFailed, with its index among the steps; TimeIsUp
    */
   attempt(steps: readonly Step[], timeoutMs?: number): Promise<readonly Answer[]>
-  /** The same for one statement as administrators run it, which policies do not apply to. */
+  /** Runs one statement as administrators do, without policies. */
   attemptPastPolicies(step: Call): Promise<Answer>
-  /** Statements that the data path asks for, which are kept as it sent them. */
+  /** Runs statements of the data path, which are recorded as it sent them. */
   record(steps: readonly Step[], isPastPolicies?: boolean): Promise<readonly Answer[]>
 }
 
-/** An explanation holds a connection: the rest of one that takes longer is not evaluated. */
+/** Maximum duration of an explanation, which holds a connection. The rest of a longer one is not evaluated. */
 const budgetMs = 20_000
-/** Longest statement, unless it is a rehearsed request. */
+/** Maximum duration of a statement, unless it is a rehearsed request. */
 const evaluationMs = 3000
-/** A write waits for the rows of others as long as this. */
+/** Maximum time that a write waits for row locks. */
 const lockMs = 1000
 
-/** The time of the explanation is over. */
+/** Error after the maximum duration of the explanation. */
 export class TimeIsUp extends Error {}
 
 class Undone extends Error {}
@@ -50,10 +50,10 @@ const setTimeout = statement("select set_config('statement_timeout', $1, true)")
 const exportSnapshot = call('select pg_export_snapshot()')
 
 /**
- * Has the work done on two connections that see one state of the database: the caller's, and one that policies do not apply
- * to. No statement of either can become the role of the other.
+ * Runs the work on two connections with one state of the database: the caller's, and one without policies. No
+ * statement of either can assume the role of the other.
  *
- * @param signal cancels what runs, and what has not begun
+ * @param signal cancels running and pending statements
  * @throws ConnectionLost when the client has disconnected
  */
 export async function rehearse<Result>(
@@ -62,7 +62,7 @@ export async function rehearse<Result>(
   signal: AbortSignal,
   work: (rehearsal: Rehearsal) => Promise<Result>,
 ): Promise<Result> {
-  // It may have waited for its turn.
+  // The rehearsal may have waited for a slot.
   requireClient(signal)
   const connections: Connection[] = []
   const cancel = () => void connections.map((connection) => aside.cancel(connection))
@@ -145,10 +145,10 @@ function rehearsalIn(
   }
 }
 
-/** A statement of our own, whose values are texts. */
+/** Converts a statement of our own, whose values are texts, to a call. */
 export function toCall(fragment: Sql): Call {
   const { text, values } = render(fragment)
-  // Fragments of these features bind nothing but texts, lists of them and null.
+  // Fragments of these features bind only texts, lists of texts and null.
   return {
     statement: statement(text),
     values: values.map((value) => (Array.isArray(value) ? arrayLiteral(value) : (value as string | null))),

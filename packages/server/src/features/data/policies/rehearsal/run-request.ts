@@ -5,39 +5,39 @@ import { describeFailure } from '../evaluation/evaluate.ts'
 import type { ExaminedCaller } from '../examined-caller.ts'
 import { type Rehearsal, TimeIsUp } from './rehearsal.ts'
 
-/** Opens the collections on another way to the database. */
+/** Function that opens the collections on another database access. */
 export type OpenCollections = (database: Pick<UserDatabase, 'run' | 'begin'>) => Collections
 
-/** A statement as it was sent. */
+/** Statement as it was sent. */
 export interface SentStatement {
   readonly text: string
   readonly values: readonly (string | null)[]
 }
 
-/** What the API would have answered. */
+/** Response that the API would have returned. */
 export interface Outcome {
   readonly status: number
-  /** Of a refusal. */
+  /** Error slug of a rejected request. */
   readonly error?: string
   readonly message?: string
   readonly data?: Readonly<Record<string, unknown>>
-  /** JSON text of the answer, if there is one. */
+  /** JSON text of the body, if there is one. */
   readonly body?: string
 }
 
 export interface ProductionRun {
   readonly outcome: Outcome
-  /** The first statement that was sent: none when the request was refused before that. */
+  /** First statement that was sent. Undefined when the request was rejected before that. */
   readonly statement: SentStatement | undefined
 }
 
-/** A request to the collections, as the route makes it of what a client sends. */
+/** Function that sends a request to the collections, as the route does for a client. */
 export type SendRequest = (
   collections: Collections,
   caller: CollectionRequest['caller'],
 ) => Promise<string | undefined>
 
-/** Sends the request through the data API itself, in the rehearsal: whatever it does is undone. */
+/** Sends the request through the data API itself, within the rehearsal, so that all its effects are undone. */
 export async function runRequest(
   { open, rehearsal }: { readonly open: OpenCollections; readonly rehearsal: Rehearsal },
   scope: ExaminedCaller['scope'] | { readonly kind: 'unrestricted' },
@@ -52,7 +52,7 @@ export async function runRequest(
     },
     begin: () => Promise.reject(new Error('a rehearsal has no exports')),
   })
-  // Errors carry the text of PostgreSQL: an administrator reads them.
+  // Errors carry PostgreSQL's text, because an administrator reads them.
   const caller = { scope, isAdministrator: true, isAbandoned: () => false }
   try {
     const body = await request(collections, caller)

@@ -9,27 +9,27 @@ import {
   relationName,
 } from '../../collections/index.ts'
 import { describeFailure } from '../evaluation/evaluate.ts'
-import { compileStoredRows, placeColumn } from '../given-rows.ts'
+import { compileStoredRows, ordinalColumn } from '../input-rows.ts'
 import { type Rehearsal, toCall } from '../rehearsal/rehearsal.ts'
 
-/** A row that is asked about, as an administrator reads it. */
+/** Row to examine, as an administrator reads it. */
 export interface Candidate {
-  /** As the path of the record has it, before percent-encoding; undefined without a primary key. */
+  /** Record id as in a path, before percent-encoding; undefined without a primary key. */
   readonly id: string | undefined
-  /** As PostgreSQL writes the row. */
+  /** Row as PostgreSQL writes it. */
   readonly stored: string
   /** Texts of some of its columns, cut where they are long. */
   readonly shown: Readonly<Record<string, string | null>>
 }
 
-/** Characters of a value that are shown. */
-const shownLength = 200
-/** Columns that are shown, beside the key and those that policies look at. */
-const shownColumns = 12
-/** Bytes of rows that are asked about at once; those after it are left out. */
+/** Maximum number of characters of a displayed value. */
+const displayedLength = 200
+/** Number of displayed columns, beside the key and the columns that policies read. */
+const displayedColumns = 12
+/** Maximum size in bytes of the rows of an examination. Rows beyond it are left out. */
 const rowsSize = 8_000_000
 
-/** Reads the rows past the policies. @throws AppError invalid_primary_key, … @throws StatementFailed, TimeIsUp */
+/** Reads the rows without policies. @throws AppError invalid_primary_key, … @throws StatementFailed, TimeIsUp */
 export async function readCandidates(
   rehearsal: Rehearsal,
   relation: Relation,
@@ -39,7 +39,7 @@ export async function readCandidates(
   const columns = columnsToShow(relation)
   const key = relation.primaryKey.map(({ name }) => sql`${sql.id(alias, name)}::text`)
   const values = columns.map(
-    ({ name }) => sql`left(${sql.id(alias, name)}::text, ${sql.integer(shownLength)})`,
+    ({ name }) => sql`left(${sql.id(alias, name)}::text, ${sql.integer(displayedLength)})`,
   )
   const { rows } = await rehearsal.attemptPastPolicies(
     toCall(sql`
@@ -50,30 +50,30 @@ export async function readCandidates(
       limit ${sql.integer(limit)}`),
   )
   let size = 0
-  const taken = rows.filter(([stored]) => {
+  const fitting = rows.filter(([stored]) => {
     size += stored?.length ?? 0
     return size <= rowsSize
   })
-  const candidates = taken.map(([stored, ...texts]) => ({
+  const candidates = fitting.map(([stored, ...texts]) => ({
     id: key.length === 0 ? undefined : joinId(texts.slice(0, key.length)),
     stored: stored ?? '',
     shown: Object.fromEntries(columns.map(({ name }, index) => [name, texts[key.length + index] ?? null])),
   }))
-  return { rows: candidates, isCut: taken.length < rows.length }
+  return { rows: candidates, isCut: fitting.length < rows.length }
 }
 
 function columnsToShow({ columns, primaryKey, policies }: Relation): readonly Column[] {
-  const looked = new Set(policies.flatMap(({ columns: names }) => names ?? []))
-  const others = columns.filter((column) => !primaryKey.includes(column) && !looked.has(column.name))
-  const shown = new Set([
+  const read = new Set(policies.flatMap(({ columns: names }) => names ?? []))
+  const others = columns.filter((column) => !primaryKey.includes(column) && !read.has(column.name))
+  const displayed = new Set([
     ...primaryKey,
-    ...columns.filter(({ name }) => looked.has(name)).slice(0, 3 * shownColumns),
-    ...others.slice(0, shownColumns),
+    ...columns.filter(({ name }) => read.has(name)).slice(0, 3 * displayedColumns),
+    ...others.slice(0, displayedColumns),
   ])
-  return [...shown]
+  return [...displayed]
 }
 
-/** A comma that belongs to a value of a composite key is encoded, as in a path. */
+/** Joins the values of a key. A comma inside a value of a composite key is encoded, as in a path. */
 function joinId(values: readonly (string | null)[]): string {
   const texts = values.map((value) => value ?? '')
   return texts.length === 1 ? (texts[0] ?? '') : texts.map((text) => encodeURIComponent(text)).join(',')
@@ -92,15 +92,15 @@ function compileIds(relation: Relation, ids: readonly string[], alias: string): 
   return conditions.length === 0 ? sql`false` : sql`(${sql.join(conditions, sql` or `)})`
 }
 
-/** Whether the caller sees a row: what the table itself answers, with its policies in force. */
-export type Sight = boolean | { readonly message: string; readonly sqlState: string } | undefined
+/** Visibility of a row to the caller, as the table itself returns it with its policies in force. */
+export type Visibility = boolean | { readonly message: string; readonly sqlState: string } | undefined
 
-/** Undefined of tables without a key: nothing distinguishes their rows. */
+/** Returns which rows are visible. Undefined for tables without a key, as nothing distinguishes their rows. */
 export async function findVisible(
   rehearsal: Rehearsal,
   relation: Relation,
   candidates: readonly Candidate[],
-): Promise<readonly Sight[]> {
+): Promise<readonly Visibility[]> {
   if (relation.rowKey.length === 0 || candidates.length === 0) return candidates.map(() => undefined)
   const same = relation.rowKey.map(({ name, type }) =>
     compileComparison(type, sql.id('basalt seen', name), '=', sql.id(relation.name, name)),
@@ -109,12 +109,12 @@ export async function findVisible(
   try {
     const [answer] = await rehearsal.attempt([
       toCall(sql`
-        select ${placeColumn(relation)}
+        select ${ordinalColumn(relation)}
         from ${compileStoredRows(relation, sql`${texts}`)}
         join ${relationName(relation)} "basalt seen" on ${sql.join(same, sql` and `)}`),
     ])
-    const places = new Set(answer?.rows.map(([place]) => Number(place)))
-    return candidates.map((_, index) => places.has(index + 1))
+    const ordinals = new Set(answer?.rows.map(([ordinal]) => Number(ordinal)))
+    return candidates.map((_, index) => ordinals.has(index + 1))
   } catch (error) {
     const failure = describeFailure(error)
     return candidates.map(() => failure)

@@ -5,14 +5,17 @@ import type { SendRequest } from '../rehearsal/run-request.ts'
 import { defaultRows, type ExplainRequest } from '../schemas.ts'
 import type { Candidate } from './candidates.ts'
 
-/** A request to the data API about one row; of reads one for all rows. */
+/** Request to the data API for one row; a read is one request for all rows. */
 export interface RowRequest {
   readonly send: SendRequest
-  /** Whether it answers a row that it would make. */
+  /** True if the response has a row that the request would make. */
   readonly makesRow: boolean
 }
 
-/** What a client would send. @param query the filter as a query string @throws AppError invalid_explanation */
+/**
+ * Returns the requests that a client would send. @param query the filter as a query string @throws AppError
+ * invalid_explanation
+ */
 export function makeRequests(
   { collection: table, primaryKey }: Relation,
   { action = 'select', ids, values, limit = defaultRows.explain }: ExplainRequest,
@@ -62,7 +65,7 @@ export function makeRequests(
   })
 }
 
-/** The values of a composite key are encoded already. */
+/** Returns the path of a record. The values of a composite key are already encoded. */
 function pathOf(id: string, columns: number): string {
   return columns === 1 ? encodeURIComponent(id) : id
 }

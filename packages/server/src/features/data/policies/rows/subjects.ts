@@ -1,4 +1,4 @@
-import { type Look, toQuery } from '../context.ts'
+import { type Examination, toQuery } from '../context.ts'
 import { accessErrors } from '../errors.ts'
 import type { RowInput } from '../evaluation/evaluate.ts'
 import type { Stage } from '../evaluation/stages.ts'
@@ -7,25 +7,25 @@ import { defaultRows, type ExplainRequest, mostWrittenRows } from '../schemas.ts
 import { type Candidate, readCandidates } from './candidates.ts'
 import { makeRequests, type RowRequest } from './row-requests.ts'
 
-/** A row that is asked about. */
+/** Row under examination. */
 export interface Subject {
-  /** The row as it is; undefined of one to be added. */
+  /** Row as it is; undefined for one to be added. */
   readonly candidate: Candidate | undefined
-  /** What a write would make of it, were it not for the policies; undefined where it makes nothing. */
+  /** Row that a write would make without policies; undefined for no row. */
   readonly after: { readonly record: string } | { readonly fault: Outcome } | undefined
 }
 
 export interface Subjects {
   readonly rows: readonly Subject[]
-  /** One for each row; of a select one for all. */
+  /** Requests, one for each row; for a select, one for all rows. */
   readonly requests: readonly RowRequest[]
-  /** Whether rows were left out because together they are too large. */
+  /** True if rows were left out because all together are too large. */
   readonly isCut: boolean
 }
 
 /** @throws AppError as of a list and of the requests */
-export async function findSubjects(look: Look, request: ExplainRequest): Promise<Subjects> {
-  const { context, rehearsal, catalog, relation } = look
+export async function findSubjects(examination: Examination, request: ExplainRequest): Promise<Subjects> {
+  const { context, rehearsal, catalog, relation } = examination
   const { action = 'select', ids, filter, limit = defaultRows.explain } = request
   const query = toQuery(filter)
   const found =
@@ -46,14 +46,14 @@ export async function findSubjects(look: Look, request: ExplainRequest): Promise
   }
   const rows: Subject[] = []
   for (const [index, each] of requests.entries()) {
-    rows.push({ candidate: found.rows[index], after: await makeAfter(look, each) })
+    rows.push({ candidate: found.rows[index], after: await makeAfter(examination, each) })
   }
   return { rows, requests, isCut: found.isCut }
 }
 
-/** The write as the login role, which policies do not apply to: defaults and triggers do their work. */
+/** Runs the write as the login role, to which policies do not apply; defaults and triggers take effect. */
 async function makeAfter(
-  { context, rehearsal }: Look,
+  { context, rehearsal }: Examination,
   { send, makesRow }: RowRequest,
 ): Promise<Subject['after']> {
   if (!makesRow) return undefined
@@ -62,21 +62,25 @@ async function makeAfter(
   return run.outcome.body === undefined ? { fault: run.outcome } : { record: run.outcome.body }
 }
 
-/** The row that a stage asks about; undefined where it cannot be made. */
+/** Returns the row that a stage tests; undefined if it cannot be made. */
 export function rowOf(stage: Stage, { candidate, after }: Subject): RowInput | undefined {
   if (stage.row === 'before') return candidate && { kind: 'stored', texts: [candidate.stored] }
   return after !== undefined && 'record' in after ? { kind: 'records', records: [after.record] } : undefined
 }
 
-/** The first row of a request, as a stage asks about it. @throws AppError invalid_explanation */
-export async function findRow(look: Look, request: ExplainRequest, stage: Stage): Promise<RowInput> {
-  const [subject] = (await findSubjects(look, { ...request, limit: 1 })).rows
+/** Returns the first row of a request, as a stage tests it. @throws AppError invalid_explanation */
+export async function findRow(
+  examination: Examination,
+  request: ExplainRequest,
+  stage: Stage,
+): Promise<RowInput> {
+  const [subject] = (await findSubjects(examination, { ...request, limit: 1 })).rows
   const row = subject && rowOf(stage, subject)
   if (row !== undefined) return row
   const after = subject?.after
   throw accessErrors.invalidExplanation(
     after !== undefined && 'fault' in after
       ? `values: ${after.fault.message ?? 'the row cannot be made'}`
-      : `no row of ${look.relation.collection} matches`,
+      : `no row of ${examination.relation.collection} matches`,
   )
 }

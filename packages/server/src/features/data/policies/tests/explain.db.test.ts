@@ -3,7 +3,17 @@ import { createApiKey } from '../../../../../test/api-keys.ts'
 import { createClient } from '../../../../../test/oauth.ts'
 import { envelope, type TestApp, userToken } from '../../../../../test/test-app.ts'
 import { defaultAppId } from '../../../../http/access/identity.ts'
-import { ada, anonymous, asAda, asBen, ask, ben, createProjectApp, matrixOf, stopsOf } from './projects.ts'
+import {
+  ada,
+  anonymous,
+  asAda,
+  asBen,
+  ben,
+  createProjectApp,
+  matrixOf,
+  sendAccessRequest,
+  stopsOf,
+} from './projects.ts'
 
 const more = `
 create table open_note (id int primary key, body text);
@@ -30,15 +40,15 @@ grant insert on addable to basalt_anonymous;
 `
 
 let app: TestApp
-const explain = (body: object) => ask(app, 'explain', body)
+const explain = (body: object) => sendAccessRequest(app, 'explain', body)
 
 beforeAll(async () => {
   app = await createProjectApp(more)
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-describe('access › explain', () => {
-  test('says what each policy says of each row, and what the database answers', async () => {
+describe('POST /admin/access/explain', () => {
+  test('returns the verdict of each policy on each row, and the result of the database', async () => {
     const answer = await explain({ as: asAda, table: 'project' })
     expect(answer.status).toBe(200)
     expect(answer.json.policies.map(({ name }: { name: string }) => name)).toEqual([
@@ -80,7 +90,7 @@ describe('access › explain', () => {
     })
   })
 
-  test('answers the statement that production sends, with its plans and a script for psql', async () => {
+  test('returns the statement that production sends, with its plans and a psql script', async () => {
     const answer = await explain({ as: asAda, table: 'project', filter: "name='own'", plan: 'analyze' })
     const { statement, plans, psql } = answer.json
     expect(statement.text).toContain('from "public"."project"')
@@ -96,7 +106,7 @@ describe('access › explain', () => {
     expect(rows).toHaveLength(1)
   })
 
-  test('finds rows by their keys, also by composite ones, and sends the read of one', async () => {
+  test('finds rows by their keys, composite ones included, and sends the read of one', async () => {
     const one = await explain({ as: asAda, table: 'project', ids: ['3'] })
     expect(matrixOf(one)).toEqual({ 3: 'false true null → false, false' })
     expect(one.json.statement.outcome).toEqual({
@@ -139,7 +149,7 @@ describe('access › explain', () => {
     expect(await app.sql('select count(*)::int as n from basalt.outbox')).toEqual([{ n: 0 }])
   })
 
-  test('asks about the row before an update and after it', async () => {
+  test('tests the row before an update and after it', async () => {
     const answer = await explain({
       as: asAda,
       table: 'project',
@@ -166,7 +176,7 @@ describe('access › explain', () => {
     ])
   })
 
-  test('asks whether a row may be deleted, and leaves it', async () => {
+  test('tests whether a row may be deleted, and keeps it', async () => {
     const answer = await explain({ as: asAda, table: 'project', action: 'delete', ids: ['1', '2'] })
     expect(matrixOf(answer)).toEqual({
       1: 'true true null | null → false, false',
@@ -176,7 +186,7 @@ describe('access › explain', () => {
     expect(await app.sql('select count(*)::int as n from project')).toEqual([{ n: 5 }])
   })
 
-  test('looks as claims, with a session and a second factor', async () => {
+  test('examines claims, with a session and a second factor', async () => {
     const sessionId = '00000000-0000-4000-8000-0000000000ff'
     const as = { kind: 'claims', userId: ada.toUpperCase(), email: 'x@example.com', aal: 'aal2', sessionId }
     const answer = await explain({ as, table: 'project', ids: ['2'] })
@@ -190,7 +200,7 @@ describe('access › explain', () => {
     expect(matrixOf(answer)).toEqual({ 2: 'false true true → true, true' })
   })
 
-  test('says that row-level security is off, and of a view that it has no policies', async () => {
+  test('reports that row-level security is off, and that a view has no policies', async () => {
     const open = await explain({ as: asBen, table: 'open_note' })
     expect(open.json.answer).toBe('ben@example.com sees row 1: row-level security is off')
     const view = await explain({ as: asBen, table: 'project_name' })
@@ -201,8 +211,8 @@ describe('access › explain', () => {
   })
 })
 
-describe('access › gates', () => {
-  test('say that a request without a token has no grant', async () => {
+describe('access gates', () => {
+  test('report a missing grant of a request without a token', async () => {
     const answer = await explain({ as: anonymous, table: 'project', ids: ['1'] })
     expect(stopsOf(answer)).toEqual([
       'exposed: 401 missing or invalid authorization header',
@@ -211,7 +221,7 @@ describe('access › gates', () => {
     expect(answer.json.rows[0].agrees).toBeUndefined()
   })
 
-  test('say that the role lacks a privilege, and what the policies would say', async () => {
+  test('report a missing privilege of the role, and the verdicts of the policies', async () => {
     const answer = await explain({ as: asAda, table: 'withheld', action: 'insert', values: { id: 2 } })
     expect(stopsOf(answer)).toEqual([
       'grant: basalt_authenticated, the role of ada@example.com, lacks a privilege: grant select, insert on public.withheld to basalt_authenticated',
@@ -219,14 +229,14 @@ describe('access › gates', () => {
     expect(matrixOf(answer)).toEqual({ new: 'true | true → true, false' })
   })
 
-  test('say that a schema is not exposed', async () => {
+  test('report a schema that is not exposed', async () => {
     const answer = await explain({ as: asAda, table: 'hidden.secret' })
     expect(answer.json.answer).toBe(
       'ada@example.com is stopped before the policies of hidden.secret: 404 collection not found: hidden.secret; the schema hidden is not one of database.schemas',
     )
   })
 
-  test('say what a key may not touch', async () => {
+  test('report the limits of a key', async () => {
     const { apiKey } = await createApiKey(app, { userId: ada, scope: 'readonly', allowedTables: ['team'] })
     const as = { kind: 'key', id: apiKey.id }
     const answer = await explain({ as, table: 'project', action: 'delete', ids: ['2'] })
@@ -240,7 +250,7 @@ describe('access › gates', () => {
     expect(stopsOf(await explain({ as, table: 'team' }))).toEqual(['key: the key is revoked'])
   })
 
-  test('say that a client has no grant', async () => {
+  test('report a missing grant of a client', async () => {
     const { clientId } = await createClient(app, { appId: defaultAppId })
     const as = { kind: 'client', clientId, id: ada }
     const answer = await explain({ as, table: 'project', ids: ['2'] })
@@ -250,7 +260,7 @@ describe('access › gates', () => {
     expect(wide.json.caller.grant).toEqual({ mayWrite: true, tables: ['team'] })
   })
 
-  test('say that an account is disabled', async () => {
+  test('report a disabled account', async () => {
     await app.sql(`update basalt.users set disabled_at = now() where id = '${ben}'`)
     const answer = await explain({ as: asBen, table: 'project' })
     await app.sql(`update basalt.users set disabled_at = null where id = '${ben}'`)
@@ -258,12 +268,12 @@ describe('access › gates', () => {
   })
 })
 
-describe('access › answers', () => {
+describe('access explanations', () => {
   const methods = { list: 'GET', get: 'GET', insert: 'POST', update: 'PATCH', delete: 'DELETE' } as const
   type Sent = keyof typeof methods
   const actions: readonly Sent[] = ['list', 'get', 'insert', 'update', 'delete']
   const values = { id: 1 }
-  /** What the API answers to the same by a token, in short. */
+  /** Returns the API's response to the same request with a token, in short. */
   async function requestItself(table: string, action: Sent, token: string | undefined): Promise<object> {
     const isOne = action !== 'list' && action !== 'insert'
     const answer = await app.request(methods[action], `/api/collections/${table}${isOne ? '/1' : ''}`, {
@@ -279,23 +289,26 @@ describe('access › answers', () => {
     ...(action === 'insert' || action === 'update' ? { values } : {}),
   })
 
-  /** Of each action: what the API answered, after the explanation has said the same of the request and of its row. */
+  /**
+   * Returns the API's response to each action, after checking that the explanation says the same of the request and
+   * of its row.
+   */
   async function answersOf(as: object, table: string, token: string | undefined): Promise<number[]> {
     const statuses: number[] = []
     for (const action of actions) {
       const explained = await explain({ as, table, ...bodyOf(action) })
       const { data: _, ...outcome } = explained.json.statement.outcome
-      const asked = `${table} ${action}`
+      const request = `${table} ${action}`
       const expected = await requestItself(table, action, token)
-      expect({ asked, ...outcome }).toEqual({ asked, ...expected })
+      expect({ request, ...outcome }).toEqual({ request, ...expected })
       const { data: __, ...answer } = explained.json.rows[0].answer ?? outcome
-      expect({ asked, ...answer }).toEqual({ asked, ...expected })
+      expect({ request, ...answer }).toEqual({ request, ...expected })
       statuses.push(outcome.status)
     }
     return statuses
   }
 
-  test('are those of the request itself: without a token, without a grant, without a policy', async () => {
+  test('agree with the request itself: without a token, without a grant, without a policy', async () => {
     const token = userToken({ sub: ada })
     expect(await answersOf(anonymous, 'unruled', undefined)).toEqual([401, 401, 401, 401, 401])
     expect(await answersOf(asAda, 'withheld', token)).toEqual([403, 403, 403, 403, 403])
@@ -305,11 +318,11 @@ describe('access › answers', () => {
     expect(read.json.rows[0].answer).toBeUndefined()
   })
 
-  test('are those of the request itself where the grant is for another action', async () => {
+  test('agree with the request itself where the grant is for another action', async () => {
     expect(await answersOf(anonymous, 'addable', undefined)).toEqual([401, 401, 403, 401, 401])
   })
 
-  test('are those of the request itself for a key that may not write, of another table, or revoked', async () => {
+  test('agree with the request itself for a key that may not write, of another table, or revoked', async () => {
     const make = (scope: string, tables: string[]) =>
       createApiKey(app, { userId: ada, scope, allowedTables: tables })
     const reading = await make('readonly', [])
@@ -323,7 +336,7 @@ describe('access › answers', () => {
   })
 })
 
-describe('access › requests', () => {
+describe('access requests', () => {
   const refused: readonly [string, object, number, string][] = [
     [
       'a user without id and email',
@@ -366,12 +379,12 @@ describe('access › requests', () => {
     ],
     ['a wrong key', { as: asAda, table: 'pair', ids: ['1'] }, 400, 'invalid primary key: expected 2 values'],
   ]
-  test.each(refused)('with %s are refused', async (_, body, status, message) => {
+  test.each(refused)('are rejected with %s', async (_, body, status, message) => {
     const answer = await explain(body)
     expect(envelope(answer)).toMatchObject({ code: status, message })
   })
 
-  test('with an unknown kind or field are refused', async () => {
+  test('are rejected with an unknown kind or field', async () => {
     for (const body of [
       { as: { kind: 'admin' }, table: 'project' },
       { as: anonymous, table: 'project', rows: 1 },
@@ -383,7 +396,7 @@ describe('access › requests', () => {
     )
   })
 
-  test('are for administrators, and leave a trace without values', async () => {
+  test('require an administrator, and leave an audit entry without values', async () => {
     for (const endpoint of ['explain', 'parts', 'compare', 'cases']) {
       const token = userToken({ sub: ada })
       const answer = await app.request('POST', `/api/admin/access/${endpoint}`, { token, body: {} })

@@ -11,11 +11,11 @@ import {
   anonymous,
   asAda,
   asBen,
-  ask,
   ben,
   createProjectApp,
   matrixOf,
   projectSchema,
+  sendAccessRequest,
 } from './projects.ts'
 
 const hostileValue = `<img src=x onerror=alert(1)> "quoted" \\ '); drop table t; -- $1 :'ada' {a,b} \u0001`
@@ -78,10 +78,10 @@ afterAll(async () => {
   rmSync(scratch, { recursive: true, force: true })
 })
 
-const explain = (body: object) => ask(app, 'explain', body)
+const explain = (body: object) => sendAccessRequest(app, 'explain', body)
 
-describe('access › policies', () => {
-  test('that raise hide no other one, and concern the rows that they raise on', async () => {
+describe('access › explanations of hostile policies', () => {
+  test('hide no other policy when one raises, and only affect the rows that it raises on', async () => {
     const answer = await explain({ as: asAda, table: 'raising' })
     expect(matrixOf(answer)).toEqual({
       1: 'true false → true, true',
@@ -98,7 +98,7 @@ describe('access › policies', () => {
     )
   })
 
-  test('that look at their own table are said to recurse', async () => {
+  test('report policies that read their own table as recursive', async () => {
     const answer = await explain({ as: asAda, table: 'circle' })
     expect(answer.json.rows[0].stages[0].verdicts[0]).toEqual({
       value: 'error',
@@ -107,7 +107,7 @@ describe('access › policies', () => {
     })
   })
 
-  test('that sleep run into a time limit, and leave the others', async () => {
+  test('run into a time limit when policies sleep, and do not affect the others', async () => {
     const answer = await explain({ as: asAda, table: 'sleeper', ids: ['1'] })
     expect(answer.json.rows[0].stages[0].verdicts).toMatchObject([
       { value: 'error', sqlState: '57014' },
@@ -121,7 +121,7 @@ describe('access › policies', () => {
     ).toEqual([{ n: 0 }])
   })
 
-  test('that sleep are given up when their client leaves, and so is what waits behind them', async () => {
+  test('are canceled while policies sleep when their client disconnects, and so are the queued ones', async () => {
     const sleeping = async () => {
       const [row] = await app.sql(
         `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
@@ -137,19 +137,19 @@ describe('access › policies', () => {
     const leaving = new AbortController()
     const headers = { authorization: `Bearer ${await app.adminToken()}`, 'content-type': 'application/json' }
     const body = JSON.stringify({ as: asAda, table: 'dozing' })
-    const asked = Array.from({ length: 6 }, () =>
+    const request = Array.from({ length: 6 }, () =>
       fetch(`${app.url}/api/admin/access/explain`, { method: 'POST', headers, body, signal: leaving.signal }),
     )
     await waitFor('three of them to run', async () => (await sleeping()) === 3)
     leaving.abort()
-    await Promise.allSettled(asked)
+    await Promise.allSettled(request)
     // Each would take twenty seconds.
     await waitFor('none to run', async () => (await sleeping()) === 0, 15_000)
     expect((await explain({ as: asAda, table: 'raising', ids: ['1'] })).status).toBe(200)
     expect(await sleeping()).toBe(0)
   })
 
-  test('that write leave nothing but the numbers of sequences', async () => {
+  test('have no effect except on sequences when policies write', async () => {
     const answer = await explain({ as: asAda, table: 'traced_row', action: 'delete', ids: ['1'] })
     expect(matrixOf(answer)).toEqual({ 1: 'true | true → true, true' })
     expect(
@@ -160,11 +160,11 @@ describe('access › policies', () => {
     expect(await app.sql('select is_called from traced')).toEqual([{ is_called: true }])
   })
 
-  test('and rows with hostile names and values come back as they are', async () => {
+  test('return hostile names and values unchanged', async () => {
     const answer = await explain({ as: asBen, table: 'strange', filter: `"the id">0` })
     expect(matrixOf(answer)).toEqual({ 1: 'true → true, true', 2: 'false → false, false' })
     expect(answer.json.rows[0].shown['a "b"']).toBe(hostileValue)
-    const parts = await ask(app, 'parts', {
+    const parts = await sendAccessRequest(app, 'parts', {
       as: asBen,
       table: 'strange',
       ids: ['2'],
@@ -182,7 +182,7 @@ describe('access › policies', () => {
     })
   })
 
-  test('of 200 terms, on a table of 1,000 columns, are taken apart', async () => {
+  test('split policies of 200 terms, on a table of 1,000 columns', async () => {
     const columns = Array.from({ length: 1000 }, (_, index) => `c${index} int default ${index}`)
     const terms = Array.from({ length: 200 }, (_, index) => `c${index} = ${index === 150 ? -1 : index}`)
     await app.sql(`create table wide (id int primary key, ${columns.join(', ')})`)
@@ -194,7 +194,13 @@ describe('access › policies', () => {
       'ada@example.com does not see row 1: no policy for select permits it; the closest is "long": c150 = \'-1\'::integer is false',
     )
     expect(Object.keys(answer.json.rows[0].shown).length).toBeLessThan(60)
-    const parts = await ask(app, 'parts', { as: asAda, table: 'wide', ids: ['1'], policy: 'long', stage: 0 })
+    const parts = await sendAccessRequest(app, 'parts', {
+      as: asAda,
+      table: 'wide',
+      ids: ['1'],
+      policy: 'long',
+      stage: 0,
+    })
     expect(parts.json.terms).toHaveLength(200)
     expect(parts.json.terms[150]).toMatchObject({
       value: false,
@@ -202,13 +208,15 @@ describe('access › policies', () => {
     })
   })
 
-  test('that do not exist are 404', async () => {
+  test('are 404 for unknown policies', async () => {
     const body = { as: asAda, table: 'project', ids: ['1'], stage: 0 }
-    expect(envelope(await ask(app, 'parts', { ...body, policy: 'none' }))).toMatchObject({
+    expect(envelope(await sendAccessRequest(app, 'parts', { ...body, policy: 'none' }))).toMatchObject({
       code: 404,
       message: 'policy "none" not found on project',
     })
-    expect(envelope(await ask(app, 'parts', { ...body, ids: ['77'], policy: 'owners' }))).toMatchObject({
+    expect(
+      envelope(await sendAccessRequest(app, 'parts', { ...body, ids: ['77'], policy: 'owners' })),
+    ).toMatchObject({
       code: 400,
       message: 'no row of project matches',
     })
@@ -231,7 +239,7 @@ describe('access › verdicts', () => {
     'not (label is null)',
   ]
 
-  /** The same numbers in every run (a linear congruential generator). */
+  /** Returns random numbers that are the same in every run (a linear congruential generator). */
   function createRandom(seed: number) {
     let state = seed
     return (below: number) => {
@@ -240,7 +248,7 @@ describe('access › verdicts', () => {
     }
   }
 
-  test('agree with what the database answers, over generated policies, callers and actions', async () => {
+  test('agree with the database, over generated policies, callers and actions', async () => {
     await app.sql(`
       create table listed (n int, who text);
       insert into listed values (1, 'ada@example.com'), (3, 'ben@example.com'), (4, null);
@@ -288,7 +296,7 @@ describe('access › verdicts', () => {
     expect(agreed.false).toBeGreaterThan(20)
   }, 120_000)
 
-  test('are given to ten at once, and wait for no writer', async () => {
+  test('are given to ten concurrent requests, and wait for no writer', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, () =>
         explain({ as: asAda, table: 'project', action: 'update', ids: ['2'], values: { name: 'x' } }),
@@ -305,10 +313,10 @@ describe('access › verdicts', () => {
   })
 })
 
-describe('access › compare', () => {
-  const compare = (body: object) => ask(app, 'compare', body)
+describe('POST /admin/access/compare', () => {
+  const compare = (body: object) => sendAccessRequest(app, 'compare', body)
 
-  test('says which rows a changed policy would show and hide, for some users and without a token', async () => {
+  test('returns the rows that a changed policy would show and hide, for some users and without a token', async () => {
     await app.sql('grant select on project, member to basalt_anonymous')
     const answer = await compare({
       table: 'project',
@@ -332,7 +340,7 @@ describe('access › compare', () => {
     return json.callers.map(({ label }) => label)
   }
 
-  test('takes a new policy and one that is dropped, for a caller', async () => {
+  test('accepts a new policy and a dropped one, for a caller', async () => {
     const added = await compare({
       table: 'project',
       as: [asBen],
@@ -349,33 +357,33 @@ describe('access › compare', () => {
     expect(dropped.json.callers).toMatchObject([{ shown: ['4'], hidden: [] }])
   })
 
-  test('says who could add or change rows under another WITH CHECK', async () => {
-    const asked = { table: 'project', as: [asAda], action: 'insert' }
-    const narrowed = await compare({ ...asked, policy: { name: 'owners', check: 'false' } })
+  test('returns who could add or change rows under another WITH CHECK', async () => {
+    const request = { table: 'project', as: [asAda], action: 'insert' }
+    const narrowed = await compare({ ...request, policy: { name: 'owners', check: 'false' } })
     const outcome = { label: 'ada@example.com', errors: [] }
-    // Row 4 is hers, and hidden from her by a restrictive policy: an added row is read, too.
+    // Row 4 is hers, and a restrictive policy hides it from her: an added row is read, too.
     expect(narrowed.json.callers).toEqual([{ ...outcome, shown: [], hidden: ['2'], kept: 0, absent: 4 }])
     const widened = await compare({
-      ...asked,
+      ...request,
       policy: { name: 'adds', command: 'INSERT', check: 'team_id = 1' },
     })
     expect(widened.json.callers).toEqual([{ ...outcome, shown: ['1'], hidden: [], kept: 1, absent: 3 }])
     const changed = await compare({
-      ...asked,
+      ...request,
       action: 'update',
       policy: { name: 'owners', check: 'archived' },
     })
     expect(changed.json.callers).toEqual([{ ...outcome, shown: [], hidden: ['2'], kept: 0, absent: 4 }])
   })
 
-  test('says what a restrictive policy takes, and from whom', async () => {
-    const asked = { table: 'project', as: [asAda, { kind: 'anonymous' }] }
+  test('returns the rows that a restrictive policy hides, by caller', async () => {
+    const request = { table: 'project', as: [asAda, { kind: 'anonymous' }] }
     await app.sql('grant select on project, member to basalt_anonymous')
     const policy = { name: 'few', using: 'id = 2' }
-    const restricted = await compare({ ...asked, policy: { ...policy, permissive: false } })
-    const signedIn = await compare({ ...asked, policy: { ...policy, roles: ['basalt_authenticated'] } })
-    const anonymous = await compare({ ...asked, policy: { ...policy, roles: ['basalt_anonymous'] } })
-    const everyone = await compare({ ...asked, policy: { ...policy, roles: ['public'] } })
+    const restricted = await compare({ ...request, policy: { ...policy, permissive: false } })
+    const signedIn = await compare({ ...request, policy: { ...policy, roles: ['basalt_authenticated'] } })
+    const anonymous = await compare({ ...request, policy: { ...policy, roles: ['basalt_anonymous'] } })
+    const everyone = await compare({ ...request, policy: { ...policy, roles: ['public'] } })
     await app.sql('revoke select on project, member from basalt_anonymous')
     const changes = ({ json }: { json: { callers: { shown: string[]; hidden: string[] }[] } }) =>
       json.callers.map(({ shown, hidden }) => [shown, hidden])
@@ -392,13 +400,13 @@ describe('access › compare', () => {
       [['2'], []],
     ])
     expect(changes(everyone)).toEqual(changes(anonymous))
-    const narrowed = await compare({ ...asked, policy: { name: 'owners', roles: ['basalt_anonymous'] } })
+    const narrowed = await compare({ ...request, policy: { name: 'owners', roles: ['basalt_anonymous'] } })
     expect(changes(narrowed)[0]).toEqual([[], ['2']])
   })
 
-  test('knows that a permissive policy without USING permits nothing, as PostgreSQL does', async () => {
+  test('treats a permissive policy without USING as permitting nothing, as PostgreSQL does', async () => {
     await app.sql('create policy stores on project for update with check (true)')
-    const explained = await ask(app, 'explain', {
+    const explained = await sendAccessRequest(app, 'explain', {
       as: asAda,
       table: 'project',
       action: 'update',
@@ -423,12 +431,12 @@ describe('access › compare', () => {
     ],
     ['an insert without WITH CHECK', { command: 'INSERT' }, 'policy.check: expected an expression'],
     ['a role that does not exist', { using: 'true', roles: ['nope'] }, 'policy.roles: no role "nope"'],
-  ])('refuses %s', async (_, policy, message) => {
+  ])('rejects %s', async (_, policy, message) => {
     const answer = await compare({ table: 'project', as: [asAda], policy: { name: 'new', ...policy } })
     expect(envelope(answer)).toMatchObject({ code: 400, error: 'invalid_explanation', message })
   })
 
-  test('changes no definition and takes no lock of the table', async () => {
+  test('changes no definition and takes no table lock', async () => {
     await app.sql('begin; lock table project in access share mode; commit')
     const before = await app.sql('select count(*)::int as n from pg_policy')
     await compare({ table: 'project', as: [asAda], policy: { name: 'owners', using: 'false' } })
@@ -440,12 +448,12 @@ describe('access › compare', () => {
     ['two expressions', 'true), (false', 'policy.using: expected one expression'],
     ['two statements', 'true); select (1', 'policy.using: expected one expression'],
     ['no SQL', 'owner_id = = 1', 'policy.using: syntax error at or near "="'],
-  ])('refuses %s', async (_, using, message) => {
+  ])('rejects %s', async (_, using, message) => {
     const answer = await compare({ table: 'project', as: [asAda], policy: { name: 'owners', using } })
     expect(envelope(answer)).toMatchObject({ code: 400, error: 'invalid_expression', message })
   })
 
-  test('says what is wrong with an expression that fails', async () => {
+  test('reports the error of an expression that fails', async () => {
     const answer = await compare({
       table: 'project',
       as: [asAda],
@@ -459,9 +467,10 @@ describe('access › compare', () => {
   })
 })
 
-describe('access › cases', () => {
-  test('are written into the project, and basalt policy test runs them green', async () => {
-    const save = (name: string, body: object) => ask(app, 'cases', { ...body, name, save: true })
+describe('POST /admin/access/cases', () => {
+  test('writes cases into the project, and basalt policy test passes with them', async () => {
+    const save = (name: string, body: object) =>
+      sendAccessRequest(app, 'cases', { ...body, name, save: true })
     const read = await save('ada-reads', { as: asAda, table: 'project', limit: 5 })
     expect(read.json).toMatchObject({ name: 'ada-reads.toml', path: 'tests/policies/ada-reads.toml' })
     expect(readFileSync(join(folder, 'ada-reads.toml'), 'utf8')).toBe(read.json.content)
@@ -498,18 +507,18 @@ describe('access › cases', () => {
     expect(readdirSync(folder)).toHaveLength(4)
   }, 120_000)
 
-  test('are offered without a file, with what was wanted, and with hostile values', async () => {
+  test('returns cases without a file, with a chosen expectation, and with hostile values', async () => {
     const body = { as: asAda, table: 'strange', ids: ['1'], name: 'x', expect: 'refused' }
-    const { content, path } = (await ask(app, 'cases', body)).json
+    const { content, path } = (await sendAccessRequest(app, 'cases', body)).json
     expect(path).toBeNull()
     expect(content).toContain('refused = true')
     expect(content).toContain('\\\\u0001'.slice(1))
-    expect(envelope(await ask(app, 'cases', { ...body, ids: ['9'] }))).toMatchObject({
+    expect(envelope(await sendAccessRequest(app, 'cases', { ...body, ids: ['9'] }))).toMatchObject({
       code: 400,
       message: 'a case needs a row; no row matches',
     })
     for (const name of ['../x', 'A', '', 'x.toml']) {
-      expect((await ask(app, 'cases', { ...body, name })).status).toBe(400)
+      expect((await sendAccessRequest(app, 'cases', { ...body, name })).status).toBe(400)
     }
   })
 })

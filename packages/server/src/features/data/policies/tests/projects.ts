@@ -3,7 +3,7 @@ import { createTestApp, type TestApp, type TestResponse } from '../../../../../t
 export const ada = '00000000-0000-4000-8000-00000000000a'
 export const ben = '00000000-0000-4000-8000-00000000000b'
 
-/** Projects of teams, which their members and owners read. */
+/** Projects of teams, which their members and owners may read. */
 export const projectSchema = `
 create table team (id int primary key, name text not null);
 create table member (team_id int references team, user_id uuid references basalt.users, primary key (team_id, user_id));
@@ -44,8 +44,8 @@ export async function createProjectApp(
   })
 }
 
-/** Asks as the administrator. */
-export async function ask(
+/** Sends a request as the administrator. */
+export async function sendAccessRequest(
   app: TestApp,
   endpoint: 'explain' | 'parts' | 'compare' | 'cases',
   body: unknown,
@@ -66,7 +66,7 @@ interface Row {
   readonly agrees?: unknown
 }
 
-/** The matrix in short: a line of values per row, by stage. */
+/** Returns the matrix in short: a line of values per row, by stage. */
 export function matrixOf({ json }: TestResponse): Readonly<Record<string, string>> {
   const rows = json.rows as readonly Row[]
   return Object.fromEntries(
@@ -77,7 +77,7 @@ export function matrixOf({ json }: TestResponse): Readonly<Record<string, string
   )
 }
 
-/** Names of gates that stop, with what they say. */
+/** Returns the names of gates that stop the request, with their sentences. */
 export function stopsOf({ json }: TestResponse): readonly string[] {
   const gates = json.gates as readonly { name: string; verdict: string; sentence: string }[]
   return gates.flatMap(({ name, verdict, sentence }) => (verdict === 'stops' ? [`${name}: ${sentence}`] : []))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestApp, type TestApp } from '../../../../../test/test-app.ts'
 
-/** What is logged of a script, once the catalog has been read again. */
+/** Returns the log of a script, after the catalog was refreshed. */
 async function loggedOf(app: TestApp, script: string): Promise<Record<string, unknown>[]> {
   const before = app.log.length
   await app.sql(script)
@@ -11,7 +11,7 @@ async function loggedOf(app: TestApp, script: string): Promise<Record<string, un
 
 const forPeople = { 'logging.format': 'pretty' }
 
-test('schema changes › a terminal shows what was created, altered and dropped, and whether it is open', async () => {
+test('schema change log › lists for a terminal what was created, altered and dropped, and whether it is open', async () => {
   await using app = await createTestApp({ config: forPeople })
   const shown = async (script: string) => (await loggedOf(app, script)).map(({ level, msg }) => [level, msg])
   const open = 'open to every signed-in caller: enable row-level security on it'
@@ -37,7 +37,7 @@ test('schema changes › a terminal shows what was created, altered and dropped,
   expect(await shown('create function answer() returns int language sql as $$select 42$$')).toEqual([])
 })
 
-test('schema changes › a log has them as fields', async () => {
+test('schema change log › has fields for programs', async () => {
   await using app = await createTestApp()
   const fields = { collection: 'invoice', kind: 'table', msg: 'schema changed' }
   expect(await loggedOf(app, 'create table invoice ()')).toMatchObject([
@@ -48,7 +48,7 @@ test('schema changes › a log has them as fields', async () => {
   ])
 })
 
-test('schema changes › a migration of many tables takes twenty-one lines', async () => {
+test('schema change log › takes twenty-one lines for a migration of many tables', async () => {
   await using app = await createTestApp({ config: forPeople })
   const script = Array.from({ length: 30 }, (_, n) => `create table t${n} ();`).join('')
   const lines = await loggedOf(app, script)
@@ -56,7 +56,7 @@ test('schema changes › a migration of many tables takes twenty-one lines', asy
   expect(lines.at(-1)).toMatchObject({ msg: '10 more relations were created, altered or dropped' })
 })
 
-test('schema changes › nothing is called open while auth.enabled is false', async () => {
+test('schema change log › calls nothing open while auth.enabled is false', async () => {
   await using app = await createTestApp({ config: { ...forPeople, 'auth.enabled': 'false' } })
   expect(await loggedOf(app, 'create table invoice ()')).toMatchObject([
     { level: 30, msg: 'table invoice created' },

@@ -93,8 +93,8 @@ async function read(token: string) {
 
 const plain = { isPrimaryKey: false, isGeometry: false, isGeography: false, isVector: false }
 
-describe('for the administrator', () => {
-  test('the document has every relation of the exposed schemas, and nothing of others', async () => {
+describe('GET /schema for the administrator', () => {
+  test('returns every relation of the exposed schemas, and nothing of others', async () => {
     const document = await read(admin)
     expect(Object.keys(document).sort()).toEqual(
       [
@@ -133,7 +133,7 @@ describe('for the administrator', () => {
     expect(document.builtAt).toMatch(/Z$/)
   })
 
-  test('a table has everything there is to know of it', async () => {
+  test('returns a complete description of a table', async () => {
     expect((await read(admin)).tables['public.customer']).toEqual({
       schema: 'public',
       name: 'customer',
@@ -280,7 +280,7 @@ describe('for the administrator', () => {
     })
   })
 
-  test('keys of several columns, identities and actions are listed', async () => {
+  test('lists composite keys, identities and actions', async () => {
     const { tables } = await read(admin)
     expect(tables['public.order_line']).toMatchObject({
       primaryKey: ['order_no', 'line'],
@@ -337,14 +337,14 @@ describe('for the administrator', () => {
     )
   })
 
-  test('a key into a schema that is not exposed is not listed', async () => {
+  test('leaves out a key into a schema that is not exposed', async () => {
     const lead = (await read(admin)).tables['crm.lead']
     expect(lead).toMatchObject({ collection: 'crm.lead', schema: 'crm' })
     expect(lead.foreignKeys.map((key: { columns: string[] }) => key.columns)).toEqual([['customer_id']])
     expect(JSON.stringify(lead)).not.toContain('other')
   })
 
-  test('views and tables without a key have none', async () => {
+  test('has no key for views and tables without one', async () => {
     const { tables } = await read(admin)
     for (const name of ['happy_customer', 'mood_count', 'host']) {
       expect([name, tables[`public.${name}`].primaryKey]).toEqual([name, null])
@@ -353,7 +353,7 @@ describe('for the administrator', () => {
     expect(tables['public.measurement']).toMatchObject({ kind: 'partitioned_table', primaryKey: ['day'] })
   })
 
-  test('names of any characters come as they are', async () => {
+  test('returns names with any characters unchanged', async () => {
     const odd = (await read(admin)).tables['public.Odd "name".x']
     expect(odd).toMatchObject({ name: 'Odd "name".x', collection: 'Odd "name".x', primaryKey: ['a.b'] })
     expect(
@@ -366,7 +366,7 @@ describe('for the administrator', () => {
     ])
   })
 
-  test('functions are listed with all their forms, triggers and those of extensions are not', async () => {
+  test('lists all overloads of functions, but no triggers and no extension functions', async () => {
     expect((await read(admin)).functions).toEqual({
       'public.every': {
         schema: 'public',
@@ -410,7 +410,7 @@ describe('for the administrator', () => {
     })
   })
 
-  test('the system schema is never part of it, for any caller', async () => {
+  test('never includes the system schema, for any caller', async () => {
     for (const token of [admin, user]) {
       const text = JSON.stringify(await read(token))
       expect(text).not.toMatch(
@@ -420,8 +420,8 @@ describe('for the administrator', () => {
   })
 })
 
-describe('for a caller', () => {
-  test('the document has what it may read and nothing else', async () => {
+describe('GET /schema for a caller', () => {
+  test('returns the readable parts and nothing else', async () => {
     const { tables } = await read(user)
     expect(Object.keys(tables).sort()).toEqual(
       [
@@ -438,7 +438,7 @@ describe('for a caller', () => {
     )
   })
 
-  test('a table is listed without columns, keys and relations that lead to what it may not read', async () => {
+  test('leaves out columns, keys and relations that lead to hidden data', async () => {
     const { tables } = await read(user)
     const customer = tables['public.customer']
     const names = customer.columns.map((column: { name: string }) => column.name)
@@ -470,7 +470,7 @@ describe('for a caller', () => {
     expect(text).not.toMatch(/ledger"|diary|secret_note|ledger_id_fkey/)
   })
 
-  test('nothing tells how tables are guarded and kept', async () => {
+  test('does not disclose how tables are protected and stored', async () => {
     const text = JSON.stringify(await read(user))
     expect(text).not.toMatch(
       /rlsPolicies|usingExpr|withCheckExpr|checkConstraints|indexes|definition|current_setting/,
@@ -489,7 +489,7 @@ describe('for a caller', () => {
     })
   })
 
-  test('functions it may not call are not listed', async () => {
+  test('leaves out functions that the caller may not call', async () => {
     expect(Object.keys((await read(user)).functions)).toEqual([
       'public.every',
       'public.nothing',
@@ -498,7 +498,7 @@ describe('for a caller', () => {
     ])
   })
 
-  test('a key of which one column is hidden is none', async () => {
+  test('leaves out a key with a hidden column', async () => {
     await app.sql(`
       create table half (a int, b int, c int unique, primary key (a, b), unique (b, c));
       revoke select on half from basalt_authenticated;
@@ -511,7 +511,7 @@ describe('for a caller', () => {
   })
 })
 
-describe('the document follows the database', () => {
+describe('GET /schema after a change', () => {
   const find = async (token: string, name: string) => (await read(token)).tables[`public.${name}`]
 
   test.each([
@@ -557,12 +557,12 @@ describe('the document follows the database', () => {
       { columns: [{}, {}, { enumValues: ['s'] }] },
     ],
     ['a label', `alter type size add value 'm'`, { columns: [{}, {}, { enumValues: ['s', 'm'] }] }],
-  ])('at once after %s', async (_what, statement, expected) => {
+  ])('is current at once after %s', async (_what, statement, expected) => {
     await app.sql(statement)
     expect(await find(admin, 'fresh')).toMatchObject(expected)
   })
 
-  test('at once after grants, extensions and the end of a table', async () => {
+  test('is current at once after grants, extensions and a dropped table', async () => {
     expect(await find(user, 'fresh')).toBeDefined()
     await app.sql('revoke select on fresh from basalt_authenticated')
     expect(await find(user, 'fresh')).toBe(undefined)

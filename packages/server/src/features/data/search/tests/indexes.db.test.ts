@@ -87,7 +87,7 @@ async function indexesOf(table: string) {
 }
 
 describe('search indexes › enable', () => {
-  test('makes an index of the words and one for typos, and says how large they are', async () => {
+  test('builds an index of the words and one for typos, and returns their sizes', async () => {
     const response = await change('open', 'enable')
     expect(response.status, response.text).toBe(200)
     const [words, trigrams] = (await indexesOf('open')).map(({ name }) => name)
@@ -126,7 +126,7 @@ describe('search indexes › enable', () => {
   })
 
   test.each(['open', 'own', 'parts', 'forced', 'narrow', 'ready'])(
-    'changes nothing in what %s answers',
+    'changes nothing in the results of %s',
     async (table) => {
       const searches: [string, Record<string, string>][] = [
         ['word7', {}],
@@ -158,7 +158,7 @@ describe('search indexes › enable', () => {
     expect((await change(long, 'enable')).json.indexes).toHaveLength(2)
   })
 
-  test('serves new partitions', async () => {
+  test('covers new partitions', async () => {
     await change('parts', 'enable')
     await app.sql('create table parts_top partition of parts for values from (3000) to (4000)')
     await app.sql(`insert into parts values (3001, 'summit', '${alice}')`)
@@ -170,7 +170,7 @@ describe('search indexes › enable', () => {
     await app.sql('drop table parts_top')
   })
 
-  test('indexes what callers and what administrators may read apart', async () => {
+  test('builds separate indexes for columns that only administrators may read', async () => {
     const { json } = await change('narrow', 'enable')
     expect(json.indexes.map(({ kind }: { kind: string }) => kind).toSorted()).toEqual([
       'trigrams',
@@ -182,7 +182,7 @@ describe('search indexes › enable', () => {
     expect(await found('narrow', 'river', {}, admin)).toEqual([1, 2])
   })
 
-  test('builds again what a crash has left invalid', async () => {
+  test('rebuilds an index that a crash has left invalid', async () => {
     await change('open', 'enable')
     const [{ name } = { name: '' }] = await indexesOf('open')
     await app.sql('update pg_index set indisvalid = false where indexrelid = $1::regclass', [name])
@@ -195,7 +195,7 @@ describe('search indexes › enable', () => {
     expect((await change('open', 'enable')).json).toMatchObject({ built: [name], isIndexed: true })
   })
 
-  test('ten times at once, half on another node, builds one', async () => {
+  test('builds once for ten concurrent requests, half on another node', async () => {
     await change('open', 'disable')
     await using other = await createTestApp({ database: app.database })
     const otherAdmin = await other.adminToken()
@@ -216,7 +216,7 @@ describe('search indexes › enable', () => {
     expect(await indexesOf('open')).toMatchObject([{ is_valid: true }, { is_valid: true }])
   })
 
-  test('gives way to a statement that changes the table, which would fail with a deadlock', async () => {
+  test('gives way to a change of the table, which would fail with a deadlock', async () => {
     await change('open', 'disable')
     const operator = new pg.Client({ connectionString: app.database.url })
     await operator.connect()
@@ -226,7 +226,7 @@ describe('search indexes › enable', () => {
       const waiting = await app.sql("select from pg_locks where not granted and locktype = 'virtualxid'")
       return waiting.length > 0
     })
-    // Each waits for the other from now on.
+    // From now on each waits for the other.
     await operator.query('alter table open add column later int')
     await operator.query('commit')
     await operator.end()
@@ -242,13 +242,13 @@ describe('search indexes › enable', () => {
   test.each([
     ['shown', 'no search index can be made: "shown" is a view'],
     ['number', 'no search index can be made: table "number" has no text columns to search'],
-  ])('refuses %s', async (table, message) => {
+  ])('rejects %s', async (table, message) => {
     const response = await change(table, 'enable')
     expect(response.status).toBe(400)
     expect(envelope(response)).toMatchObject({ message, error: 'search_index_unsupported' })
   })
 
-  test('says why PostgreSQL cannot', async ({ skip }) => {
+  test('returns the reason why PostgreSQL cannot build', async ({ skip }) => {
     const [server] = await app.sql<{ version: number }>(
       "select current_setting('server_version_num')::int as version",
     )
@@ -275,7 +275,7 @@ describe('search indexes › enable', () => {
 })
 
 describe('search indexes › disable', () => {
-  test('drops them, and asks for no advice', async () => {
+  test('drops the indexes, and gives no advice', async () => {
     await change('own', 'enable')
     const names = (await indexesOf('own')).map(({ name }) => name)
     const { json } = await change('own', 'disable')
@@ -289,7 +289,7 @@ describe('search indexes › disable', () => {
     expect(await indexesOf('own')).toEqual([])
   })
 
-  test('drops those of all parts', async () => {
+  test('drops the indexes of all partitions', async () => {
     await change('parts', 'enable')
     expect(await indexesOf('parts')).toHaveLength(2)
     await change('parts', 'disable')
@@ -297,8 +297,8 @@ describe('search indexes › disable', () => {
   })
 })
 
-describe('search indexes › settings', () => {
-  test('make new ones, which replace the old ones', async () => {
+describe('search indexes › changed settings', () => {
+  test('build new indexes, which replace the old ones', async () => {
     await change('own', 'enable')
     const [before] = await indexesOf('own')
     await app.request('PUT', '/api/collections/own/search-settings', {
@@ -315,8 +315,8 @@ describe('search indexes › settings', () => {
   })
 })
 
-describe('search indexes › are used', () => {
-  /** The plan of the rows of a search, as the server would send it for a caller. */
+describe('search indexes › used', () => {
+  /** Returns the plan of a search for its rows, as the server would send it for a caller. */
   async function plan(table: string, parameters: string): Promise<string> {
     await app.app.catalog.refresh()
     const catalog = app.app.catalog.current
@@ -343,7 +343,7 @@ describe('search indexes › are used', () => {
     }
   }
 
-  test('by the planner, where no policy comes first', async () => {
+  test('are used by the planner, where no policy applies before', async () => {
     await change('open', 'enable')
     const [words] = await indexesOf('open')
     expect(await plan('open', 'search=word42')).toContain(`Bitmap Index Scan on ${words?.name}`)
@@ -356,18 +356,18 @@ describe('search indexes › are used', () => {
     ['own', 'search=wrod42&fuzzy=true'],
     ['open', 'search=wrod42&fuzzy=true'],
     ['parts', 'search=word42'],
-  ])('for the places of the rows of %s: %s', async (table, parameters) => {
+  ])('are used for the row positions of %s: %s', async (table, parameters) => {
     await change(table, 'enable')
     const lines = await plan(table, parameters)
     expect(lines).toMatch(/TID Cond: \(ctid = /)
     expect(lines).not.toContain('Seq Scan')
-    // Once per statement: in a condition they could be asked for once per row.
+    // The lookup must run once per statement. As a condition it could run once per row.
     expect(lines).not.toContain('_rows(')
     await change(table, 'disable')
     expect(await plan(table, parameters)).toContain('Seq Scan')
   })
 
-  test('without an index of another column, whose rows would be compared with each place', async () => {
+  test('are used without an index of another column, whose rows would be compared with each position', async () => {
     await change('l', 'enable')
     expect(await found('l', 'word')).toEqual([1])
     for (const parameters of ['search=word', 'search=wrod&fuzzy=true', "search=word&filter=owner='x'"]) {
@@ -380,7 +380,7 @@ describe('search indexes › are used', () => {
   test.each([
     ['words', (definition: string) => `(${definition}) @@ to_tsquery('word42')`],
     ['trigrams', (definition: string) => `(${definition}) % 'word42'`],
-  ])('by the functions that look the places of %s up', async (kind, condition) => {
+  ])('are used by the functions that look up the row positions of %s', async (kind, condition) => {
     await change('own', 'enable')
     const index = (await indexesOf('own'))[kind === 'words' ? 0 : 1]?.name ?? ''
     const [row] = await app.sql<{ definition: string }>(
@@ -392,7 +392,7 @@ describe('search indexes › are used', () => {
     expect(lines).toContain(`Bitmap Index Scan on ${index}`)
   })
 
-  test('only by callers', async () => {
+  test('are used only by callers', async () => {
     await change('own', 'enable')
     const [index] = await indexesOf('own')
     await expect(
@@ -402,7 +402,7 @@ describe('search indexes › are used', () => {
 })
 
 describe('search indexes › in the embedded database', () => {
-  /** Searches of a collection, given what is stored about it, and what they have enqueued. */
+  /** Watches searches of a collection with stored settings. Returns the jobs that they have enqueued. */
   function watchSearches(collection: string, isEnabled: boolean | null) {
     const jobs: object[] = []
     const searched = new SearchedCollections({
@@ -457,7 +457,7 @@ describe('search indexes › in the embedded database', () => {
     })
   }
 
-  test('the first search of a collection has them made, unless they were disabled', async () => {
+  test('are built at the first search of a collection, unless they were disabled', async () => {
     await change('open', 'disable')
     expect(await enqueuedFor('open', null)).toEqual([
       { name: 'search_index_build', payload: { collection: 'open' } },
@@ -473,7 +473,7 @@ describe('search indexes › in the embedded database', () => {
     expect(await enqueuedFor('open', null)).toEqual([])
   })
 
-  test('once more for a table that takes the place of another one, and for an index that was dropped', async () => {
+  test('are built once more for a replaced table, and for a dropped index', async () => {
     const create = 'create table draft (id int primary key, body text)'
     const { search, jobs } = watchSearches('draft', null)
     await app.sql(create)
@@ -490,12 +490,12 @@ describe('search indexes › in the embedded database', () => {
     await app.sql('drop table draft')
   })
 
-  test('not where an administrator has disabled them', async () => {
+  test('are not built when an administrator has disabled them', async () => {
     await change('open', 'disable')
     expect(await enqueuedFor('open', false)).toEqual([])
   })
 
-  test('not of a view', async () => {
+  test('are not built for a view', async () => {
     expect(await enqueuedFor('shown', null)).toEqual([])
   })
 })
@@ -525,7 +525,7 @@ describe('search indexes › list', () => {
     const warnings = fresh.log.filter((line) => line.includes('is searched without an index'))
     expect(warnings).toHaveLength(1)
     expect(warnings[0]).toContain('basalt search enable diary')
-    // An external database is the operator's.
+    // An external database belongs to the operator.
     expect(await fresh.sql("select from pg_class where relname like 'idx_basalt%'")).toEqual([])
   })
 
@@ -534,12 +534,12 @@ describe('search indexes › list', () => {
     ['GET', '/api/admin/search/open'],
     ['POST', '/api/admin/search/open/enable'],
     ['POST', '/api/admin/search/open/disable'],
-  ])('%s %s is for administrators', async (method, path) => {
+  ])('requires an administrator for %s %s', async (method, path) => {
     expect((await app.request(method, path)).status).toBe(401)
     expect((await app.request(method, path, { token })).status).toBe(401)
   })
 
-  test('of one collection says what there is to choose from, and what its indexes would read', async () => {
+  test('returns the available columns of one collection, and the input of its indexes', async () => {
     const describe = async (collection: string) => {
       const { status, json } = await app.request(
         'GET',
@@ -585,7 +585,7 @@ describe('search indexes › list', () => {
     })
   })
 
-  test('and changes of an unknown collection are 404', async () => {
+  test('returns 404 for an unknown collection, and so do changes', async () => {
     const unknown = await app.request('GET', '/api/admin/search/nowhere', { token: admin })
     expect(unknown).toMatchObject({ status: 404, json: { message: 'collection not found: nowhere' } })
     for (const action of ['enable', 'disable'] as const) {

@@ -62,7 +62,7 @@ async function found(search: string, node: TestApp = app) {
 }
 
 describe('search settings', () => {
-  test('are empty until they are put, and then what was put', async () => {
+  test('are empty until they are put, and are then the put ones', async () => {
     expect((await get('song/search-settings')).json).toEqual({ attributes: [], customRanking: [] })
     const settings = {
       attributes: [{ column: 'title', weight: 'high' }],
@@ -89,7 +89,7 @@ describe('search settings', () => {
     expect(await found('harbour')).toEqual([3, 2, 1])
   })
 
-  test('leave the order to sort where it is given', async () => {
+  test('do not change an explicit sort', async () => {
     await put('song/search-settings', { customRanking: [{ column: 'plays', order: 'desc' }] })
     const response = await get('song?search=harbour&sort=title,id&fields=id', token)
     expect(response.json.items).toEqual([{ id: 2 }, { id: 3 }, { id: 1 }])
@@ -117,7 +117,7 @@ describe('search settings', () => {
     await waitFor('no weights', async () => JSON.stringify(await found('harbour', other)) === '[1,2,3]')
   })
 
-  test('are those of the last change on a node that learned late of the one before', async () => {
+  test('are those of the last change on a node that read an earlier change late', async () => {
     const url = new URL(app.database.url)
     await using proxy = await createTcpProxy(Number(url.port))
     url.port = String(proxy.port)
@@ -134,7 +134,7 @@ describe('search settings', () => {
     const first = change(late, 'title')
     await read.held
     expect((await change(other, 'lyrics')).status).toBe(200)
-    // What the node notices after that it has had the time to notice that, too.
+    // Once the node has read a later change, it could have read that one, too.
     const settings = '/api/admin/auth-settings'
     const { totp_enabled, ...others } = (await other.request('GET', settings, { token })).json
     const switched = { ...others, totp_enabled: !totp_enabled }
@@ -145,7 +145,7 @@ describe('search settings', () => {
     await waitFor('the last change', async () => JSON.stringify(await found('harbour', late)) === '[1,2,3]')
   })
 
-  test('outlive a column they name', async () => {
+  test('outlive a column that they name', async () => {
     await app.sql('create table loose (id int primary key, body text, gone text)')
     await app.sql("insert into loose values (1, 'word', 'word')")
     const settings = {
@@ -175,7 +175,7 @@ describe('search settings', () => {
     ])
   })
 
-  test('put ten times at once, half on another node, are one of them', async () => {
+  test('are one of ten concurrent changes, half on another node', async () => {
     const weights = ['high', 'medium', 'low', 'lowest', 'high', 'medium', 'low', 'lowest', 'high', 'low']
     const otherAdmin = await other.adminToken()
     const answers = await Promise.all(
@@ -262,14 +262,14 @@ describe('search settings', () => {
       },
       'duplicate search setting custom ranking column: plays',
     ],
-  ])('with %s are refused', async (_name, body, message) => {
+  ])('are rejected with %s', async (_name, body, message) => {
     const response = await put('song/search-settings', body)
     expect(response.status).toBe(400)
     expect(envelope(response)).toMatchObject({ code: 400, message, error: 'invalid_search_settings' })
   })
 
   test.each(['{', '[]', '"a"', '{"attributes": 1}', '{"attributes": [1]}'])(
-    'refuse the body %s',
+    'are rejected with the body %s',
     async (body) => {
       expect((await put('song/search-settings', body)).status).toBe(400)
     },
@@ -289,7 +289,7 @@ describe('synonyms', () => {
     await put('song/synonyms', { groups: [{ terms: ['nyc', 'big apple'] }] })
     expect((await found('nyc')).toSorted()).toEqual([4, 5])
     expect((await found('"big apple"')).toSorted()).toEqual([4, 5])
-    // The words apart still find what they found.
+    // The separate words still find the same records.
     expect((await found('big apple')).toSorted()).toEqual([4, 5, 6])
     expect((await found('nyc -train')).toSorted()).toEqual([5])
     expect((await found('-nyc')).toSorted()).toEqual([1, 2, 3, 6])
@@ -304,7 +304,7 @@ describe('synonyms', () => {
     expect((await found('apples')).toSorted()).toEqual([1, 4, 6])
   })
 
-  test('of nothing but stop words change nothing', async () => {
+  test('change nothing when they are only stop words', async () => {
     await put('song/synonyms', { groups: [{ terms: ['the', 'nyc'] }] })
     expect(await found('nyc')).toEqual([5])
     expect(await found('the')).toEqual([])
@@ -322,7 +322,7 @@ describe('synonyms', () => {
     expect(await found('nyc')).toEqual([5])
   })
 
-  test('of the largest size answer', async () => {
+  test('work at their maximum size', async () => {
     const groups = Array.from({ length: 256 }, (_, group) => ({
       terms: Array.from({ length: 8 }, (_, term) => `word${group} number${term}`),
     }))
@@ -365,7 +365,7 @@ describe('synonyms', () => {
       { groups: Array.from({ length: 257 }, (_, index) => ({ terms: [`a${index}`, `b${index}`] })) },
       'synonyms may include at most 256 groups',
     ],
-  ])('with %s are refused', async (_name, body, message) => {
+  ])('are rejected with %s', async (_name, body, message) => {
     const response = await put('song/synonyms', body)
     expect(response.status).toBe(400)
     expect(envelope(response)).toMatchObject({ code: 400, message, error: 'invalid_synonyms' })
@@ -378,15 +378,15 @@ describe('synonyms', () => {
   })
 })
 
-describe('settings and synonyms', () => {
-  test.each(['search-settings', 'synonyms'])('%s are 404 where there is no collection', async (path) => {
+describe('search settings and synonyms', () => {
+  test.each(['search-settings', 'synonyms'])('return 404 for %s of an unknown collection', async (path) => {
     for (const response of [await get(`nowhere/${path}`), await put(`nowhere/${path}`, { groups: [] })]) {
       expect(response.status).toBe(404)
       expect(envelope(response)).toMatchObject({ message: 'collection not found: nowhere' })
     }
   })
 
-  test.each(['search-settings', 'synonyms'])('%s are for administrators', async (path) => {
+  test.each(['search-settings', 'synonyms'])('require an administrator for %s', async (path) => {
     for (const method of ['GET', 'PUT']) {
       const url = `/api/collections/song/${path}`
       const body = method === 'PUT' ? { groups: [] } : undefined
@@ -396,7 +396,7 @@ describe('settings and synonyms', () => {
     }
   })
 
-  test('stand before records of such a key, which lists and filters still reach', async () => {
+  test('take precedence over records with such a key, which lists and filters still reach', async () => {
     expect((await get('record/synonyms')).json).toEqual({ groups: [] })
     expect((await get("record?filter=id='synonyms'", token)).json.items).toEqual([
       { id: 'synonyms', note: 'a row' },
@@ -409,12 +409,12 @@ describe('settings and synonyms', () => {
   })
 })
 
-describe('a table that is renamed', () => {
+describe('search settings of a renamed table', () => {
   const attributes = [{ column: 'title', weight: 'high' }]
   const groups = [{ terms: ['lamp', 'light'] }]
   const settingsOf = async (table: string) => (await get(`${table}/search-settings`)).json.attributes
 
-  test('keeps its search settings and synonyms, in another schema too', async () => {
+  test('stay with it and so do the synonyms, in another schema too', async () => {
     await app.sql('create table poem (id int primary key, title text)')
     expect((await put('poem/search-settings', { attributes })).status).toBe(200)
     expect((await put('poem/synonyms', { groups })).status).toBe(200)
@@ -426,7 +426,7 @@ describe('a table that is renamed', () => {
     expect((await get('archive.verse/synonyms')).json).toEqual({ groups })
   })
 
-  test('keeps them with its columns, which are renamed as well', async () => {
+  test('stay with it when its columns are renamed, too', async () => {
     await app.sql('create table ode (id int primary key, title text, body text, score int, "n?" int)')
     const customRanking = ['score', 'n?', 'id'].map((column) => ({ column, order: 'desc' }))
     const given = { attributes: [...attributes, { column: 'body', weight: 'low' }], customRanking }
@@ -445,7 +445,7 @@ describe('a table that is renamed', () => {
     ])
   })
 
-  test('leaves them to the table that takes its name', async () => {
+  test('stay with the table that takes its name', async () => {
     await app.sql('create table tale (id int primary key, title text)')
     await app.sql('create table tale_next (id int primary key, title text)')
     await put('tale/search-settings', { attributes })
@@ -468,7 +468,7 @@ describe('api.text_search_config', () => {
     expect(await search('the')).toBe(1)
   })
 
-  test('may be one of the operator, in another schema and with a name that needs quotes', async () => {
+  test("may name an operator's configuration, in another schema and with a name that needs quotes", async () => {
     await using own = await createTestApp({
       setup: `create schema words; grant usage on schema words to public; create text search configuration words."My ""Own""" (copy = simple);
         create table line (id int primary key, body text); insert into line values (1, 'whales')`,
@@ -478,14 +478,14 @@ describe('api.text_search_config', () => {
     expect(response.json.totalItems).toBe(1)
   })
 
-  test('refuses the start with one that callers may not use', async () => {
+  test('prevents a start with a configuration that callers may not use', async () => {
     const setup = 'create schema words; create text search configuration words.own (copy = simple)'
     await expect(createTestApp({ setup, config: { 'api.text_search_config': 'words.own' } })).rejects.toThrow(
       'api.text_search_config: callers may not use it: grant usage on schema words to basalt_authenticated',
     )
   })
 
-  test.each(['klingon', 'a b c', "x'", 'nowhere.english'])('refuses the start with %s', async (name) => {
+  test.each(['klingon', 'a b c', "x'", 'nowhere.english'])('prevents a start with %s', async (name) => {
     await expect(createTestApp({ config: { 'api.text_search_config': name } })).rejects.toThrow(
       `api.text_search_config: there is no text search configuration "${name}"; there are `,
     )

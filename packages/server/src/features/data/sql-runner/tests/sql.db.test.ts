@@ -46,10 +46,10 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]()
 })
 
-const ask = (method: string, path: string, body?: unknown, node = app) =>
+const sendRequest = (method: string, path: string, body?: unknown, node = app) =>
   node.request(method, `/api/admin/sql${path}`, { token, body })
 
-const run = (query: string, more: object = {}) => ask('POST', '', { query, ...more })
+const run = (query: string, more: object = {}) => sendRequest('POST', '', { query, ...more })
 
 async function stream(query: string, more: object = {}) {
   const headers = { accept: 'application/x-ndjson' }
@@ -67,8 +67,8 @@ async function failure(query: string, more: object = {}) {
 
 const countNotes = async () => (await app.sql('select count(*)::int as n from note'))[0]?.n
 
-describe('sql › run', () => {
-  test('answers the rows of the last statement without losing a digit', async () => {
+describe('POST /admin/sql', () => {
+  test('returns the rows of the last statement without losing a digit', async () => {
     const { status, json, text } = await run(
       `select 1; select 7 as n, 12345678901234567890.10 as x, 'NaN'::float8 as y, true, null, '{"a":1.10}'::json, array[1]`,
     )
@@ -123,12 +123,15 @@ describe('sql › run', () => {
     ])
   })
 
-  test.each([[1199], [1200], [1201]])('answers %s rows, and says whether there are more', async (maxRows) => {
-    const { json } = await run('select * from note', { maxRows })
-    expect([json.rows.length, json.hasMore]).toEqual([Math.min(maxRows, 1200), maxRows < 1200])
-  })
+  test.each([[1199], [1200], [1201]])(
+    'returns %s rows, and reports whether there are more',
+    async (maxRows) => {
+      const { json } = await run('select * from note', { maxRows })
+      expect([json.rows.length, json.hasMore]).toEqual([Math.min(maxRows, 1200), maxRows < 1200])
+    },
+  )
 
-  test('finds the place of an error after characters beyond the BMP', async () => {
+  test('locates an error after characters beyond the BMP', async () => {
     const { json } = await run("select 1;\n select 'é😀',\n  x from note")
     expect(json).toMatchObject({
       message: 'column "x" does not exist',
@@ -136,7 +139,7 @@ describe('sql › run', () => {
     })
   })
 
-  test('takes parameters, by position and with types', async () => {
+  test('accepts parameters, by position and with types', async () => {
     const parameters = [2, { value: '{1,2}', type: 'int8[]' }, null]
     const { json } = await run('select $1::int + 1 as a; select $2 as b, $3::text as c, $1::int as d', {
       parameters,
@@ -144,7 +147,7 @@ describe('sql › run', () => {
     expect([json.types, json.rows]).toEqual([['bigint[]', 'text', 'integer'], [[[1, 2], null, 2]]])
   })
 
-  test('of several statements in a transaction keeps all or nothing', async () => {
+  test('keeps all or nothing of several statements in a transaction', async () => {
     const id = 5001
     expect(await failure(`insert into note values (${id}); select 1/0`, { mode: 'write' })).toEqual([
       400,
@@ -165,7 +168,7 @@ describe('sql › run', () => {
     expect(await countNotes()).toBe(1200)
   })
 
-  test('of statements each by itself keeps those before the failure, and undoes what was left open', async () => {
+  test('keeps separate statements before a failure, and undoes the open transaction', async () => {
     const each = { mode: 'write', transaction: 'each' }
     expect((await run('create index concurrently on note (body)', each)).status).toBe(200)
     expect(await failure('insert into note values (5002); select 1/0', each)).toContain('22012')
@@ -176,7 +179,7 @@ describe('sql › run', () => {
     expect(await failure('vacuum note', { mode: 'write' })).toContain('25001')
   })
 
-  test('as a user or as anyone is under the policies', async () => {
+  test('applies policies as a user or without a token', async () => {
     const asAlice = await run('select id from note order by id', { runAs: { kind: 'user', userId: alice } })
     expect(asAlice.json.rows).toEqual([[1], [2], [3]])
     const written = { mode: 'write', runAs: { kind: 'user', userId: alice } }
@@ -251,8 +254,8 @@ describe('sql › run', () => {
       { query: 'begin', mode: 'write' },
       'line 1: BEGIN is not allowed: the run is one transaction; set transaction to each',
     ],
-  ])('refuses %s', async (_what, body, message) => {
-    const response = await ask('POST', '', body)
+  ])('rejects %s', async (_what, body, message) => {
+    const response = await sendRequest('POST', '', body)
     expect(envelope(response)).toEqual({
       code: 400,
       error: 'invalid_sql_request',
@@ -260,18 +263,18 @@ describe('sql › run', () => {
     })
   })
 
-  test('cuts what a notice or an error quotes, in the history too', async () => {
+  test('cuts the quotes in a notice or an error, in the history too', async () => {
     const long = `${'x'.repeat(8000)}… (100000 characters)`
     const noticed = await run("do $$ begin raise notice '%', repeat('x', 100000); end $$")
     expect(noticed.json.notices.map(({ message }: { message: string }) => message)).toEqual([long])
     const refused = await run("do $$ begin raise '%', repeat('x', 100000); end $$")
     expect([refused.status, refused.text.length < 10_000]).toEqual([400, true])
-    const [listed] = (await ask('GET', '/runs?limit=1')).json.items
+    const [listed] = (await sendRequest('GET', '/runs?limit=1')).json.items
     expect(listed).toMatchObject({ error: 'x'.repeat(300), isCut: true })
-    expect((await ask('GET', `/runs/${listed.id}`)).json.error).toBe(long)
+    expect((await sendRequest('GET', `/runs/${listed.id}`)).json.error).toBe(long)
   })
 
-  test('refuses COPY FROM STDIN, which has no input', async () => {
+  test('rejects COPY FROM STDIN, which has no input', async () => {
     expect(await failure('copy note from stdin', { mode: 'write' })).toEqual([
       400,
       'sql_failed',
@@ -280,7 +283,7 @@ describe('sql › run', () => {
     ])
   })
 
-  test('is for administrators', async () => {
+  test('requires an administrator', async () => {
     const asUser = await app.request('POST', '/api/admin/sql', {
       token: userToken({ sub: alice }),
       body: { query: 'select 1' },
@@ -289,7 +292,7 @@ describe('sql › run', () => {
   })
 })
 
-describe('sql › read-only', () => {
+describe('POST /admin/sql in read-only mode', () => {
   const readOnly = expect.stringMatching(/^(25006|25001|42501|0A000|2D000|25P02|42883|42704|22023)$/)
   test.each([
     ['a write', 'delete from note'],
@@ -337,16 +340,16 @@ describe('sql › read-only', () => {
     expect(await countNotes()).toBe(1200)
   })
 
-  test('withstands a role that is reset: the session is that of the reader', async () => {
+  test('withstands a reset role: the session is that of the reader', async () => {
     const { json } = await run('reset role; reset session authorization; select session_user, current_user')
     expect(json.rows).toEqual([['basalt_reader', 'basalt_reader']])
   })
 
-  test('sees tables made after the reader, in every schema but basalt', async () => {
+  test('reads tables created after the reader, in every schema but basalt', async () => {
     await app.sql('create schema later; create table later.t (id serial); insert into later.t default values')
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, n) =>
-        ask('POST', '', { query: 'select * from later.t' }, n % 2 ? second : app),
+        sendRequest('POST', '', { query: 'select * from later.t' }, n % 2 ? second : app),
       ),
     )
     expect(answers.map(({ json }) => json.rows)).toEqual(answers.map(() => [[1]]))
@@ -354,7 +357,7 @@ describe('sql › read-only', () => {
   })
 })
 
-describe('sql › cancel', () => {
+describe('cancel of an SQL run', () => {
   async function begin(query: string, more: object = {}) {
     const id = randomUUID()
     const ended = run(query, { id, ...more })
@@ -373,19 +376,19 @@ describe('sql › cancel', () => {
     ['another node', () => second],
   ])('stops a run by its id from %s', async (_what, node) => {
     const { id, ended } = await begin('select pg_sleep(60), 1')
-    expect((await ask('POST', `/runs/${id}/cancel`, undefined, node())).json).toEqual({ id })
+    expect((await sendRequest('POST', `/runs/${id}/cancel`, undefined, node())).json).toEqual({ id })
     expect(envelope(await ended)).toEqual({
       code: 409,
       error: 'sql_run_canceled',
       message: 'the run was canceled',
     })
-    const again = await ask('POST', `/runs/${id}/cancel`, undefined, node())
+    const again = await sendRequest('POST', `/runs/${id}/cancel`, undefined, node())
     expect(envelope(again)).toEqual({
       code: 404,
       error: 'sql_run_not_found',
       message: 'no run with this id is in flight',
     })
-    expect((await ask('GET', '/runs?limit=1')).json.items).toMatchObject([{ id, status: 'canceled' }])
+    expect((await sendRequest('GET', '/runs?limit=1')).json.items).toMatchObject([{ id, status: 'canceled' }])
   })
 
   test('stops a run whose client disconnects, and undoes it', async () => {
@@ -395,7 +398,7 @@ describe('sql › cancel', () => {
       mode: 'write',
     })
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const asked = fetch(`${app.url}/api/admin/sql`, {
+    const requests = fetch(`${app.url}/api/admin/sql`, {
       method: 'POST',
       body,
       headers,
@@ -405,16 +408,16 @@ describe('sql › cancel', () => {
       (await app.sql("select from pg_stat_activity where query = 'select pg_sleep(60), 2'")).length > 0
     await waitFor('the statement to run', isRunning)
     controller.abort()
-    await expect(asked).rejects.toThrow()
+    await expect(requests).rejects.toThrow()
     await waitFor('the statement to end', async () => !(await isRunning()))
     await waitFor(
       'the end of the run',
-      async () => (await ask('GET', '/runs?limit=1')).json.items[0]?.status === 'canceled',
+      async () => (await sendRequest('GET', '/runs?limit=1')).json.items[0]?.status === 'canceled',
     )
     expect(await countNotes()).toBe(1200)
   })
 
-  test('comes by itself when the time is over', async () => {
+  test('happens by itself when the time is over', async () => {
     expect(await failure('set statement_timeout = 0; select pg_sleep(60)', { timeoutSeconds: 1 })).toEqual([
       504,
       'sql_timeout',
@@ -423,7 +426,7 @@ describe('sql › cancel', () => {
     ])
   })
 
-  test('refuses a second run with an id, and more runs than a node has room for', async () => {
+  test('is not needed for a second run with an id, nor for more runs than a node allows: both are rejected', async () => {
     const { id, ended } = await begin('select pg_sleep(60), 3')
     expect(envelope(await run('select 1', { id }))).toEqual({
       code: 409,
@@ -431,28 +434,28 @@ describe('sql › cancel', () => {
       message: 'there is a run with this id',
     })
     const others = Array.from({ length: 10 }, () => ({ id: randomUUID() }))
-    const asked = others.map((each) => run('select pg_sleep(60), 4', each))
-    const refused = (await Promise.race(asked)).json
+    const requests = others.map((each) => run('select pg_sleep(60), 4', each))
+    const refused = (await Promise.race(requests)).json
     expect(refused).toMatchObject({
       code: 429,
       error: 'too_many_sql_runs',
       message: 'too many runs: this server runs 8 at once',
     })
     const inFlight = async () =>
-      (await ask('GET', '/runs?q=pg_sleep')).json.items.filter(
+      (await sendRequest('GET', '/runs?q=pg_sleep')).json.items.filter(
         (item: { status: string }) => item.status === 'running',
       )
     await waitFor('eight runs', async () => (await inFlight()).length === 8)
-    for (const item of await inFlight()) await ask('POST', `/runs/${item.id}/cancel`)
-    const statuses = (await Promise.all([ended, ...asked])).map(({ status }) => status)
+    for (const item of await inFlight()) await sendRequest('POST', `/runs/${item.id}/cancel`)
+    const statuses = (await Promise.all([ended, ...requests])).map(({ status }) => status)
     expect(statuses.toSorted()).toEqual([...Array(8).fill(409), 429, 429, 429])
   })
 })
 
-describe('sql › explain', () => {
-  const explain = (query: string, more: object = {}) => ask('POST', '/explain', { query, ...more })
+describe('POST /admin/sql/explain', () => {
+  const explain = (query: string, more: object = {}) => sendRequest('POST', '/explain', { query, ...more })
 
-  test('answers the plan, which as a user has the policies in it', async () => {
+  test('returns the plan, which has the policies for a user', async () => {
     const { status, json } = await explain('select * from note where id = $1', { parameters: [1] })
     expect([status, json]).toMatchObject([200, { plan: [{ Plan: { 'Node Type': 'Index Scan' } }] }])
     expect(json.plan[0]).not.toHaveProperty('Execution Time')
@@ -460,7 +463,7 @@ describe('sql › explain', () => {
     expect(asAlice.text).toContain('basalt.user_id')
   })
 
-  test('runs what it analyzes and undoes it', async () => {
+  test('runs the statement that it analyzes and undoes it', async () => {
     const { json } = await explain('delete from note', { analyze: true, mode: 'write' })
     expect(json.plan[0]).toMatchObject({ Plan: { 'Node Type': 'ModifyTable' }, 'Execution Time': any })
     expect(await countNotes()).toBe(1200)
@@ -470,7 +473,7 @@ describe('sql › explain', () => {
     })
   })
 
-  test('refuses several statements, and places errors in the statement', async () => {
+  test('rejects several statements, and locates errors in the statement', async () => {
     expect(envelope(await explain('select 1; select 2'))).toEqual({
       code: 400,
       error: 'invalid_sql_request',
@@ -481,14 +484,14 @@ describe('sql › explain', () => {
   })
 })
 
-describe('sql › history', () => {
-  test('and audit have what was run, without passwords', async () => {
+describe('SQL history', () => {
+  test('has the statements without passwords, and so has the audit log', async () => {
     await run("create role sql_test password 's3cret'", { mode: 'write' })
     await run("alter role sql_test with encrypted password E's3cret'; drop role sql_test", { mode: 'write' })
     await run("create user mapping for public server nothing options (user 'u', password 's3cret')", {
       mode: 'write',
     })
-    const { text, json } = await ask('GET', '/runs?limit=3')
+    const { text, json } = await sendRequest('GET', '/runs?limit=3')
     expect(text).not.toContain('s3cret')
     expect(json.items.map(({ query, status }: { query: string; status: string }) => [query, status])).toEqual(
       [
@@ -514,14 +517,14 @@ describe('sql › history', () => {
 
   test('is searched and read page by page', async () => {
     for (const n of [1, 2, 3]) await run(`select 'Needle ${n}'`)
-    const first = (await ask('GET', '/runs?q=needle&limit=2')).json
+    const first = (await sendRequest('GET', '/runs?q=needle&limit=2')).json
     expect(first.items.map(({ query }: { query: string }) => query)).toEqual([
       "select 'Needle 3'",
       "select 'Needle 2'",
     ])
-    // It begins at a moment, whether or not the run before it is still kept.
+    // The cursor is a moment, whether or not the run before it still exists.
     await app.sql('delete from basalt.sql_runs where id = $1', [first.items[1].id])
-    const rest = (await ask('GET', `/runs?q=needle&limit=2&cursor=${first.nextCursor}`)).json
+    const rest = (await sendRequest('GET', `/runs?q=needle&limit=2&cursor=${first.nextCursor}`)).json
     expect(rest).toEqual({
       items: [
         {
@@ -541,32 +544,32 @@ describe('sql › history', () => {
       ],
     })
     for (const cursor of ['x', '1_x', `99999999999999999_${randomUUID()}`, '%00'])
-      expect((await ask('GET', `/runs?cursor=${cursor}`)).json.message).toBe(
+      expect((await sendRequest('GET', `/runs?cursor=${cursor}`)).json.message).toBe(
         'invalid cursor; expected nextCursor of the page before',
       )
   })
 
-  test('lists the beginning of a long query and answers the whole by its id', async () => {
+  test('lists the beginning of a long query and returns the whole by its id', async () => {
     const query = `select '${'😀'.repeat(40_000)}'`
     const { id } = (await run(query)).json
-    const listed = (await ask('GET', '/runs?limit=1')).json.items[0]
+    const listed = (await sendRequest('GET', '/runs?limit=1')).json.items[0]
     expect(listed).toMatchObject({
       id,
       query: `select '${'😀'.repeat(292)}`,
       queryLength: 40_009,
       isCut: true,
     })
-    const whole = await ask('GET', `/runs/${id}`)
+    const whole = await sendRequest('GET', `/runs/${id}`)
     expect([whole.status, whole.json]).toEqual([200, { ...listed, query, isCut: false }])
     for (const unknown of [randomUUID(), 'x'])
-      expect(envelope(await ask('GET', `/runs/${unknown}`))).toEqual({
+      expect(envelope(await sendRequest('GET', `/runs/${unknown}`))).toEqual({
         code: 404,
         error: 'sql_run_not_recorded',
         message: 'no run with this id is on record',
       })
   })
 
-  test('keeps the last thousand, and calls a run interrupted whose server has died', async () => {
+  test('keeps the last thousand runs, and calls a run interrupted when its server has died', async () => {
     const id = randomUUID()
     await app.sql(
       `insert into basalt.sql_runs (id, query, mode, run_as, statements, started_at)
@@ -579,13 +582,15 @@ describe('sql › history', () => {
     )
     await run('select 1')
     expect((await app.sql('select count(*)::int as n from basalt.sql_runs'))[0]?.n).toBe(1000)
-    expect((await ask('GET', '/runs?q=dead')).json.items).toMatchObject([{ id, status: 'interrupted' }])
-    expect((await ask('POST', `/runs/${id}/cancel`)).status).toBe(404)
+    expect((await sendRequest('GET', '/runs?q=dead')).json.items).toMatchObject([
+      { id, status: 'interrupted' },
+    ])
+    expect((await sendRequest('POST', `/runs/${id}/cancel`)).status).toBe(404)
   })
 })
 
-describe('sql › saved queries', () => {
-  const save = (body: object) => ask('POST', '/saved', body)
+describe('saved SQL queries', () => {
+  const save = (body: object) => sendRequest('POST', '/saved', body)
 
   test('are saved, listed by name, changed, deleted and audited', async () => {
     const created = await save({ name: 'reports/b', query: 'select 2' })
@@ -595,28 +600,29 @@ describe('sql › saved queries', () => {
     ])
     const { id } = created.json
     const other = (await save({ name: 'reports/a', query: 'select 1' })).json
-    const changed = await ask('PUT', `/saved/${id}`, { query: 'select 3', version: 1 })
+    const changed = await sendRequest('PUT', `/saved/${id}`, { query: 'select 3', version: 1 })
     expect([changed.status, changed.json]).toMatchObject([200, { query: 'select 3', version: 2 }])
     const cut = { queryLength: 8, isCut: false }
-    expect((await ask('GET', '/saved')).json).toEqual({
+    expect((await sendRequest('GET', '/saved')).json).toEqual({
       items: [
         { ...other, ...cut },
         { ...changed.json, ...cut },
       ],
     })
-    for (const each of [id, other.id]) expect((await ask('DELETE', `/saved/${each}`)).status).toBe(204)
-    expect((await ask('GET', '/saved')).json).toEqual({ items: [] })
+    for (const each of [id, other.id])
+      expect((await sendRequest('DELETE', `/saved/${each}`)).status).toBe(204)
+    expect((await sendRequest('GET', '/saved')).json).toEqual({ items: [] })
     const audit = await app.sql('select action, detail from basalt.audit where target = $1 order by id', [id])
     expect(audit).toEqual(
       ['sql.save', 'sql.save', 'sql.forget'].map((action) => ({ action, detail: { name: 'reports/b' } })),
     )
   })
 
-  test('are listed by the beginning of their text, by a part of their name, page by page, and read whole', async () => {
+  test('are listed by the beginning of their text, by a part of their name, page by page, and read in full', async () => {
     const query = `select '${'x'.repeat(900_000)}'`
     const ids: string[] = []
     for (const name of ['page/a', 'page/b', 'page/c']) ids.push((await save({ name, query })).json.id)
-    const first = await ask('GET', '/saved?q=PAGE/&limit=2')
+    const first = await sendRequest('GET', '/saved?q=PAGE/&limit=2')
     expect(first.text.length).toBeLessThan(2000)
     expect(first.json).toMatchObject({
       items: [
@@ -625,29 +631,32 @@ describe('sql › saved queries', () => {
       ],
       nextCursor: 'page/b',
     })
-    const rest = await ask('GET', `/saved?q=page&limit=2&cursor=${encodeURIComponent(first.json.nextCursor)}`)
+    const rest = await sendRequest(
+      'GET',
+      `/saved?q=page&limit=2&cursor=${encodeURIComponent(first.json.nextCursor)}`,
+    )
     expect([rest.json.items.map(({ name }: { name: string }) => name), rest.json.nextCursor]).toEqual([
       ['page/c'],
       undefined,
     ])
     const { isCut: _, queryLength: __, ...listed } = first.json.items[0]
-    expect((await ask('GET', `/saved/${ids[0]}`)).json).toEqual({ ...listed, query })
+    expect((await sendRequest('GET', `/saved/${ids[0]}`)).json).toEqual({ ...listed, query })
     for (const unknown of [randomUUID(), 'x'])
-      expect(envelope(await ask('GET', `/saved/${unknown}`))).toEqual({
+      expect(envelope(await sendRequest('GET', `/saved/${unknown}`))).toEqual({
         code: 404,
         error: 'saved_query_not_found',
         message: 'saved query not found',
       })
     for (const limit of ['0', 'x'])
-      expect((await ask('GET', `/saved?limit=${limit}`)).json.error).toBe('invalid_list_parameter')
-    for (const id of ids) await ask('DELETE', `/saved/${id}`)
+      expect((await sendRequest('GET', `/saved?limit=${limit}`)).json.error).toBe('invalid_list_parameter')
+    for (const id of ids) await sendRequest('DELETE', `/saved/${id}`)
   })
 
-  test('changed by ten at once on two nodes change once', async () => {
+  test('change once for ten concurrent changes on two nodes', async () => {
     const { id } = (await save({ name: 'race', query: 'select 0' })).json
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
-        ask('PUT', `/saved/${id}`, { query: `select ${n}`, version: 1 }, n % 2 ? second : app),
+        sendRequest('PUT', `/saved/${id}`, { query: `select ${n}`, version: 1 }, n % 2 ? second : app),
       ),
     )
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -661,7 +670,7 @@ describe('sql › saved queries', () => {
       Array.from({ length: 4 }, () => save({ name: 'once', query: 'select 1' })),
     )
     expect(names.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409])
-    const taken = await ask('PUT', `/saved/${id}`, { name: 'once', version: 2 })
+    const taken = await sendRequest('PUT', `/saved/${id}`, { name: 'once', version: 2 })
     expect(envelope(taken)).toEqual({
       code: 409,
       error: 'saved_query_name_taken',
@@ -674,29 +683,34 @@ describe('sql › saved queries', () => {
     ['a long name', { name: 'x'.repeat(201), query: 'select 1' }, 'name must have at most 200 characters'],
     ['an empty folder', { name: 'a//b', query: 'select 1' }, 'name must be a path such as reports/sales'],
     ['no query', { name: 'a' }, 'query is required'],
-  ])('refuse %s', async (_what, body, message) => {
+  ])('are rejected with %s', async (_what, body, message) => {
     expect(envelope(await save(body))).toEqual({ code: 400, error: 'invalid_sql_request', message })
   })
 
-  test('refuse a change of nothing, without a version, and of what does not exist', async () => {
+  test('reject an empty change, one without a version, and one of an unknown query', async () => {
     const id = randomUUID()
-    const put = async (body: object, of: string = id) => (await ask('PUT', `/saved/${of}`, body)).json.message
+    const put = async (body: object, of: string = id) =>
+      (await sendRequest('PUT', `/saved/${of}`, body)).json.message
     expect(await put({ query: 'select 1' })).toBe('version is required')
     expect(await put({ version: 1 })).toBe('name or query is required')
     expect(await put({ query: 'select 1', version: 1 })).toBe('saved query not found')
     expect(await put({ query: 'select 1', version: 1 }, 'x')).toBe('saved query not found')
-    expect((await ask('DELETE', `/saved/${id}`)).json.message).toBe('saved query not found')
+    expect((await sendRequest('DELETE', `/saved/${id}`)).json.message).toBe('saved query not found')
   })
 })
 
-describe('sql › schemas', () => {
-  test('name what an editor completes', async () => {
-    expect((await ask('GET', '/schemas')).json).toEqual({ items: ['public', 'extra'] })
-    expect((await ask('GET', '/schemas/extra')).json).toEqual({
+describe('GET /admin/sql/schemas', () => {
+  test('returns the names that an editor completes', async () => {
+    expect((await sendRequest('GET', '/schemas')).json).toEqual({ items: ['public', 'extra'] })
+    expect((await sendRequest('GET', '/schemas/extra')).json).toEqual({
       schema: 'extra',
       relations: [{ name: 'thing', kind: 'table', columns: ['id', 'label'] }],
       functions: ['leave', 'run', 'run_as_owner'],
     })
-    expect((await ask('GET', '/schemas/nope')).json).toEqual({ schema: 'nope', relations: [], functions: [] })
+    expect((await sendRequest('GET', '/schemas/nope')).json).toEqual({
+      schema: 'nope',
+      relations: [],
+      functions: [],
+    })
   })
 })

@@ -1,11 +1,11 @@
 import type { Policy, Relation } from '../../../../database/catalog/model.ts'
 import { type Sql, sql } from '../../../../database/sql.ts'
 import {
-  type Asker,
+  applicablePolicies,
   combinePolicies,
   compileRecords,
-  decidingPolicies,
-  placeColumn,
+  ordinalColumn,
+  type PolicyReader,
 } from '../../../data/policies/index.ts'
 import { valuesAlias } from './filter.ts'
 
@@ -15,19 +15,19 @@ import { valuesAlias } from './filter.ts'
  */
 
 /** Returns the policies that decide which rows may be read. */
-function readPolicies(relation: Relation, asker: Asker): readonly Policy[] {
-  return decidingPolicies(relation, asker, 'SELECT')
+function readPolicies(relation: Relation, reader: PolicyReader): readonly Policy[] {
+  return applicablePolicies(relation, reader, 'SELECT')
 }
 
 /** Returns whether rows of other tables decide, too, which rows of this one callers may read. */
-export function readsRelations(relation: Relation, asker: Asker): boolean {
-  return relation.rlsEnabled && readPolicies(relation, asker).some((policy) => policy.readsRelations)
+export function readsRelations(relation: Relation, reader: PolicyReader): boolean {
+  return relation.rlsEnabled && readPolicies(relation, reader).some((policy) => policy.readsRelations)
 }
 
 /** Returns the columns by which policies decide which rows may be read; undefined: all. */
-export function columnsOfPolicies(relation: Relation, asker: Asker): readonly string[] | undefined {
+export function columnsOfPolicies(relation: Relation, reader: PolicyReader): readonly string[] | undefined {
   const columns = new Set<string>()
-  for (const policy of readPolicies(relation, asker)) {
+  for (const policy of readPolicies(relation, reader)) {
     if (policy.columns === undefined) return undefined
     for (const column of policy.columns) columns.add(column)
   }
@@ -40,11 +40,11 @@ export function columnsOfPolicies(relation: Relation, asker: Asker): readonly st
  * @param rows a parameter
  * @returns undefined where no policy permits anything
  */
-export function compileVisible(relation: Relation, asker: Asker, rows: Sql): Sql | undefined {
-  const condition = combinePolicies(readPolicies(relation, asker), 'using')
+export function compileVisible(relation: Relation, reader: PolicyReader, rows: Sql): Sql | undefined {
+  const condition = combinePolicies(readPolicies(relation, reader), 'using')
   if (condition === undefined) return undefined
   return sql`
-    select ${placeColumn(relation)}
+    select ${ordinalColumn(relation)}
     from ${compileRecords(relation, rows)}
     where ${condition}`
 }
@@ -84,7 +84,7 @@ export function compilePassing(
 ): Sql {
   const columns = values.map((_, index) => sql.id(`v${index}`))
   return sql`
-    select ${placeColumn(relation)} as row, ${sql.id(valuesAlias, 'place')} as filter
+    select ${ordinalColumn(relation)} as row, ${sql.id(valuesAlias, 'place')} as filter
     from ${compileRecords(relation, rows)}
     join unnest(${sql.join(values.map((list) => sql`${list}::text[]`))}) with ordinality
       as ${sql.id(valuesAlias)} (${sql.join([...columns, sql`place`])})

@@ -10,7 +10,7 @@ import { SnapshotUnavailable, type UserDatabase } from '../../../../database/use
 import { sliceObject } from '../../../../lib/json-slices.ts'
 import { RecentKeys } from '../../../../lib/recent-keys.ts'
 import { privilegesOf } from '../../../data/collections/index.ts'
-import type { Asker, CallerDependence } from '../../../data/policies/index.ts'
+import type { CallerDependence, PolicyReader } from '../../../data/policies/index.ts'
 import {
   columnsOfPolicies,
   compileVisible,
@@ -134,14 +134,14 @@ export class ReadableRows {
   }
 
   /** Undefined where no policy permits anything. */
-  #statementOf(relation: Relation, asker: Asker | 'unnamed'): Statement | undefined {
-    const known = this.#visible[asker]
+  #statementOf(relation: Relation, reader: PolicyReader | 'unnamed'): Statement | undefined {
+    const known = this.#visible[reader]
     if (!known.has(relation)) {
       const parameter = sql`${''}`
       const compiled =
-        asker === 'unnamed'
+        reader === 'unnamed'
           ? compileVisibleToUnnamed(relation, parameter, { versions: parameter, oids: parameter })
-          : compileVisible(relation, asker, parameter)
+          : compileVisible(relation, reader, parameter)
       // The type of the rows is that of the table: another one when it is made again.
       known.set(relation, compiled && statement(render(compiled).text, relation.version))
     }

@@ -217,7 +217,7 @@ describe('realtime › a filter', () => {
 })
 
 test('realtime › policies may refer to columns with any name', async () => {
-  const names = ['list', 'basalt row', 'basalt row_', 'basalt place', 'given', 'record']
+  const names = ['list', 'basalt row', 'basalt row_', 'basalt ordinal', 'given', 'record']
   const columns = names.map((name) => `"${name}" text default 'a'`)
   await app.sql(`
     create table ${table} (id int primary key, ${columns});

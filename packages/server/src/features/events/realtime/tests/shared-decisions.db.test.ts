@@ -435,7 +435,7 @@ async function countDecisions(using: string, definition = ''): Promise<number> {
   )
   let count = 0
   const observer = observeStatements(({ text }) => {
-    if (text.includes('"basalt given"')) count += 1
+    if (text.includes('"basalt input"')) count += 1
   })
   try {
     await deliver([event], [new Map([['note', undefined]])], callers)

@@ -10,30 +10,30 @@ import {
 } from '../collections/index.ts'
 import { searchErrors } from './errors.ts'
 
-export interface WantedIndex {
+export interface RequiredIndex {
   readonly name: string
-  /** `words` finds words by their stem, `trigrams` what is similar. */
+  /** Kind of index. `words` finds words by their stem, `trigrams` finds similar words. */
   readonly kind: 'words' | 'trigrams'
-  /** What stands between the parentheses of CREATE INDEX. */
+  /** Index keys in the parentheses of CREATE INDEX. */
   readonly keys: Sql
 }
 
-/** PostgreSQL's limit (INDEX_MAX_KEYS). */
+/** PostgreSQL's maximum number of keys (INDEX_MAX_KEYS). */
 const mostKeys = 32
 
 /**
- * The indexes that searches of the collection can use: those of callers, and those of administrators where they may read
- * more columns. Empty when it cannot have any.
+ * Returns the indexes that searches of the collection can use: those of callers, and those of administrators if they
+ * may read more columns. Empty when the collection cannot have any.
  */
-export function wantedIndexes(
+export function requiredIndexes(
   catalog: Pick<Catalog, 'extensionSchemas'>,
   relation: Relation,
   settings: Pick<SearchSettings, 'attributes'>,
   config: string,
-): readonly WantedIndex[] {
+): readonly RequiredIndex[] {
   if (findObstacle(relation) !== undefined) return []
   const trigramSchema = catalog.extensionSchemas.get('pg_trgm')
-  const wanted = (['caller', 'unrestricted'] as const).flatMap((reader): WantedIndex[] => {
+  const required = (['caller', 'unrestricted'] as const).flatMap((reader): RequiredIndex[] => {
     const vector = planVector(relation, reader, settings, config)
     if (vector.parts.length === 0) return []
     const names = searchIndexNames(relation, vector)
@@ -43,13 +43,13 @@ export function wantedIndexes(
     const keys = sql.join(compileTrigramKeys(vector).map((key) => sql`${key} ${operators}`))
     return [words, { name: names.trigram, kind: 'trigrams', keys }]
   })
-  return [...new Map(wanted.map((index) => [index.name, index])).values()]
+  return [...new Map(required.map((index) => [index.name, index])).values()]
 }
 
-/** The kinds of relations that PostgreSQL can index. */
+/** Kinds of relations that PostgreSQL can index. */
 const indexableKinds: readonly Relation['kind'][] = ['table', 'partitioned_table', 'materialized_view']
 
-/** Why the collection can have no search index; undefined when it can. */
+/** Returns why the collection can have no search index; undefined when it can. */
 export function findObstacle(relation: Relation): string | undefined {
   const { kind, collection } = relation
   if (!indexableKinds.includes(kind)) return `"${collection}" is a ${kind.replace('_', ' ')}`

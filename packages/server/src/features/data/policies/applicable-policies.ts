@@ -2,25 +2,27 @@ import type { Policy, Relation } from '../../../database/catalog/model.ts'
 import { type Expression, type Sql, sql } from '../../../database/sql.ts'
 import type { Reader } from '../collections/index.ts'
 
-/** Whom policies are asked for: callers with a token or requests without one. */
-export type Asker = Exclude<Reader, 'unrestricted'>
+/** Reader that policies apply to: callers with a token, or requests without one. */
+export type PolicyReader = Exclude<Reader, 'unrestricted'>
 
 export type PolicyCommand = 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE'
 
-/** The policies that decide when the caller does this. */
-export function decidingPolicies(
+/** Returns the policies that apply to the reader's command. */
+export function applicablePolicies(
   { policies }: Pick<Relation, 'policies'>,
-  asker: Asker,
+  reader: PolicyReader,
   command: PolicyCommand,
 ): readonly Policy[] {
   return policies.filter(
     (policy) =>
-      (asker === 'caller' ? policy.isForCallers : policy.isForAnonymous) &&
+      (reader === 'caller' ? policy.isForCallers : policy.isForAnonymous) &&
       (policy.command === command || policy.command === 'ALL'),
   )
 }
 
-/** What a policy asks of a row; of one that is written, USING stands in for a missing WITH CHECK (CREATE POLICY). */
+/**
+ * Returns the condition of a policy on a row. For a written row, USING replaces a missing WITH CHECK (CREATE POLICY).
+ */
 export function clauseOf(
   { using, check }: Pick<Policy, 'using' | 'check'>,
   clause: 'using' | 'check',
@@ -29,7 +31,7 @@ export function clauseOf(
 }
 
 /**
- * What policies ask of a row together: one of the permissive ones and all of the restrictive ones (CREATE POLICY).
+ * Combines policies to one condition: one of the permissive ones and all of the restrictive ones (CREATE POLICY).
  *
  * @returns undefined where no policy permits anything
  */
