@@ -120,7 +120,7 @@ async function sendRequest(owner: Owner, [method, url, body]: (typeof shapes)[st
 }
 
 /** Returns the plan of the last request, and of the caller's next one on the connection. */
-async function keptPlan(message = sent): Promise<{ text: string; isKept: boolean }> {
+async function cachedPlan(message = sent): Promise<{ text: string; isCached: boolean }> {
   if (message === undefined) throw new Error('nothing was sent')
   const { connection, calls } = message
   const index = calls.findIndex(({ statement }) => isAbout(statement))
@@ -135,7 +135,7 @@ async function keptPlan(message = sent): Promise<{ text: string; isKept: boolean
     ...context,
     { statement: explain, values: name === '' ? read.values : [] },
   ])
-  return { text: (answers.at(-1)?.rows ?? []).flat().join('\n'), isKept: name !== '' }
+  return { text: (answers.at(-1)?.rows ?? []).flat().join('\n'), isCached: name !== '' }
 }
 
 /** Returns the plan of a query as the caller of a message. */
@@ -158,8 +158,8 @@ async function expectOwnRows(owner: Owner, shape: (typeof shapes)[string]): Prom
   // The first request may determine the class of the caller.
   await sendRequest(owner, shape)
   await sendRequest(owner, shape)
-  const plan = await keptPlan()
-  expect(plan.isKept).toBe(true)
+  const plan = await cachedPlan()
+  expect(plan.isCached).toBe(true)
   expect(plan.text, `${owner}`).toContain('thing_owner')
   expect(plan.text, `${owner}`).not.toMatch(readsOthers)
 }
@@ -208,7 +208,7 @@ describe('cached plans', () => {
       const found = await count(owner)
       await sendRequest(owner, [shape[0], shape[1].replace('expect=0', `expect=${found}`), shape[2]])
       if (owner === 'big') continue
-      const { text } = await keptPlan()
+      const { text } = await cachedPlan()
       expect(text, owner).toMatch(/thing_(?:owner|kind)/)
       expect(text, owner).not.toContain('Seq Scan on thing')
     }
@@ -227,7 +227,7 @@ describe('cached plans', () => {
       const token = userToken({ sub: owners[owner] })
       const answer = await app.request('POST', `${path}/batch`, { token, body: { operations } })
       expect([answer.status, answer.json.length], answer.text).toEqual([200, 3])
-      const { text } = await keptPlan()
+      const { text } = await cachedPlan()
       expect(text, owner).toContain('Index Scan using thing_pkey')
       expect(text, owner).not.toContain('Seq Scan on thing')
       if (owner === 'few') await app.sql(`select add_things('thing', '${owners.few}', 1)`)
@@ -267,8 +267,8 @@ describe('cached plans', () => {
     expect(byConnection.size).toBeGreaterThan(1)
     expect(byConnection.size).toBeLessThanOrEqual(20)
     for (const message of byConnection.values()) {
-      const { text, isKept } = await keptPlan(message)
-      expect(isKept).toBe(true)
+      const { text, isCached } = await cachedPlan(message)
+      expect(isCached).toBe(true)
       expect(text).toContain('thing_owner')
       expect(text).not.toMatch(readsOthers)
     }
@@ -279,8 +279,8 @@ describe('cached plans', () => {
     await expectOwnRows('few', shape)
     await sendRequest('big', shape)
     await sendRequest('big', shape)
-    const { text, isKept } = await keptPlan()
-    expect(isKept).toBe(true)
+    const { text, isCached } = await cachedPlan()
+    expect(isCached).toBe(true)
     expect(text).toContain('thing_pkey')
   })
 
@@ -298,13 +298,13 @@ describe('cached plans', () => {
     await app.sql('vacuum analyze grown')
     await sendRequest('few', shape)
     await sendRequest('few', shape)
-    expect((await keptPlan()).text).toContain('Seq Scan')
+    expect((await cachedPlan()).text).toContain('Seq Scan')
     await app.sql(`select add_things('grown', null, ${rows}), add_things('grown', '${owners.few}', 3)`)
     // Sizes are compared at intervals, and the plan for a small table may be used until the next.
     await waitFor('another plan', async () => {
       await sendRequest('few', shape)
-      const { text, isKept } = await keptPlan()
-      return isKept && text.includes('grown_owner')
+      const { text, isCached } = await cachedPlan()
+      return isCached && text.includes('grown_owner')
     })
   })
 })
